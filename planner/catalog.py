@@ -1,0 +1,44 @@
+"""What the planner knows of the database: metadata as values, no readers and no rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from raydb.planner.expression import Attribute, Expression
+    from raydb.storage.table import TableDefinition
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TableInfo:
+    """A table's definition and statistics. `null_counts` has one entry a column."""
+
+    definition: TableDefinition
+    row_count: int
+    null_counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class BvhDefinition:
+    """A CREATE BVH statement, bound: what Z, Y and X are made of (RayDB, section 4)."""
+
+    name: str
+    table: str
+    scan: tuple[Attribute, ...]
+    group_by: tuple[Attribute, ...]
+    aggregate: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CatalogInfo:
+    """One version of the database as the binder and the planner see it.
+
+    `views` maps a view's name to the text of its query.
+    """
+
+    tables: Mapping[str, TableInfo]
+    views: Mapping[str, str] = field(default_factory=dict)
+    bvhs: Mapping[str, BvhDefinition] = field(default_factory=dict)
