@@ -10,7 +10,7 @@ vectorised over Arrow. Nodes compare by identity where they hold arrays.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from raydb.planner.expression import AggregateCall, Column, Expression
@@ -96,7 +96,7 @@ class LimitRows:
     offset: int
 
 
-PhysicalPlan = (
+PhysicalPlan: TypeAlias = (
     "ScanTable | ConstantRows | FilterRows | ComputeColumns | HashJoin"
     " | HashAggregate | FusedScanAggregate | SortRows | LimitRows"
 )
