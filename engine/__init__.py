@@ -1,1 +1,1 @@
-"""Part of RayDB."""
+"""What a user holds: connections, cursors, and the session that runs their statements."""

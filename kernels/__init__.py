@@ -1,1 +1,1 @@
-"""Part of RayDB."""
+"""Arrays in, arrays out: encoding, the BVH, and the fused Scan/GroupBy/Aggregate job on it."""

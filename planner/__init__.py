@@ -1,1 +1,33 @@
-"""Part of RayDB."""
+"""Logical plan to physical plan: one rule a file, star matching, BVH choice.
+
+physical = plan_query(logical, catalog, PlannerOptions())
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.logical import Plan
+    from raydb.planner.physical import PhysicalPlan
+
+
+@dataclass(frozen=True, slots=True)
+class PlannerOptions:
+    """The settings that a plan depends on (`SET backend`, `SET fused_path`)."""
+
+    backend: str = "auto"
+    fused_path: bool = True
+
+
+def plan_query(plan: Plan, catalog: CatalogInfo, options: PlannerOptions) -> PhysicalPlan:
+    """Optimize a bound plan and choose how to run each part of it."""
+    from raydb.planner.lower import lower
+    from raydb.planner.optimizer import optimize
+
+    return lower(optimize(plan, catalog), catalog, options)
+
+
+__all__ = ["PlannerOptions", "plan_query"]

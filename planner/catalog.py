@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from raydb.kernels.bvh import Bvh
     from raydb.planner.expression import Attribute, Expression
     from raydb.storage.table import TableDefinition
 
@@ -33,6 +34,15 @@ class BvhDefinition:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class BvhInfo:
+    """A built BVH. `levels` says where an attribute is encoded: (hierarchy, level)."""
+
+    definition: BvhDefinition
+    index: Bvh
+    levels: Mapping[Attribute, tuple[int, int]]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class CatalogInfo:
     """One version of the database as the binder and the planner see it.
 
@@ -41,4 +51,4 @@ class CatalogInfo:
 
     tables: Mapping[str, TableInfo]
     views: Mapping[str, str] = field(default_factory=dict)
-    bvhs: Mapping[str, BvhDefinition] = field(default_factory=dict)
+    bvhs: Mapping[str, BvhInfo] = field(default_factory=dict)

@@ -8,11 +8,12 @@ fact table through its foreign keys; star matching turns the first into the seco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, assert_never
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     import pyarrow as pa
 
     from raydb.storage.table import ForeignKey

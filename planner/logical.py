@@ -7,10 +7,12 @@ Every node knows its output columns. A column number is defined by exactly one n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, assert_never
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from raydb.planner.expression import AggregateCall, Column, Expression
     from raydb.planner.star import NoStar, Star
 
@@ -122,5 +124,65 @@ def output_columns(plan: Plan) -> tuple[Column, ...]:
             return output_columns(left) + output_columns(right)
         case Aggregate(keys=keys, aggregates=aggregates):
             return tuple(c for c, _ in keys) + tuple(c for c, _ in aggregates)
+        case _:
+            assert_never(plan)
+
+
+def sources_of(plan: Plan) -> tuple[Plan, ...]:
+    """Return the plans that a node reads from."""
+    match plan:
+        case Scan() | Values():
+            return ()
+        case InnerJoin(sources=sources):
+            return sources
+        case OuterJoin(left=left, right=right):
+            return (left, right)
+        case Filter() | Project() | Aggregate() | Sort() | Limit():
+            return (plan.source,)
+
+
+def map_sources(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
+    """Return the plan with `change` applied to each of its sources."""
+    match plan:
+        case Scan() | Values():
+            return plan
+        case InnerJoin(sources=sources):
+            changed = tuple(change(source) for source in sources)
+            return plan if changed == sources else replace(plan, sources=changed)
+        case OuterJoin(left=left, right=right):
+            return replace(plan, left=change(left), right=change(right))
+        case Filter() | Project() | Aggregate() | Sort() | Limit():
+            return replace(plan, source=change(plan.source))
+        case _:
+            assert_never(plan)
+
+
+def map_expressions(plan: Plan, change: Callable[[Expression], Expression]) -> Plan:
+    """Return the plan with `change` applied to each expression of the node itself."""
+    match plan:
+        case Scan() | Sort() | Limit():
+            return plan
+        case Values(rows=rows):
+            return replace(plan, rows=tuple(tuple(change(e) for e in row) for row in rows))
+        case Filter(predicate=predicate):
+            return replace(plan, predicate=change(predicate))
+        case Project(items=items):
+            return replace(plan, items=tuple((column, change(e)) for column, e in items))
+        case InnerJoin(conditions=conditions) | OuterJoin(conditions=conditions):
+            return replace(plan, conditions=tuple(change(e) for e in conditions))
+        case Aggregate(keys=keys, aggregates=aggregates):
+            return replace(
+                plan,
+                keys=tuple((column, change(e)) for column, e in keys),
+                aggregates=tuple(
+                    (
+                        column,
+                        call
+                        if call.argument is None
+                        else replace(call, argument=change(call.argument)),
+                    )
+                    for column, call in aggregates
+                ),
+            )
         case _:
             assert_never(plan)

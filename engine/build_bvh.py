@@ -1,0 +1,109 @@
+"""CREATE BVH: denormalise, encode, and hand the arrays to the backend (RayDB, section 4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from raydb.engine.denormalise import fetch, follow_path
+from raydb.kernels.choice import load_backend
+from raydb.kernels.encode import Hierarchy, encode_column, find_hierarchies
+from raydb.kernels.numbers import to_numbers
+from raydb.planner.catalog import BvhDefinition, BvhInfo
+from raydb.planner.expression import Attribute, Expression, attributes_of
+from raydb.planner.functions import evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from raydb.storage.table import ForeignKey, Table
+
+
+def build_bvh(definition: BvhDefinition, tables: Mapping[str, Table]) -> BvhInfo:
+    """Build a BVH from the tables' present rows.
+
+    Raises DataError when the cells or a measure do not fit 64 bits.
+    """
+    row_count = tables[definition.table].row_count
+    encoded = _encode(definition, tables)
+    measures = [
+        to_numbers(_measure(definition, expression, tables)) for expression in definition.aggregate
+    ]
+    index = load_backend("cpu").build(
+        [hierarchy for hierarchy, _, _ in encoded],
+        [codes for _, codes, _ in encoded],
+        measures,
+        row_count,
+    )
+    levels = {
+        attribute: (number, level)
+        for number, (_, _, attributes) in enumerate(encoded)
+        for level, attribute in enumerate(attributes)
+    }
+    return BvhInfo(definition, index, levels)
+
+
+def _encode(
+    definition: BvhDefinition, tables: Mapping[str, Table]
+) -> list[tuple[Hierarchy, NDArray[np.int32], list[Attribute]]]:
+    """Return (hierarchy, code of each fact row, attribute of each level) in the order of Z."""
+    by_path: dict[tuple[ForeignKey, ...], list[Attribute]] = {}
+    for attribute in dict.fromkeys(definition.scan + definition.group_by):
+        by_path.setdefault(attribute.path, []).append(attribute)
+
+    encoded = []
+    for path, attributes in by_path.items():
+        columns, rows = _columns(definition.table, path, attributes, tables)
+        found = find_hierarchies(
+            [encode_column(column) for column in columns],
+            [attribute in definition.scan for attribute in attributes],
+        )
+        for hierarchy, codes in found:
+            row_codes = codes if rows is None else codes[rows]
+            levels = [attributes[position] for position in hierarchy.columns]
+            encoded.append((hierarchy, row_codes, levels))
+
+    def first_in_scan(item: tuple[Hierarchy, NDArray[np.int32], list[Attribute]]) -> int:
+        positions = [definition.scan.index(a) for a in item[2] if a in definition.scan]
+        return min(positions, default=len(definition.scan))
+
+    return sorted(encoded, key=first_in_scan)
+
+
+def _columns(
+    fact: str,
+    path: tuple[ForeignKey, ...],
+    attributes: list[Attribute],
+    tables: Mapping[str, Table],
+) -> tuple[list[pa.ChunkedArray], NDArray[np.int32] | None]:
+    """Return the attributes' columns in their own table, and the row there of each fact row.
+
+    Fact rows whose foreign key is NULL point to one more row that is NULL in every column.
+    """
+    if not path:
+        return [fetch(tables, fact, attribute) for attribute in attributes], None
+    rows = follow_path(tables, fact, path)
+    table = tables[path[-1].table]
+    columns = [table.rows.column(attribute.name) for attribute in attributes]
+    nowhere = rows < 0
+    if nowhere.any():
+        rows = np.where(nowhere, np.int32(table.row_count), rows)
+        columns = [
+            pa.chunked_array([*column.chunks, pa.nulls(1, column.type)]) for column in columns
+        ]
+    return columns, rows
+
+
+def _measure(
+    definition: BvhDefinition, expression: Expression, tables: Mapping[str, Table]
+) -> pa.Array | pa.ChunkedArray:
+    """Evaluate a measure for every fact row."""
+    inputs: dict[Expression, pa.Array | pa.ChunkedArray] = {
+        attribute: fetch(tables, definition.table, attribute)
+        for attribute in attributes_of(expression)
+    }
+    return evaluate(expression, inputs, tables[definition.table].row_count)

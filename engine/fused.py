@@ -1,0 +1,189 @@
+"""Runs a fused job and turns its groups into Arrow rows.
+
+The direct way is one launch over what the BVH holds. Where something must be fetched by row id, the
+rows are located first, filtered and grouped further, and then accumulated.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from raydb.engine.denormalise import fetch
+from raydb.kernels.bvh import Measure, narrow_measure
+from raydb.kernels.choice import load_backend
+from raydb.kernels.encode import EncodedColumn, encode_column, join_codes
+from raydb.kernels.numbers import from_numbers, is_number, to_numbers
+from raydb.planner.expression import AggregateCall, Expression, attributes_of
+from raydb.planner.functions import evaluate
+from raydb.planner.fuse import DENSE_GROUPS, FusedScanAggregate, Running
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from raydb.kernels.backend import Backend, FusedResult
+    from raydb.planner.expression import Column
+    from raydb.storage.table import Table
+
+
+def prepare_fused(plan: FusedScanAggregate) -> object:
+    """Return what every run of the plan needs, to be made once."""
+    return load_backend(plan.backend).prepare(plan.index, plan.job)
+
+
+def run_fused(plan: FusedScanAggregate, prepared: object, tables: Mapping[str, Table]) -> pa.Table:
+    """Return the plan's rows: columns 'c<number>' of the keys, then of the aggregates.
+
+    Raises DataError when a sum does not fit its type.
+    """
+    backend = load_backend(plan.backend)
+    columns: dict[Column, pa.Array] = {}
+    if plan.is_direct:
+        result = backend.launch(plan.index, plan.job, prepared)
+        groups = np.flatnonzero(result.rows) if plan.keys else np.zeros(1, np.int64)
+        columns |= _decode_parts(plan, groups)
+    else:
+        result, columns = _run_by_row(plan, backend, prepared, tables)
+        groups = np.arange(len(result.rows))
+    for column, call in plan.aggregates:
+        columns[column] = _decode(plan, call, result, groups)
+    ordered = [column for column, _ in (*plan.keys, *plan.aggregates)]
+    return pa.table(
+        [columns[column] for column in ordered], names=[f"c{c.number}" for c in ordered]
+    )
+
+
+def _decode_parts(plan: FusedScanAggregate, groups: NDArray[np.int64]) -> dict[Column, pa.Array]:
+    """Return the encoded keys' values of each group number."""
+    columns = {}
+    for part in plan.parts:
+        codes = pa.array(groups // part.stride % part.count)
+        for column, values in zip(part.columns, part.values, strict=True):
+            columns[column] = values.take(codes)
+    return columns
+
+
+class _Rows:
+    """Rows of the fact table under evaluation: attributes are fetched by row id."""
+
+    def __init__(
+        self, plan: FusedScanAggregate, places: NDArray[np.int64], tables: Mapping[str, Table]
+    ) -> None:
+        self.plan = plan
+        self.tables = tables
+        self.places = places
+
+    def keep(self, mask: NDArray[np.bool_]) -> None:
+        self.places = self.places[mask]
+
+    def evaluate(self, expression: Expression) -> pa.Array | pa.ChunkedArray:
+        row_ids = self.plan.index.row_ids[self.places]
+        inputs: dict[Expression, Any] = {
+            attribute: fetch(self.tables, self.plan.table, attribute, row_ids)
+            for attribute in attributes_of(expression)
+        }
+        return evaluate(expression, inputs, len(row_ids))
+
+
+def _run_by_row(
+    plan: FusedScanAggregate,
+    backend: Backend,
+    prepared: object,
+    tables: Mapping[str, Table],
+) -> tuple[FusedResult, dict[Column, pa.Array]]:
+    """Locate rows, apply what the BVH does not encode, and accumulate (RayDB, section 4.5)."""
+    places, groups = backend.locate(plan.index, plan.job, prepared)
+    rows = _Rows(plan, places, tables)
+    for predicate in plan.residual_predicates:
+        mask = pc.fill_null(rows.evaluate(predicate), fill_value=False)
+        passed = mask.to_numpy(zero_copy_only=False)
+        rows.keep(passed)
+        groups = groups[passed]
+
+    # The number of a row's key tuple among those that occur, dense and in order.
+    keys = [EncodedColumn(*_renumber(groups))]
+    keys += [encode_column(rows.evaluate(key)) for _, key in plan.residual_keys]
+    codes, tuples = join_codes(keys)
+    columns = _decode_parts(plan, keys[0].values.to_numpy()[tuples[:, 0]])
+    for position, (column, _) in enumerate(plan.residual_keys, start=1):
+        columns[column] = keys[position].values.take(pa.array(tuples[:, position]))
+
+    measures = [
+        _measure(plan, rows, expression, position)
+        for expression, position in zip(plan.measures, plan.measure_positions, strict=True)
+    ]
+    result = backend.accumulate(
+        [run.function for run in plan.running],
+        [measures[run.measure] for run in plan.running],
+        codes.astype(np.int64),
+        len(tuples) if plan.keys else 1,
+    )
+    return result, columns
+
+
+def _renumber(groups: NDArray[np.int64]) -> tuple[NDArray[np.int32], pa.Array]:
+    """Number the groups that occur; returns (codes, group numbers)."""
+    if len(groups) and int(groups.max()) < DENSE_GROUPS:
+        present = np.zeros(int(groups.max()) + 1, np.bool_)
+        present[groups] = True
+        rank = np.cumsum(present, dtype=np.int32) - 1
+        return rank[groups], pa.array(np.flatnonzero(present))
+    distinct, codes = np.unique(groups, return_inverse=True)
+    return codes.astype(np.int32), pa.array(distinct)
+
+
+def _measure(
+    plan: FusedScanAggregate, rows: _Rows, expression: Expression, position: int | None
+) -> Measure:
+    """Return a measure's values for the rows, from X or computed from fetched attributes."""
+    if position is not None:
+        held = plan.index.measures[position]
+        valid = None if held.valid is None else held.valid[rows.places]
+        return Measure(held.values[rows.places], valid, held.low, held.high)
+    values = rows.evaluate(expression)
+    if is_number(expression.type):
+        return narrow_measure(*to_numbers(values))
+    # Only COUNT takes other types, and it asks for no value.
+    valid = pc.is_valid(values).to_numpy(zero_copy_only=False)
+    return Measure(np.zeros(len(valid), np.int8), valid)
+
+
+def _decode(
+    plan: FusedScanAggregate,
+    call: AggregateCall,
+    result: FusedResult,
+    groups: NDArray[np.int64],
+) -> pa.Array:
+    """Return an aggregate's value for each group."""
+    if call.argument is None:
+        return pa.array(result.rows[groups])
+    measure = plan.measures.index(call.argument)
+
+    def running(function: str) -> NDArray[Any]:
+        return result.values[plan.running.index(Running(function, measure))][groups]
+
+    counts = running("count")
+    match call.function:
+        case "count":
+            return pa.array(counts)
+        case "avg":
+            return _average(running("sum"), counts, call.argument.type)
+        case function:
+            return from_numbers(running(function), counts > 0, call.type)
+
+
+def _average(sums: NDArray[Any], counts: NDArray[np.int64], kind: pa.DataType) -> pa.Array:
+    """Divide exact sums once, so that the quotient is the nearest double."""
+    scale = 10**kind.scale if pa.types.is_decimal(kind) else 1
+    if sums.dtype.kind == "f":
+        quotients = [float(s) / int(c) if c else None for s, c in zip(sums, counts, strict=True)]
+    else:
+        quotients = [
+            int(s) / (int(c) * scale) if c else None for s, c in zip(sums, counts, strict=True)
+        ]
+    return pa.array(quotients, pa.float64())

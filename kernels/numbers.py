@@ -1,0 +1,111 @@
+"""Between Arrow arrays and the integers and floats that kernels add up.
+
+A DECIMAL is its unscaled integer, a DATE its days, a TIMESTAMP its microseconds; all exact.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from raydb.errors import DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a type's values can be measures of a fused job."""
+    return bool(
+        pa.types.is_signed_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_decimal128(kind)
+        or pa.types.is_date32(kind)
+        or pa.types.is_timestamp(kind)
+    )
+
+
+def to_numbers(
+    array: pa.Array | pa.ChunkedArray,
+) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """Return (values, valid): int64 or float64, 0 where NULL; valid is None without NULLs.
+
+    Raises DataError for a decimal beyond 64 bits.
+    """
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    valid = None
+    if array.null_count:
+        valid = pc.is_valid(array).to_numpy(zero_copy_only=False)
+    values = _words(array)
+    if values.ndim == 2:
+        values = _narrow_decimals(values, valid)
+    if valid is not None:
+        values = np.where(valid, values, 0)  # What lies below a NULL is arbitrary.
+    return values.astype(np.float64 if values.dtype.kind == "f" else np.int64, copy=False), valid
+
+
+def _words(array: pa.Array) -> NDArray[Any]:
+    """View an array's values as numbers: shape (n,), or (n, 2) int64 words of a decimal128."""
+    kind = array.type
+    if pa.types.is_decimal128(kind):
+        dtype, width = np.dtype(np.int64), 2
+    elif pa.types.is_floating(kind):
+        dtype, width = np.dtype(f"f{kind.bit_width // 8}"), 1
+    else:
+        dtype, width = np.dtype(f"i{kind.bit_width // 8}"), 1
+    flat = np.frombuffer(array.buffers()[1] or b"", dtype)
+    words = flat[array.offset * width : (array.offset + len(array)) * width]
+    return words.reshape(-1, 2) if width == 2 else words
+
+
+def _narrow_decimals(
+    words: NDArray[np.int64], valid: NDArray[np.bool_] | None
+) -> NDArray[np.int64]:
+    """Return the low words of 128-bit integers whose high words only repeat the sign."""
+    wide = words[:, 1] != words[:, 0] >> 63
+    if valid is not None:
+        wide &= valid
+    if wide.any():
+        raise DataError("a DECIMAL has more digits than the 64 bits of a BVH measure hold")
+    return words[:, 0]
+
+
+def from_numbers(
+    values: NDArray[Any], valid: NDArray[np.bool_] | None, kind: pa.DataType
+) -> pa.Array:
+    """Return an Arrow array of `kind`; the inverse of `to_numbers`.
+
+    `values` may also be Python integers (dtype object). Raises DataError where one does not fit.
+    """
+    mask = None if valid is None or valid.all() else ~valid
+    if values.dtype == object:
+        return _from_wide(values, mask, kind)
+    if pa.types.is_decimal128(kind):
+        words = np.empty((len(values), 2), np.int64)
+        words[:, 0] = values
+        words[:, 1] = values >> 63
+        bits = None if mask is None else pa.array(~mask).buffers()[1]
+        return pa.Array.from_buffers(kind, len(values), [bits, pa.py_buffer(words)])
+    array = pa.array(values, mask=mask)
+    if pa.types.is_date32(kind):
+        return array.cast(pa.int32()).view(kind)
+    if pa.types.is_timestamp(kind):
+        return array.view(kind)
+    return array.cast(kind)
+
+
+def _from_wide(values: NDArray[Any], mask: NDArray[np.bool_] | None, kind: pa.DataType) -> pa.Array:
+    present = [None if mask is not None and mask[i] else int(v) for i, v in enumerate(values)]
+    try:
+        if pa.types.is_decimal128(kind):
+            return pa.array(
+                [None if v is None else Decimal(v).scaleb(-kind.scale) for v in present], kind
+            )
+        return pa.array(present, kind)
+    except (pa.ArrowInvalid, OverflowError) as error:
+        raise DataError("a SUM does not fit its type: the total overflows") from error

@@ -1,0 +1,244 @@
+"""EXPLAIN: a physical plan as a tree of nodes with the reasons for each choice.
+
+path: fused
+ComputeColumns: d_year, p_brand1, revenue
+SortRows: d_year, p_brand1
+FusedScanAggregate: sum(lo_revenue) by d_year, p_brand1
+bvh: brands (largest coverage of 4 BVHs: 7 against 4 of 'profits')
+coverage: X 1 of 1, Y 2 of 2, Z 2 of 2
+intervals: 7
+estimated rows: 48020 of 6001215
+backend: cpu (auto: this version has no other backend)
+"""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+import pyarrow as pa
+
+from raydb.planner.expression import (
+    AggregateCall,
+    Attribute,
+    Call,
+    Column,
+    Expression,
+    Literal,
+)
+from raydb.planner.fuse import FusedScanAggregate
+from raydb.planner.physical import (
+    ComputeColumns,
+    ConstantRows,
+    FilterRows,
+    HashAggregate,
+    HashJoin,
+    LimitRows,
+    PhysicalPlan,
+    ScanTable,
+    SortRows,
+)
+
+INFIX = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "modulo": "%",
+    "equal": "=",
+    "not_equal": "<>",
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+    "and": "AND",
+    "or": "OR",
+    "like": "LIKE",
+    "ilike": "ILIKE",
+    "concat": "||",
+}
+
+
+def describe(plan: PhysicalPlan) -> dict[str, Any]:
+    """Return {"path", "reasons", "plan"}: the plan as JSON values.
+
+    The path is "fused" when any part runs as a fused job; the reasons say of every other
+    aggregate (or of a plan without one) why it does not.
+    """
+    tree = _describe(plan)
+    nodes = list(_walk(tree))
+    fused = any(node["node"] == "FusedScanAggregate" for node in nodes)
+    reasons = [node["general path"] for node in nodes if "general path" in node]
+    if not fused and not reasons:
+        reasons = ["the query has no aggregate"]
+    return {"path": "fused" if fused else "general", "reasons": reasons, "plan": tree}
+
+
+def render(plan: PhysicalPlan) -> list[str]:
+    """Return the lines of EXPLAIN."""
+    described = describe(plan)
+    reasons = "; ".join(described["reasons"])
+    path = described["path"]
+    if path == "general" and reasons:
+        path += f" ({reasons})"
+    return [f"path: {path}", *_render(described["plan"], 0)]
+
+
+def _render(node: dict[str, Any], depth: int) -> list[str]:
+    indent = "  " * depth
+    title = node["node"] if not node["summary"] else f"{node['node']}: {node['summary']}"
+    lines = [indent + title]
+    lines += [
+        f"{indent}  {name.replace('_', ' ')}: {value}" for name, value in _details(node).items()
+    ]
+    for child in node["children"]:
+        lines += _render(child, depth + 1)
+    return lines
+
+
+def _details(node: dict[str, Any]) -> dict[str, Any]:
+    """Return the lines below a node's title."""
+    if node["node"] != "FusedScanAggregate":
+        return {name: node[name] for name in ("general path", "also") if node.get(name)}
+    coverage = node["coverage"]
+    details = {
+        "bvh": f"{node['bvh']} ({node['choice_reason']})",
+        "coverage": ", ".join(
+            f"{axis} {coverage[name]} of {coverage[name + '_total']}"
+            for axis, name in (("X", "aggregate"), ("Y", "group_by"), ("Z", "scan"))
+        ),
+        "intervals": node["intervals"],
+        "estimated rows": f"{node['rows_touched']} of {node['rows_total']}",
+        "backend": f"{node['backend']} ({node['backend_reason']})",
+    }
+    if node["by_row_id"]:
+        details["fetched by row id"] = ", ".join(node["by_row_id"])
+    return details
+
+
+def _walk(node: dict[str, Any]) -> list[dict[str, Any]]:
+    return [node, *(below for child in node["children"] for below in _walk(child))]
+
+
+def _node(plan: PhysicalPlan, summary: str, *sources: PhysicalPlan, **more: Any) -> dict[str, Any]:
+    return {
+        "node": type(plan).__name__,
+        "summary": summary,
+        **more,
+        "children": [_describe(source) for source in sources],
+    }
+
+
+def _describe(plan: PhysicalPlan) -> dict[str, Any]:
+    match plan:
+        case ScanTable(table=table, columns=columns):
+            return _node(plan, f"{table} ({_names(columns)})" if columns else table)
+        case ConstantRows(rows=rows):
+            return _node(plan, f"{len(rows)} rows")
+        case FilterRows(source=source, predicate=predicate):
+            return _node(plan, show(predicate), source)
+        case ComputeColumns(source=source, items=items):
+            shown = (
+                column.name if show(e) == column.name else f"{show(e)} AS {column.name}"
+                for column, e in items
+            )
+            return _node(plan, ", ".join(shown), source)
+        case HashJoin(left=left, right=right, left_keys=left_keys, right_keys=right_keys):
+            pairs = zip(left_keys, right_keys, strict=True)
+            keys = " AND ".join(f"{show(a)} = {show(b)}" for a, b in pairs)
+            also = " AND ".join(show(condition) for condition in plan.residual)
+            kind = plan.kind.upper() if keys or also else "CROSS"
+            return _node(plan, f"{kind} {keys}".rstrip(), left, right, also=also)
+        case HashAggregate(source=source, reason=reason):
+            return _node(plan, _aggregation(plan), source, **{"general path": reason})
+        case FusedScanAggregate():
+            return _describe_fused(plan)
+        case SortRows(source=source, keys=sort_keys):
+            shown = (key.column.name + (" DESC" if key.descending else "") for key in sort_keys)
+            return _node(plan, ", ".join(shown), source)
+        case LimitRows(source=source, count=count, offset=offset):
+            summary = "all" if count is None else str(count)
+            return _node(plan, summary + (f" after {offset}" if offset else ""), source)
+        case _:
+            assert_never(plan)
+
+
+def _describe_fused(plan: FusedScanAggregate) -> dict[str, Any]:
+    coverage = plan.coverage
+    fetched = [
+        *(show(predicate) for predicate in plan.residual_predicates),
+        *(show(key) for _, key in plan.residual_keys),
+        *(
+            show(measure)
+            for measure, position in zip(plan.measures, plan.measure_positions, strict=True)
+            if position is None
+        ),
+    ]
+    return _node(
+        plan,
+        _aggregation(plan),
+        table=plan.table,
+        bvh=plan.bvh,
+        choice_reason=plan.choice_reason,
+        coverage={
+            "aggregate": coverage.aggregate,
+            "aggregate_total": coverage.aggregate_total,
+            "group_by": coverage.group_by,
+            "group_by_total": coverage.group_by_total,
+            "scan": coverage.scan,
+            "scan_total": coverage.scan_total,
+            "score": coverage.score,
+        },
+        intervals=len(plan.job.intervals),
+        rows_touched=plan.estimated_rows,
+        rows_total=plan.index.row_count,
+        backend=plan.backend,
+        backend_reason=plan.backend_reason,
+        by_row_id=fetched,
+    )
+
+
+def _aggregation(plan: HashAggregate | FusedScanAggregate) -> str:
+    calls = ", ".join(show_aggregate(call) for _, call in plan.aggregates)
+    keys = ", ".join(show(key) for _, key in plan.keys)
+    if not calls:
+        return f"distinct {keys}"
+    return f"{calls} by {keys}" if keys else calls
+
+
+def _names(columns: tuple[Column, ...]) -> str:
+    return ", ".join(column.name for column in columns)
+
+
+def show_aggregate(call: AggregateCall) -> str:
+    """Return an aggregate as SQL text."""
+    if call.argument is None:
+        return "count(*)"
+    distinct = "DISTINCT " if call.distinct else ""
+    return f"{call.function}({distinct}{show(call.argument)})"
+
+
+def show(expression: Expression) -> str:
+    """Return an expression as SQL text."""
+    match expression:
+        case Column(name=name) | Attribute(name=name):
+            return name
+        case Literal(value=None):
+            return "NULL"
+        case Literal(value=str() as text):
+            return "'" + text.replace("'", "''") + "'"
+        case Literal(value=value, type=kind):
+            return f"'{value}'" if pa.types.is_temporal(kind) else str(value)
+        case Call(function=function, arguments=arguments) if function in INFIX:
+            return "(" + f" {INFIX[function]} ".join(show(a) for a in arguments) + ")"
+        case Call(function="not", arguments=(inner,)):
+            return f"NOT {show(inner)}"
+        case Call(function="is_null", arguments=(inner,)):
+            return f"({show(inner)} IS NULL)"
+        case Call(function="in", arguments=(operand, *items)):
+            return f"{show(operand)} IN ({', '.join(show(item) for item in items)})"
+        case Call(function="cast", arguments=(inner,), type=kind):
+            return f"CAST({show(inner)} AS {kind})"
+        case Call(function=function, arguments=arguments):
+            return f"{function}({', '.join(show(argument) for argument in arguments)})"
+        case _:
+            assert_never(expression)

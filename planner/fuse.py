@@ -1,0 +1,352 @@
+"""The fused path: Scan, GroupBy and Aggregate of a star as one job on one BVH.
+
+RayDB, sections 3.1 and 4. Every predicate and key whose attributes are encoded in one hierarchy is
+evaluated over that hierarchy's dictionary, once for each value, whatever the expression is:
+
+    predicate  ->  mask over codes  ->  coordinates on Z  ->  cell intervals
+    group key  ->  group number of each code, counted within the allowed codes only
+
+What the BVH does not encode is fetched by row id (section 4.5): residual predicates,
+keys and measures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow.compute as pc
+
+from raydb.errors import DataError
+from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
+from raydb.kernels.encode import encode_column, join_codes
+from raydb.kernels.intervals import cell_intervals
+from raydb.kernels.numbers import is_number
+from raydb.planner.expression import AggregateCall, Attribute, Column, Expression, attributes_of
+from raydb.planner.functions import evaluate
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from raydb.kernels.bvh import Bvh
+    from raydb.kernels.encode import Hierarchy
+    from raydb.planner.catalog import BvhInfo
+    from raydb.planner.star import Star
+
+# Weight of a scanned attribute against a grouped or aggregated one (section 4.5, alpha): a
+# predicate outside of Z makes every row of the cells be read, a measure outside of X only those
+# rows that pass.
+ALPHA = 2
+
+# Accumulators are arrays over the query's box up to 32 MiB each; a larger box is compacted to the
+# groups that occur.
+DENSE_GROUPS = 2**22
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many of the query's attributes a BVH encodes: x of X, y of Y, z of Z."""
+
+    aggregate: int
+    aggregate_total: int
+    group_by: int
+    group_by_total: int
+    scan: int
+    scan_total: int
+
+    @property
+    def score(self) -> int:
+        """X + y + alpha * z (section 4.5)."""
+        return self.aggregate + self.group_by + ALPHA * self.scan
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class GroupPart:
+    """The keys of one hierarchy: part p of a group number is group // stride % count.
+
+    values: for each of `columns` the key's value of every part, shape (count,).
+    """
+
+    columns: tuple[Column, ...]
+    values: tuple[pa.Array, ...]
+    stride: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """One accumulator: a function over the i-th of the plan's measures."""
+
+    function: str
+    measure: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FusedScanAggregate:
+    """A fused job with its reasons; `index` is the BVH that it runs on.
+
+    measures: the aggregates' distinct arguments; measure_positions: where X holds each, or None
+        where it is computed for each row.
+    running: what is accumulated over the measures; every measure's count is among it.
+    residual_*: what is fetched by row id. `estimated_rows` come from the offsets.
+    """
+
+    table: str
+    bvh: str
+    index: Bvh
+    backend: str
+    backend_reason: str
+    choice_reason: str
+    coverage: Coverage
+    keys: tuple[tuple[Column, Expression], ...]
+    aggregates: tuple[tuple[Column, AggregateCall], ...]
+    job: FusedJob
+    parts: tuple[GroupPart, ...]
+    measures: tuple[Expression, ...]
+    measure_positions: tuple[int | None, ...]
+    running: tuple[Running, ...]
+    residual_predicates: tuple[Expression, ...]
+    residual_keys: tuple[tuple[Column, Expression], ...]
+    estimated_rows: int
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether the kernels alone give the answer, with no row fetched and no group compacted."""
+        return (
+            not self.residual_predicates
+            and not self.residual_keys
+            and None not in self.measure_positions
+            and self.job.group_count <= DENSE_GROUPS
+        )
+
+
+def fuse(star: Star, bvh: BvhInfo, backend: str, backend_reason: str) -> FusedScanAggregate | str:
+    """Plan a star on one BVH, or say why that can't be."""
+    masks, residual_predicates = _mask_hierarchies(star, bvh)
+    keys_of, residual_keys = _split_keys(star, bvh)
+    measures = _measures(star)
+    if isinstance(measures, str):
+        return measures
+    parts, group_maps, group_count = _number_groups(keys_of, masks)
+    if group_count >= 2**62:
+        return "the group keys have more than 2**62 combinations"
+
+    hierarchies = bvh.index.hierarchies
+    coordinates = [
+        _reduce_to_scan(np.logical_or, masks[number], hierarchy)
+        for number, hierarchy in enumerate(hierarchies)
+    ]
+    intervals, applied = cell_intervals(coordinates)
+    maps = tuple(
+        code_map
+        for number, hierarchy in enumerate(hierarchies)
+        if (
+            code_map := _code_map(
+                number, hierarchy, masks[number], group_maps.get(number), number < applied
+            )
+        )
+        is not None
+    )
+    positions = {expression: i for i, expression in enumerate(bvh.definition.aggregate)}
+    measure_positions = tuple(positions.get(measure) for measure in measures)
+    running = _running(star, measures)
+    accumulators = (
+        Accumulator(run.function, position)  # type: ignore[arg-type]
+        for run in running
+        if (position := measure_positions[run.measure]) is not None
+    )
+    return FusedScanAggregate(
+        table=star.fact,
+        bvh=bvh.definition.name,
+        index=bvh.index,
+        backend=backend,
+        backend_reason=backend_reason,
+        choice_reason="",
+        coverage=_coverage(star, bvh, measure_positions, len(residual_keys)),
+        keys=star.keys,
+        aggregates=star.aggregates,
+        job=FusedJob(intervals, maps, group_count, tuple(accumulators)),
+        parts=parts,
+        measures=measures,
+        measure_positions=measure_positions,
+        running=running,
+        residual_predicates=residual_predicates,
+        residual_keys=residual_keys,
+        estimated_rows=bvh.index.count_rows(intervals),
+    )
+
+
+def _hierarchy_of(expression: Expression, bvh: BvhInfo) -> int | None:
+    """Return the one hierarchy that encodes all attributes of an expression."""
+    places = {bvh.levels.get(attribute) for attribute in attributes_of(expression)}
+    numbers = {None if place is None else place[0] for place in places}
+    return numbers.pop() if len(numbers) == 1 else None
+
+
+def _evaluate_codes(expression: Expression, number: int, bvh: BvhInfo) -> pa.Array | None:
+    """Evaluate an expression for every code of a hierarchy; None where a value raises an error.
+
+    The dictionary may hold values that no row of the query has: 1 / d_x is then left to the rows.
+    """
+    hierarchy = bvh.index.hierarchies[number]
+    inputs: dict[Expression, pa.Array] = {
+        attribute: hierarchy.levels[bvh.levels[attribute][1]]
+        for attribute in attributes_of(expression)
+    }
+    try:
+        return evaluate(expression, inputs, hierarchy.code_count)
+    except DataError:
+        return None
+
+
+def _mask_hierarchies(
+    star: Star, bvh: BvhInfo
+) -> tuple[list[NDArray[np.bool_]], tuple[Expression, ...]]:
+    """Return the codes that the predicates allow in each hierarchy, and the predicates left."""
+    masks = [np.ones(h.code_count, np.bool_) for h in bvh.index.hierarchies]
+    residual = []
+    for predicate in star.predicates:
+        number = _hierarchy_of(predicate, bvh)
+        values = None if number is None else _evaluate_codes(predicate, number, bvh)
+        if number is None or values is None:
+            residual.append(predicate)
+        else:
+            # A comparison with NULL is NULL, which is not true.
+            passed = pc.fill_null(values, fill_value=False)
+            masks[number] &= passed.to_numpy(zero_copy_only=False)
+    return masks, tuple(residual)
+
+
+def _split_keys(
+    star: Star, bvh: BvhInfo
+) -> tuple[dict[int, list[tuple[Column, pa.Array]]], tuple[tuple[Column, Expression], ...]]:
+    """Return the group keys' values a code by hierarchy, and the keys that none encodes."""
+    keys_of: dict[int, list[tuple[Column, pa.Array]]] = {}
+    residual = []
+    for column, key in star.keys:
+        number = _hierarchy_of(key, bvh)
+        values = None if number is None else _evaluate_codes(key, number, bvh)
+        if number is None or values is None:
+            residual.append((column, key))
+        else:
+            keys_of.setdefault(number, []).append((column, values))
+    return keys_of, tuple(residual)
+
+
+def _number_groups(
+    keys_of: dict[int, list[tuple[Column, pa.Array]]],
+    masks: list[NDArray[np.bool_]],
+) -> tuple[tuple[GroupPart, ...], dict[int, NDArray[np.int64]], int]:
+    """Number the key tuples within the query's box, so that accumulators are no larger.
+
+    Returns the parts, the group offset of each code by hierarchy, and the number of groups.
+    """
+    parts, maps = [], {}
+    stride = 1
+    for number, keys in keys_of.items():
+        allowed = np.flatnonzero(masks[number])
+        columns = [encode_column(values.take(allowed)) for _, values in keys]
+        codes, tuples = join_codes(columns)
+        groups = np.full(len(masks[number]), -1, np.int64)
+        groups[allowed] = codes.astype(np.int64) * stride
+        maps[number] = groups
+        parts.append(
+            GroupPart(
+                columns=tuple(column for column, _ in keys),
+                values=tuple(
+                    column.values.take(tuples[:, position])
+                    for position, column in enumerate(columns)
+                ),
+                stride=stride,
+                count=max(len(tuples), 1),
+            )
+        )
+        stride *= parts[-1].count
+    return tuple(parts), maps, stride
+
+
+def _reduce_to_scan(
+    reduce: np.ufunc, values: NDArray[np.generic], hierarchy: Hierarchy
+) -> NDArray[np.generic]:
+    """Reduce a value a code to a value a coordinate on the Z axis."""
+    if hierarchy.code_count == 0:
+        return values[:0]
+    changes = np.diff(hierarchy.scan_codes, prepend=-1) != 0
+    reduced: NDArray[np.generic] = reduce.reduceat(values, np.flatnonzero(changes))
+    return reduced
+
+
+def _code_map(
+    number: int,
+    hierarchy: Hierarchy,
+    mask: NDArray[np.bool_],
+    groups: NDArray[np.int64] | None,
+    is_applied: bool,
+) -> CodeMap | None:
+    """Return what the job must look up for a hierarchy, None where the intervals say it all."""
+    if groups is None:
+        if mask.all():
+            return None
+        groups = np.where(mask, np.int64(0), np.int64(-1))
+    least = _reduce_to_scan(np.minimum, groups, hierarchy)
+    most = _reduce_to_scan(np.maximum, groups, hierarchy)
+    if not np.array_equal(least, most):
+        # Z is coarser than the expression: rows of one cell differ, their stored codes decide.
+        return CodeMap(number, by_cell=False, groups=groups, filters=True)
+    cells = least.astype(np.int64)
+    filters = not is_applied and bool((cells < 0).any())
+    if not filters and not (cells > 0).any():
+        return None
+    return CodeMap(number, by_cell=True, groups=cells, filters=filters)
+
+
+def _measures(star: Star) -> tuple[Expression, ...] | str:
+    """Return the distinct arguments of the aggregates, or why one can't be accumulated."""
+    measures: dict[Expression, None] = {}
+    for _, call in star.aggregates:
+        if call.argument is None:
+            continue
+        if call.function != "count" and not is_number(call.argument.type):
+            return f"{call.function.upper()} over {call.argument.type} is not a number"
+        measures[call.argument] = None
+    return tuple(measures)
+
+
+def _running(star: Star, measures: tuple[Expression, ...]) -> tuple[Running, ...]:
+    """Return what to accumulate: each measure's count, and the functions over it, once each."""
+    running = {Running("count", position): None for position in range(len(measures))}
+    for _, call in star.aggregates:
+        if call.argument is not None and call.function != "count":
+            function = "sum" if call.function == "avg" else call.function
+            running[Running(function, measures.index(call.argument))] = None
+    return tuple(running)
+
+
+def _coverage(
+    star: Star, bvh: BvhInfo, positions: tuple[int | None, ...], residual_key_count: int
+) -> Coverage:
+    """Count the query's attributes in X, Y and Z."""
+    scanned: set[Attribute] = set()
+    for predicate in star.predicates:
+        scanned |= attributes_of(predicate)
+    in_scan = {
+        attribute
+        for attribute in scanned
+        if (place := bvh.levels.get(attribute)) is not None
+        and bvh.index.hierarchies[place[0]].scan_count > 1
+    }
+    return Coverage(
+        aggregate=sum(position is not None for position in positions),
+        aggregate_total=len(positions),
+        group_by=len(star.keys) - residual_key_count,
+        group_by_total=len(star.keys),
+        scan=len(in_scan),
+        scan_total=len(scanned),
+    )
+
+
+def with_reason(plan: FusedScanAggregate, reason: str) -> FusedScanAggregate:
+    """Return the plan with the reason for which its BVH was chosen."""
+    return replace(plan, choice_reason=reason)

@@ -1,0 +1,61 @@
+"""Rule: evaluate what does not depend on a row.
+
+a < 2 + 3            ->  a < 5
+WHERE true AND b     ->  WHERE b
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from raydb.errors import DataError
+from raydb.planner.expression import Call, Expression, Literal, rewrite
+from raydb.planner.functions import evaluate
+from raydb.planner.logical import Plan, map_expressions, map_sources
+
+if TYPE_CHECKING:
+    from raydb.planner.catalog import CatalogInfo
+
+
+def fold_constants(plan: Plan, catalog: CatalogInfo) -> Plan:
+    """Replace calls whose arguments are all constant by their value."""
+    plan = map_sources(plan, lambda source: fold_constants(source, catalog))
+    return map_expressions(plan, lambda expression: rewrite(expression, _fold))
+
+
+def _fold(expression: Expression) -> Expression:
+    match expression:
+        case Call(function="and" | "or" as function, arguments=arguments):
+            return _fold_logic(expression, function, arguments)
+        case Call(arguments=arguments, type=kind) if all(
+            isinstance(argument, Literal) for argument in arguments
+        ):
+            try:
+                value = evaluate(expression, {}, 1)[0].as_py()
+            except DataError:
+                # 1 / 0 is an error only for the rows that reach it: leave it to the execution.
+                return expression
+            return Literal(value, kind)
+        case _:
+            return expression
+
+
+def _fold_logic(call: Call, function: str, arguments: tuple[Expression, ...]) -> Expression:
+    """Drop the neutral constant of AND or OR; its opposite decides the whole."""
+    neutral = function == "and"
+    rest = []
+    for argument in arguments:
+        if isinstance(argument, Literal) and argument.value is not None:
+            if argument.value is not neutral:
+                return Literal(not neutral, pa.bool_())
+        else:
+            rest.append(argument)
+    match rest:
+        case []:
+            return Literal(neutral, pa.bool_())
+        case [only]:
+            return only
+        case _:
+            return Call(function, tuple(rest), call.type)

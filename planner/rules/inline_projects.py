@@ -1,0 +1,68 @@
+"""Rule: see through projections (of views, derived tables, CTEs) to the joins below them.
+
+Aggregate(sum(r), Project(r := lo_revenue, Join))  ->  Aggregate(sum(lo_revenue), Join)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from raydb.planner.expression import Column, Expression, rewrite
+from raydb.planner.logical import (
+    Aggregate,
+    Filter,
+    InnerJoin,
+    Plan,
+    Project,
+    map_expressions,
+    map_sources,
+    output_columns,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from raydb.planner.catalog import CatalogInfo
+
+
+def inline_projects(plan: Plan, catalog: CatalogInfo) -> Plan:
+    """Replace the columns of a projection by their expressions, and move it up or away."""
+    plan = map_sources(plan, lambda source: inline_projects(source, catalog))
+    match plan:
+        case (
+            Project(source=Project(source=inner, items=below))
+            | Aggregate(source=Project(source=inner, items=below))
+        ):
+            return replace(_substitute(plan, dict(below)), source=inner)
+        case Filter(source=Project(source=inner, items=below)):
+            # The projection moves above the filter, where the next node can absorb it.
+            return Project(replace(_substitute(plan, dict(below)), source=inner), below)
+        case InnerJoin(sources=sources) if any(isinstance(s, Project) for s in sources):
+            return _lift_projects(plan)
+        case _:
+            return plan
+
+
+def _substitute(plan: Plan, definitions: Mapping[Column, Expression]) -> Plan:
+    """Replace defined columns in the expressions of one node."""
+
+    def define(part: Expression) -> Expression:
+        return definitions.get(part, part) if isinstance(part, Column) else part
+
+    return map_expressions(plan, lambda expression: rewrite(expression, define))
+
+
+def _lift_projects(join: InnerJoin) -> Plan:
+    """Join the projections' sources, and project once above the join."""
+    definitions: dict[Column, Expression] = {}
+    sources: list[Plan] = []
+    for source in join.sources:
+        if isinstance(source, Project):
+            definitions.update(source.items)
+            sources.append(source.source)
+        else:
+            sources.append(source)
+    items = tuple((column, definitions.get(column, column)) for column in output_columns(join))
+    substituted = _substitute(join, definitions)
+    return Project(replace(substituted, sources=tuple(sources)), items)

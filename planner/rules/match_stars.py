@@ -1,0 +1,20 @@
+"""Rule: mark every aggregate as a star, or with the reason why it is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from raydb.planner.logical import Aggregate, Plan, map_sources
+from raydb.planner.star import match_star
+
+if TYPE_CHECKING:
+    from raydb.planner.catalog import CatalogInfo
+
+
+def match_stars(plan: Plan, catalog: CatalogInfo) -> Plan:
+    """Set `star` on each aggregate."""
+    plan = map_sources(plan, lambda source: match_stars(source, catalog))
+    if isinstance(plan, Aggregate):
+        return replace(plan, star=match_star(plan, catalog))
+    return plan

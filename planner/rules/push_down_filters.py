@@ -1,0 +1,110 @@
+"""Rule: filter rows as early as their columns are known.
+
+InnerJoin([a, b], [a.x = b.x, a.y > 1])  ->  InnerJoin([Filter(a.y > 1, a), b], [a.x = b.x])
+Filter(a.y > 1, a LEFT JOIN b)           ->  Filter(a.y > 1, a) LEFT JOIN b
+Filter(key = 1, Aggregate(source))       ->  Aggregate(Filter(key = 1, source))
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from raydb.planner.expression import (
+    Call,
+    Column,
+    Expression,
+    columns_of,
+    conjuncts,
+    rewrite,
+)
+from raydb.planner.logical import (
+    Aggregate,
+    Filter,
+    InnerJoin,
+    OuterJoin,
+    Plan,
+    Sort,
+    map_sources,
+    output_columns,
+)
+from raydb.planner.star import NoStar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raydb.planner.catalog import CatalogInfo
+
+
+def push_down_filters(plan: Plan, catalog: CatalogInfo) -> Plan:
+    """Move each conjunct to the lowest node that has its columns."""
+    match plan:
+        case InnerJoin(sources=sources, conditions=conditions):
+            rest, pushed = _distribute(conditions, sources)
+            plan = InnerJoin(pushed, rest) if len(pushed) > 1 else filter_rows(pushed[0], rest)
+        case Filter(source=source, predicate=predicate):
+            plan = _push(conjuncts(predicate), source)
+        case _:
+            pass
+    return map_sources(plan, lambda source: push_down_filters(source, catalog))
+
+
+def filter_rows(source: Plan, predicates: Sequence[Expression]) -> Plan:
+    """Return the source under a filter of all predicates, if there are any."""
+    match predicates:
+        case []:
+            return source
+        case [only]:
+            return Filter(source, only)
+        case _:
+            return Filter(source, Call("and", tuple(predicates), pa.bool_()))
+
+
+def _push(predicates: Sequence[Expression], source: Plan) -> Plan:
+    """Filter a source as deep inside as each predicate allows."""
+    match source:
+        case OuterJoin(kind="left", left=left):
+            rest, (pushed,) = _distribute(predicates, (left,))
+            return filter_rows(replace(source, left=pushed), rest)
+        case OuterJoin(kind="right", right=right):
+            rest, (pushed,) = _distribute(predicates, (right,))
+            return filter_rows(replace(source, right=pushed), rest)
+        case Aggregate(source=inner, keys=keys, star=NoStar()) if keys:
+            # A star stays as it was matched: the fused job filters its groups by code.
+            definitions = dict(keys)
+            below = [p for p in predicates if columns_of(p) and columns_of(p) <= set(definitions)]
+            above = [p for p in predicates if p not in below]
+            inner = filter_rows(inner, [_define(p, definitions) for p in below])
+            return filter_rows(replace(source, source=inner), above)
+        case Sort(source=inner):
+            return replace(source, source=filter_rows(inner, predicates))
+        case _:
+            return filter_rows(source, predicates)
+
+
+def _define(predicate: Expression, definitions: dict[Column, Expression]) -> Expression:
+    def change(part: Expression) -> Expression:
+        return definitions.get(part, part) if isinstance(part, Column) else part
+
+    return rewrite(predicate, change)
+
+
+def _distribute(
+    predicates: Sequence[Expression], sources: Sequence[Plan]
+) -> tuple[tuple[Expression, ...], tuple[Plan, ...]]:
+    """Give each predicate to the one source that has all its columns; return the rest too."""
+    owned: list[list[Expression]] = [[] for _ in sources]
+    rest = []
+    outputs = [set(output_columns(source)) for source in sources]
+    for predicate in predicates:
+        columns = columns_of(predicate)
+        owner = next((i for i, own in enumerate(outputs) if columns and columns <= own), None)
+        if owner is None:
+            rest.append(predicate)
+        else:
+            owned[owner].append(predicate)
+    return tuple(rest), tuple(
+        filter_rows(source, parts) for source, parts in zip(sources, owned, strict=True)
+    )

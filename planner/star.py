@@ -1,0 +1,247 @@
+"""Star matching: an aggregate over a fact table and what its foreign keys reach.
+
+A declared foreign key makes a join lossless: every fact row has exactly one partner, so the join
+only adds columns and can be replaced by looking them up (denormalisation, RayDB, section 3.1).
+
+    SELECT d_year, sum(lo_revenue) FROM lineorder, date WHERE lo_orderdate = d_datekey GROUP BY 1
+
+has the fact table `lineorder`; d_year becomes the attribute (lo_orderdate -> date).d_year.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from raydb.planner.expression import (
+    AggregateCall,
+    Attribute,
+    Call,
+    Column,
+    Expression,
+    conjuncts,
+    leaves,
+    rewrite,
+)
+from raydb.planner.logical import Aggregate, Filter, InnerJoin, Plan, Scan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from raydb.planner.catalog import CatalogInfo
+    from raydb.storage.table import ForeignKey
+
+# The order of the operands does not matter to these, so a * b finds the measure b * a.
+COMMUTATIVE = frozenset({"add", "multiply", "equal", "not_equal", "and", "or"})
+
+
+@dataclass(frozen=True, slots=True)
+class Star:
+    """An aggregate as one fact table sees it; all expressions are over attributes.
+
+    predicates: conjuncts. `tables` are the joined tables, the fact table first.
+    """
+
+    fact: str
+    tables: tuple[str, ...]
+    predicates: tuple[Expression, ...]
+    keys: tuple[tuple[Column, Expression], ...]
+    aggregates: tuple[tuple[Column, AggregateCall], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoStar:
+    """Why an aggregate is no star: a phrase that EXPLAIN prints."""
+
+    reason: str
+
+
+def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
+    """See an aggregate as a star, or say why it is none."""
+    for _, call in aggregate.aggregates:
+        if call.distinct:
+            return NoStar(f"{call.function.upper()}(DISTINCT ...) needs every value of a group")
+    flat = _flatten(aggregate.source)
+    if isinstance(flat, NoStar):
+        return flat
+    scans, conditions = flat
+    found = _find_fact(scans, conditions, catalog)
+    if isinstance(found, NoStar):
+        return found
+    attributes, predicates = found
+
+    def to_attribute(expression: Expression) -> Expression:
+        return attributes[expression] if isinstance(expression, Column) else expression
+
+    def convert(expression: Expression) -> Expression:
+        return canonical(rewrite(expression, to_attribute))
+
+    return Star(
+        fact=scans[0].table,
+        tables=tuple(scan.table for scan in scans),
+        predicates=tuple(convert(predicate) for predicate in predicates),
+        keys=tuple((column, convert(key)) for column, key in aggregate.keys),
+        aggregates=tuple(
+            (
+                column,
+                call if call.argument is None else replace(call, argument=convert(call.argument)),
+            )
+            for column, call in aggregate.aggregates
+        ),
+    )
+
+
+def canonical(expression: Expression) -> Expression:
+    """Give expressions that mean the same over attributes one form.
+
+    Operands of commutative functions are ordered, and a referenced key becomes the foreign key
+    itself: (lo_orderdate -> date).d_datekey is lo_orderdate, and needs no look-up.
+    """
+
+    def change(part: Expression) -> Expression:
+        match part:
+            case Call(function=function, arguments=arguments) if function in COMMUTATIVE:
+                return replace(part, arguments=tuple(sorted(arguments, key=repr)))
+            case Attribute(path=(*path, last), name=name, type=kind) if name in last.references:
+                column = last.columns[last.references.index(name)]
+                local: Expression = Attribute(tuple(path), column, kind)
+                return change(local)
+            case _:
+                return part
+
+    return rewrite(expression, change)
+
+
+def _flatten(plan: Plan) -> tuple[list[Scan], list[Expression]] | NoStar:
+    """Take a plan of scans, filters and inner joins apart."""
+    match plan:
+        case Scan():
+            return [plan], []
+        case Filter(source=source, predicate=predicate):
+            inner = _flatten(source)
+            if isinstance(inner, NoStar):
+                return inner
+            return inner[0], [*inner[1], *conjuncts(predicate)]
+        case InnerJoin(sources=sources, conditions=conditions):
+            scans: list[Scan] = []
+            parts = [part for condition in conditions for part in conjuncts(condition)]
+            for source in sources:
+                inner = _flatten(source)
+                if isinstance(inner, NoStar):
+                    return inner
+                scans += inner[0]
+                parts += inner[1]
+            return scans, parts
+        case _:
+            names = {
+                "OuterJoin": "an outer join keeps rows without a partner",
+                "Aggregate": "it aggregates over another aggregate",
+                "Values": "it reads no table",
+                "Limit": "it aggregates over a LIMIT",
+            }
+            kind = type(plan).__name__
+            return NoStar(names.get(kind, f"it aggregates over a {kind.lower()}"))
+
+
+def _find_fact(
+    scans: list[Scan], conditions: list[Expression], catalog: CatalogInfo
+) -> tuple[dict[Column, Attribute], list[Expression]] | NoStar:
+    """Find the scan from which foreign keys reach all others; put it first in `scans`.
+
+    Returns the attribute of every column and the conditions that are left as predicates.
+    """
+    by_size = sorted(scans, key=lambda scan: -catalog.tables[scan.table].row_count)
+    first_failure = None
+    for fact in by_size:
+        paths, used = _reach(fact, scans, conditions, catalog)
+        if len(paths) < len(scans):
+            missing = next(scan for scan in scans if id(scan) not in paths)
+            first_failure = first_failure or NoStar(
+                f"'{missing.table}' is not joined to '{fact.table}' on a declared foreign key"
+            )
+            continue
+        rest = [part for number, part in enumerate(conditions) if number not in used]
+        rest += _null_guards(paths.values(), fact, catalog)
+        attributes = {
+            column: Attribute(paths[id(scan)], column.name, column.type)
+            for scan in scans
+            for column in scan.columns
+        }
+        scans.sort(key=lambda scan: scan is not fact)
+        return attributes, rest
+    assert first_failure is not None
+    return first_failure
+
+
+def _reach(
+    fact: Scan, scans: list[Scan], conditions: list[Expression], catalog: CatalogInfo
+) -> tuple[dict[int, tuple[ForeignKey, ...]], set[int]]:
+    """Follow foreign keys from a scan: the path to each scan, and the conditions used up."""
+    pairs = {
+        pair: number
+        for number, condition in enumerate(conditions)
+        if (pair := _column_pair(condition)) is not None
+    }
+    paths: dict[int, tuple[ForeignKey, ...]] = {id(fact): ()}
+    used: set[int] = set()
+    frontier = [fact]
+    while frontier:
+        scan = frontier.pop()
+        own = {column.name: column for column in scan.columns}
+        for key in catalog.tables[scan.table].definition.foreign_keys:
+            for other in scans:
+                if id(other) in paths or other.table != key.table:
+                    continue
+                theirs = {column.name: column for column in other.columns}
+                needed = [
+                    pairs.get(frozenset({own[a], theirs[b]}))
+                    for a, b in zip(key.columns, key.references, strict=True)
+                ]
+                if None not in needed:
+                    paths[id(other)] = (*paths[id(scan)], key)
+                    used.update(number for number in needed if number is not None)
+                    frontier.append(other)
+    return paths, used
+
+
+def _column_pair(condition: Expression) -> frozenset[Column] | None:
+    """Return {a, b} for the condition a = b over two columns, casts between integers aside."""
+    match condition:
+        case Call(function="equal", arguments=(left, right)):
+            sides = (_without_integer_cast(left), _without_integer_cast(right))
+            if all(isinstance(side, Column) for side in sides):
+                return frozenset(side for side in sides if isinstance(side, Column))
+    return None
+
+
+def _without_integer_cast(expression: Expression) -> Expression:
+    match expression:
+        case Call(function="cast", arguments=(inner,), type=kind):
+            inner_type = next(leaves(inner)).type if isinstance(inner, Column) else None
+            if (
+                inner_type is not None
+                and pa.types.is_integer(kind)
+                and pa.types.is_integer(inner_type)
+                and kind.bit_width >= inner_type.bit_width
+            ):
+                return inner
+    return expression
+
+
+def _null_guards(
+    paths: Iterable[tuple[ForeignKey, ...]], fact: Scan, catalog: CatalogInfo
+) -> list[Expression]:
+    """Return NOT (fk IS NULL) for each followed key that has NULLs: such rows have no partner."""
+    guards: list[Expression] = []
+    for path in paths:
+        if not path:
+            continue
+        parent = catalog.tables[path[-2].table if len(path) > 1 else fact.table]
+        for column in path[-1].columns:
+            if parent.null_counts[column]:
+                kind = parent.definition.schema.field(column).type
+                is_null = Call("is_null", (Attribute(path[:-1], column, kind),), pa.bool_())
+                guards.append(Call("not", (is_null,), pa.bool_()))
+    return guards

@@ -1,0 +1,112 @@
+"""Checks that a plan is whole; under the tests it runs after every rule.
+
+A rule must keep the output columns, read only columns that its sources give, define every column
+number once, and compare values of one type.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from raydb.planner.expression import Call, Column, Expression, columns_of
+from raydb.planner.functions import FUNCTIONS
+from raydb.planner.logical import (
+    Aggregate,
+    Filter,
+    InnerJoin,
+    Limit,
+    OuterJoin,
+    Plan,
+    Project,
+    Scan,
+    Sort,
+    Values,
+    output_columns,
+    sources_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from raydb.planner.catalog import CatalogInfo
+
+COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
+
+
+def verify_rule(rule: str, before: Plan, after: Plan, catalog: CatalogInfo) -> None:
+    """Assert that a rule kept the plan's output and left a whole plan."""
+    kept = output_columns(before) == output_columns(after)
+    assert kept, f"{rule} changed {output_columns(before)} to {output_columns(after)}"
+    verify_plan(after, catalog, rule)
+
+
+def verify_plan(plan: Plan, catalog: CatalogInfo, author: str) -> None:
+    """Assert that every node reads what its sources give; `author` is named on failure."""
+    defined: list[int] = []
+    _verify(plan, catalog, author, defined)
+    repeated = {number for number in defined if defined.count(number) > 1}
+    assert not repeated, f"{author} defines columns {sorted(repeated)} twice"
+
+
+def _verify(plan: Plan, catalog: CatalogInfo, author: str, defined: list[int]) -> None:
+    sources = sources_of(plan)
+    for source in sources:
+        _verify(source, catalog, author, defined)
+    known = frozenset(column for source in sources for column in output_columns(source))
+    for expression in _expressions(plan):
+        missing = columns_of(expression) - known
+        assert not missing, f"{author}: {type(plan).__name__} reads {missing} from nowhere"
+        _verify_expression(expression, author)
+    match plan:
+        case Scan(table=table, columns=columns):
+            schema = catalog.tables[table].definition.schema
+            for column in columns:
+                assert schema.field(column.name).type == column.type, f"{author}: {column}"
+            defined += [column.number for column in columns]
+        case Values(columns=columns, rows=rows):
+            assert all(len(row) == len(columns) for row in rows), f"{author}: ragged rows"
+            defined += [column.number for column in columns]
+        case Project(items=items):
+            # A column that passes through keeps its number.
+            defined += [c.number for c, e in items if c != e]
+        case Aggregate(keys=keys, aggregates=aggregates):
+            defined += [c.number for c, e in keys if c != e]
+            defined += [c.number for c, _ in aggregates]
+        case Sort(keys=sort_keys):
+            missing = {key.column for key in sort_keys} - known
+            assert not missing, f"{author}: sorts by {missing} from nowhere"
+        case InnerJoin() | OuterJoin() | Filter() | Limit():
+            pass
+
+
+def _expressions(plan: Plan) -> Iterable[Expression]:
+    match plan:
+        case Values(rows=rows):
+            return [expression for row in rows for expression in row]
+        case Filter(predicate=predicate):
+            return [predicate]
+        case Project(items=items):
+            return [expression for _, expression in items]
+        case InnerJoin(conditions=conditions) | OuterJoin(conditions=conditions):
+            return conditions
+        case Aggregate(keys=keys, aggregates=aggregates):
+            arguments = [call.argument for _, call in aggregates if call.argument is not None]
+            return [*(key for _, key in keys), *arguments]
+        case Scan() | Sort() | Limit():
+            return []
+
+
+def _verify_expression(expression: Expression, author: str) -> None:
+    if not isinstance(expression, Call):
+        assert not isinstance(expression, Column) or expression.type is not None, author
+        return
+    assert expression.function in FUNCTIONS, f"{author}: no function '{expression.function}'"
+    for argument in expression.arguments:
+        _verify_expression(argument, author)
+    types = {argument.type for argument in expression.arguments}
+    if expression.function in COMPARISONS:
+        assert len(types) == 1, f"{author}: {expression.function} compares {types}"
+    if expression.function in ("and", "or", "not"):
+        assert types == {pa.bool_()}, f"{author}: {expression.function} over {types}"

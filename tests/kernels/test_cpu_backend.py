@@ -1,0 +1,146 @@
+"""The CPU backend against NumPy, on random cells, codes, maps and measures."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import raydb
+from raydb.errors import DataError
+from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
+from raydb.kernels.bvh import count_cells, narrow_measure
+from raydb.kernels.choice import choose_backend, load_backend
+from raydb.kernels.encode import Hierarchy
+from raydb.kernels.intervals import mask_intervals
+
+SEEDS = range(12)
+
+
+def hierarchy(scan_count, codes_per_coordinate):
+    codes = np.repeat(np.arange(scan_count, dtype=np.int32), codes_per_coordinate)
+    return Hierarchy((0,), (pa.array(range(len(codes))),), codes, scan_count)
+
+
+def random_case(seed, row_count=5_000):
+    rng = np.random.default_rng(seed)
+    hierarchies = [hierarchy(4, 3), hierarchy(5, 1), hierarchy(1, 6)]
+    if seed % 3 == 0:
+        # More cells than are addressed one by one.
+        hierarchies = [hierarchy(400, 2), hierarchy(500, 1), hierarchy(1, 6)]
+    codes = [rng.integers(0, h.code_count, row_count).astype(np.int32) for h in hierarchies]
+    valid = rng.random(row_count) < 0.8
+    measures = [
+        (rng.integers(-50, 50, row_count), None),
+        (np.where(valid, rng.integers(-(2**40), 2**40, row_count), 0), valid),
+        (np.where(valid, rng.random(row_count), 0.0), valid),
+    ]
+    return rng, hierarchies, codes, measures
+
+
+def random_job(rng, bvh):
+    """A job with one map by cell and two by row, each a filter and a part of the group."""
+    cells = rng.random(bvh.cell_count) < (0.5 if bvh.cells is None else 0.2)
+    first, second, third = bvh.hierarchies
+    by_cell = rng.integers(-1, 3, second.scan_count)
+    by_row = rng.integers(-1, 2, first.code_count) * 3
+    outside = rng.integers(-1, 2, third.code_count) * 6
+    by_row[by_row < 0] = outside[outside < 0] = -1
+    maps = (
+        CodeMap(1, by_cell=True, groups=by_cell, filters=True),
+        CodeMap(0, by_cell=False, groups=by_row, filters=True),
+        CodeMap(2, by_cell=False, groups=outside, filters=True),
+    )
+    keep = int(rng.integers(0, 4))
+    functions = ("sum", "count", "min", "max")
+    accumulators = tuple(Accumulator(f, m) for m in range(3) for f in functions)
+    if keep == 1:
+        accumulators = tuple(a for a in accumulators if a.function in ("sum", "count"))
+    return FusedJob(mask_intervals(cells), maps[:keep], 12, accumulators), cells
+
+
+def brute_force(job, cells, hierarchies, codes, measures):
+    """Row by row: (rows of each group, values of each accumulator)."""
+    z = np.zeros(len(codes[0]), np.int64)
+    for h, c in zip(hierarchies, codes, strict=True):
+        z = z * h.scan_count + h.scan_codes[c]
+    alive, groups = cells[z], np.zeros(len(z), np.int64)
+    for m in job.maps:
+        h, c = hierarchies[m.hierarchy], codes[m.hierarchy]
+        part = m.groups[h.scan_codes[c] if m.by_cell else c]
+        alive &= part >= 0
+        groups += part
+    rows = np.bincount(groups[alive], minlength=job.group_count)
+    values = []
+    for a in job.accumulators:
+        numbers, valid = measures[a.measure]
+        used = alive if valid is None else alive & valid
+        per_group = [numbers[used & (groups == g)] for g in range(job.group_count)]
+        reduce = {"sum": sum, "count": len, "min": min, "max": max}[a.function]
+        values.append(
+            [
+                reduce(v.tolist())
+                if len(v) or (a.function != "min" and a.function != "max")
+                else None
+                for v in per_group
+            ]
+        )
+    return rows, values
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_jobs_agree_with_numpy(seed):
+    rng, hierarchies, codes, measures = random_case(seed)
+    backend = load_backend("cpu")
+    bvh = backend.build(hierarchies, codes, measures, len(codes[0]))
+    assert (bvh.cells is None) == (seed % 3 != 0)
+    for _ in range(5):
+        job, cells = random_job(rng, bvh)
+        prepared = backend.prepare(bvh, job)
+        result = backend.launch(bvh, job, prepared)
+        rows, expected = brute_force(job, cells, hierarchies, codes, measures)
+        assert result.rows.tolist() == rows.tolist()
+        for accumulator, got, want in zip(job.accumulators, result.values, expected, strict=True):
+            for value, right in zip(got.tolist(), want, strict=True):
+                if right is not None:
+                    assert value == pytest.approx(right, rel=1e-12), accumulator
+        places, groups = backend.locate(bvh, job, prepared)
+        assert np.bincount(groups, minlength=12).tolist() == rows.tolist()
+        assert len(np.unique(places)) == len(places)
+        assert bvh.count_rows(job.intervals) >= len(places)
+
+
+def test_every_row_is_in_the_bvh_once_and_in_its_cell():
+    _, hierarchies, codes, measures = random_case(1)
+    bvh = load_backend("cpu").build(hierarchies, codes, measures, len(codes[0]))
+    assert sorted(bvh.row_ids.tolist()) == list(range(5_000))
+    z = (hierarchies[0].scan_codes[codes[0]] * 5 + codes[1])[bvh.row_ids]
+    assert np.all(np.diff(z) >= 0)
+    assert bvh.offsets.tolist() == np.searchsorted(z, np.arange(21)).tolist()
+
+
+def test_a_sum_beyond_64_bits_is_exact():
+    big = np.full(4, 2**62)
+    backend = load_backend("cpu")
+    for sign in (1, -1):
+        bvh = backend.build([], [], [(sign * big, None)], 4)
+        job = FusedJob(np.array([[0, 1]]), (), 1, (Accumulator("sum", 0),))
+        result = backend.launch(bvh, job, backend.prepare(bvh, job))
+        assert result.values[0].tolist() == [sign * 2**64]
+
+
+def test_measures_take_the_narrowest_integer():
+    for value, dtype in ((127, "int8"), (128, "int16"), (-(2**31), "int32"), (2**31, "int64")):
+        assert narrow_measure(np.array([0, value]), None).values.dtype == dtype
+
+
+def test_too_many_cells_is_an_error():
+    wide = hierarchy(2**11, 1)
+    with pytest.raises(DataError, match="more than 2\\*\\*63"):
+        count_cells([wide] * 6)
+
+
+def test_a_backend_that_is_not_there_is_named():
+    assert choose_backend("auto")[0] == "cpu"
+    with pytest.raises(raydb.OperationalError, match="backend 'rt'"):
+        choose_backend("rt")
+    with pytest.raises(raydb.ProgrammingError, match="did you mean 'cuda'"):
+        choose_backend("cudda")

@@ -1,0 +1,107 @@
+"""Dictionaries keep order; hierarchies are found from the data."""
+
+import datetime as dt
+import itertools
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raydb.kernels.encode import encode_column, find_hierarchies, join_codes
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(-5, 5))))
+def test_codes_follow_the_order_of_the_values_with_null_last(values):
+    encoded = encode_column(pa.array(values, pa.int32()))
+    expected = sorted({v for v in values if v is not None})
+    expected += [None] if None in values else []
+    assert encoded.values.to_pylist() == expected
+    assert [expected[code] for code in encoded.codes] == values
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["b", "a", None, "b"], pa.string()),
+        ([dt.date(2020, 1, 2), dt.date(1999, 1, 1)], pa.date32()),
+        ([True, False, None, True], pa.bool_()),
+        ([0.5, None, -1.0], pa.float64()),
+        ([], pa.string()),
+    ],
+)
+def test_every_type_round_trips(values, kind):
+    encoded = encode_column(pa.chunked_array([values[:2], values[2:]], kind))
+    assert encoded.values.take(pa.array(encoded.codes)).to_pylist() == values
+
+
+def test_negative_zero_is_zero():
+    assert encode_column(pa.array([0.0, -0.0])).values.to_pylist() == [0.0]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 2)), min_size=1))
+def test_joined_codes_number_the_distinct_tuples_in_order(rows):
+    columns = [encode_column(pa.array(column)) for column in zip(*rows, strict=True)]
+    codes, tuples = join_codes(columns)
+    named = [
+        tuple(column.values[int(c)].as_py() for column, c in zip(columns, row, strict=True))
+        for row in tuples
+    ]
+    assert named == sorted(set(rows))
+    assert [named[code] for code in codes] == rows
+
+
+def geography():
+    """4 regions, 3 nations in each, 5 cities in each."""
+    rows = [
+        (f"R{r}", f"N{9 - r}{n}", f"C{n}{r}{c}")
+        for r, n, c in itertools.product(range(4), range(3), range(5))
+    ]
+    return [encode_column(pa.array(column)) for column in zip(*rows, strict=True)]
+
+
+def test_a_hierarchy_is_found_in_any_order_and_its_levels_are_ranges():
+    region, nation, city = geography()
+    ((hierarchy, codes),) = find_hierarchies([city, region, nation], [True, True, True])
+    assert hierarchy.columns == (1, 2, 0)
+    assert hierarchy.code_count == 60
+    assert hierarchy.is_scan_only
+    for level in hierarchy.levels[:2]:
+        values = level.to_pylist()
+        runs = [value for value, _ in itertools.groupby(values)]
+        assert len(runs) == len(set(runs)), "a coarse value is not one range of codes"
+    assert hierarchy.levels[2].take(pa.array(codes)).equals(city.values.take(pa.array(city.codes)))
+
+
+def test_scan_levels_come_first_and_group_levels_are_stored():
+    region, nation, city = geography()
+    ((hierarchy, _),) = find_hierarchies([city, nation, region], [False, True, False])
+    # The region is known once the nation is, so it is part of Z at no cost.
+    assert hierarchy.columns == (2, 1, 0)
+    assert hierarchy.scan_count == 12
+    assert not hierarchy.is_scan_only
+    assert np.all(np.diff(hierarchy.scan_codes) >= 0)
+
+
+def test_independent_columns_stay_apart():
+    rows = list(itertools.product(range(10), range(12)))
+    columns = [encode_column(pa.array(column)) for column in zip(*rows, strict=True)]
+    found = find_hierarchies(columns, [True, True])
+    assert [hierarchy.columns for hierarchy, _ in found] == [(0,), (1,)]
+
+
+def test_columns_that_hang_together_without_a_chain_share_an_attribute():
+    # A month has 5 or 6 of the 53 weeks, and a week lies in one or two months.
+    days = [dt.date(1993, 1, 1) + dt.timedelta(n) for n in range(3 * 365)]
+    months = encode_column(pa.array([d.year * 100 + d.month for d in days]))
+    weeks = encode_column(pa.array([d.timetuple().tm_yday // 7 + 1 for d in days]))
+    found = find_hierarchies([months, weeks], [True, True])
+    assert [hierarchy.columns for hierarchy, _ in found] == [(0, 1)]
+
+
+def test_no_rows():
+    empty = encode_column(pa.array([], pa.string()))
+    ((hierarchy, codes),) = find_hierarchies([empty, empty], [True, False])
+    assert hierarchy.code_count == 0
+    assert len(codes) == 0
