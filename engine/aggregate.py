@@ -12,7 +12,6 @@ their results:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,19 +21,17 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 from pyarrow import acero
 
-from raydb.engine.relation import Relation, column_name, joined
+from raydb.engine.relation import Relation, joined
 from raydb.errors import DataError, NotSupportedError
-from raydb.planner.casts import cast_values, decimal_type
+from raydb.planner.casts import cast_values, decimal_type, relabel
 from raydb.planner.expression import AggregateCall, Column
 from raydb.planner.functions import canonical_floats, doubles_of_codes, order_codes
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Mapping, Sequence
 
 _VALID = pc.CountOptions(mode="only_valid")
-# float64 holds every integer up to 2**53 exactly, and the quotient of two such is rounded once.
-_EXACT_DOUBLE = 2**53
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -107,9 +104,7 @@ def _fold(
     return [joined(groups.column(name)) for name in key_names], results
 
 
-def _step(
-    call: AggregateCall, values: pa.ChunkedArray | pa.Array | None, row_count: int
-) -> Step:
+def _step(call: AggregateCall, values: pa.ChunkedArray | pa.Array | None, row_count: int) -> Step:
     """Return how to compute an aggregate."""
     if values is None:
         return Step([("hash_count_all", None, None)], _only)
@@ -194,7 +189,9 @@ def _exact_sum(values: pa.ChunkedArray | pa.Array, row_count: int) -> Step:
 
     def finish(results: Sequence[pa.Array]) -> pa.Array:
         halves = [result.to_pylist() for result in results]
-        sums = [None if h is None else h * 2**32 + l for h, l in zip(*halves, strict=True)]
+        sums = [
+            None if top is None else top * 2**32 + rest for top, rest in zip(*halves, strict=True)
+        ]
         return pa.array(sums, pa.decimal128(38, 0))
 
     return Step([("hash_sum", high, None), ("hash_sum", low, None)], finish)
@@ -225,15 +222,18 @@ def _avg(values: pa.ChunkedArray | pa.Array, row_count: int) -> Step:
 
 
 def _quotients(sums: pa.Array, counts: pa.Array) -> pa.Array:
-    """Divide exact sums by counts, rounding once; NULL where the count is 0."""
+    """Divide exact sums by counts, rounding once; NULL where there is no sum."""
+    divisor = 1
     if pt.is_floating(sums.type):
-        doubles = pc.divide(cast_values(sums, pa.float64()), pc.cast(counts, pa.float64()))
-        return pc.if_else(pc.is_valid(sums), doubles, pa.scalar(None, pa.float64()))
-    scale = 10**sums.type.scale if pt.is_decimal(sums.type) else 1
-    if pt.is_integer(sums.type) and _fits(sums, 2**10):  # 2**63 / 2**10 = 2**53
-        return pc.divide(pc.cast(sums, pa.float64()), pc.cast(counts, pa.float64()))
+        return pc.divide(cast_values(sums, pa.float64()), pc.cast(counts, pa.float64()))
+    if pt.is_decimal(sums.type):
+        divisor = 10**sums.type.scale
+        sums = relabel(sums, decimal_type(sums.type.precision, 0))
+    totals = [None if total is None else int(total) for total in sums.to_pylist()]
+    counts = counts.to_pylist()
+    # Python divides two integers of any size to the nearest double.
     quotients = [
-        None if total is None else int(total * scale) / (count * scale)
-        for total, count in zip(sums.to_pylist(), counts.to_pylist(), strict=True)
+        None if total is None else total / (count * divisor)
+        for total, count in zip(totals, counts, strict=True)
     ]
     return pa.array(quotients, pa.float64())

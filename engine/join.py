@@ -64,9 +64,7 @@ def join(
 
 def _number_rows(side: Side, number: Column) -> Side:
     numbers = pa.array(np.arange(side.rows.row_count))
-    return Side(
-        Relation({**side.rows.columns, number: numbers}, side.rows.row_count), side.keys
-    )
+    return Side(Relation({**side.rows.columns, number: numbers}, side.rows.row_count), side.keys)
 
 
 def _equal_pairs(left: Side, right: Side, accept: Callable[[Relation], Relation]) -> Relation:
@@ -104,13 +102,14 @@ def _keyed_table(side: Side, prefix: str) -> pa.Table:
 def _all_pairs(left: Side, right: Side, accept: Callable[[Relation], Relation]) -> Relation:
     """Return the accepted pairs of the cross product, a morsel of pairs at a time."""
     columns = (*left.rows.columns, *right.rows.columns)
-    left_count, right_count = left.rows.row_count, right.rows.row_count
+    left_rows, right_rows = left.rows.combined(), right.rows.combined()
+    left_count, right_count = left_rows.row_count, right_rows.row_count
     step = max(1, MORSEL_ROWS // max(right_count, 1))
     accepted = []
     for start in range(0, left_count if right_count else 0, step):
         numbers = np.arange(start, min(start + step, left_count))
-        some_left = left.rows.take(pa.array(np.repeat(numbers, right_count)))
-        some_right = right.rows.take(pa.array(np.tile(np.arange(right_count), len(numbers))))
+        some_left = left_rows.take(pa.array(np.repeat(numbers, right_count)))
+        some_right = right_rows.take(pa.array(np.tile(np.arange(right_count), len(numbers))))
         pairs: Mapping[Column, pa.ChunkedArray] = {**some_left.columns, **some_right.columns}
         accepted.append(accept(Relation(pairs, len(numbers) * right_count)))
     return concatenate(accepted, columns)
@@ -122,6 +121,4 @@ def _unpaired(rows: Relation, paired: pa.ChunkedArray, columns: Sequence[Column]
     lonely[paired.to_numpy()] = False
     count = int(np.count_nonzero(lonely))
     kept = rows.filter(pa.array(lonely), count).columns
-    return Relation(
-        {c: kept[c] if c in kept else pa.nulls(count, c.type) for c in columns}, count
-    )
+    return Relation({c: kept[c] if c in kept else pa.nulls(count, c.type) for c in columns}, count)

@@ -50,6 +50,11 @@ class Relation:
             {column: values.filter(mask) for column, values in self.columns.items()}, row_count
         )
 
+    def combined(self) -> Relation:
+        """Return the rows with every column as one array, where an array can hold it."""
+        columns = {column: joined(values) for column, values in self.columns.items()}
+        return Relation(columns, self.row_count)
+
     def take(self, row_numbers: pa.Array) -> Relation:
         """Return the rows of those numbers, in their order."""
         return Relation(
@@ -89,12 +94,12 @@ def for_each_morsel(
     The columns of a morsel are plain arrays, unless one has more text than an array can hold.
     """
     if relation.row_count <= MORSEL_ROWS:
-        return concatenate([compute(_joined(relation))], columns)
+        return concatenate([compute(relation.combined())], columns)
     starts = range(0, relation.row_count, MORSEL_ROWS)
     with ThreadPoolExecutor(pa.cpu_count()) as threads:
         # On an error, Ctrl-C included, `map` cancels the morsels that have not begun.
         parts = threads.map(
-            lambda start: compute(_joined(relation.slice(start, MORSEL_ROWS))), starts
+            lambda start: compute(relation.slice(start, MORSEL_ROWS).combined()), starts
         )
         return concatenate(list(parts), columns)
 
@@ -107,12 +112,6 @@ def joined(values: pa.ChunkedArray | pa.Array) -> pa.Array | pa.ChunkedArray:
         return values.chunk(0)
     is_text = pa.types.is_string(values.type) or pa.types.is_binary(values.type)
     return values if is_text and values.nbytes >= _JOINED_BYTES else values.combine_chunks()
-
-
-def _joined(relation: Relation) -> Relation:
-    """Return the rows with every column as one array, where an array can hold it."""
-    columns = {column: joined(values) for column, values in relation.columns.items()}
-    return Relation(columns, relation.row_count)
 
 
 def _chunks(values: Any) -> list[pa.Array]:

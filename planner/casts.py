@@ -19,7 +19,7 @@ Doubles round half to even when they become integers, decimals round half away f
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -64,7 +64,7 @@ def each(values: Values, function: Callable[[pa.Array], pa.Array], target: pa.Da
     if isinstance(values, pa.ChunkedArray):
         return pa.chunked_array([function(chunk) for chunk in values.chunks], type=target)
     if isinstance(values, pa.Scalar):
-        return function(pa.array([values.as_py()], type=values.type))[0]
+        return function(pa.repeat(values, 1))[0]
     return function(values)
 
 
@@ -199,6 +199,11 @@ def _trimmed_text(array: pa.Array, target: pa.DataType) -> pa.Array:
         return pc.cast(pc.utf8_trim_whitespace(array), target)
 
 
+def _text_to_time(array: pa.Array, target: pa.DataType) -> pa.Array:
+    moments = pc.binary_join_element_wise("1970-01-01", pc.utf8_trim_whitespace(array), " ")
+    return pc.cast(pc.cast(moments, pa.timestamp("us")), target)
+
+
 def _text_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
     try:
         return pc.cast(array, target)
@@ -209,12 +214,11 @@ def _text_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
 
 def _float_to_text(array: pa.Array, target: pa.DataType) -> pa.Array:
     # Python prints the shortest digits that read back the same, with '.0' and exponents as DuckDB.
-    show: Callable[[Any], str] = repr
     values = array.to_pylist()
     if not pt.is_float64(array.type):
-        show = str
-        values = [None if value is None else np.float32(value) for value in values]
-    return pa.array([None if value is None else show(value) for value in values], target)
+        # numpy knows the shortest digits of a float32; the double of those digits prints them.
+        values = [None if value is None else float(str(np.float32(value))) for value in values]
+    return pa.array([None if value is None else repr(value) for value in values], target)
 
 
 def _decimal_to_text(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -267,7 +271,7 @@ _CONVERSIONS: dict[tuple[str, str], _Conversion] = {
     ("text", "decimal"): _text_to_decimal,
     ("text", "date"): _trimmed_text,
     ("text", "timestamp"): _trimmed_text,
-    ("text", "time"): _trimmed_text,
+    ("text", "time"): _text_to_time,
     ("date", "timestamp"): _plain,
     ("date", "text"): _plain,
     ("timestamp", "date"): _plain,

@@ -106,6 +106,13 @@ def order_codes(values: Values) -> Values:
     return each(doubles, encode, pa.int64())
 
 
+def doubles_of_codes(codes: pa.Array) -> pa.Array:
+    """Return the doubles of `order_codes`."""
+    bits = codes.fill_null(0).to_numpy()
+    doubles = pa.array((bits ^ ((bits >> 63) & np.int64(2**63 - 1))).view(np.float64))
+    return pc.if_else(codes.is_valid(), doubles, pa.scalar(None, pa.float64()))
+
+
 def _value(expression: Expression, rows: Rows) -> Values:
     """Return the expression's values: a scalar where it is constant, else `rows.count` of them."""
     match expression:

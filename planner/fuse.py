@@ -13,7 +13,7 @@ keys and measures.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow.compute as pc
@@ -267,14 +267,12 @@ def _number_groups(
     return tuple(parts), maps, stride
 
 
-def _reduce_to_scan(
-    reduce: np.ufunc, values: NDArray[np.generic], hierarchy: Hierarchy
-) -> NDArray[np.generic]:
+def _reduce_to_scan(reduce: np.ufunc, values: NDArray[Any], hierarchy: Hierarchy) -> NDArray[Any]:
     """Reduce a value a code to a value a coordinate on the Z axis."""
     if hierarchy.code_count == 0:
         return values[:0]
     changes = np.diff(hierarchy.scan_codes, prepend=-1) != 0
-    reduced: NDArray[np.generic] = reduce.reduceat(values, np.flatnonzero(changes))
+    reduced: NDArray[Any] = reduce.reduceat(values, np.flatnonzero(changes))
     return reduced
 
 

@@ -75,8 +75,8 @@ def _verify(plan: Plan, catalog: CatalogInfo, author: str, defined: list[int]) -
             defined += [c.number for c, e in keys if c != e]
             defined += [c.number for c, _ in aggregates]
         case Sort(keys=sort_keys):
-            missing = {key.column for key in sort_keys} - known
-            assert not missing, f"{author}: sorts by {missing} from nowhere"
+            unknown = {key.column for key in sort_keys} - known
+            assert not unknown, f"{author}: sorts by {unknown} from nowhere"
         case InnerJoin() | OuterJoin() | Filter() | Limit():
             pass
 

@@ -34,10 +34,10 @@ def inline_projects(plan: Plan, catalog: CatalogInfo) -> Plan:
             Project(source=Project(source=inner, items=below))
             | Aggregate(source=Project(source=inner, items=below))
         ):
-            return replace(_substitute(plan, dict(below)), source=inner)
+            return _substitute(replace(plan, source=inner), dict(below))
         case Filter(source=Project(source=inner, items=below)):
             # The projection moves above the filter, where the next node can absorb it.
-            return Project(replace(_substitute(plan, dict(below)), source=inner), below)
+            return Project(_substitute(replace(plan, source=inner), dict(below)), below)
         case InnerJoin(sources=sources) if any(isinstance(s, Project) for s in sources):
             return _lift_projects(plan)
         case _:
@@ -64,5 +64,4 @@ def _lift_projects(join: InnerJoin) -> Plan:
         else:
             sources.append(source)
     items = tuple((column, definitions.get(column, column)) for column in output_columns(join))
-    substituted = _substitute(join, definitions)
-    return Project(replace(substituted, sources=tuple(sources)), items)
+    return Project(_substitute(replace(join, sources=tuple(sources)), definitions), items)

@@ -1,0 +1,177 @@
+"""CREATE BVH: its columns as attributes of the fact table, reached by declared foreign keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from raydb.errors import ProgrammingError, did_you_mean
+from raydb.planner.catalog import BvhDefinition
+from raydb.planner.expression import Attribute, Expression, attributes_of
+from raydb.sql.bind_expression import Context, bind_expression
+from raydb.sql.nodes import refuse_deep_nesting, require_only
+from raydb.sql.reader import fold
+from raydb.sql.types import is_moment, is_number
+from raydb.sql.typing_rules import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from raydb.planner.catalog import CatalogInfo
+    from raydb.sql.statements import CreateBvh
+    from raydb.storage.table import ForeignKey
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """A column that the fact table reaches, and the table that it lies in."""
+
+    table: str
+    attribute: Attribute
+
+    @property
+    def depth(self) -> int:
+        return len(self.attribute.path)
+
+    @property
+    def foreign_key(self) -> str | None:
+        """The fact table's own column that leads here, if it is a single one."""
+        path = self.attribute.path
+        return path[0].columns[0] if path and len(path[0].columns) == 1 else None
+
+
+def bind_bvh(create: CreateBvh, catalog: CatalogInfo) -> BvhDefinition:
+    """Return the definition of a BVH with every column resolved to an attribute.
+
+    A bare name is a column of the fact table, else of the one table that has it and that foreign
+    keys lead to. `table.column` and `foreign_key_column.column` tell several apart. Raises
+    ProgrammingError for a name that is unknown, ambiguous or listed twice, and for a measure that
+    is no number or date.
+    """
+    if create.table not in catalog.tables:
+        if create.table in catalog.views:
+            raise ProgrammingError(f"'{create.table}' is a view; a BVH needs a table")
+        raise ProgrammingError(
+            f"table '{create.table}' does not exist{did_you_mean(create.table, catalog.tables)}"
+        )
+    reached = tuple(_reach(create.table, (), (create.table,), catalog))
+    with refuse_deep_nesting():
+        return BvhDefinition(
+            create.name,
+            create.table,
+            _attributes("SCAN", create.scan, create.table, reached),
+            _attributes("GROUP BY", create.group_by, create.table, reached),
+            _measures(create.aggregate, create.table, reached),
+        )
+
+
+def _reach(
+    table: str, path: tuple[ForeignKey, ...], visited: tuple[str, ...], catalog: CatalogInfo
+) -> Iterator[_Reached]:
+    """Yield the columns of a table and of those behind its foreign keys, no table twice a path."""
+    definition = catalog.tables[table].definition
+    for field in definition.schema:
+        yield _Reached(table, Attribute(path, field.name, field.type))
+    for key in definition.foreign_keys:
+        if key.table not in visited and key.table in catalog.tables:
+            yield from _reach(key.table, (*path, key), (*visited, key.table), catalog)
+
+
+def _attributes(
+    part: str, nodes: Sequence[exp.Expr], fact: str, reached: Sequence[_Reached]
+) -> tuple[Attribute, ...]:
+    found: list[Attribute] = []
+    for node in nodes:
+        if not isinstance(node, exp.Column):
+            raise ProgrammingError(f"{part} of a BVH takes names of columns only")
+        require_only(node, "this", "table")
+        table = node.args.get("table")
+        attribute = _resolve(fold(node.this), None if table is None else fold(table), fact, reached)
+        if attribute in found:
+            raise ProgrammingError(f"column '{attribute.name}' is listed twice in {part}")
+        found.append(attribute)
+    return tuple(found)
+
+
+def _measures(
+    nodes: Sequence[exp.Expr], fact: str, reached: Sequence[_Reached]
+) -> tuple[Expression, ...]:
+    def find(name: str, table: str | None) -> Expression:
+        return _resolve(name, table, fact, reached)
+
+    found: list[Expression] = []
+    for node in nodes:
+        measure = bind_expression(node, Context(find, {}, "AGGREGATE of a BVH"))
+        if not attributes_of(measure):
+            raise ProgrammingError("AGGREGATE of a BVH needs columns, not a constant")
+        if not is_number(measure.type) and not is_moment(measure.type):
+            raise ProgrammingError(
+                f"AGGREGATE of a BVH needs numbers or dates, not {describe(measure)}"
+            )
+        if measure in found:
+            raise ProgrammingError(f"{describe(measure)} is listed twice in AGGREGATE")
+        found.append(measure)
+    return tuple(found)
+
+
+def _resolve(name: str, qualifier: str | None, fact: str, reached: Sequence[_Reached]) -> Attribute:
+    candidates = [each for each in reached if each.attribute.name == name]
+    if qualifier is None:
+        own = [each for each in candidates if not each.attribute.path]
+        chosen = own or candidates
+    else:
+        candidates = [each for each in candidates if qualifier in (each.table, each.foreign_key)]
+        chosen = _qualified(candidates, qualifier)
+    if len(chosen) == 1:
+        return chosen[0].attribute
+    if chosen:
+        raise ProgrammingError(
+            f"column '{name}' is ambiguous: write {_alternatives(name, chosen, reached)}"
+        )
+    raise _unknown(name, qualifier, fact, reached)
+
+
+def _qualified(candidates: Sequence[_Reached], qualifier: str) -> list[_Reached]:
+    """Prefer the table by its name, then the table that the foreign key itself points to."""
+    by_table = [each for each in candidates if each.table == qualifier]
+    if by_table:
+        return by_table
+    nearest = min((each.depth for each in candidates), default=0)
+    return [each for each in candidates if each.depth == nearest]
+
+
+def _alternatives(name: str, chosen: Sequence[_Reached], reached: Sequence[_Reached]) -> str:
+    """Name a qualifier for each candidate: its table, or the foreign key where paths share it."""
+    written: list[str] = []
+    for each in chosen:
+        paths = {other.attribute.path for other in reached if other.table == each.table}
+        shared = len(paths) > 1 and each.foreign_key is not None
+        written.append(f"'{each.foreign_key if shared else each.table}.{name}'")
+    return " or ".join(sorted(set(written)))
+
+
+def _unknown(
+    name: str, qualifier: str | None, fact: str, reached: Iterable[_Reached]
+) -> ProgrammingError:
+    reached = tuple(reached)
+    if qualifier is not None:
+        within = [each for each in reached if qualifier in (each.table, each.foreign_key)]
+        if not within:
+            known = {each.table for each in reached} | {
+                each.foreign_key for each in reached if each.foreign_key is not None
+            }
+            return ProgrammingError(
+                f"'{fact}' reaches no table '{qualifier}' by its foreign keys"
+                f"{did_you_mean(qualifier, sorted(known))}"
+            )
+        names = [each.attribute.name for each in within]
+        return ProgrammingError(
+            f"column '{name}' does not exist in '{qualifier}'{did_you_mean(name, names)}"
+        )
+    names = [each.attribute.name for each in reached]
+    return ProgrammingError(
+        f"column '{name}' does not exist in '{fact}' or the tables that its foreign keys reach"
+        f"{did_you_mean(name, names)}"
+    )

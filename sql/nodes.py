@@ -1,0 +1,93 @@
+"""What a tree may hold: nothing of a statement is ignored in silence."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from raydb.errors import NotSupportedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# How to call what is not supported, where the name of sqlglot's class or argument says too little.
+_NODE_NAMES: dict[type[exp.Expr], str] = {
+    exp.All: "ALL (SELECT ...)",
+    exp.Any: "ANY (...)",
+    exp.Array: "an array",
+    exp.Bracket: "a subscript [...]",
+    exp.Concat: "a string constant in several parts",
+    exp.Dot: "a qualified function",
+    exp.Escape: "LIKE ... ESCAPE",
+    exp.Except: "EXCEPT",
+    exp.Exists: "EXISTS (SELECT ...)",
+    exp.Filter: "FILTER",
+    exp.GroupingSets: "GROUPING SETS",
+    exp.IgnoreNulls: "IGNORE NULLS",
+    exp.Intersect: "INTERSECT",
+    exp.JSONExtract: "the operator ->",
+    exp.JSONExtractScalar: "the operator ->>",
+    exp.Kwarg: "a named argument =>",
+    exp.Limit: "LIMIT in an aggregate",
+    exp.Order: "ORDER BY in an aggregate",
+    exp.Pow: "the operator ^",
+    exp.PropertyEQ: "the operator :=",
+    exp.RegexpLike: "the operator ~",
+    exp.Subquery: "a subquery in an expression",
+    exp.Tuple: "a row (a, b)",
+    exp.Union: "UNION",
+    exp.Var: "DEFAULT",
+    exp.Window: "a window function (OVER)",
+    exp.WithinGroup: "WITHIN GROUP",
+}
+_ARGUMENT_NAMES = {
+    "catalog": "the name of a catalog",
+    "connect": "CONNECT BY",
+    "cube": "CUBE",
+    "db": "the name of a schema",
+    "except_": "EXCLUDE",
+    "grouping_sets": "GROUPING SETS",
+    "laterals": "LATERAL",
+    "limit_options": "WITH TIES or PERCENT",
+    "locks": "FOR UPDATE",
+    "match": "MATCH_RECOGNIZE",
+    "nulls": "NULLS NOT DISTINCT",
+    "on": "DISTINCT ON",
+    "pivots": "PIVOT",
+    "properties": "an option of CREATE TABLE",
+    "query": "IN (SELECT ...)",
+    "sample": "TABLESAMPLE",
+    "when": "AS OF",
+    "windows": "WINDOW",
+    "with_": "WITH",
+    "with_fill": "WITH FILL",
+}
+
+
+def require_only(node: exp.Expr, *known: str) -> None:
+    """Raise NotSupportedError if a node has an argument other than the known ones."""
+    for name, value in node.args.items():
+        if name in known or value is None or value is False or (value == [] and name not in known):
+            continue
+        words = _ARGUMENT_NAMES.get(name, name.strip("_").replace("_", " ").upper())
+        raise NotSupportedError(f"{words} is not supported")
+
+
+def unsupported(node: exp.Expr) -> NotSupportedError:
+    """Return the error for a kind of node that RayDB does not bind."""
+    name = _NODE_NAMES.get(type(node))
+    if name is None:
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()
+    return NotSupportedError(f"{name} is not supported")
+
+
+@contextmanager
+def refuse_deep_nesting() -> Iterator[None]:
+    """Turn Python's limit on recursion into an error about the statement."""
+    try:
+        yield
+    except RecursionError:
+        raise NotSupportedError("the statement is nested too deeply") from None

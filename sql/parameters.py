@@ -1,0 +1,130 @@
+"""The values of a statement's parameters, as literals with Arrow types."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.planner.expression import Literal
+from raydb.sql.literals import decimal_literal, integer_literal
+
+Parameters = Sequence[object] | Mapping[str, object]
+
+_NUMPY_TYPES = {
+    np.int8: pa.int8(),
+    np.int16: pa.int16(),
+    np.int32: pa.int32(),
+    np.int64: pa.int64(),
+    np.uint8: pa.int16(),
+    np.uint16: pa.int32(),
+    np.uint32: pa.int64(),
+    np.float32: pa.float32(),
+}
+
+
+def bind_parameters(tree: exp.Expr, parameters: Parameters) -> Mapping[str, Literal]:
+    """Return the literal of each parameter in a tree, by its name or its number from 1.
+
+    Raises ProgrammingError if a value is missing, left over or of a type that SQL does not have.
+    """
+    wanted = {parameter_key(node) for node in tree.find_all(exp.Parameter, exp.Placeholder)}
+    if isinstance(parameters, str | bytes) or not isinstance(parameters, Sequence | Mapping):
+        raise ProgrammingError(
+            f"parameters are a sequence or a mapping, not a {type(parameters).__name__}"
+        )
+    if isinstance(parameters, Mapping):
+        values: dict[str, object] = dict(parameters)
+        _check_names(wanted, values)
+    else:
+        values = {str(number): value for number, value in enumerate(parameters, 1)}
+        _check_numbers(wanted, len(values))
+    return {key: _literal(key, value) for key, value in values.items()}
+
+
+def parameter_key(node: exp.Expr) -> str:
+    """Return the name or number of a parameter's node: 'a' for `$a` and `:a`, '1' for `$1`."""
+    named = node.this
+    return named.name if isinstance(named, exp.Expr) else str(named)
+
+
+def _check_names(wanted: set[str], values: Mapping[str, object]) -> None:
+    for name in sorted(wanted - values.keys()):
+        if name.isdigit():
+            raise ProgrammingError(f"parameter {name} needs a sequence of values, not a mapping")
+        raise ProgrammingError(f"parameter '{name}' has no value{did_you_mean(name, values)}")
+    for name in values.keys() - wanted:
+        raise ProgrammingError(
+            f"the statement has no parameter '{name}'{did_you_mean(str(name), wanted)}"
+        )
+
+
+def _check_numbers(wanted: set[str], given: int) -> None:
+    for name in sorted(wanted):
+        if not name.isdigit():
+            raise ProgrammingError(f"parameter '{name}' needs a mapping of names to values")
+    numbers = {int(name) for name in wanted}
+    if 0 in numbers:
+        raise ProgrammingError("parameters are numbered from $1")
+    count = max(numbers, default=0)
+    if count != given:
+        raise ProgrammingError(
+            f"the statement has {_counted(count, 'parameter')},"
+            f" but {_counted(given, 'value')} {'was' if given == 1 else 'were'} given"
+        )
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _literal(key: str, value: Any) -> Literal:
+    match value:
+        case np.generic():
+            return _numpy_literal(key, value)
+        case None:
+            return Literal(None, pa.null())
+        case bool():
+            return Literal(value, pa.bool_())
+        case int():
+            return integer_literal(value)
+        case float():
+            return Literal(value, pa.float64())
+        case str():
+            return Literal(value, pa.string())
+        case bytes() | bytearray() | memoryview():
+            return Literal(bytes(value), pa.binary())
+        case decimal.Decimal() if value.is_finite():
+            return decimal_literal(value)
+        case dt.date() | dt.time():
+            return _moment_literal(key, value)
+        case _:
+            raise ProgrammingError(
+                f"parameter {key} has the value {value!r} of type {type(value).__name__},"
+                " which is no type of SQL"
+            )
+
+
+def _numpy_literal(key: str, value: np.generic) -> Literal:
+    """Return a NumPy scalar in the type of its dtype; unsigned ones in the next wider type."""
+    if isinstance(value, np.datetime64):
+        unit = "D" if np.datetime_data(value)[0] in ("Y", "M", "W", "D") else "us"
+        return _literal(key, value.astype(f"datetime64[{unit}]").item())
+    data_type = _NUMPY_TYPES.get(type(value))
+    if data_type is None:
+        return _literal(key, value.item())
+    return Literal(value.item(), data_type)
+
+
+def _moment_literal(key: str, value: dt.date | dt.time) -> Literal:
+    if isinstance(value, dt.datetime | dt.time) and value.tzinfo is not None:
+        raise NotSupportedError(f"parameter {key} has a time zone, which is not supported")
+    if isinstance(value, dt.datetime):
+        return Literal(value, pa.timestamp("us"))
+    return Literal(value, pa.date32() if isinstance(value, dt.date) else pa.time64("us"))

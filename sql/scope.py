@@ -1,0 +1,133 @@
+"""Scopes: the names that an expression can see, and the columns that they stand for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from raydb.errors import ProgrammingError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raydb.planner.expression import Column, Expression
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeTable:
+    """A table, view, derived table or common table expression under the name it has in FROM.
+
+    `columns` holds the columns under the names they have here: `t(a, b)` gives them new ones.
+    """
+
+    name: str
+    columns: tuple[tuple[str, Column], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """A name that works without a qualifier. `table` is None for a column merged by USING."""
+
+    name: str
+    expression: Expression
+    table: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What FROM makes visible: tables for `t.a`, and names for `a` in the order of `SELECT *`."""
+
+    tables: tuple[ScopeTable, ...] = ()
+    visible: tuple[Visible, ...] = ()
+
+
+def table_scope(table: str, columns: Sequence[Column], names: Sequence[str] = ()) -> Scope:
+    """Return the scope of one table; `names` replace the first names of its columns.
+
+    A table without a name ('') can't be used as a qualifier. Raises ProgrammingError for more
+    names than columns.
+    """
+    if len(names) > len(columns):
+        raise ProgrammingError(
+            f"'{table}' has {len(columns)} columns, but its alias names {len(names)}"
+        )
+    all_names = (*names, *(column.name for column in columns[len(names) :]))
+    named = tuple(zip(all_names, columns, strict=True))
+    return Scope(
+        (ScopeTable(table, named),), tuple(Visible(name, column, table) for name, column in named)
+    )
+
+
+def join_scopes(left: Scope, right: Scope) -> Scope:
+    """Return the scope of a join; a name of a table may be used once only."""
+    names = {table.name for table in left.tables if table.name}
+    for table in right.tables:
+        if table.name in names:
+            raise ProgrammingError(
+                f"the table name '{table.name}' is used twice in FROM; give one of them an alias"
+            )
+    return Scope(left.tables + right.tables, left.visible + right.visible)
+
+
+def merge_columns(scope: Scope, merged: Sequence[Visible]) -> Scope:
+    """Return the scope after USING: the merged columns come first and hide those they replace."""
+    names = {column.name for column in merged}
+    others = (column for column in scope.visible if column.name not in names)
+    return Scope(scope.tables, (*merged, *others))
+
+
+def find_name(scope: Scope, name: str) -> Expression | None:
+    """Return what an unqualified name stands for, or None; an ambiguous name is an error."""
+    found = [column for column in scope.visible if column.name == name]
+    if len(found) > 1:
+        tables = sorted({_quoted(column.table) for column in found})
+        where = f"it is in {' and in '.join(tables)}" if len(tables) > 1 else f"{tables[0]} has two"
+        raise ProgrammingError(f"column '{name}' is ambiguous: {where}")
+    return found[0].expression if found else None
+
+
+def _quoted(table: str | None) -> str:
+    return f"'{table}'" if table else "an unnamed table"
+
+
+def resolve(scope: Scope, name: str, table: str | None) -> Expression:
+    """Return what `name` or `table.name` stands for.
+
+    Raises ProgrammingError for an unknown or ambiguous name, with the nearest right spelling.
+    """
+    if table is not None:
+        return _resolve_in(find_table(scope, table), name)
+    found = find_name(scope, name)
+    if found is not None:
+        return found
+    known = [column.name for column in scope.visible]
+    tables = [table.name for table in scope.tables if table.name]
+    match tables:
+        case []:
+            where = ""
+        case [only]:
+            where = f" in '{only}'"
+        case _:
+            where = f" in any of {', '.join(repr(each) for each in tables)}"
+    raise ProgrammingError(f"column '{name}' does not exist{where}{did_you_mean(name, known)}")
+
+
+def find_table(scope: Scope, name: str) -> ScopeTable:
+    """Return the table that has a name in FROM."""
+    for table in scope.tables:
+        if table.name == name:
+            return table
+    known = [table.name for table in scope.tables if table.name]
+    raise ProgrammingError(f"table '{name}' is not in FROM{did_you_mean(name, known)}")
+
+
+def _resolve_in(table: ScopeTable, name: str) -> Column:
+    found = [column for known, column in table.columns if known == name]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ProgrammingError(f"column '{name}' is ambiguous: '{table.name}' has two")
+    known = [known for known, _ in table.columns]
+    raise ProgrammingError(
+        f"column '{name}' does not exist in '{table.name}'{did_you_mean(name, known)}"
+    )

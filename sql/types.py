@@ -1,0 +1,182 @@
+"""SQL types and their Arrow types: names, what casts to what, and the type that two have in common.
+
+There is no type system of our own: a SQL type is an Arrow type, and this is the table of names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from sqlglot import exp
+
+from raydb.errors import NotSupportedError, ProgrammingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MAX_PRECISION = 38  # of decimal128
+
+_DType = exp.DType
+_TYPES: dict[exp.DType, pa.DataType] = {
+    _DType.BOOLEAN: pa.bool_(),
+    _DType.TINYINT: pa.int8(),
+    _DType.SMALLINT: pa.int16(),
+    _DType.INT: pa.int32(),
+    _DType.BIGINT: pa.int64(),
+    _DType.FLOAT: pa.float32(),
+    _DType.DOUBLE: pa.float64(),
+    _DType.VARCHAR: pa.string(),
+    _DType.CHAR: pa.string(),
+    _DType.TEXT: pa.string(),
+    _DType.DATE: pa.date32(),
+    _DType.TIME: pa.time64("us"),
+    _DType.TIMESTAMP: pa.timestamp("us"),
+    _DType.VARBINARY: pa.binary(),
+}
+# The decimal digits that an integer type needs.
+_INTEGER_DIGITS = {pa.int8(): 3, pa.int16(): 5, pa.int32(): 10, pa.int64(): 19}
+INTEGERS = tuple(_INTEGER_DIGITS)  # from narrow to wide
+
+
+def data_type_of(node: exp.DataType) -> pa.DataType:
+    """Return the Arrow type of a SQL type as written, such as `DECIMAL(10, 2)`.
+
+    The length of VARCHAR(n) and CHAR(n) is not kept. Raises NotSupportedError for other types
+    and ProgrammingError for a precision or scale out of range.
+    """
+    parameters = [_parameter(part, node) for part in node.expressions]
+    kind = node.this
+    if kind is _DType.DECIMAL and len(parameters) <= 2:
+        return _decimal(parameters)
+    lengths = 1 if kind in (_DType.VARCHAR, _DType.CHAR, _DType.TEXT) else 0
+    if kind not in _TYPES or len(parameters) > lengths or node.args.get("nested"):
+        raise NotSupportedError(f"the type {_written(node)} is not supported")
+    return _TYPES[kind]
+
+
+def _parameter(node: exp.Expr, whole: exp.DataType) -> int:
+    value = node.this if isinstance(node, exp.DataTypeParam) else None
+    if not (isinstance(value, exp.Literal) and value.name.isdigit()):
+        raise NotSupportedError(f"the type {_written(whole)} is not supported")
+    return int(value.name)
+
+
+def _written(node: exp.DataType) -> str:
+    return node.sql(dialect="postgres").upper()
+
+
+def _decimal(parameters: list[int]) -> pa.DataType:
+    match parameters:
+        case []:
+            precision, scale = 18, 3
+        case [precision]:
+            scale = 0
+        case _:
+            precision, scale = parameters
+    if not 1 <= precision <= MAX_PRECISION:
+        raise ProgrammingError(
+            f"DECIMAL({precision},{scale}) does not exist; the precision is 1 to {MAX_PRECISION}"
+        )
+    if scale > precision:
+        raise ProgrammingError(
+            f"DECIMAL({precision},{scale}) does not exist; the scale is at most the precision"
+        )
+    return pa.decimal128(precision, scale)
+
+
+def is_integer(data_type: pa.DataType) -> bool:
+    """Say whether a type is TINYINT, SMALLINT, INTEGER or BIGINT."""
+    return data_type in _INTEGER_DIGITS
+
+
+def is_decimal(data_type: pa.DataType) -> bool:
+    """Say whether a type is DECIMAL."""
+    return bool(pa.types.is_decimal128(data_type))
+
+
+def is_float(data_type: pa.DataType) -> bool:
+    """Say whether a type is REAL or DOUBLE."""
+    return bool(data_type in (pa.float32(), pa.float64()))
+
+
+def is_number(data_type: pa.DataType) -> bool:
+    """Say whether a type has arithmetic."""
+    return is_integer(data_type) or is_decimal(data_type) or is_float(data_type)
+
+
+def is_moment(data_type: pa.DataType) -> bool:
+    """Say whether a type is DATE or TIMESTAMP."""
+    return bool(data_type in (pa.date32(), pa.timestamp("us")))
+
+
+def as_decimal_type(data_type: pa.DataType) -> pa.DataType:
+    """Return the decimal type that holds every value of an integer or decimal type."""
+    if is_integer(data_type):
+        return pa.decimal128(_INTEGER_DIGITS[data_type], 0)
+    return data_type
+
+
+def wider_integer(types: Iterable[pa.DataType]) -> pa.DataType:
+    """Return the widest of some integer types."""
+    return max(types, key=INTEGERS.index)
+
+
+def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
+    """Return the type in which two values can be compared, or None.
+
+    NULL takes the other's type; integers the wider; an integer or a decimal beside a decimal the
+    decimal with the integer digits and the scale of both, or DOUBLE where that exceeds 38 digits;
+    other mixes of numbers DOUBLE; DATE beside TIMESTAMP is TIMESTAMP.
+
+    >>> common_type(pa.int32(), pa.decimal128(4, 2))
+    Decimal128Type(decimal128(12, 2))
+    """
+    if left == right or pa.types.is_null(right):
+        return left
+    if pa.types.is_null(left):
+        return right
+    if is_integer(left) and is_integer(right):
+        return wider_integer((left, right))
+    if is_number(left) and is_number(right):
+        if is_float(left) or is_float(right):
+            return pa.float64()
+        left, right = as_decimal_type(left), as_decimal_type(right)
+        scale = max(left.scale, right.scale)
+        digits = max(left.precision - left.scale, right.precision - right.scale)
+        return (
+            pa.decimal128(digits + scale, scale)
+            if digits + scale <= MAX_PRECISION
+            else pa.float64()
+        )
+    if is_moment(left) and is_moment(right):
+        return pa.timestamp("us")
+    return None
+
+
+def can_cast(source: pa.DataType, target: pa.DataType) -> bool:
+    """Say whether CAST is defined from one type to the other."""
+    text = pa.string()
+    if source == target or pa.types.is_null(source):
+        return True
+    if pa.binary() in (source, target):
+        return False
+    if text in (source, target):
+        return True
+    if is_number(source) and is_number(target):
+        return True
+    if is_moment(source) and is_moment(target):
+        return True
+    boolean = pa.bool_()
+    return bool(
+        (source == boolean and is_integer(target)) or (is_integer(source) and target == boolean)
+    )
+
+
+def can_assign(source: pa.DataType, target: pa.DataType) -> bool:
+    """Say whether INSERT stores a value of one type in a column of the other without a CAST."""
+    if source == target or pa.types.is_null(source):
+        return True
+    if target == pa.string():
+        return source != pa.binary()
+    return (is_number(source) and is_number(target)) or (is_moment(source) and is_moment(target))

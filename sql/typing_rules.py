@@ -1,0 +1,280 @@
+"""Operators with typed arguments: where casts are inserted, and what the results are.
+
+The arguments of a call have the type that the function works on; a constant is converted here and
+now, so that no cast hides it from the planner.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.planner.expression import Attribute, Call, Column, Expression, Literal
+from raydb.sql.literals import (
+    convert,
+    decimal_literal,
+    integer_literal,
+    is_bare_string,
+    natural,
+    read_string,
+)
+from raydb.sql.types import (
+    MAX_PRECISION,
+    as_decimal_type,
+    can_cast,
+    common_type,
+    is_decimal,
+    is_float,
+    is_integer,
+    is_moment,
+    is_number,
+    wider_integer,
+)
+from raydb.storage.type_names import sql_type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+BOOLEAN = pa.bool_()
+_VERBS = {
+    "add": "add {1} to {0}",
+    "subtract": "subtract {1} from {0}",
+    "multiply": "multiply {0} by {1}",
+    "divide": "divide {0} by {1}",
+    "modulo": "divide {0} by {1}",
+}
+
+
+def describe(expression: Expression) -> str:
+    """Return how a message calls an expression: its name or value, and its type."""
+    match expression:
+        case Column(name=name) | Attribute(name=name):
+            what = f"'{name}'"
+        case Literal(value=str() as text):
+            what = f"'{text}'"
+        case Literal(value=None):
+            return "NULL"
+        case Literal(value=value):
+            what = str(value)
+        case Call():
+            what = "an expression"
+    return f"{what} ({sql_type_name(expression.type)})"
+
+
+def cast(expression: Expression, data_type: pa.DataType) -> Expression:
+    """Return an expression in another type; a constant that stays the same is no call."""
+    if expression.type == data_type:
+        return expression
+    if isinstance(expression, Literal):
+        converted = convert(expression, data_type)
+        if converted is not None:
+            return converted
+    return Call("cast", (expression,), data_type)
+
+
+def explicit_cast(expression: Expression, data_type: pa.DataType) -> Expression:
+    """Return CAST(expression AS type), or raise ProgrammingError if there is no such cast.
+
+    A constant cast to VARCHAR stays a call: it is no longer a string that adapts to its neighbour.
+    """
+    if isinstance(expression, Literal) and expression.value is None:
+        return Literal(None, data_type)
+    if not can_cast(expression.type, data_type):
+        raise ProgrammingError(f"cannot cast {describe(expression)} to {sql_type_name(data_type)}")
+    if data_type == pa.string() or (data_type == pa.float32()):
+        return Call("cast", (expression,), data_type)
+    return cast(expression, data_type)
+
+
+def unify(operands: Sequence[Expression], verb: str) -> tuple[Expression, ...]:
+    """Return the operands in their common type.
+
+    String constants and NULL take the type of the others; an integer constant takes the type of
+    an integer column if it fits, so that the column needs no cast. Raises ProgrammingError,
+    "cannot <verb> 'a' (VARCHAR) with 5 (INTEGER)", if there is no common type.
+    """
+    firm = [operand for operand in operands if not isinstance(operand, Literal)]
+    beside = _common(firm or [each for each in operands if not is_bare_string(each)], verb)
+    adapted = [_adapt(operand, beside) for operand in operands]
+    target = _common(adapted, verb)
+    if is_decimal(target):
+        adapted = [natural(each) if isinstance(each, Literal) else each for each in adapted]
+        target = _common(adapted, verb)
+    if pa.types.is_null(target):
+        target = pa.int32()  # NULL beside nothing but NULL: any type will do
+    return tuple(cast(each, target) for each in adapted)
+
+
+def _adapt(operand: Expression, beside: pa.DataType) -> Expression:
+    if not isinstance(operand, Literal) or pa.types.is_null(beside):
+        return operand
+    if operand.value is None:
+        return Literal(None, beside)
+    if is_bare_string(operand):
+        operand = read_string(operand, beside) if beside != pa.string() else operand
+    if is_integer(operand.type) and is_integer(beside):
+        return convert(operand, beside) or operand
+    return operand
+
+
+def _common(operands: Sequence[Expression], verb: str) -> pa.DataType:
+    result, carrier = pa.null(), None
+    for operand in operands:
+        both = common_type(result, operand.type)
+        if both is None:
+            assert carrier is not None
+            raise ProgrammingError(f"cannot {verb} {describe(carrier)} with {describe(operand)}")
+        if both != result:
+            result, carrier = both, operand
+    return result
+
+
+def compare(function: str, left: Expression, right: Expression) -> Call:
+    """Return a comparison: equal, not_equal, less, less_equal, greater or greater_equal."""
+    return Call(function, unify((left, right), "compare"), BOOLEAN)
+
+
+def as_boolean(expression: Expression, clause: str) -> Expression:
+    """Return a condition; raises ProgrammingError if it is neither true nor false."""
+    if isinstance(expression, Literal) and expression.value is None:
+        return Literal(None, BOOLEAN)
+    if expression.type != BOOLEAN:
+        raise ProgrammingError(f"{clause} needs a condition, not {describe(expression)}")
+    return expression
+
+
+def logical(function: str, operands: Sequence[Expression]) -> Call:
+    """Return `and`, `or` (n-ary) or `not` of conditions."""
+    return Call(function, tuple(as_boolean(each, function.upper()) for each in operands), BOOLEAN)
+
+
+def is_in(operand: Expression, items: Sequence[Expression]) -> Expression:
+    """Return `operand IN (items)`; an item that is no constant becomes a comparison."""
+    operand, *rest = unify((operand, *items), "compare")
+    constants = [item for item in rest if isinstance(item, Literal) and item.value is not None]
+    parts: list[Expression] = []
+    if constants:
+        parts.append(Call("in", (operand, *constants), BOOLEAN))
+    parts += [
+        Call("equal", (operand, item), BOOLEAN) for item in rest if not isinstance(item, Literal)
+    ]
+    if any(isinstance(item, Literal) and item.value is None for item in rest):
+        parts.append(Literal(None, BOOLEAN))
+    return parts[0] if len(parts) == 1 else Call("or", tuple(parts), BOOLEAN)
+
+
+def is_distinct(left: Expression, right: Expression) -> Expression:
+    """Return `left IS DISTINCT FROM right`: NULL equals NULL, and the answer is never NULL."""
+    left, right = unify((left, right), "compare")
+    both_null = logical(
+        "and", (Call("is_null", (left,), BOOLEAN), Call("is_null", (right,), BOOLEAN))
+    )
+    same = Call("coalesce", (Call("equal", (left, right), BOOLEAN), both_null), BOOLEAN)
+    return Call("not", (same,), BOOLEAN)
+
+
+def negate(operand: Expression) -> Expression:
+    """Return `-operand`; the negative of a constant is a constant."""
+    operand = _as_number(operand, pa.int32(), "negate {0}", operand)
+    if not isinstance(operand, Literal) or operand.value is None:
+        return Call("negate", (operand,), operand.type)
+    if is_integer(operand.type):
+        return integer_literal(-operand.value)
+    if is_decimal(operand.type):
+        value = operand.value.copy_negate()
+        # -9223372036854775808 is a BIGINT, though its digits alone are not.
+        whole = operand.type.precision == MAX_PRECISION and operand.type.scale == 0
+        return integer_literal(int(value)) if whole else decimal_literal(value)
+    return Literal(-operand.value, operand.type)
+
+
+def arithmetic(function: str, left: Expression, right: Expression) -> Expression:
+    """Return add, subtract, multiply, divide or modulo of two numbers.
+
+    Integers give the wider type, and divide truncates. A decimal beside a decimal or an integer
+    gives an exact decimal, but for divide, which gives DOUBLE as it does where a result needs a
+    scale of more than 38. DOUBLE and REAL give DOUBLE, unless both are REAL.
+    """
+    verb = _VERBS[function]
+    left, right = (
+        _as_number(left, right.type, verb, left, right),
+        _as_number(right, left.type, verb, left, right),
+    )
+    types = (left.type, right.type)
+    if any(is_float(each) for each in types):
+        target = types[0] if types[0] == types[1] else pa.float64()
+        return Call(function, (cast(left, target), cast(right, target)), target)
+    if all(is_integer(each) for each in types):
+        target = wider_integer(types)
+        return Call(function, (cast(left, target), cast(right, target)), target)
+    left, right = _as_decimal(left), _as_decimal(right)
+    exact = None if function == "divide" else _decimal_result(function, left.type, right.type)
+    if exact is not None:
+        return Call(function, (left, right), exact)
+    double = pa.float64()
+    return Call(function, (cast(left, double), cast(right, double)), double)
+
+
+def _as_number(
+    operand: Expression, beside: pa.DataType, verb: str, *operands: Expression
+) -> Expression:
+    if isinstance(operand, Literal) and (operand.value is None or is_bare_string(operand)):
+        wanted = beside if is_number(beside) else pa.int32()
+        if operand.value is None:
+            return Literal(None, wanted)
+        if is_number(beside):
+            return read_string(operand, wanted)
+    if is_number(operand.type):
+        return operand
+    message = f"cannot {verb.format(*(describe(each) for each in operands))}"
+    if is_moment(operand.type):
+        raise NotSupportedError(f"{message}: arithmetic with dates is not supported")
+    raise ProgrammingError(message)
+
+
+def _as_decimal(operand: Expression) -> Expression:
+    if isinstance(operand, Literal) and operand.value is not None:
+        return natural(operand)
+    return cast(operand, as_decimal_type(operand.type))
+
+
+def _decimal_result(function: str, left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
+    """Return the type of an exact result, or None where its scale exceeds 38 digits.
+
+    Sums have the larger scale and one digit more, products the sum of both scales and of both
+    precisions, remainders the digits of both. The precision stops at 38: a result beyond that is
+    an error at run time, never a rounded value.
+    """
+    scale = max(left.scale, right.scale)
+    precision = max(left.precision - left.scale, right.precision - right.scale) + scale
+    if function == "multiply":
+        scale = left.scale + right.scale
+        precision = left.precision + right.precision
+    if scale > MAX_PRECISION:
+        return None
+    extra = 0 if function == "modulo" else 1
+    return pa.decimal128(min(precision + extra, MAX_PRECISION), scale)
+
+
+def concatenate(left: Expression, right: Expression) -> Call:
+    """Return `left || right`, at least one of them a string."""
+    text = pa.string()
+    if text not in (left.type, right.type):
+        raise ProgrammingError(f"cannot join {describe(left)} and {describe(right)} with ||")
+    return Call("concat", (_as_text(left), _as_text(right)), text)
+
+
+def _as_text(operand: Expression) -> Expression:
+    if operand.type == pa.string():
+        return operand
+    return explicit_cast(operand, pa.string())
+
+
+def choose(conditions: Sequence[Expression], values: Sequence[Expression]) -> Expression:
+    """Return CASE: the value of the first true condition, else the last value (one more)."""
+    assert len(values) == len(conditions) + 1
+    unified = unify(values, "combine")
+    arguments = [each for pair in zip(conditions, unified, strict=False) for each in pair]
+    return Call("case", (*arguments, unified[-1]), unified[0].type)

@@ -1,0 +1,302 @@
+"""Runs the benchmark: generate or reuse, load, build, ask, check, time, and print one table."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import statistics
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
+
+from rich.table import Table
+from rich.text import Text
+
+import raydb
+from raydb.ssb import check, rules, workload
+from raydb.ssb.generate import DataSet, prepare
+from raydb.ssb.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from raydb.ssb.check import Row
+    from raydb.ssb.workload import Form
+
+Oracle: TypeAlias = Literal["brute", "duckdb", "none"]
+
+_ORACLE_NAMES: Final = {"brute": "brute force", "duckdb": "DuckDB"}
+# A query is repeated no longer than this, so that a slow one cannot hold up the rest.
+_REPEAT_SECONDS: Final = 2.0
+_GENERAL_REPEAT: Final = 3
+_GENERAL_SECONDS: Final = 0.5
+_SHOWN_DIFFERENCES: Final = 5
+
+
+class Cursor(Protocol):
+    """What the runner needs of a cursor."""
+
+    def fetchall(self) -> list[Row]:
+        """Return the rows of the last statement."""
+
+
+class Connection(Protocol):
+    """What the runner needs of a connection."""
+
+    def execute(self, sql: str, /) -> Cursor:
+        """Run a statement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to run. `folder` holds the data sets, each in a folder of its own."""
+
+    folder: Path
+    scale_factor: float = 1.0
+    seed: int = rules.DEFAULT_SEED
+    oracle: Oracle = "brute"
+    forms: tuple[Form, ...] = ("star", "flat")
+    repeat: int = 20
+    general: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What EXPLAIN says of a query: the fused job's BVH, backend and rows, None where general."""
+
+    bvh: str | None
+    backend: str | None
+    rows_touched: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One query in one form. Times are medians in ms; `general_ms` has the fused path off.
+
+    `faults` says what is wrong with its rows; it is None where nothing was checked.
+    """
+
+    name: str
+    form: Form
+    row_count: int
+    plan: Plan
+    time_ms_median: float
+    general_ms: float | None
+    faults: list[str] | None
+
+    @property
+    def label(self) -> str:
+        """The query's name, with its form where that is not the star form."""
+        return self.name if self.form == "star" else f"{self.name} flat"
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times faster than the general path it was."""
+        return None if self.general_ms is None else self.general_ms / self.time_ms_median
+
+
+def run(options: Options, out: Console, messages: Console) -> int:
+    """Run the benchmark and return the exit code: 1 where an answer is wrong, else 0.
+
+    The table goes to `out`, progress to `messages`. Raises raydb.Error.
+    """
+    start = time.perf_counter()
+    if options.oracle == "duckdb":
+        _import_duckdb()  # before the long steps
+    progress = Progress(messages)
+    data = DataSet(options.scale_factor, options.seed)
+    folder = options.folder / data.folder_name
+    prepare(folder, data, progress, replace_unmarked=True)
+    expected = expected_rows(folder, options.oracle, progress)
+    with contextlib.closing(raydb.connect()) as connection:
+        load(connection, folder, progress)
+        build_bvhs(connection, progress)
+        results = ask_all(connection, options, expected, progress)
+    for result in results:
+        print_faults(result, options.oracle, out)
+    out.print(result_table(results, options))
+    print_summary(results, progress.seconds, time.perf_counter() - start, out)
+    return 1 if any(result.faults for result in results) else 0
+
+
+def load(connection: Connection, folder: Path, progress: Progress) -> None:
+    """Create the tables and the flat view, and load the tables from their Parquet files."""
+    for statement in workload.statements("schema.sql") + workload.statements("flat.sql"):
+        connection.execute(statement)
+    with progress.step("load", len(rules.TABLES)) as advance:
+        for table in rules.TABLES:
+            path = str(folder / f"{table}.parquet").replace("'", "''")
+            connection.execute(f"COPY {table} FROM '{path}'")
+            advance()
+
+
+def build_bvhs(connection: Connection, progress: Progress) -> None:
+    """Build the BVHs that serve the queries."""
+    statements = workload.statements("bvhs.sql")
+    with progress.step("build BVHs", len(statements)) as advance:
+        for statement in statements:
+            connection.execute(statement)
+            advance()
+
+
+def expected_rows(folder: Path, oracle: Oracle, progress: Progress) -> dict[str, list[Row]] | None:
+    """Return the right rows of each query, or None where nobody is to be asked."""
+    match oracle:
+        case "brute":
+            with progress.step("brute force", check.batch_count(folder)) as advance:
+                answers = check.brute_force(folder, advance)
+            return {name: answer.rows for name, answer in answers.items()}
+        case "duckdb":
+            with progress.step("DuckDB", len(workload.QUERIES)) as advance:
+                connection = _import_duckdb().connect()
+                for table in rules.TABLES:
+                    file = connection.read_parquet(str(folder / f"{table}.parquet"))
+                    file.create_view(table)
+                rows = {}
+                for name in workload.QUERIES:
+                    rows[name] = connection.execute(workload.query(name, "star")).fetchall()
+                    advance()
+                connection.close()
+            return rows
+        case "none":
+            return None
+
+
+def ask_all(
+    connection: Connection,
+    options: Options,
+    expected: Mapping[str, Sequence[Row]] | None,
+    progress: Progress,
+) -> list[Result]:
+    """Ask every query, check its rows, then time it; the general path comes after all of them."""
+    asked = [(name, form) for name in workload.QUERIES for form in options.forms]
+    found: list[tuple[Plan, list[Row], float]] = []
+    with progress.step("queries", len(asked)) as advance:
+        for name, form in asked:
+            text = workload.query(name, form)
+            rows = connection.execute(text).fetchall()
+            _, time_ms = _ask_and_time(connection, text, options.repeat, _REPEAT_SECONDS)
+            found.append((explain(connection, text), rows, time_ms))
+            advance()
+    general: list[tuple[list[Row], float] | None] = [None] * len(asked)
+    if options.general:
+        connection.execute("SET fused_path = 'off'")
+        with progress.step("general path", len(asked)) as advance:
+            for index, (name, form) in enumerate(asked):
+                text = workload.query(name, form)
+                general[index] = _ask_and_time(connection, text, _GENERAL_REPEAT, _GENERAL_SECONDS)
+                advance()
+        connection.execute("SET fused_path = 'on'")
+
+    results = []
+    for (name, form), (plan, rows, time_ms), slow in zip(asked, found, general, strict=True):
+        faults = None
+        if expected is not None:
+            faults = check.differences(name, rows, expected[name])
+            if slow is not None:
+                others = check.differences(name, slow[0], expected[name])
+                faults += [f"general path: {fault}" for fault in others]
+        general_ms = None if slow is None else slow[1]
+        results.append(Result(name, form, len(rows), plan, time_ms, general_ms, faults))
+    return results
+
+
+def explain(connection: Connection, text: str) -> Plan:
+    """Return what EXPLAIN says of a query's fused job."""
+    ((explained, *_),) = connection.execute(f"EXPLAIN (FORMAT JSON) {text}").fetchall()
+    node = _find_fused(json.loads(explained))
+    if node is None:
+        return Plan(None, None, None)
+    return Plan(node["bvh"], node["backend"], node["rows_touched"])
+
+
+def result_table(results: Sequence[Result], options: Options) -> Table:
+    """Return the table of all results."""
+    title = f"Star Schema Benchmark, scale factor {options.scale_factor:g}"
+    table = Table(title=Text(title), title_justify="left")
+    table.add_column("query", no_wrap=True)
+    table.add_column("rows", justify="right")
+    table.add_column("BVH")
+    table.add_column("backend")
+    for name in ("rows touched", "median ms", "general ms", "ratio"):
+        table.add_column(name, justify="right")
+    table.add_column("checked")
+    for result in results:
+        checked = "no" if result.faults is None else "WRONG" if result.faults else "yes"
+        table.add_row(
+            result.label,
+            f"{result.row_count:,}",
+            result.plan.bvh or "none: general path",
+            result.plan.backend or "-",
+            "-" if result.plan.rows_touched is None else f"{result.plan.rows_touched:,}",
+            f"{result.time_ms_median:.3f}",
+            "-" if result.general_ms is None else f"{result.general_ms:,.1f}",
+            "-" if result.ratio is None else f"{result.ratio:,.1f}x",
+            checked,
+        )
+    return table
+
+
+def print_faults(result: Result, oracle: Oracle, out: Console) -> None:
+    """Print the first differences between a query's rows and the right ones."""
+    if not result.faults:
+        return
+    lines = [f"{result.label} differs from {_ORACLE_NAMES[oracle]}:"]
+    lines += [f"  {fault}" for fault in result.faults[:_SHOWN_DIFFERENCES]]
+    if len(result.faults) > _SHOWN_DIFFERENCES:
+        lines.append(f"  and {len(result.faults) - _SHOWN_DIFFERENCES:,} more")
+    out.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
+
+
+def print_summary(
+    results: Sequence[Result], seconds: Mapping[str, float], total_s: float, out: Console
+) -> None:
+    """Print one line: the ratios' geometric mean, and the seconds of each step."""
+    ratios = [result.ratio for result in results if result.ratio is not None]
+    parts = [f"{name} {duration:.1f} s" for name, duration in seconds.items()]
+    line = f"{', '.join(parts)}; total {total_s:.1f} s"
+    if ratios:
+        mean = math.exp(statistics.fmean(map(math.log, ratios)))
+        line = f"{mean:,.1f}x the general path (geometric mean; least {min(ratios):,.1f}x); {line}"
+    out.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _ask_and_time(
+    connection: Connection, text: str, repeat: int, seconds: float
+) -> tuple[list[Row], float]:
+    """Ask `repeat` times, or until `seconds` have passed; return rows and the median in ms."""
+    times: list[float] = []
+    rows: list[Row] = []
+    while not times or (len(times) < repeat and sum(times) < seconds):
+        start = time.perf_counter()
+        rows = connection.execute(text).fetchall()
+        times.append(time.perf_counter() - start)
+    return rows, statistics.median(times) * 1000
+
+
+def _find_fused(explained: Any) -> dict[str, Any] | None:
+    """Return the object of the fused job in EXPLAIN's tree."""
+    match explained:
+        case {"node": "FusedScanAggregate"}:
+            return dict(explained)
+        case dict():
+            parts = list(explained.values())
+        case list():
+            parts = explained
+        case _:
+            return None
+    return next((node for node in map(_find_fused, parts) if node is not None), None)
+
+
+def _import_duckdb() -> Any:
+    try:
+        import duckdb  # noqa: PLC0415  (a test dependency, needed by one option)
+    except ImportError:
+        raise raydb.OperationalError(
+            "DuckDB, which --check duckdb asks, is not installed: install raydb[test]"
+        ) from None
+    return duckdb

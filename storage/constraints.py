@@ -1,0 +1,271 @@
+"""Create and extend tables so that every constraint holds: NOT NULL, keys and foreign keys.
+
+    define_table(definition) -> Table, version 0, no rows
+    append_rows(table, rows) -> Table, the next version
+    check_drop(name)         -> nothing, or an IntegrityError
+
+Tables are values. A write returns a new one or raises, so an error changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from raydb.errors import IntegrityError, NotSupportedError, ProgrammingError, did_you_mean
+from raydb.storage.keys import ABSENT, find_rows, first_repeat, is_key_type
+from raydb.storage.table import ForeignKey, Table, TableDefinition
+from raydb.storage.type_names import sql_type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+_MOST_ROWS = 2**31 - 1
+"""Foreign rows are int32."""
+
+# Single-row inserts would leave one chunk a row. Chunks up to this size are merged with their
+# neighbour as it grows to their size, so that a row is copied at most about 20 times.
+_MERGED_BYTES = 16 << 20
+
+
+def define_table(definition: TableDefinition, tables: Mapping[str, Table]) -> Table:
+    """Return an empty table, version 0, with its constraints checked and resolved.
+
+    A foreign key without references gets the referenced table's primary key, and the columns of
+    the primary key become NOT NULL. Raises ProgrammingError, naming the nearest right spelling,
+    for a name that is taken or unknown, for references which are no key, and for types that
+    differ (integers of any width are comparable with one another).
+    """
+    if definition.name in tables:
+        raise ProgrammingError(f"table '{definition.name}' already exists")
+    _check_columns(definition)
+    definition = replace(definition, schema=_require(definition.schema, definition.primary_key))
+    definitions = {name: table.definition for name, table in tables.items()}
+    definitions[definition.name] = definition
+    foreign_keys = tuple(_resolve(definition, key, definitions) for key in definition.foreign_keys)
+    definition = replace(definition, foreign_keys=foreign_keys)
+    no_rows = {key: _frozen(np.empty(0, np.int32)) for key in foreign_keys}
+    return Table(definition, definition.schema.empty_table(), 0, no_rows)
+
+
+def append_rows(table: Table, rows: pa.Table, tables: Mapping[str, Table]) -> Table:
+    """Return the next version of the table, with the rows appended and their keys found.
+
+    `rows` has the table's column names and types, in order. Checks NOT NULL, PRIMARY KEY, UNIQUE
+    and FOREIGN KEY, in this order, and raises IntegrityError naming the first offending row
+    (counted from 1 within `rows`). A key with a NULL part equals no other one and points nowhere;
+    a foreign key to the table itself may point to rows of the same statement.
+    """
+    definition = table.definition
+    assert rows.schema.names == definition.schema.names, (rows.schema, definition.schema)
+    assert rows.schema.types == definition.schema.types, (rows.schema, definition.schema)
+    if table.row_count + rows.num_rows > _MOST_ROWS:
+        raise NotSupportedError(f"table '{table.name}' would have more than {_MOST_ROWS} rows")
+    rows = pa.Table.from_arrays(rows.columns, schema=definition.schema)
+    _check_not_null(definition, rows)
+    if definition.primary_key:
+        _check_unique(table, rows, definition.primary_key, "primary key")
+    for columns in definition.unique_keys:
+        _check_unique(table, rows, columns, "unique key")
+    together = _concatenate(table.rows, rows)
+    foreign_rows = {}
+    for key in definition.foreign_keys:
+        target = together if key.table == table.name else tables[key.table].rows
+        found = _find_references(definition, key, rows, target)
+        foreign_rows[key] = _frozen(np.concatenate([table.foreign_rows[key], found]))
+    return Table(definition, together, table.version + 1, foreign_rows)
+
+
+def check_drop(name: str, tables: Mapping[str, Table]) -> None:
+    """Raise IntegrityError if a foreign key of another table refers to the table `name`."""
+    for table in tables.values():
+        for key in table.definition.foreign_keys:
+            if key.table == name and table.name != name:
+                raise IntegrityError(
+                    f"table '{name}' cannot be dropped: the foreign key "
+                    f"({', '.join(key.columns)}) of table '{table.name}' refers to it"
+                )
+
+
+def _check_columns(definition: TableDefinition) -> None:
+    name, schema = definition.name, definition.schema
+    if not len(schema):
+        raise ProgrammingError(f"table '{name}' has no columns")
+    if (column := _first_double(schema.names)) is not None:
+        raise ProgrammingError(f"table '{name}' has two columns named '{column}'")
+    keys = [("primary key", definition.primary_key)] if definition.primary_key else []
+    keys += [("unique key", columns) for columns in definition.unique_keys]
+    keys += [("foreign key", key.columns) for key in definition.foreign_keys]
+    for kind, columns in keys:
+        _check_known(columns, definition)
+        if (column := _first_double(columns)) is not None:
+            raise ProgrammingError(f"a {kind} of table '{name}' names column '{column}' twice")
+        for column in columns:
+            data_type = schema.field(column).type
+            if not is_key_type(data_type):
+                raise NotSupportedError(
+                    f"column '{column}' of table '{name}' is {sql_type_name(data_type)}, "
+                    f"which cannot be part of a {kind}"
+                )
+
+
+def _first_double(names: Iterable[str]) -> str | None:
+    seen: set[str] = set()
+    for name in names:
+        if name.lower() in seen:
+            return name
+        seen.add(name.lower())
+    return None
+
+
+def _check_known(columns: Iterable[str], definition: TableDefinition) -> None:
+    names = definition.schema.names
+    for column in columns:
+        if column not in names:
+            raise ProgrammingError(
+                f"column '{column}' does not exist in '{definition.name}'"
+                f"{did_you_mean(column, names)}"
+            )
+
+
+def _require(schema: pa.Schema, columns: tuple[str, ...]) -> pa.Schema:
+    return pa.schema(
+        [field.with_nullable(False) if field.name in columns else field for field in schema]
+    )
+
+
+def _resolve(
+    definition: TableDefinition, key: ForeignKey, definitions: Mapping[str, TableDefinition]
+) -> ForeignKey:
+    """Return the foreign key with its references filled in, once they are known to be a key."""
+    label = f"the foreign key ({', '.join(key.columns)}) of table '{definition.name}'"
+    target = definitions.get(key.table)
+    if target is None:
+        raise ProgrammingError(
+            f"table '{key.table}' does not exist{did_you_mean(key.table, definitions)}"
+        )
+    references = key.references or target.primary_key
+    if not references:
+        raise ProgrammingError(
+            f"{label} needs a primary key in table '{target.name}', which has none"
+        )
+    _check_known(references, target)
+    if len(references) != len(key.columns):
+        raise ProgrammingError(
+            f"{label} has {len(key.columns)} columns, but refers to {len(references)} "
+            f"of table '{target.name}'"
+        )
+    unique = {frozenset(columns) for columns in (target.primary_key, *target.unique_keys)}
+    if frozenset(references) not in unique or len(set(references)) < len(references):
+        raise ProgrammingError(
+            f"{label} refers to ({', '.join(references)}), which is neither the primary key "
+            f"nor a unique key of table '{target.name}'"
+        )
+    for column, reference in zip(key.columns, references, strict=True):
+        have = definition.schema.field(column).type
+        want = target.schema.field(reference).type
+        if have != want and not (pa.types.is_integer(have) and pa.types.is_integer(want)):
+            raise ProgrammingError(
+                f"column '{column}' of table '{definition.name}' is {sql_type_name(have)}, but "
+                f"column '{reference}' of table '{target.name}', to which it refers, is "
+                f"{sql_type_name(want)}"
+            )
+    return replace(key, references=references)
+
+
+def _check_not_null(definition: TableDefinition, rows: pa.Table) -> None:
+    for field, column in zip(definition.schema, rows.columns, strict=True):
+        if not field.nullable and column.null_count:
+            row = pc.index(column.is_null(), pa.scalar(True)).as_py()
+            raise IntegrityError(
+                f"table '{definition.name}', row {row + 1}: "
+                f"column '{field.name}' is NOT NULL, but has no value"
+            )
+
+
+def _check_unique(table: Table, rows: pa.Table, columns: tuple[str, ...], kind: str) -> None:
+    fresh = [rows.column(column) for column in columns]
+    repeat = first_repeat(fresh)
+    if repeat is not None:
+        row, earlier = repeat
+        _raise_row(table.definition, rows, row, kind, columns, f"is that of row {earlier + 1}")
+    if not table.row_count:
+        return
+    found = find_rows(fresh, [table.rows.column(column) for column in columns])
+    known = found >= 0
+    if known.any():
+        row = int(np.argmax(known))
+        _raise_row(table.definition, rows, row, kind, columns, "is in the table already")
+
+
+def _find_references(
+    definition: TableDefinition, key: ForeignKey, rows: pa.Table, target: pa.Table
+) -> NDArray[np.int32]:
+    """Return the rows of `target` that the foreign key points to, -1 where it is NULL."""
+    found = find_rows(
+        [rows.column(column) for column in key.columns],
+        [target.column(column) for column in key.references],
+    )
+    absent = found == ABSENT
+    if absent.any():
+        to = f"has no row in '{key.table}' ({', '.join(key.references)})"
+        _raise_row(definition, rows, int(np.argmax(absent)), "foreign key", key.columns, to)
+    return found
+
+
+def _raise_row(
+    definition: TableDefinition,
+    rows: pa.Table,
+    row: int,
+    kind: str,
+    columns: tuple[str, ...],
+    what: str,
+) -> NoReturn:
+    values = ", ".join(_sql_text(rows.column(column)[row]) for column in columns)
+    raise IntegrityError(
+        f"table '{definition.name}', row {row + 1}: "
+        f"the {kind} ({', '.join(columns)}) = ({values}) {what}"
+    )
+
+
+def _sql_text(value: pa.Scalar) -> str:
+    if pa.types.is_binary(value.type):
+        return f"x'{value.as_py().hex()}'"
+    # Arrow's text serves every date; Python's dates end at the years 1 and 9999.
+    text = value.cast(pa.string()).as_py()
+    quoted = pa.types.is_string(value.type) or pa.types.is_temporal(value.type)
+    return f"'{text}'" if quoted else str(text)
+
+
+def _frozen(array: NDArray[np.int32]) -> NDArray[np.int32]:
+    array.flags.writeable = False
+    return array
+
+
+def _concatenate(table: pa.Table, rows: pa.Table) -> pa.Table:
+    """Return both tables' rows in order, copying only small chunks at the end."""
+    columns = []
+    for old, new in zip(table.columns, rows.columns, strict=True):
+        chunks = [chunk for chunk in (*old.chunks, *new.chunks) if len(chunk)]
+        start = _first_to_merge(chunks)
+        if start < len(chunks) - 1:
+            chunks[start:] = [pa.concat_arrays(chunks[start:])]
+        columns.append(pa.chunked_array(chunks, old.type))
+    return pa.Table.from_arrays(columns, schema=table.schema)
+
+
+def _first_to_merge(chunks: list[pa.Array]) -> int:
+    """Return where the chunks begin that, from the last one back, are to become one chunk."""
+    start, row_count, size_bytes = len(chunks), 0, 0
+    for chunk in reversed(chunks):
+        size_bytes += chunk.nbytes
+        if row_count and (len(chunk) > row_count or size_bytes > _MERGED_BYTES):
+            break
+        start, row_count = start - 1, row_count + len(chunk)
+    return start

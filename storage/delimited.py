@@ -1,0 +1,363 @@
+"""Read .tbl and .csv files with Arrow's parallel reader, without its leniencies.
+
+Arrow accepts what would surprise a user of SQL: hexadecimal integers (0x1F), infinities and NaN,
+the year 0, NUL bytes, empty lines (as a row of NULLs), and a quote that is never closed, which
+swallows the rest of the file. Each costs next to nothing to suspect while reading at full speed.
+A file that fails or is suspect is searched for its first fault, record by record; a suspect
+file without a fault is accepted.
+"""
+
+from __future__ import annotations
+
+import io
+import mmap
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
+
+from raydb.errors import DataError, NotSupportedError, ProgrammingError
+from raydb.storage.faults import locate_fault
+from raydb.storage.records import Layout, Record, records, split_fields, unquote
+from raydb.storage.type_names import sql_type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Arrow reads blocks of this size, on all processors; a record that covers a block is too long.
+_BLOCK_BYTES = 4 << 20
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_TRUE = ["true", "True", "TRUE", "t", "T", "1"]
+_FALSE = ["false", "False", "FALSE", "f", "F", "0"]
+
+
+def read_delimited(
+    path: str,
+    schema: pa.Schema,
+    layout: Layout,
+    header: bool | None,
+    report: Callable[[int], None] | None,
+) -> pa.Table:
+    """Return the rows of a delimited file whose fields are the columns of `schema`, in order.
+
+    `header`: whether the first record is a header; None finds out. `report` is called from a
+    thread of Arrow with the number of bytes read so far. Raises DataError naming file, line and
+    field, ProgrammingError for a header in another order, and OSError.
+    """
+    _check_types(schema)
+    with (
+        Path(path).open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+    ):
+        leading = records(data, layout, _start(data))
+        first = next(leading, None)
+        if first is None:
+            raise DataError(f"file '{path}' is empty")
+        layout = _find_trailing(data, first, layout, schema)
+        has_header = _has_header(path, data, first, layout, schema, header)
+        body = next(leading, replace(first, start=first.next)) if has_header else first
+        source = _Source(path, _end_mark(layout, schema), _has_integers(schema), report)
+        table, failure = _read_all(source, schema, layout, has_header)
+        if failure is not None or source.is_suspect or _is_suspect(table, layout):
+            fault = locate_fault(
+                data, body, layout, schema, lambda part, field: _fails(part, schema, layout, field)
+            )
+            if fault is None and failure is not None:
+                fault = _find_too_long(data, layout, body)
+            if fault is not None:
+                raise DataError(f"file '{path}', {fault}")
+            if failure is not None:
+                raise DataError(f"file '{path}' cannot be read: {failure}")
+    if _lacks_column(table, layout):
+        count = len(schema) - 1
+        raise DataError(
+            f"file '{path}', line {body.line}: {count} field{'s' if count > 1 else ''} "
+            f"where {len(schema)} are expected"
+        )
+    return table if layout.null_strings else _nullify_empty_strings(table)
+
+
+def _check_types(schema: pa.Schema) -> None:
+    types = pa.types
+    for field in schema:
+        readable = (
+            types.is_integer(field.type)
+            or types.is_boolean(field.type)
+            or pa.float32() == field.type
+            or pa.float64() == field.type
+            or types.is_decimal(field.type)
+            or types.is_string(field.type)
+            or types.is_date32(field.type)
+            or types.is_time(field.type)
+            or (types.is_timestamp(field.type) and field.type.tz is None)
+        )
+        if not readable:
+            raise NotSupportedError(
+                f"column '{field.name}' is {sql_type_name(field.type)}, which cannot be read from "
+                "a .tbl or .csv file"
+            )
+
+
+def _has_integers(schema: pa.Schema) -> bool:
+    return any(pa.types.is_integer(data_type) for data_type in schema.types)
+
+
+def _start(data: mmap.mmap) -> int:
+    return len(_BYTE_ORDER_MARK) if data[:3] == _BYTE_ORDER_MARK else 0
+
+
+def _find_trailing(data: mmap.mmap, first: Record, layout: Layout, schema: pa.Schema) -> Layout:
+    """Return the layout with `trailing` as the first line of a .tbl file has it."""
+    if layout.quotes:
+        return layout
+    fields = split_fields(data[first.start : first.stop], layout)
+    trailing = len(fields) != len(schema) and len(fields) > 1 and not fields[-1]
+    return replace(layout, trailing=trailing)
+
+
+def _has_header(
+    path: str,
+    data: mmap.mmap,
+    first: Record,
+    layout: Layout,
+    schema: pa.Schema,
+    header: bool | None,
+) -> bool:
+    """Tell whether the first record is a header, and check the order of the names in it."""
+    if header is False or not first.closed:
+        return False
+    fields = split_fields(data[first.start : first.stop], layout)
+    texts = [unquote(field, layout).decode(errors="replace").strip() for field in fields]
+    given = [text.lower() for text in texts]
+    names = [name.lower() for name in schema.names]
+    if header is None and sorted(given) != sorted(names):
+        return False
+    if len(given) != len(names):
+        raise DataError(
+            f"file '{path}', line {first.line}: the header has {len(given)} "
+            f"field{'s' if len(given) > 1 else ''} where {len(names)} are expected"
+        )
+    for place, text in enumerate(given):
+        if text != names[place] and text in names:
+            raise ProgrammingError(
+                f"file '{path}', line {first.line}: field {place + 1} of the header is "
+                f"'{texts[place]}' where column '{schema.names[place]}' is expected; "
+                "name the columns in the order of the file"
+            )
+    return True
+
+
+def _end_mark(layout: Layout, schema: pa.Schema) -> bytes:
+    """Return a record of NULLs, which follows the file; an open quote would swallow it."""
+    if not layout.quotes:
+        return b""
+    return layout.delimiter.join([layout.null] * len(schema)).encode() + b"\n"
+
+
+class _Source(io.RawIOBase):
+    """The bytes of a file, with an end mark after them; suspects NUL bytes and 0x as they pass."""
+
+    def __init__(
+        self,
+        path: str,
+        end_mark: bytes,
+        suspect_hexadecimal: bool,
+        report: Callable[[int], None] | None,
+    ) -> None:
+        super().__init__()
+        self._file = Path(path).open("rb", buffering=0)  # noqa: SIM115  (closed by close)
+        self._end_mark = end_mark
+        self._suspect_hexadecimal = suspect_hexadecimal
+        self._report = report
+        self._size_bytes = 0
+        self._last = b"\n"
+        self.is_suspect = False
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        part = self._file.read(size)
+        if not part:
+            line_end = b"" if self._last == b"\n" or not self._end_mark else b"\n"
+            part, self._end_mark = line_end + self._end_mark, b""
+            return part
+        self.is_suspect = self.is_suspect or self._looks_odd(part)
+        self._last = part[-1:]
+        self._size_bytes += len(part)
+        if self._report is not None:
+            self._report(self._size_bytes)
+        return part
+
+    def _looks_odd(self, part: bytes) -> bool:
+        if b"\0" in part:
+            return True
+        if not self._suspect_hexadecimal:
+            return False
+        if self._last == b"0" and part[0] in b"xX":
+            return True
+        # One byte is found 20 times faster than two, and numbers hold no x.
+        return any(x in part and b"0" + x in part for x in (b"x", b"X"))
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _read_all(
+    source: _Source, schema: pa.Schema, layout: Layout, has_header: bool
+) -> tuple[pa.Table, str | None]:
+    """Return the file's rows and None, or the rows so far and the reason for failing."""
+    nothing = schema.empty_table()
+    try:
+        with source:
+            table = csv.read_csv(source, **_arrow_options(schema, layout, skip=int(has_header)))
+    except pa.ArrowInvalid as error:
+        return nothing, str(error)
+    table = _with_schema(table, schema)
+    if layout.quotes:
+        end = table.slice(table.num_rows - 1)
+        if any(column.null_count < 1 for column in end.columns):
+            return nothing, "a quoted field is not closed"
+        table = table.slice(0, table.num_rows - 1)
+    return table, None
+
+
+def _find_too_long(data: mmap.mmap, layout: Layout, body: Record) -> str | None:
+    for record in records(data, layout, body.start, body.line):
+        size_bytes = record.next - record.start
+        if size_bytes > _BLOCK_BYTES:
+            return f"line {record.line}: {size_bytes} bytes, where a record may have {_BLOCK_BYTES}"
+    return None
+
+
+def _lacks_column(table: pa.Table, layout: Layout) -> bool:
+    """Tell whether every line of a .tbl file ends with the delimiter, but none has one too many.
+
+    Read to the letter the last column is empty throughout; what it means is that the table has a
+    column which the file lacks.
+    """
+    if layout.quotes or layout.trailing or table.num_columns < 2:
+        return False
+    return bool(pc.all(_is_empty(table.column(table.num_columns - 1))).as_py())
+
+
+def _with_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    return pa.Table.from_arrays(table.columns[: len(schema)], schema=schema)
+
+
+def _arrow_options(
+    schema: pa.Schema,
+    layout: Layout,
+    *,
+    skip: int = 0,
+    block_bytes: int = _BLOCK_BYTES,
+    only: list[int] | None = None,
+) -> dict[str, Any]:
+    """Return Arrow's options; columns are named by number, and a trailing field must be empty."""
+    types = [*schema.types, pa.null()] if layout.trailing else schema.types
+    names = [str(place) for place in range(len(types))]
+    return {
+        "read_options": csv.ReadOptions(
+            column_names=names, skip_rows_after_names=skip, block_size=block_bytes
+        ),
+        "parse_options": csv.ParseOptions(
+            delimiter=layout.delimiter,
+            quote_char='"' if layout.quotes else False,
+            double_quote=layout.quotes,
+            escape_char=False,
+            newlines_in_values=layout.quotes,
+            ignore_empty_lines=False,
+        ),
+        "convert_options": csv.ConvertOptions(
+            check_utf8=True,
+            column_types=dict(zip(names, types, strict=True)),
+            include_columns=names if only is None else [names[place] for place in only],
+            null_values=[layout.null],
+            strings_can_be_null=layout.null_strings,
+            quoted_strings_can_be_null=False,
+            true_values=_TRUE,
+            false_values=_FALSE,
+            timestamp_parsers=[csv.ISO8601],
+        ),
+    }
+
+
+def _is_suspect(table: pa.Table, layout: Layout) -> bool:
+    if any(_has_misfit(column) for column in table.columns):
+        return True
+    # An empty line has become a row without any text. In a lone column it is a value.
+    return (table.num_columns > 1 or layout.trailing) and _has_empty_row(table)
+
+
+def _has_empty_row(table: pa.Table) -> bool:
+    empty = None
+    for column in table.columns:
+        part = _is_empty(column)
+        empty = part if empty is None else pc.and_(empty, part)
+        if not pc.any(empty).as_py():
+            return False
+    return True
+
+
+def _is_empty(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_string(column.type):
+        return pc.equal(column, "").fill_null(True)
+    return column.is_null()
+
+
+def _has_misfit(column: pa.ChunkedArray) -> bool:
+    """Tell whether Arrow has read a value that its type in SQL lacks.
+
+    Such are infinities, NaN, the year 0, and 100 as DECIMAL(3,1): Arrow counts the digits before
+    it appends those of the scale.
+    """
+    data_type = column.type
+    if pa.types.is_floating(data_type):
+        return pc.all(pc.is_finite(column)).as_py() is False
+    if pa.types.is_decimal(data_type):
+        ends = pc.min_max(column).as_py().values()
+        limit = 10 ** (data_type.precision - data_type.scale)
+        return any(end is not None and abs(end) >= limit for end in ends)
+    if pa.types.is_date32(data_type) or pa.types.is_timestamp(data_type):
+        year = pc.year(pc.min(column)).as_py()
+        return year is not None and year < 1
+    return False
+
+
+def _fails(part: bytes, schema: pa.Schema, layout: Layout, field: int | None) -> bool:
+    """Tell whether whole records, or one field of them, cannot be converted."""
+    if part[-1:] not in (b"\n", b"\r"):
+        part += b"\n"  # At the end of its input Arrow takes the empty field of '"",' for quoted.
+    chosen = list(range(len(schema))) if field is None else [field]
+    options = _arrow_options(schema, layout, block_bytes=len(part) + 1, only=chosen)
+    try:
+        table = csv.read_csv(pa.BufferReader(part), **options)
+    except pa.ArrowInvalid:
+        return True
+    if any(_has_misfit(column) for column in table.columns):
+        return True
+    whole = [place for place in chosen if pa.types.is_integer(schema.types[place])]
+    if not whole or re.search(rb"0[xX]", part) is None:
+        return False
+    as_text = pa.schema([(name, pa.string()) for name in schema.names])
+    options = _arrow_options(as_text, layout, block_bytes=len(part) + 1, only=whole)
+    texts = csv.read_csv(pa.BufferReader(part), **options)
+    return any(
+        bool(pc.any(pc.match_substring_regex(column, r"^\s*0[xX]")).as_py())
+        for column in texts.columns
+    )
+
+
+def _nullify_empty_strings(table: pa.Table) -> pa.Table:
+    """Return the rows of a .tbl file with NULL for '' where a VARCHAR column may be NULL."""
+    for place, field in enumerate(table.schema):
+        if field.nullable and pa.types.is_string(field.type):
+            column = table.column(place)
+            column = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+            table = table.set_column(place, field, column)
+    return table

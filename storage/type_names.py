@@ -1,0 +1,34 @@
+"""SQL's names for Arrow types, for messages to people."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+_NAMES = {
+    pa.null(): "NULL",
+    pa.bool_(): "BOOLEAN",
+    pa.int8(): "TINYINT",
+    pa.int16(): "SMALLINT",
+    pa.int32(): "INTEGER",
+    pa.int64(): "BIGINT",
+    pa.float32(): "REAL",
+    pa.float64(): "DOUBLE",
+    pa.string(): "VARCHAR",
+    pa.binary(): "BLOB",
+    pa.date32(): "DATE",
+}
+
+
+def sql_type_name(data_type: pa.DataType) -> str:
+    """Return the SQL name of an Arrow type, or Arrow's own name where SQL has none.
+
+    >>> sql_type_name(pa.decimal128(10, 2))
+    'DECIMAL(10,2)'
+    """
+    if pa.types.is_decimal(data_type):
+        return f"DECIMAL({data_type.precision},{data_type.scale})"
+    if pa.types.is_time(data_type):
+        return "TIME"
+    if pa.types.is_timestamp(data_type):
+        return "TIMESTAMP" if data_type.tz is None else "TIMESTAMP WITH TIME ZONE"
+    return _NAMES.get(data_type, str(data_type).upper())

@@ -1,0 +1,27 @@
+"""What the whole test suite shares: the option that rewrites golden answers, and the fuzz seed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+# The fuzz test's generators are modules beside it, and pytest's importlib mode adds no folder.
+sys.path.append(str(Path(__file__).parent / "fuzz"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--golden-update",
+        action="store_true",
+        help="rewrite the answers in tests/golden/*.sql with what RayDB answers, for review",
+    )
+
+
+def pytest_report_header() -> str:
+    from stars import CASES, SEED
+
+    return f"fuzz: RAYDB_FUZZ_SEED={SEED} RAYDB_FUZZ_CASES={CASES}"

@@ -1,0 +1,69 @@
+CREATE TABLE lineorder (lo_orderkey INTEGER, lo_price INTEGER, lo_tax INTEGER, "Mixed Case" INTEGER);
+
+CREATE TABLE customer (c_custkey INTEGER, c_name VARCHAR, lo_tax INTEGER);
+
+INSERT INTO lineorder VALUES (1, 10, 2, 5);
+
+INSERT INTO customer VALUES (1, 'Ann', 3);
+
+-- Names are not case-sensitive unless quoted.
+SELECT LO_Price FROM LineOrder;
+-- 10
+SELECT "Mixed Case", "lo_price" FROM "lineorder";
+-- 5 | 10
+SELECT l.lo_price, lineorder.lo_tax FROM lineorder AS l;
+-- error: ProgrammingError: table 'lineorder' is not in FROM; did you mean its alias 'l'?
+SELECT L.lo_price FROM lineorder AS l;
+-- 10
+
+-- The nearest right name.
+SELECT lo_pric FROM lineorder;
+-- error: ProgrammingError: column 'lo_pric' does not exist in 'lineorder'; did you mean 'lo_price'?
+SELECT l.lo_pric FROM lineorder AS l, customer;
+-- error: ProgrammingError: column 'lo_pric' does not exist in 'l'; did you mean 'lo_price'?
+SELECT c_nam FROM lineorder, customer;
+-- error: ProgrammingError: column 'c_nam' does not exist in 'lineorder' or 'customer'; did you mean 'c_name'?
+SELECT zebra FROM lineorder;
+-- error: ProgrammingError: column 'zebra' does not exist in 'lineorder'
+SELECT "LO_PRICE" FROM lineorder;
+-- error: ProgrammingError: column 'LO_PRICE' does not exist in 'lineorder'; did you mean 'lo_price'?
+SELECT 1 FROM lineordr;
+-- error: ProgrammingError: table 'lineordr' does not exist; did you mean 'lineorder'?
+SELECT x.c_name FROM customer AS c;
+-- error: ProgrammingError: table 'x' is not in FROM
+SELECT lo_tax FROM lineorder, customer;
+-- error: ProgrammingError: column 'lo_tax' is ambiguous: it is in 'lineorder' and in 'customer'
+SELECT lineorder.lo_tax, customer.lo_tax FROM lineorder, customer;
+-- 2 | 3
+SELECT summ(lo_tax) FROM lineorder;
+-- error: ProgrammingError: function 'summ' does not exist; did you mean 'sum'?
+SELECT lo_price FROM lineorder WHERE lo_tax = 2 GROUP BY nothing;
+-- error: ProgrammingError: column 'nothing' does not exist in 'lineorder'
+
+-- Syntax.
+SELEC 1;
+-- error: ProgrammingError: syntax error at line 1, column 1: unexpected 'SELEC'
+SELECT FROM;
+-- error: ProgrammingError: syntax error at line 1, column 12: the statement ends too early
+SELECT 1 +;
+-- error: ProgrammingError: syntax error at line 1, column 11: the statement ends too early
+SELECT 'open;
+-- error: ProgrammingError: syntax error at line 1, column 8: this string does not end
+SELECT (1;
+-- error: ProgrammingError: syntax error at line 1, column 10: the statement ends too early, expected ')'
+SELECT 1 2;
+-- error: ProgrammingError: syntax error at line 1, column 10: unexpected '2'
+
+-- SQL that RayDB does not run is refused by name.
+SELECT rank() OVER (ORDER BY lo_tax) FROM lineorder;
+-- error: NotSupportedError: window functions are not supported
+SELECT lo_tax FROM lineorder UNION SELECT lo_tax FROM customer;
+-- error: NotSupportedError: UNION is not supported
+SELECT lo_tax FROM lineorder WHERE lo_tax IN (SELECT lo_tax FROM customer);
+-- error: NotSupportedError: IN with a query is not supported
+UPDATE lineorder SET lo_tax = 1;
+-- error: NotSupportedError: UPDATE is not supported
+DELETE FROM lineorder;
+-- error: NotSupportedError: DELETE is not supported
+SELECT lo_price FROM lineorder;
+-- 10

@@ -1,0 +1,59 @@
+CREATE TABLE t (a INTEGER PRIMARY KEY);
+
+-- A rollback undoes everything since BEGIN, also tables and BVHs.
+BEGIN;
+
+INSERT INTO t VALUES (1), (2);
+
+CREATE TABLE u (b INTEGER);
+
+CREATE BVH x ON t (SCAN (a), AGGREGATE (a));
+
+SELECT count(*) FROM t;
+-- 2
+ROLLBACK;
+
+SELECT count(*) FROM t;
+-- 0
+SELECT count(*) FROM u;
+-- error: ProgrammingError: table 'u' does not exist; did you mean 't'?
+SELECT name FROM bvhs();
+-- (no rows)
+
+-- A commit keeps it.
+BEGIN TRANSACTION;
+
+INSERT INTO t VALUES (1);
+
+COMMIT;
+
+SELECT a FROM t;
+-- 1
+
+-- A statement that fails changes nothing; those before it stay in the transaction.
+BEGIN;
+
+INSERT INTO t VALUES (2);
+
+INSERT INTO t VALUES (3), (2);
+-- error: IntegrityError: table 't', row 2: the primary key (a) = (2) is in the table already
+SELECT a FROM t;
+-- 1
+-- 2
+DROP TABLE t;
+
+ROLLBACK;
+
+SELECT a FROM t;
+-- 1
+
+-- Out of place.
+COMMIT;
+-- error: ProgrammingError: there is no transaction to commit
+ROLLBACK;
+-- error: ProgrammingError: there is no transaction to roll back
+BEGIN;
+
+BEGIN;
+-- error: ProgrammingError: a transaction is already open
+COMMIT;

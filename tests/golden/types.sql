@@ -1,0 +1,87 @@
+-- Literals. A number with a point is a decimal, one with an exponent a double.
+SELECT 1, -1, 1.50, 1e3, 'text', '', 'it''s', TRUE, FALSE, NULL, DATE '1992-02-29';
+-- 1 | -1 | 1.50 | 1000.0 | 'text' | '' | 'it''s' | true | false | NULL | 1992-02-29
+
+SELECT 9223372036854775807;
+-- 9223372036854775807
+
+SELECT -9223372036854775808;
+-- -9223372036854775808
+
+-- Names of types, with the synonyms that dbgen's schema and other databases use.
+CREATE TABLE t (
+  a TINYINT, b SMALLINT, c INTEGER, d INT, e BIGINT,
+  f DECIMAL(5, 2), g NUMERIC(18, 0), h DOUBLE, i DOUBLE PRECISION, j REAL,
+  k VARCHAR, l VARCHAR(10), m CHAR(3), n TEXT, o BOOLEAN, p DATE);
+
+INSERT INTO t VALUES
+  (127, 32767, 2147483647, -2147483648, 9223372036854775807,
+   999.99, 999999999999999999, 0.1, 1e300, 0.5,
+   'é', 'ten', 'abc', 'text', TRUE, '0001-01-01'),
+  (-128, -32768, -2147483648, 2147483647, -9223372036854775808,
+   -999.99, -999999999999999999, -0.1, -1e300, -0.5,
+   '', '', 'a', '', FALSE, DATE '9999-12-31'),
+  (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+
+SELECT a, b, c, d, e FROM t;
+-- 127 | 32767 | 2147483647 | -2147483648 | 9223372036854775807
+-- -128 | -32768 | -2147483648 | 2147483647 | -9223372036854775808
+-- NULL | NULL | NULL | NULL | NULL
+
+SELECT f, g, h, i, j FROM t;
+-- 999.99 | 999999999999999999 | 0.1 | 1e+300 | 0.5
+-- -999.99 | -999999999999999999 | -0.1 | -1e+300 | -0.5
+-- NULL | NULL | NULL | NULL | NULL
+
+SELECT k, l, m, n, o, p FROM t;
+-- 'é' | 'ten' | 'abc' | 'text' | true | 0001-01-01
+-- '' | '' | 'a' | '' | false | 9999-12-31
+-- NULL | NULL | NULL | NULL | NULL | NULL
+
+-- A value is stored in the column's type: decimals get its scale, doubles take integers.
+INSERT INTO t (a, f, h) VALUES (1, 2, 3), (NULL, 2.5, 2.5);
+
+SELECT a, f, h FROM t WHERE f = 2 OR f = 2.5;
+-- 1 | 2.00 | 3.0
+-- NULL | 2.50 | 2.5
+
+-- Casts.
+SELECT CAST('12' AS INTEGER), CAST(7 AS DECIMAL(5, 2)), CAST(2.5 AS DOUBLE);
+-- 12 | 7.00 | 2.5
+
+SELECT CAST(12 AS VARCHAR), CAST('1994-01-31' AS DATE), CAST(NULL AS INTEGER);
+-- '12' | 1994-01-31 | NULL
+
+SELECT CAST(300 AS TINYINT);
+-- error: DataError: the value 300 is out of range for TINYINT
+
+SELECT CAST('twelve' AS INTEGER);
+-- error: DataError: 'twelve' is not a valid INTEGER
+
+SELECT DATE '1992-02-30';
+-- error: DataError: '1992-02-30' is not a valid DATE
+
+-- Types that do not compare.
+SELECT a FROM t WHERE k = 1;
+-- error: ProgrammingError: cannot compare VARCHAR with INTEGER
+
+SELECT a FROM t WHERE a = 'one';
+-- error: ProgrammingError: cannot compare TINYINT with VARCHAR
+
+SELECT a FROM t WHERE p = 1;
+-- error: ProgrammingError: cannot compare DATE with INTEGER
+
+SELECT a FROM t WHERE a;
+-- error: ProgrammingError: WHERE needs a BOOLEAN, not TINYINT
+
+SELECT k + 1 FROM t;
+-- error: ProgrammingError: cannot add VARCHAR and INTEGER
+
+SELECT sum(k) FROM t;
+-- error: ProgrammingError: sum needs a number, not VARCHAR
+
+CREATE TABLE u (a INTEGR);
+-- error: ProgrammingError: type 'INTEGR' does not exist; did you mean 'INTEGER'?
+
+CREATE TABLE u (a DECIMAL(40, 2));
+-- error: ProgrammingError: DECIMAL has 1 to 38 digits, not 40

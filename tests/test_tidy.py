@@ -1,0 +1,240 @@
+"""The house is in order: packaging map, layers, types, sizes, names, dependencies.
+
+The tests read the checkout that they lie in, and lay out its packages as they are installed:
+neither mypy nor import-linter follows the map from `raydb.sql` to `sql/`.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import json
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import raydb
+
+CHECKOUT = Path(__file__).parent.parent
+PROJECT: dict[str, Any] = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
+SETUPTOOLS = PROJECT["tool"]["setuptools"]
+
+# Folders at the root that hold no part of the package; the last two are left by a build.
+NOT_PACKAGES = {"docs", "tests", "build", "dist"}
+FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "misc"}
+MOST_LINES_A_FILE = 700
+MOST_LINES_A_FUNCTION = 100
+
+
+def package_folders() -> dict[str, Path]:
+    """Return the folders with Python files by the name of the package that each one is."""
+    found = {"raydb": Path("engine/_root")}
+    for top in sorted(CHECKOUT.iterdir()):
+        if not top.is_dir() or top.name in NOT_PACKAGES or top.name.startswith("."):
+            continue
+        for file in sorted(top.rglob("*.py")):
+            folder = file.parent.relative_to(CHECKOUT)
+            if folder not in found.values():
+                found[f"raydb.{'.'.join(folder.parts)}"] = folder
+    return found
+
+
+def source_files() -> list[Path]:
+    return sorted(
+        file for folder in package_folders().values() for file in (CHECKOUT / folder).glob("*.py")
+    )
+
+
+def test_raydb_is_the_installed_package() -> None:
+    text = importlib.metadata.distribution("raydb").read_text("direct_url.json")
+    if text and json.loads(text).get("dir_info", {}).get("editable"):
+        pytest.skip("the install is editable")
+    assert Path(raydb.__file__).is_relative_to(sysconfig.get_path("purelib"))
+
+
+# Packaging
+
+
+def test_pyproject_maps_every_package() -> None:
+    folders = {name: folder.as_posix() for name, folder in package_folders().items()}
+    assert SETUPTOOLS["package-dir"] == folders
+    assert sorted(SETUPTOOLS["packages"]) == sorted(folders)
+
+
+def test_every_package_has_an_init() -> None:
+    missing = [f for f in package_folders().values() if not (CHECKOUT / f / "__init__.py").exists()]
+    assert not missing
+
+
+def test_package_data_exists() -> None:
+    folders = package_folders()
+    for package, patterns in SETUPTOOLS["package-data"].items():
+        for pattern in patterns:
+            assert list((CHECKOUT / folders[package]).glob(pattern)), (package, pattern)
+
+
+def test_every_data_file_is_packaged() -> None:
+    packaged = {
+        file
+        for package, patterns in SETUPTOOLS["package-data"].items()
+        for pattern in patterns
+        for file in (CHECKOUT / package_folders()[package]).glob(pattern)
+    }
+    data = {
+        file
+        for folder in package_folders().values()
+        for file in (CHECKOUT / folder).rglob("*")
+        if file.is_file() and file.suffix not in {".py", ".pyc", ".nbi", ".nbc"}
+    }
+    assert data == packaged
+
+
+def test_versions_agree() -> None:
+    assert raydb.__version__ == PROJECT["project"]["version"]
+    assert f"## {raydb.__version__}" in (CHECKOUT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+# Layers and types
+
+
+@pytest.fixture(scope="module")
+def installed_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder in which `raydb` lies as it is installed, made of links to the checkout."""
+    tree = tmp_path_factory.mktemp("installed")
+    for name, folder in package_folders().items():
+        package = tree.joinpath(*name.split("."))
+        package.mkdir(exist_ok=True)
+        for file in (CHECKOUT / folder).iterdir():
+            if file.is_file():
+                (package / file.name).symlink_to(file)
+    return tree
+
+
+def run_python(folder: Path, *arguments: str) -> str:
+    """Run Python in a folder that is on its path; return its output, or fail with it."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        pytest.fail(done.stdout + done.stderr, pytrace=False)
+    return done.stdout
+
+
+def test_types_are_strict(installed_tree: Path) -> None:
+    configuration = str(CHECKOUT / "pyproject.toml")
+    cache = str(installed_tree / ".mypy_cache")
+    run_python(
+        installed_tree,
+        *("-m", "mypy", "--config-file", configuration, "--cache-dir", cache, "-p", "raydb"),
+    )
+
+
+def test_imports_point_down(installed_tree: Path) -> None:
+    configuration = str(CHECKOUT / "pyproject.toml")
+    program = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+    run_python(installed_tree, "-c", program, "--config", configuration, "--no-cache")
+
+
+def test_importing_raydb_loads_no_engine(tmp_path: Path) -> None:
+    program = (
+        "import sys, raydb\n"
+        "heavy = {'cupy', 'duckdb', 'numba', 'optix', 'pandas', 'pyarrow', 'rich', 'sqlglot'}\n"
+        "print(*sorted(heavy & set(sys.modules)))"
+    )
+    assert run_python(tmp_path, "-c", program).strip() == ""
+
+
+# Sizes and names
+
+
+@pytest.mark.parametrize("file", source_files(), ids=lambda f: str(f.relative_to(CHECKOUT)))
+def test_file_and_functions_are_small(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert text.count("\n") <= MOST_LINES_A_FILE
+    long_functions = [
+        f"{node.name}: {node.end_lineno - node.lineno + 1} lines"
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.end_lineno is not None
+        and node.end_lineno - node.lineno >= MOST_LINES_A_FUNCTION
+    ]
+    assert not long_functions
+
+
+def test_names_say_something() -> None:
+    files = source_files() + sorted((CHECKOUT / "tests").rglob("*.py"))
+    vague = [
+        file.relative_to(CHECKOUT)
+        for file in files
+        if FORBIDDEN_NAMES & {file.stem, *file.relative_to(CHECKOUT).parts}
+    ]
+    assert not vague
+
+
+def test_readme_commands_exist() -> None:
+    text = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(?:sh|bash|console|shell)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    lines = [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
+    commands = {
+        part.split()[0]
+        for line in lines
+        for part in re.split(r"&&|;|\|", line.partition("#")[0])
+        if part.strip()
+    }
+    provided = {*PROJECT["project"]["scripts"], "pip", "pytest", ".ci/run"}
+    assert commands <= provided
+    assert {"pip", "raydb-ssb", "pytest"} <= commands
+
+
+# Dependencies
+
+# Imported inside the function that needs them, by users who have them.
+OPTIONAL = {"cupy", "duckdb", "optix", "pandas", "polars"}
+
+
+def imported_packages(files: list[Path], at_once: bool = False) -> set[str]:
+    """Return the top-level names that files import, but for raydb and the standard library.
+
+    `at_once` leaves out what is imported inside of functions.
+    """
+    names = set()
+    for file in files:
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        for node in tree.body if at_once else ast.walk(tree):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{file} has a relative import"
+                names.add(str(node.module).partition(".")[0])
+    return names - set(sys.stdlib_module_names) - {"raydb"}
+
+
+def requirement_names(requirements: list[str]) -> set[str]:
+    return {re.split(r"[^\w-]", requirement)[0] for requirement in requirements}
+
+
+def test_dependencies_are_those_imported() -> None:
+    declared = requirement_names(PROJECT["project"]["dependencies"])
+    assert imported_packages(source_files()) - OPTIONAL == declared
+    assert not imported_packages(source_files(), at_once=True) & OPTIONAL
+
+
+def test_test_dependencies_are_those_imported() -> None:
+    files = sorted((CHECKOUT / "tests").rglob("*.py"))
+    declared = requirement_names(PROJECT["project"]["optional-dependencies"]["test"])
+    runtime = requirement_names(PROJECT["project"]["dependencies"])
+    programs = {"import-linter", "mypy", "ruff"}
+    modules = {file.stem for file in files}
+    assert imported_packages(files) - runtime - modules == declared - programs
