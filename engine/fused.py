@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.engine.denormalise import fetch
+from raydb.errors import DataError
 from raydb.kernels.bvh import Measure, narrow_measure
 from raydb.kernels.choice import load_backend
 from raydb.kernels.encode import EncodedColumn, encode_column, join_codes
@@ -20,6 +21,7 @@ from raydb.kernels.numbers import from_numbers, is_number, to_numbers
 from raydb.planner.expression import AggregateCall, Expression, attributes_of
 from raydb.planner.functions import evaluate
 from raydb.planner.fuse import DENSE_GROUPS, FusedScanAggregate, Running
+from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -174,7 +176,12 @@ def _decode(
         case "avg":
             return _average(running("sum"), counts, call.argument.type)
         case function:
-            return from_numbers(running(function), counts > 0, call.type)
+            try:
+                return from_numbers(running(function), counts > 0, call.type)
+            except OverflowError as error:
+                raise DataError(
+                    f"the sum is out of range for {sql_type_name(call.type)}"
+                ) from error
 
 
 def _average(sums: NDArray[Any], counts: NDArray[np.int64], kind: pa.DataType) -> pa.Array:

@@ -5,7 +5,7 @@ A DECIMAL is its unscaled integer, a DATE its days, a TIMESTAMP its microseconds
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,7 +80,7 @@ def from_numbers(
 ) -> pa.Array:
     """Return an Arrow array of `kind`; the inverse of `to_numbers`.
 
-    `values` may also be Python integers (dtype object). Raises DataError where one does not fit.
+    `values` may also be Python integers (dtype object). Raises OverflowError where one does not fit.
     """
     mask = None if valid is None or valid.all() else ~valid
     if values.dtype == object:
@@ -100,12 +100,13 @@ def from_numbers(
 
 
 def _from_wide(values: NDArray[Any], mask: NDArray[np.bool_] | None, kind: pa.DataType) -> pa.Array:
+    """Convert Python integers, which may need more than 64 bits."""
     present = [None if mask is not None and mask[i] else int(v) for i, v in enumerate(values)]
     try:
         if pa.types.is_decimal128(kind):
-            return pa.array(
-                [None if v is None else Decimal(v).scaleb(-kind.scale) for v in present], kind
-            )
+            with localcontext(prec=60):  # scaleb rounds to the context's 28 digits otherwise.
+                scaled = [None if v is None else Decimal(v).scaleb(-kind.scale) for v in present]
+            return pa.array(scaled, kind)
         return pa.array(present, kind)
     except (pa.ArrowInvalid, OverflowError) as error:
-        raise DataError("a SUM does not fit its type: the total overflows") from error
+        raise OverflowError(f"a value is out of range for {kind}") from error

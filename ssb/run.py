@@ -10,6 +10,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
+import pyarrow as pa
+from rich import box
 from rich.table import Table
 from rich.text import Text
 
@@ -144,26 +146,47 @@ def build_bvhs(connection: Connection, progress: Progress) -> None:
 
 
 def expected_rows(folder: Path, oracle: Oracle, progress: Progress) -> dict[str, list[Row]] | None:
-    """Return the right rows of each query, or None where nobody is to be asked."""
+    """Return the right rows of each query, or None where nobody is to be asked.
+
+    Raises OperationalError where the files cannot be read.
+    """
     match oracle:
         case "brute":
-            with progress.step("brute force", check.batch_count(folder)) as advance:
-                answers = check.brute_force(folder, advance)
+            try:
+                with progress.step("brute force", check.batch_count(folder)) as advance:
+                    answers = check.brute_force(folder, advance)
+            except (OSError, pa.ArrowException) as error:
+                raise _unreadable(folder, error) from error
             return {name: answer.rows for name, answer in answers.items()}
         case "duckdb":
-            with progress.step("DuckDB", len(workload.QUERIES)) as advance:
-                connection = _import_duckdb().connect()
-                for table in rules.TABLES:
-                    file = connection.read_parquet(str(folder / f"{table}.parquet"))
-                    file.create_view(table)
-                rows = {}
-                for name in workload.QUERIES:
-                    rows[name] = connection.execute(workload.query(name, "star")).fetchall()
-                    advance()
-                connection.close()
-            return rows
+            return _ask_duckdb(folder, progress)
         case "none":
             return None
+
+
+def _ask_duckdb(folder: Path, progress: Progress) -> dict[str, list[Row]]:
+    duckdb = _import_duckdb()
+    rows = {}
+    try:
+        with (
+            progress.step("DuckDB", len(workload.QUERIES)) as advance,
+            duckdb.connect() as connection,
+        ):
+            for table in rules.TABLES:
+                connection.read_parquet(str(folder / f"{table}.parquet")).create_view(table)
+            for name in workload.QUERIES:
+                rows[name] = connection.execute(workload.query(name, "star")).fetchall()
+                advance()
+    except duckdb.Error as error:
+        raise _unreadable(folder, error) from error
+    return rows
+
+
+def _unreadable(folder: Path, error: Exception) -> raydb.OperationalError:
+    (reason, *_) = str(error).splitlines() or [type(error).__name__]
+    return raydb.OperationalError(
+        f"cannot read the data in '{folder}': {reason}; remove the folder to have it made again"
+    )
 
 
 def ask_all(
@@ -217,7 +240,15 @@ def explain(connection: Connection, text: str) -> Plan:
 def result_table(results: Sequence[Result], options: Options) -> Table:
     """Return the table of all results."""
     title = f"Star Schema Benchmark, scale factor {options.scale_factor:g}"
-    table = Table(title=Text(title), title_justify="left")
+    # No frame, so that it fits the 80 columns of a terminal.
+    table = Table(
+        title=Text(title),
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        collapse_padding=True,
+    )
     table.add_column("query", no_wrap=True)
     table.add_column("rows", justify="right")
     table.add_column("BVH")
@@ -230,12 +261,12 @@ def result_table(results: Sequence[Result], options: Options) -> Table:
         table.add_row(
             result.label,
             f"{result.row_count:,}",
-            result.plan.bvh or "none: general path",
+            result.plan.bvh or "(general)",
             result.plan.backend or "-",
             "-" if result.plan.rows_touched is None else f"{result.plan.rows_touched:,}",
             f"{result.time_ms_median:.3f}",
             "-" if result.general_ms is None else f"{result.general_ms:,.1f}",
-            "-" if result.ratio is None else f"{result.ratio:,.1f}x",
+            "-" if result.ratio is None else f"{result.ratio:.0f}x",
             checked,
         )
     return table

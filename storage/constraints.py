@@ -78,7 +78,9 @@ def append_rows(table: Table, rows: pa.Table, tables: Mapping[str, Table]) -> Ta
     for key in definition.foreign_keys:
         target = together if key.table == table.name else tables[key.table].rows
         found = _find_references(definition, key, rows, target)
-        foreign_rows[key] = _frozen(np.concatenate([table.foreign_rows[key], found]))
+        if table.row_count:
+            found = np.concatenate([table.foreign_rows[key], found])
+        foreign_rows[key] = _frozen(found)
     return Table(definition, together, table.version + 1, foreign_rows)
 
 

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
-from raydb.storage.faults import locate_fault
+from raydb.storage.faults import locate_fault, miscount
 from raydb.storage.records import Layout, Record, records, split_fields, unquote
 from raydb.storage.type_names import sql_type_name
 
@@ -67,17 +67,12 @@ def read_delimited(
                 data, body, layout, schema, lambda part, field: _fails(part, schema, layout, field)
             )
             if fault is None and failure is not None:
-                fault = _find_too_long(data, layout, body)
+                fault = _find_too_long(data, layout, body) or f"reading failed: {failure}"
             if fault is not None:
                 raise DataError(f"file '{path}', {fault}")
-            if failure is not None:
-                raise DataError(f"file '{path}' cannot be read: {failure}")
     if _lacks_column(table, layout):
-        count = len(schema) - 1
-        raise DataError(
-            f"file '{path}', line {body.line}: {count} field{'s' if count > 1 else ''} "
-            f"where {len(schema)} are expected"
-        )
+        fault = miscount(len(schema) - 1, len(schema))
+        raise DataError(f"file '{path}', line {body.line}: {fault}")
     return table if layout.null_strings else _nullify_empty_strings(table)
 
 
@@ -137,10 +132,8 @@ def _has_header(
     if header is None and sorted(given) != sorted(names):
         return False
     if len(given) != len(names):
-        raise DataError(
-            f"file '{path}', line {first.line}: the header has {len(given)} "
-            f"field{'s' if len(given) > 1 else ''} where {len(names)} are expected"
-        )
+        fault = miscount(len(given), len(names))
+        raise DataError(f"file '{path}', line {first.line}: the header has {fault}")
     for place, text in enumerate(given):
         if text != names[place] and text in names:
             raise ProgrammingError(
@@ -169,28 +162,40 @@ class _Source(io.RawIOBase):
         report: Callable[[int], None] | None,
     ) -> None:
         super().__init__()
-        self._file = Path(path).open("rb", buffering=0)  # noqa: SIM115  (closed by close)
+        self._file = Path(path).open("rb")  # noqa: SIM115  (closed by close)
         self._end_mark = end_mark
         self._suspect_hexadecimal = suspect_hexadecimal
         self._report = report
         self._size_bytes = 0
-        self._last = b"\n"
+        self._last = b""
+        self._rest: bytes | None = None
         self.is_suspect = False
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1, /) -> bytes:
-        part = self._file.read(size)
-        if not part:
+        """Return the next `size` bytes; fewer only at the end.
+
+        Arrow takes a lone line feed for the end if it was sent a carriage return before.
+        """
+        if self._rest is None:
+            part = self._read_file(size)
+            if len(part) == size:
+                return part
             line_end = b"" if self._last == b"\n" or not self._end_mark else b"\n"
-            part, self._end_mark = line_end + self._end_mark, b""
-            return part
-        self.is_suspect = self.is_suspect or self._looks_odd(part)
-        self._last = part[-1:]
-        self._size_bytes += len(part)
-        if self._report is not None:
-            self._report(self._size_bytes)
+            self._rest = part + line_end + self._end_mark
+        part, self._rest = self._rest[:size], self._rest[size:]
+        return part
+
+    def _read_file(self, size: int) -> bytes:
+        part = self._file.read(size)
+        if part:
+            self.is_suspect = self.is_suspect or self._looks_odd(part)
+            self._last = part[-1:]
+            self._size_bytes += len(part)
+            if self._report is not None:
+                self._report(self._size_bytes)
         return part
 
     def _looks_odd(self, part: bytes) -> bool:
@@ -214,8 +219,9 @@ def _read_all(
     """Return the file's rows and None, or the rows so far and the reason for failing."""
     nothing = schema.empty_table()
     try:
+        options = _arrow_options(schema, layout, block_bytes=_BLOCK_BYTES, skip=int(has_header))
         with source:
-            table = csv.read_csv(source, **_arrow_options(schema, layout, skip=int(has_header)))
+            table = csv.read_csv(source, **options)
     except pa.ArrowInvalid as error:
         return nothing, str(error)
     table = _with_schema(table, schema)
@@ -254,8 +260,8 @@ def _arrow_options(
     schema: pa.Schema,
     layout: Layout,
     *,
+    block_bytes: int,
     skip: int = 0,
-    block_bytes: int = _BLOCK_BYTES,
     only: list[int] | None = None,
 ) -> dict[str, Any]:
     """Return Arrow's options; columns are named by number, and a trailing field must be empty."""

@@ -41,6 +41,16 @@ def first_failure(count: int, fails: Callable[[int], bool]) -> int:
     return good
 
 
+def miscount(found: int, expected: int) -> str:
+    """Return the words for a record with another number of fields than its table has columns.
+
+    >>> miscount(1, 4)
+    '1 field where 4 are expected'
+    """
+    verb = "are" if expected > 1 else "is"
+    return f"{found} field{'s' if found > 1 else ''} where {expected} {verb} expected"
+
+
 def locate_fault(
     data: mmap.mmap,
     body: Record,
@@ -82,9 +92,8 @@ def _broken(data: mmap.mmap, record: Record, layout: Layout, schema: pa.Schema) 
     elif layout.trailing and len(fields) == len(schema):
         return f"{where}: no '{layout.delimiter}' at the end, as the first line has{cut}"
     if len(fields) != len(schema):
-        plural = "s" if len(fields) > 1 else ""
         cut = cut if len(fields) < len(schema) else ""
-        return f"{where}: {len(fields)} field{plural} where {len(schema)} are expected{cut}"
+        return f"{where}: {miscount(len(fields), len(schema))}{cut}"
     if b"\0" in content:
         place = next(i for i, field in enumerate(fields) if b"\0" in field)
         return f"{where}, {_name_field(schema, place)}: a NUL byte"

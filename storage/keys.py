@@ -100,21 +100,18 @@ def find_rows(probe: Columns, target: Columns) -> NDArray[np.int32]:
     >>> find_rows([pa.chunked_array([[7, None, 5]])], [pa.chunked_array([[5, 6]])])
     array([-2, -1,  0], dtype=int32)
     """
-    found = np.full(len(probe[0]), ABSENT, np.int32)
-    for column in probe:
-        if column.null_count:
-            found[column.is_null().to_numpy()] = NULL_KEY
     sought, known = _pack([probe, target])
-    if not (len(sought.codes) and len(known.codes)):
-        return found
     places = _match(sought, known)
     if known.rows is not None:
         hit = places >= 0
         places[hit] = known.rows[places[hit]]
     if sought.rows is None:
-        found = places
-    else:
-        found[sought.rows] = places
+        return places
+    found = np.full(len(probe[0]), ABSENT, np.int32)
+    for column in probe:
+        if column.null_count:
+            found[column.is_null().to_numpy()] = NULL_KEY
+    found[sought.rows] = places
     return found
 
 

@@ -158,7 +158,7 @@ def test_a_query_on_the_general_path_says_so(
     monkeypatch.setattr(sys.modules[__name__], "EXPLAINED", plan)
     code, out, _ = run_on(StandIn(), tmp_path, monkeypatch, forms=("star",))
     assert code == 0
-    assert out.count("none: general path") == 13
+    assert out.count("(general)") == 13
 
 
 def test_the_folder_name_tells_data_sets_apart() -> None:
@@ -178,6 +178,22 @@ def test_duckdb_is_asked_for_before_the_long_steps(
     assert main(["run", "--sf=0.001", "--check=duckdb", "--data", str(tmp_path / "data")]) == 1
     assert "install raydb[test]" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("oracle", ["brute", "duckdb"])
+def test_damaged_data_of_the_right_size_are_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], oracle: str
+) -> None:
+    monkeypatch.setattr(raydb, "connect", StandIn)
+    arguments = ["run", "--sf=0.001", "--data", str(tmp_path), "--check", oracle]
+    assert main(arguments) == 0
+    for name in ("lineorder", "date"):
+        path = tmp_path / "sf0.001-seed1" / f"{name}.parquet"
+        path.write_bytes(bytes(path.stat().st_size))
+        assert main(arguments) == 1
+        last = capsys.readouterr().err.splitlines()[-1]
+        assert last.startswith(f"raydb-ssb: cannot read the data in '{path.parent}': ")
+        assert last.endswith("; remove the folder to have it made again")
 
 
 def test_errors_of_the_engine_are_one_sentence(

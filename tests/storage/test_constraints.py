@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import re
 from dataclasses import replace
 
@@ -151,11 +151,23 @@ def test_references_may_be_a_unique_key_in_another_order(nation):
 BAD_ROWS = [
     ([(7, "Chile", None), (8, None, None)], "row 2: column 'name' is NOT NULL, but has no value"),
     ([(None, "Chile", None)], "row 1: column 'id' is NOT NULL, but has no value"),
-    ([(7, "Chile", None), (2, "Cuba", None)], "row 2: the primary key (id) = (2) is in the table already"),
-    ([(7, "a", None), (8, "b", None), (7, "c", None)], "row 3: the primary key (id) = (7) is that of row 1"),
-    ([(7, "Italy", "IT")], "row 1: the unique key (code, name) = ('IT', 'Italy') is in the table already"),
-    ([(7, "a", "A"), (8, "a", "A")], "row 2: the unique key (code, name) = ('A', 'a') is that of row 1"),
-]  # fmt: skip
+    (
+        [(7, "Chile", None), (2, "Cuba", None)],
+        "row 2: the primary key (id) = (2) is in the table already",
+    ),
+    (
+        [(7, "a", None), (8, "b", None), (7, "c", None)],
+        "row 3: the primary key (id) = (7) is that of row 1",
+    ),
+    (
+        [(7, "Italy", "IT")],
+        "row 1: the unique key (code, name) = ('IT', 'Italy') is in the table already",
+    ),
+    (
+        [(7, "a", "A"), (8, "a", "A")],
+        "row 2: the unique key (code, name) = ('A', 'a') is that of row 1",
+    ),
+]
 
 
 @pytest.mark.parametrize(("bad", "message"), BAD_ROWS)
@@ -200,7 +212,7 @@ def test_keys_are_shown_as_sql_writes_them():
     day = define_table(
         definition("day", ("d", pa.date32()), ("b", pa.binary()), primary_key=("d", "b")), {}
     )
-    row = (datetime.date(1992, 1, 2), b"\x01\xff")
+    row = (dt.date(1992, 1, 2), b"\x01\xff")
     message = (
         "table 'day', row 2: the primary key (d, b) = ('1992-01-02', x'01ff') is that of row 1"
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
+import itertools
 import math
 from decimal import Decimal
 
@@ -25,11 +26,9 @@ VALUES = {
     pa.string(): st.sampled_from(["", "a", "b", "ab", "\u00e4", "a\0"]),
     pa.binary(): st.sampled_from([b"", b"a", b"\xff"]),
     pa.decimal128(5, 2): st.sampled_from([Decimal("1.00"), Decimal("-1.50"), Decimal("999.99")]),
-    pa.date32(): st.dates(datetime.date(1999, 12, 30), datetime.date(2000, 1, 2)),
-    pa.time64("us"): st.sampled_from([datetime.time(0, 0), datetime.time(1, 2, 3)]),
-    pa.timestamp("us"): st.sampled_from(
-        [datetime.datetime(1, 1, 1), datetime.datetime(2000, 1, 1)]
-    ),
+    pa.date32(): st.dates(dt.date(1999, 12, 30), dt.date(2000, 1, 2)),
+    pa.time64("us"): st.sampled_from([dt.time(0, 0), dt.time(1, 2, 3)]),
+    pa.timestamp("us"): st.sampled_from([dt.datetime(1, 1, 1), dt.datetime(2000, 1, 1)]),
 }
 
 
@@ -39,7 +38,7 @@ def columns_of(rows, types, cuts=()):
     for place, data_type in enumerate(types):
         array = pa.array([row[place] for row in rows], data_type)
         bounds = [0, *sorted(cut for cut in cuts if cut < len(rows)), len(rows)]
-        chunks = [array[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+        chunks = [array[a:b] for a, b in itertools.pairwise(bounds)]
         columns.append(pa.chunked_array(chunks, data_type))
     return columns
 
@@ -96,6 +95,8 @@ def test_integers_of_any_width_are_comparable(probe, target):
     found = find_rows([pa.chunked_array([pa.array([5, 1, 7], probe)])],
                       [pa.chunked_array([pa.array([1, 5], target)])])  # fmt: skip
     assert found.tolist() == [1, 0, ABSENT]
+    far = pa.chunked_array([pa.array([1000, 1001], pa.int64())])
+    assert find_rows([pa.chunked_array([pa.array([5, 1], probe)])], [far]).tolist() == [ABSENT] * 2
     if target == pa.int32():
         big = pa.chunked_array([pa.array([2**64 - 1], pa.uint64())])
         assert find_rows([big], [pa.chunked_array([pa.array([-1], target)])]).tolist() == [ABSENT]
