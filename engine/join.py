@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.types as pt
 from pyarrow import acero
 
 from raydb.engine.relation import MORSEL_ROWS, Relation, column_name, concatenate
+from raydb.errors import NotSupportedError
 from raydb.planner.expression import Column
 from raydb.planner.functions import canonical_floats
 
@@ -73,30 +75,50 @@ def _equal_pairs(left: Side, right: Side, accept: Callable[[Relation], Relation]
     if right.rows.row_count > left.rows.row_count:
         left, right = right, left
     left_table, right_table = _keyed_table(left, "left"), _keyed_table(right, "right")
-    key_numbers = range(len(left.keys))
+    key_count = len(left.keys)
     options = acero.HashJoinNodeOptions(
         "inner",
-        [f"left{i}" for i in key_numbers],
-        [f"right{i}" for i in key_numbers],
+        left_table.column_names[:key_count],
+        right_table.column_names[:key_count],
         # A key stands in where no column is wanted, or the number of pairs would be lost.
-        left_output=["left0", *(column_name(column) for column in left.rows.columns)],
-        right_output=[column_name(column) for column in right.rows.columns],
+        left_output=[left_table.column_names[0], *left_table.column_names[key_count:]],
+        right_output=right_table.column_names[key_count:],
     )
     sources = [
         acero.Declaration("table_source", acero.TableSourceNodeOptions(table))
         for table in (left_table, right_table)
     ]
-    # Batch by batch, so that Ctrl-C ends a join that explodes.
+    # Batch by batch, so that Ctrl-C ends a join that explodes, and what is not accepted goes.
+    accepted = []
     with acero.Declaration("hashjoin", options, sources).to_reader() as reader:
-        pairs = pa.Table.from_batches(list(reader), reader.schema)
-    rows = {column: pairs.column(column_name(column)) for column in columns}
-    return accept(Relation(rows, pairs.num_rows))
+        for batch in reader:
+            pairs = {column: _column_of(batch, column) for column in columns}
+            accepted.append(accept(Relation(pairs, batch.num_rows)))
+    return concatenate(accepted, columns)
+
+
+def _column_of(batch: pa.RecordBatch, column: Column) -> pa.Array:
+    if pt.is_null(column.type):
+        return pa.nulls(batch.num_rows)
+    return batch.column(column_name(column))
 
 
 def _keyed_table(side: Side, prefix: str) -> pa.Table:
-    keys = {f"{prefix}{i}": canonical_floats(key) for i, key in enumerate(side.keys)}
-    rows = {column_name(column): values for column, values in side.rows.columns.items()}
-    return pa.table({**keys, **rows})
+    """Return a side's keys and then its columns, in types that Acero can join.
+
+    It ends the process over others: NULL, which travels as TINYINT, and nested ones.
+    """
+    values = {f"{prefix}{i}": canonical_floats(key) for i, key in enumerate(side.keys)}
+    values |= {column_name(column): array for column, array in side.rows.columns.items()}
+    for array in values.values():
+        if pt.is_nested(array.type):
+            raise NotSupportedError(f"a join of rows with the type {array.type} is not supported")
+    return pa.table(
+        {
+            name: array.cast(pa.int8()) if pt.is_null(array.type) else array
+            for name, array in values.items()
+        }
+    )
 
 
 def _all_pairs(left: Side, right: Side, accept: Callable[[Relation], Relation]) -> Relation:

@@ -39,9 +39,9 @@ class Relation:
     def slice(self, offset: int, count: int) -> Relation:
         """Return at most `count` rows from row `offset` on, without a copy."""
         start = min(offset, self.row_count)
+        count = min(count, self.row_count - start)
         return Relation(
-            {column: values.slice(start, count) for column, values in self.columns.items()},
-            min(count, self.row_count - start),
+            {column: values.slice(start, count) for column, values in self.columns.items()}, count
         )
 
     def filter(self, mask: pa.Array | pa.ChunkedArray, row_count: int) -> Relation:

@@ -328,6 +328,31 @@ def test_like(pattern):
     check(call("ilike", col("s"), lit(pattern.upper(), TEXT)), duck(f"s ILIKE '{pattern.upper()}'"))
 
 
+@pytest.mark.parametrize(
+    ("text", "pattern", "expected"),
+    [
+        ("a%b", r"a\%b", True),
+        ("axb", r"a\%b", False),
+        ("a_b", r"a\_b", True),
+        ("ab", r"a\b", True),
+        ("a\\b", r"a\\b", True),
+        ("a\\", r"%\\", True),
+        ("a.\\", r"%.\\", True),
+        ("ax\\", r"%.\\", False),
+        ("x%", r"%\%", True),
+        ("a\nb\\", r"a%\\", True),
+    ],
+)
+def test_a_backslash_escapes_in_like(text, pattern, expected):
+    found = run(call("like", lit(text, TEXT), lit(pattern, TEXT)))
+    assert found.to_pylist() == [expected] * ROWS
+
+
+def test_a_pattern_must_not_end_with_its_escape():
+    with pytest.raises(DataError, match="must not end with its escape character"):
+        run(call("like", col("s"), lit("a\\", TEXT)))
+
+
 def test_like_of_null_and_of_a_column():
     check(call("like", col("s"), lit(None, TEXT)), [None] * ROWS)
     with pytest.raises(NotSupportedError, match="constant pattern"):
