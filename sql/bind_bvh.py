@@ -134,12 +134,13 @@ def _resolve(name: str, qualifier: str | None, fact: str, reached: Sequence[_Rea
 
 
 def _qualified(candidates: Sequence[_Reached], qualifier: str) -> list[_Reached]:
-    """Prefer the table by its name, then the table that the foreign key itself points to."""
+    """Prefer the one table of that name, then the table that the foreign key itself points to."""
     by_table = [each for each in candidates if each.table == qualifier]
-    if by_table:
+    by_key = [each for each in candidates if each.foreign_key == qualifier]
+    if len(by_table) == 1 or not by_key:
         return by_table
-    nearest = min((each.depth for each in candidates), default=0)
-    return [each for each in candidates if each.depth == nearest]
+    nearest = min(each.depth for each in by_key)
+    return [each for each in by_key if each.depth == nearest]
 
 
 def _alternatives(name: str, chosen: Sequence[_Reached], reached: Sequence[_Reached]) -> str:

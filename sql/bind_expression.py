@@ -270,6 +270,8 @@ def _substring(node: exp.Expr, context: Context) -> Expression:
 
 
 def _trim(node: exp.Expr, context: Context) -> Expression:
+    if node.args.get("position") or node.expression is not None:
+        raise NotSupportedError("trim() of one side or of other characters is not supported")
     return trim(bind_expression(node.this, context))
 
 
@@ -282,8 +284,8 @@ def _function(node: exp.Expr, context: Context) -> Expression:
 
 def _aggregate(name: str, arguments: list[exp.Expr], context: Context) -> Expression:
     if context.aggregates is None:
-        raise ProgrammingError(f"the aggregate {name}() is not allowed in {context.clause}")
-    inner = Context(context.resolve, context.parameters, f"the aggregate {name}()")
+        raise ProgrammingError(f"{context.clause} cannot contain the aggregate {name}")
+    inner = Context(context.resolve, context.parameters, "an aggregate")
     distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
     if distinct:
         require_only(arguments[0], "expressions")
@@ -341,7 +343,7 @@ _BINDERS: dict[type[exp.Expr], tuple[_Binder, tuple[str, ...]]] = {
     exp.Case: (_case, ("this", "ifs", "default")),
     exp.Extract: (_extract, ("this", "expression")),
     exp.Substring: (_substring, ("this", "start", "length")),
-    exp.Trim: (_trim, ("this",)),
+    exp.Trim: (_trim, ("this", "position", "expression")),
     exp.Anonymous: (_function, ("this", "expressions")),
     **{kind: (_comparison(name), ("this", "expression")) for kind, name in _COMPARISONS.items()},
     **dict.fromkeys(_ARITHMETIC, (_arithmetic, _BINARY)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from sqlglot import exp
@@ -11,7 +12,7 @@ from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.planner.expression import Call, Expression, conjuncts
 from raydb.planner.expression import Literal as Constant
 from raydb.planner.logical import InnerJoin, OuterJoin, Plan, Scan, Values, output_columns
-from raydb.sql.bind_expression import bind_condition
+from raydb.sql.bind_expression import Resolve, bind_condition
 from raydb.sql.binding import Binding, context_of, new_column
 from raydb.sql.nodes import require_only, unsupported
 from raydb.sql.parser import parse
@@ -26,10 +27,11 @@ from raydb.sql.scope import (
     table_scope,
 )
 from raydb.sql.statements import Select
+from raydb.sql.table_functions import bind_table_function
 from raydb.sql.typing_rules import compare, unify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     BindQuery: TypeAlias = Callable[[exp.Expr, Binding], Plan]
 
@@ -64,7 +66,7 @@ def bind_from(
             done.append(current)
             current = right
         else:
-            current = _bind_join(join, current, right, binding)
+            current = _bind_join(join, current, right, binding, done)
     for each in reversed(done):
         current = _inner_join(each, current, ())
     return current
@@ -109,8 +111,13 @@ def _alias(node: exp.Expr, name: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _bind_table(node: exp.Table, binding: Binding, bind_query: BindQuery) -> Source:
+    if isinstance(node.this, exp.Anonymous):
+        function = node.this.name.lower()
+        plan: Plan = bind_table_function(function, node.this.expressions, binding)
+        name, names = _alias(node, function)
+        return Source(plan, table_scope(name, output_columns(plan), names))
     if not isinstance(node.this, exp.Identifier):
-        raise NotSupportedError(f"the table function {node.name.lower()}() is not supported")
+        raise unsupported(node.this)
     table = fold(node.this)
     name, names = _alias(node, table)
     catalog = binding.catalog
@@ -126,7 +133,7 @@ def _bind_table(node: exp.Table, binding: Binding, bind_query: BindQuery) -> Sou
     else:
         known = (*binding.queries, *catalog.tables, *catalog.views)
         raise ProgrammingError(f"table '{table}' does not exist{did_you_mean(table, known)}")
-    return Source(plan, table_scope(name, output_columns(plan), names))
+    return Source(plan, table_scope(name, output_columns(plan), names, written=table))
 
 
 def _bind_view(view: str, binding: Binding, bind_query: BindQuery) -> Plan:
@@ -142,7 +149,13 @@ def _bind_view(view: str, binding: Binding, bind_query: BindQuery) -> Plan:
         raise ProgrammingError(f"in the view '{view}': {error}") from error
 
 
-def _bind_join(join: exp.Expr, left: Source, right: Source, binding: Binding) -> Source:
+def _bind_join(
+    join: exp.Expr,
+    left: Source,
+    right: Source,
+    binding: Binding,
+    before_comma: Sequence[Source] = (),
+) -> Source:
     if join.args.get("method"):
         raise NotSupportedError(f"{join.args['method']} JOIN is not supported")
     require_only(join, "this", "on", "using", "side", "kind")
@@ -162,11 +175,33 @@ def _bind_join(join: exp.Expr, left: Source, right: Source, binding: Binding) ->
     elif on is None:
         raise ProgrammingError("JOIN needs ON or USING")
     else:
-        condition = bind_condition(on, context_of(binding, scope, "JOIN ... ON"))
+        context = context_of(binding, scope, "JOIN ... ON")
+        hidden = [each.scope for each in before_comma]
+        find = partial(_resolve_in_join, context.resolve, hidden)
+        condition = bind_condition(on, replace(context, resolve=find))
         conditions = [part for part in conjuncts(condition) if not _is_true(part)]
     if side is None:
         return replace(_inner_join(left, right, conditions), scope=scope)
     return Source(OuterJoin(_SIDES[side], left.plan, right.plan, tuple(conditions)), scope)
+
+
+def _resolve_in_join(
+    find: Resolve, hidden: Sequence[Scope], name: str, table: str | None
+) -> Expression:
+    """Resolve a name in ON, and say so if it belongs to a table before a comma."""
+    try:
+        return find(name, table)
+    except ProgrammingError:
+        for scope in hidden:
+            if any(
+                column.name == name and table in (None, column.table) for column in scope.visible
+            ):
+                written = name if table is None else f"{table}.{name}"
+                raise ProgrammingError(
+                    f"'{written}' is not visible in this JOIN: a comma in FROM binds weaker;"
+                    " write CROSS JOIN for the comma"
+                ) from None
+        raise
 
 
 def _is_true(condition: Expression) -> bool:

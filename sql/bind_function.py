@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.planner.expression import AggregateCall, Call, Expression, Literal
-from raydb.sql.types import is_decimal, is_integer, is_moment, is_number
+from raydb.sql.types import MAX_PRECISION, is_decimal, is_integer, is_moment, is_number
 from raydb.sql.typing_rules import arithmetic, choose, compare, describe, unify
 
 if TYPE_CHECKING:
@@ -16,45 +16,17 @@ if TYPE_CHECKING:
 
 _AGGREGATES = ("avg", "count", "max", "min", "sum")
 # Aggregates that other databases have, so that they are told from a misspelt name.
-_OTHER_AGGREGATES = frozenset(
-    [
-        "any_value",
-        "arg_max",
-        "arg_min",
-        "array_agg",
-        "bit_and",
-        "bit_or",
-        "bit_xor",
-        "bool_and",
-        "bool_or",
-        "corr",
-        "covar_pop",
-        "covar_samp",
-        "every",
-        "first",
-        "group_concat",
-        "last",
-        "list",
-        "median",
-        "mode",
-        "percentile_cont",
-        "percentile_disc",
-        "quantile",
-        "stddev",
-        "stddev_pop",
-        "stddev_samp",
-        "string_agg",
-        "var_pop",
-        "var_samp",
-        "variance",
-    ]
+_OTHER_AGGREGATES = (
+    "any_value arg_max arg_min array_agg bit_and bit_or bit_xor bool_and bool_or corr covar_pop"
+    " covar_samp every first group_concat last list median mode percentile_cont percentile_disc"
+    " quantile stddev stddev_pop stddev_samp string_agg var_pop var_samp variance"
 )
 _DATE_PARTS = ("year", "month", "day")
 
 
 def is_aggregate(name: str) -> bool:
     """Say whether a function is an aggregate; raises NotSupportedError for one we don't have."""
-    if name in _OTHER_AGGREGATES:
+    if name in _OTHER_AGGREGATES.split():
         raise NotSupportedError(f"the aggregate {name}() is not supported")
     return name in _AGGREGATES
 
@@ -105,10 +77,10 @@ def bind_scalar(name: str, arguments: Sequence[Expression]) -> Expression:
     """Return a call of a scalar function by its SQL name (in lower case)."""
     if name not in _SCALARS:
         known = (*_SCALARS, *_AGGREGATES, "cast", "extract")
-        raise ProgrammingError(f"function {name}() does not exist{did_you_mean(name, known)}")
+        raise ProgrammingError(f"function '{name}' does not exist{did_you_mean(name, known)}")
     binder, least, most = _SCALARS[name]
     if not least <= len(arguments) <= (most or len(arguments)):
-        wanted = f"{least}" if least == most else f"{least} to {most}" if most else "at least one"
+        wanted = f"{least}" if least == most else f"{least} or {most}" if most else "at least one"
         raise ProgrammingError(
             f"{name}() takes {wanted} argument{'' if wanted in ('1', 'at least one') else 's'},"
             f" not {len(arguments)}"
@@ -174,7 +146,16 @@ def _round(name: str, operand: Expression, *digits: Expression) -> Expression:
         raise NotSupportedError("round() to a varying number of digits is not supported")
     if not is_integer(places.type):
         raise ProgrammingError(f"round() needs a number of digits, not {describe(places)}")
-    return Call(name, (operand, places), operand.type)
+    return Call(name, (operand, places), _rounded_type(operand.type, places.value or 0))
+
+
+def _rounded_type(kind: pa.DataType, digits: int) -> pa.DataType:
+    """Return the type of a rounded number: a decimal keeps only the digits that can be there."""
+    if not is_decimal(kind):
+        return kind
+    scale = max(min(digits, kind.scale), 0)
+    carry = 1 if scale < kind.scale else 0  # 9.99 rounds to 10.0
+    return pa.decimal128(min(kind.precision - kind.scale + scale + carry, MAX_PRECISION), scale)
 
 
 def _floor_or_ceil(name: str, operand: Expression) -> Expression:
@@ -182,7 +163,7 @@ def _floor_or_ceil(name: str, operand: Expression) -> Expression:
     _require_number(name, operand)
     if is_integer(operand.type):
         return operand
-    return Call("floor" if name == "floor" else "ceil", (operand,), operand.type)
+    return Call("floor" if name == "floor" else "ceil", (operand,), _rounded_type(operand.type, 0))
 
 
 def _coalesce(_: str, *arguments: Expression) -> Expression:

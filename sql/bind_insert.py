@@ -65,7 +65,7 @@ def _targets(insert: Insert, schema: pa.Schema) -> tuple[pa.Field, ...]:
                 f"{did_you_mean(name, schema.names)}"
             )
         if name in insert.columns[:index]:
-            raise ProgrammingError(f"column '{name}' is listed twice in INSERT")
+            raise ProgrammingError(f"column '{name}' is named twice in INSERT")
     return tuple(schema.field(name) for name in insert.columns)
 
 

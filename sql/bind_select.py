@@ -35,7 +35,7 @@ from raydb.sql.parameters import Parameters, bind_parameters
 from raydb.sql.reader import fold
 from raydb.sql.scope import Scope, find_name, find_table, table_scope
 from raydb.sql.types import is_integer
-from raydb.sql.typing_rules import unify
+from raydb.sql.typing_rules import describe, unify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -225,9 +225,9 @@ def _bind_group(
     for node in group.expressions:
         named = isinstance(node, exp.Column)
         item = _named_item(node, items, scope) if named else _item_at(node, items, "GROUP BY")
-        key = typed(_bind_key(node, context) if item is None else item.expression)
+        key = _typed(_bind_key(node, context) if item is None else item.expression)
         if columns_of(key) & results:
-            raise ProgrammingError("an aggregate is not allowed in GROUP BY")
+            raise ProgrammingError("GROUP BY cannot contain an aggregate")
         if key not in keys:
             name = key.name if isinstance(key, Column) else _name_of(node)
             keys[key] = new_column(binding, name, key.type)
@@ -265,7 +265,7 @@ def _item_at(node: exp.Expr, items: list[_Item], clause: str) -> _Item | None:
         return None
     if not 1 <= int(node.name) <= len(items):
         raise ProgrammingError(
-            f"{clause} {node.name} is no column of the select list, which has {len(items)}"
+            f"{clause} position {node.name} is not in the SELECT list, which has {len(items)}"
         )
     return items[int(node.name) - 1]
 
@@ -351,14 +351,14 @@ def _finish(
     """Add the select list, DISTINCT, ORDER BY and LIMIT to a plan."""
     listed = [
         (new_column(binding, name, expression.type), expression)
-        for name, expression in ((name, typed(expression)) for name, expression in items)
+        for name, expression in ((name, _typed(expression)) for name, expression in items)
     ]
     visible = tuple(column for column, _ in listed)
     columns = {expression: column for column, expression in reversed(listed)}
     distinct = node.args.get("distinct")
     hidden: list[tuple[Column, Expression]] = []
     for key in order:
-        expression = typed(key.expression)
+        expression = _typed(key.expression)
         if expression in columns:
             continue
         if distinct is not None:
@@ -373,7 +373,7 @@ def _finish(
         columns = {expression: fresh[column] for expression, column in columns.items()}
     if order:
         sort_keys = tuple(
-            SortKey(columns[typed(key.expression)], key.descending, key.nulls_first)
+            SortKey(columns[_typed(key.expression)], key.descending, key.nulls_first)
             for key in order
         )
         plan = Sort(plan, sort_keys)
@@ -382,7 +382,7 @@ def _finish(
     return _bind_limit(node, plan, binding)
 
 
-def typed(expression: Expression) -> Expression:
+def _typed(expression: Expression) -> Expression:
     """Give a bare NULL a type: a column has to have one, and INTEGER casts to most."""
     if isinstance(expression, Literal) and pa.types.is_null(expression.type):
         return Literal(None, pa.int32())
@@ -412,6 +412,8 @@ def _row_count(node: exp.Expr | None, clause: str, binding: Binding) -> int | No
         raise NotSupportedError(f"{clause} of an expression is not supported")
     if count.value is None:
         return None
-    if not is_integer(count.type) or count.value < 0:
-        raise ProgrammingError(f"{clause} needs a number of rows, not {text_of(written)}")
+    if not is_integer(count.type):
+        raise ProgrammingError(f"{clause} needs an integer, not {describe(count)}")
+    if count.value < 0:
+        raise ProgrammingError(f"{clause} must not be negative, as {count.value} is")
     return int(count.value)

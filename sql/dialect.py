@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from sqlglot import TokenType, exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import ParseError
+from sqlglot.generators.postgres import PostgresGenerator
 from sqlglot.parsers.postgres import PostgresParser
+
+from raydb.errors import OperationalError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 
 # Functions with a syntax of their own; every other call comes out as exp.Anonymous with its name
 # and arguments as written, so that sqlglot neither rewrites nor validates them.
-_SPECIAL_FUNCTIONS = ("CAST", "EXTRACT", "SUBSTRING", "TRIM")
+_SPECIAL_FUNCTIONS = ("CAST", "EXTRACT", "SUBSTRING", "TRIM", "TRY_CAST")
 
 
 class RayDialect(Postgres):
@@ -79,8 +82,29 @@ class RayDialect(Postgres):
                 join.set("kind", "COMMA")
             return join
 
+    class Generator(PostgresGenerator):
+        """Writes trees as SQL again, for the names of columns."""
+
+        def placeholder_sql(self, expression: exp.Placeholder) -> str:
+            """Write `:name` as it was written, where PostgreSQL's drivers have `%(name)s`."""
+            return f":{expression.name}"
+
 
 _DIALECT = RayDialect()
+
+
+def check_parser() -> None:
+    """Raise OperationalError if sqlglot is compiled, for its classes then take no subclasses."""
+    try:
+        _DIALECT.parser()
+    except TypeError as error:
+        raise OperationalError(
+            "RayDB extends sqlglot's parser, which sqlglotc (the compiled sqlglot) forbids;"
+            " uninstall sqlglotc"
+        ) from error
+
+
+check_parser()
 
 
 def split_tokens(text: str) -> list[Token]:
@@ -103,6 +127,6 @@ def identifier_tokens() -> frozenset[TokenType]:
     return frozenset(RayDialect.Parser.ID_VAR_TOKENS) | {TokenType.IDENTIFIER}
 
 
-def text_of(tree: exp.Expr, **options: Any) -> str:
+def text_of(tree: exp.Expr) -> str:
     """Return a tree as SQL, for names of columns and messages."""
-    return tree.sql(dialect=_DIALECT, normalize_functions="lower", **options)
+    return tree.sql(dialect=_DIALECT, normalize_functions="lower")

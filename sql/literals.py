@@ -6,6 +6,7 @@ import datetime as dt
 import decimal
 import math
 import re
+import struct
 from typing import Any
 
 import pyarrow as pa
@@ -86,6 +87,8 @@ def read_string(literal: Literal, data_type: pa.DataType) -> Literal:
     A number keeps its own digits, as if it were written without quotes. Raises ProgrammingError,
     naming the string and the type, if it is none.
     """
+    if data_type == pa.string():
+        return literal
     text = str(literal.value).strip()
     try:
         value = _read(text, data_type)
@@ -122,7 +125,7 @@ def _read(text: str, data_type: pa.DataType) -> Any:  # a Python value, or None
         day, _, rest = text.replace("T", " ").partition(" ")
         moment = dt.time() if not rest else _read_time(rest.strip())
         return dt.datetime.combine(_read_date(day), moment)
-    return text if data_type == pa.string() else None
+    return None
 
 
 def _read_date(text: str) -> dt.date:
@@ -143,7 +146,7 @@ def _read_time(text: str) -> dt.time:
 def convert(literal: Literal, data_type: pa.DataType) -> Literal | None:
     """Return a literal in another type if the value stays exactly the same, else None.
 
-    A string is read (see `read_string`, which raises); DOUBLE takes the nearest value.
+    A string is read (see `read_string`, which raises); DOUBLE and REAL take the nearest value.
     """
     value = literal.value
     if value is None or literal.type == data_type:
@@ -160,6 +163,8 @@ def convert(literal: Literal, data_type: pa.DataType) -> Literal | None:
 def _convert_number(value: int | float | decimal.Decimal, data_type: pa.DataType) -> Literal | None:
     if data_type == pa.float64():
         return Literal(float(value), data_type)
+    if data_type == pa.float32():
+        return _convert_to_real(float(value))
     if is_integer(data_type):
         whole = int(value) if math.isfinite(value) else None
         same = whole is not None and whole == value and _fits_integer(whole, data_type)
@@ -171,6 +176,15 @@ def _convert_number(value: int | float | decimal.Decimal, data_type: pa.DataType
         if complete and digits.copy_abs() < 10**data_type.precision:
             return Literal(exact, data_type)
     return None
+
+
+def _convert_to_real(value: float) -> Literal | None:
+    """Round to 24 bits, so that the value stays the same when it becomes a DOUBLE again."""
+    try:
+        (rounded,) = struct.unpack("f", struct.pack("f", value))
+    except OverflowError:
+        return None
+    return Literal(rounded, pa.float32())
 
 
 def _fits_integer(value: int, data_type: pa.DataType) -> bool:

@@ -18,7 +18,10 @@ _NODE_NAMES: dict[type[exp.Expr], str] = {
     exp.All: "ALL (SELECT ...)",
     exp.Any: "ANY (...)",
     exp.Array: "an array",
+    exp.AtTimeZone: "AT TIME ZONE",
+    exp.BitString: "a constant b'...'",
     exp.Bracket: "a subscript [...]",
+    exp.ByteString: "a constant e'...'",
     exp.Concat: "a string constant in several parts",
     exp.Dot: "a qualified function",
     exp.Escape: "LIKE ... ESCAPE",
@@ -26,28 +29,32 @@ _NODE_NAMES: dict[type[exp.Expr], str] = {
     exp.Exists: "EXISTS (SELECT ...)",
     exp.Filter: "FILTER",
     exp.GroupingSets: "GROUPING SETS",
+    exp.HexString: "a constant x'...'",
     exp.IgnoreNulls: "IGNORE NULLS",
     exp.Intersect: "INTERSECT",
     exp.JSONExtract: "the operator ->",
     exp.JSONExtractScalar: "the operator ->>",
     exp.Kwarg: "a named argument =>",
     exp.Limit: "LIMIT in an aggregate",
+    exp.National: "a constant n'...'",
     exp.Order: "ORDER BY in an aggregate",
     exp.Pow: "the operator ^",
     exp.PropertyEQ: "the operator :=",
     exp.RegexpLike: "the operator ~",
     exp.Subquery: "a subquery in an expression",
     exp.Tuple: "a row (a, b)",
+    exp.UnicodeString: "a constant u&'...'",
     exp.Union: "UNION",
     exp.Var: "DEFAULT",
     exp.Window: "a window function (OVER)",
     exp.WithinGroup: "WITHIN GROUP",
 }
 _ARGUMENT_NAMES = {
+    "all": "GROUP BY ALL",
     "catalog": "the name of a catalog",
     "connect": "CONNECT BY",
     "cube": "CUBE",
-    "db": "the name of a schema",
+    "db": "a name qualified by a schema",
     "except_": "EXCLUDE",
     "grouping_sets": "GROUPING SETS",
     "laterals": "LATERAL",
@@ -58,7 +65,7 @@ _ARGUMENT_NAMES = {
     "on": "DISTINCT ON",
     "pivots": "PIVOT",
     "properties": "an option of CREATE TABLE",
-    "query": "IN (SELECT ...)",
+    "query": "IN with a query",
     "sample": "TABLESAMPLE",
     "when": "AS OF",
     "windows": "WINDOW",
@@ -80,7 +87,7 @@ def unsupported(node: exp.Expr) -> NotSupportedError:
     """Return the error for a kind of node that RayDB does not bind."""
     name = _NODE_NAMES.get(type(node))
     if name is None:
-        name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(node).__name__).upper()
     return NotSupportedError(f"{name} is not supported")
 
 

@@ -33,54 +33,11 @@ if TYPE_CHECKING:
 
 _QUERY_WORDS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "(")
 # Statements of other databases, so that they are told from a misspelt word.
-_UNSUPPORTED = frozenset(
-    [
-        "ABORT",
-        "ALTER",
-        "ANALYZE",
-        "ATTACH",
-        "CALL",
-        "CHECKPOINT",
-        "CLOSE",
-        "CLUSTER",
-        "COMMENT",
-        "DEALLOCATE",
-        "DECLARE",
-        "DELETE",
-        "DESC",
-        "DESCRIBE",
-        "DETACH",
-        "DO",
-        "EXECUTE",
-        "EXPORT",
-        "FETCH",
-        "GRANT",
-        "IMPORT",
-        "INSTALL",
-        "KILL",
-        "LISTEN",
-        "LOAD",
-        "LOCK",
-        "MERGE",
-        "NOTIFY",
-        "PIVOT",
-        "PRAGMA",
-        "PREPARE",
-        "REFRESH",
-        "REINDEX",
-        "RELEASE",
-        "REPLACE",
-        "RESET",
-        "REVOKE",
-        "SAVEPOINT",
-        "SHOW",
-        "SUMMARIZE",
-        "TRUNCATE",
-        "UNPIVOT",
-        "UPDATE",
-        "USE",
-        "VACUUM",
-    ]
+_UNSUPPORTED = (
+    "ABORT ALTER ANALYZE ATTACH CALL CHECKPOINT CLOSE CLUSTER COMMENT DEALLOCATE DECLARE DELETE"
+    " DESC DESCRIBE DETACH DO EXECUTE EXPORT FETCH GRANT IMPORT INSTALL KILL LISTEN LOAD LOCK MERGE"
+    " NOTIFY PIVOT PRAGMA PREPARE REFRESH REINDEX RELEASE REPLACE RESET REVOKE SAVEPOINT SHOW"
+    " SUMMARIZE TRUNCATE UNPIVOT UPDATE USE VACUUM"
 )
 _PARTS = ("SCAN", "GROUP BY", "AGGREGATE")
 
@@ -111,7 +68,7 @@ def _parse_statement(text: str, tokens: tuple[Token, ...]) -> Statement:
             reader.finish()
             return statement
     word = tokens[0].text.upper()
-    if reader.at_any(*_UNSUPPORTED):
+    if reader.at_any(*_UNSUPPORTED.split()):
         raise NotSupportedError(f"{word} is not supported")
     raise ProgrammingError(str(reader.error()) + did_you_mean(word, ("SELECT", *_STATEMENTS)))
 
@@ -128,10 +85,9 @@ def _explain(reader: TokenReader) -> Explain:
         raise NotSupportedError("EXPLAIN ANALYZE is not supported")
     written = "TEXT"
     if reader.accept("(", "FORMAT"):
-        found = reader.accept_any("TEXT", "JSON")
-        if found is None:
-            raise reader.error("'TEXT' or 'JSON'")
-        written = found
+        written = reader.take().text.upper()
+        if written not in ("TEXT", "JSON"):
+            raise ProgrammingError(f"EXPLAIN has the formats TEXT and JSON, not {written}")
         reader.expect(")")
     if not reader.at_any(*_QUERY_WORDS) and reader.peek() is not None:
         raise NotSupportedError(f"EXPLAIN {reader.take().text.upper()} is not supported")
@@ -160,7 +116,7 @@ def _create_table(reader: TokenReader) -> CreateTable:
     if reader.accept("AS"):
         raise NotSupportedError("CREATE TABLE ... AS is not supported")
     if reader.accept("."):
-        raise NotSupportedError("names of schemas are not supported")
+        raise NotSupportedError("a name qualified by a schema is not supported")
     if not reader.at_any("("):
         raise reader.error("'('")
     reader.rest()

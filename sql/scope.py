@@ -18,10 +18,12 @@ class ScopeTable:
     """A table, view, derived table or common table expression under the name it has in FROM.
 
     `columns` holds the columns under the names they have here: `t(a, b)` gives them new ones.
+    `written` is the name that the alias `name` replaces.
     """
 
     name: str
     columns: tuple[tuple[str, Column], ...]
+    written: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,9 @@ class Scope:
     visible: tuple[Visible, ...] = ()
 
 
-def table_scope(table: str, columns: Sequence[Column], names: Sequence[str] = ()) -> Scope:
+def table_scope(
+    table: str, columns: Sequence[Column], names: Sequence[str] = (), written: str = ""
+) -> Scope:
     """Return the scope of one table; `names` replace the first names of its columns.
 
     A table without a name ('') can't be used as a qualifier. Raises ProgrammingError for more
@@ -54,7 +58,8 @@ def table_scope(table: str, columns: Sequence[Column], names: Sequence[str] = ()
     all_names = (*names, *(column.name for column in columns[len(names) :]))
     named = tuple(zip(all_names, columns, strict=True))
     return Scope(
-        (ScopeTable(table, named),), tuple(Visible(name, column, table) for name, column in named)
+        (ScopeTable(table, named, written),),
+        tuple(Visible(name, column, table) for name, column in named),
     )
 
 
@@ -64,7 +69,7 @@ def join_scopes(left: Scope, right: Scope) -> Scope:
     for table in right.tables:
         if table.name in names:
             raise ProgrammingError(
-                f"the table name '{table.name}' is used twice in FROM; give one of them an alias"
+                f"table name '{table.name}' is used twice in FROM; give one of them an alias"
             )
     return Scope(left.tables + right.tables, left.visible + right.visible)
 
@@ -80,7 +85,7 @@ def find_name(scope: Scope, name: str) -> Expression | None:
     """Return what an unqualified name stands for, or None; an ambiguous name is an error."""
     found = [column for column in scope.visible if column.name == name]
     if len(found) > 1:
-        tables = sorted({_quoted(column.table) for column in found})
+        tables = list(dict.fromkeys(_quoted(column.table) for column in found))
         where = f"it is in {' and in '.join(tables)}" if len(tables) > 1 else f"{tables[0]} has two"
         raise ProgrammingError(f"column '{name}' is ambiguous: {where}")
     return found[0].expression if found else None
@@ -107,8 +112,8 @@ def resolve(scope: Scope, name: str, table: str | None) -> Expression:
             where = ""
         case [only]:
             where = f" in '{only}'"
-        case _:
-            where = f" in any of {', '.join(repr(each) for each in tables)}"
+        case [*others, last]:
+            where = f" in {', '.join(repr(each) for each in others)} or '{last}'"
     raise ProgrammingError(f"column '{name}' does not exist{where}{did_you_mean(name, known)}")
 
 
@@ -117,6 +122,9 @@ def find_table(scope: Scope, name: str) -> ScopeTable:
     for table in scope.tables:
         if table.name == name:
             return table
+    alias = next((table.name for table in scope.tables if table.written == name), "")
+    if alias:
+        raise ProgrammingError(f"table '{name}' is not in FROM; did you mean its alias '{alias}'?")
     known = [table.name for table in scope.tables if table.name]
     raise ProgrammingError(f"table '{name}' is not in FROM{did_you_mean(name, known)}")
 

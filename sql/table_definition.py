@@ -37,7 +37,7 @@ def table_definition(name: str, tree: exp.Expr) -> TableDefinition:
     require_only(tree, "this", "kind", "exists")
     schema = tree.this
     if not isinstance(schema, exp.Schema):
-        raise ProgrammingError(f"the table '{name}' has no columns")
+        raise ProgrammingError(f"table '{name}' has no columns")
     require_only(schema, "this", "expressions")
     entries = schema.expressions
     columns = [entry for entry in entries if isinstance(entry, exp.ColumnDef)]
@@ -66,7 +66,7 @@ def table_definition(name: str, tree: exp.Expr) -> TableDefinition:
     for keys in (*primary_keys, *unique_keys, *(key.columns for key in foreign_keys)):
         _check_columns(name, keys, [field.name for field in fields])
     if len(primary_keys) > 1:
-        raise ProgrammingError(f"the table '{name}' has more than one primary key")
+        raise ProgrammingError(f"table '{name}' has more than one primary key")
     primary_key = primary_keys[0] if primary_keys else ()
     required.update(primary_key)
     return TableDefinition(
@@ -84,10 +84,10 @@ def _fields(table: str, columns: list[exp.ColumnDef]) -> list[pa.Field]:
         require_only(column, "this", "kind", "constraints")
         name = fold(column.this)
         if name in fields:
-            raise ProgrammingError(f"the table '{table}' has two columns named '{name}'")
+            raise ProgrammingError(f"table '{table}' has two columns named '{name}'")
         fields[name] = pa.field(name, data_type_of(column.args["kind"]))
     if not fields:
-        raise ProgrammingError(f"the table '{table}' has no columns")
+        raise ProgrammingError(f"table '{table}' has no columns")
     return list(fields.values())
 
 

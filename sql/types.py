@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from sqlglot import exp
 
-from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,6 +34,7 @@ _TYPES: dict[exp.DType, pa.DataType] = {
     _DType.TIMESTAMP: pa.timestamp("us"),
     _DType.VARBINARY: pa.binary(),
 }
+_TYPE_NAMES = (*(kind.value for kind in _TYPES), "BLOB", "DECIMAL", "INTEGER", "NUMERIC", "REAL")
 # The decimal digits that an integer type needs.
 _INTEGER_DIGITS = {pa.int8(): 3, pa.int16(): 5, pa.int32(): 10, pa.int64(): 19}
 INTEGERS = tuple(_INTEGER_DIGITS)  # from narrow to wide
@@ -42,11 +43,15 @@ INTEGERS = tuple(_INTEGER_DIGITS)  # from narrow to wide
 def data_type_of(node: exp.DataType) -> pa.DataType:
     """Return the Arrow type of a SQL type as written, such as `DECIMAL(10, 2)`.
 
-    The length of VARCHAR(n) and CHAR(n) is not kept. Raises NotSupportedError for other types
-    and ProgrammingError for a precision or scale out of range.
+    The length of VARCHAR(n) and CHAR(n) is not kept. Raises NotSupportedError for types of other
+    databases, ProgrammingError for an unknown name and for a precision or scale out of range.
     """
-    parameters = [_parameter(part, node) for part in node.expressions]
     kind = node.this
+    if kind is _DType.USERDEFINED:
+        raise ProgrammingError(
+            f"type '{_written(node)}' does not exist{did_you_mean(_written(node), _TYPE_NAMES)}"
+        )
+    parameters = [_parameter(part, node) for part in node.expressions]
     if kind is _DType.DECIMAL and len(parameters) <= 2:
         return _decimal(parameters)
     lengths = 1 if kind in (_DType.VARCHAR, _DType.CHAR, _DType.TEXT) else 0
@@ -75,12 +80,10 @@ def _decimal(parameters: list[int]) -> pa.DataType:
         case _:
             precision, scale = parameters
     if not 1 <= precision <= MAX_PRECISION:
-        raise ProgrammingError(
-            f"DECIMAL({precision},{scale}) does not exist; the precision is 1 to {MAX_PRECISION}"
-        )
+        raise ProgrammingError(f"DECIMAL has 1 to {MAX_PRECISION} digits, not {precision}")
     if scale > precision:
         raise ProgrammingError(
-            f"DECIMAL({precision},{scale}) does not exist; the scale is at most the precision"
+            f"the scale of a DECIMAL is at most its digits, {precision}, not {scale}"
         )
     return pa.decimal128(precision, scale)
 
@@ -178,5 +181,5 @@ def can_assign(source: pa.DataType, target: pa.DataType) -> bool:
     if source == target or pa.types.is_null(source):
         return True
     if target == pa.string():
-        return source != pa.binary()
+        return bool(source != pa.binary())
     return (is_number(source) and is_number(target)) or (is_moment(source) and is_moment(target))

@@ -77,13 +77,13 @@ def cast(expression: Expression, data_type: pa.DataType) -> Expression:
 def explicit_cast(expression: Expression, data_type: pa.DataType) -> Expression:
     """Return CAST(expression AS type), or raise ProgrammingError if there is no such cast.
 
-    A constant cast to VARCHAR stays a call: it is no longer a string that adapts to its neighbour.
+    A constant cast to VARCHAR becomes a call: it no longer adapts to its neighbour.
     """
     if isinstance(expression, Literal) and expression.value is None:
         return Literal(None, data_type)
     if not can_cast(expression.type, data_type):
         raise ProgrammingError(f"cannot cast {describe(expression)} to {sql_type_name(data_type)}")
-    if data_type == pa.string() or (data_type == pa.float32()):
+    if isinstance(expression, Literal) and data_type == pa.string():
         return Call("cast", (expression,), data_type)
     return cast(expression, data_type)
 

@@ -1,0 +1,240 @@
+"""Text to statements: what each statement holds, and where a syntax error is."""
+
+from __future__ import annotations
+
+import logging
+
+import pyarrow as pa
+import pytest
+
+from raydb import sql
+from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
+from raydb.sql import dialect
+from raydb.storage.table import ForeignKey
+
+
+def parse_one(text: str) -> sql.Statement:
+    (statement,) = sql.parse(text)
+    return statement
+
+
+def test_statements_are_separated_by_semicolons() -> None:
+    statements = sql.parse(";; BEGIN; SELECT ';' ;-- a comment; no statement\nCOMMIT;")
+    assert [type(each).__name__ for each in statements] == ["Begin", "Select", "Commit"]
+
+
+@pytest.mark.parametrize("text", ["", "  ", ";;", "-- nothing", "/* nothing */ ;"])
+def test_no_statement(text: str) -> None:
+    with pytest.raises(ProgrammingError, match="there is no statement to run"):
+        sql.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("SELEC 1", "line 1, column 1: unexpected 'SELEC'; did you mean 'SELECT'?"),
+        ("SELECT a fro t", "line 1, column 14: unexpected 't'"),
+        ("SELECT 1;\nSELECT a\n  FROM t WHER x", "line 3, column 15: unexpected 'x'"),
+        ("SELECT a FROM t WHERE", "line 1, column 22: the statement ends too early"),
+        ("SELECT (1", "line 1, column 10: the statement ends too early, expected ')'"),
+        ("SELECT sum(a FROM t", "line 1, column 14: unexpected 'FROM', expected ')'"),
+        ("SELECT 'open", "line 1, column 8: this string does not end"),
+        ('SELECT 1,\n"open', "line 2, column 1: this quoted name does not end"),
+        ("SELECT 'it''s' /* open", "line 1, column 16: this comment does not end"),
+        ("SELECT 1abc", "line 1, column 9: unexpected 'abc'"),
+        ("SELECT a b c", "line 1, column 12: unexpected 'c'"),
+        ("INSERT t VALUES (1)", "line 1, column 8: unexpected 't', expected 'INTO'"),
+        ("COPY t FROM x", "line 1, column 13: unexpected 'x', expected the path of a file"),
+        ("SET x", "line 1, column 6: the statement ends too early, expected 'TO'"),
+        ("DROP TABLE t u", "line 1, column 14: unexpected 'u', expected the end"),
+        ("BEGIN TRANSACTION READ ONLY", "line 1, column 19: unexpected 'READ'"),
+        ("CREATE TABLE t (a INT) foo", "line 1, column 24: unexpected 'foo'"),
+        ("CREATE TABLE t (a INT b INT)", "line 1, column 23: unexpected 'b'"),
+        ("CREATE BVH b ON t ()", "column 20: unexpected ')', expected SCAN, GROUP BY or AGG"),
+        ("CREATE BVH b ON t (SCAN (a,))", "line 1, column 28: unexpected ')'"),
+        ("CREATE BVH b ON t (SCAN (a b))", "line 1, column 28: unexpected 'b'"),
+        ("SELECT ?, $1", "written both as ? and as $"),
+    ],
+)
+def test_syntax_errors(text: str, message: str, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG), pytest.raises(ProgrammingError) as caught:
+        sql.parse(text)
+    assert message in str(caught.value)
+    assert not caplog.records  # sqlglot logs where it gives up and takes any text
+
+
+@pytest.mark.parametrize(
+    ("text", "construct"),
+    [
+        ("UPDATE t SET a = 1", "UPDATE"),
+        ("DELETE FROM t", "DELETE"),
+        ("WITH q AS (SELECT 1) DELETE FROM t", "DELETE after WITH"),
+        ("EXPLAIN ANALYZE SELECT 1", "EXPLAIN ANALYZE"),
+        ("EXPLAIN INSERT INTO t VALUES (1)", "EXPLAIN INSERT"),
+        ("CREATE INDEX i ON t (a)", "CREATE INDEX"),
+        ("CREATE TABLE t AS SELECT 1", "CREATE TABLE ... AS"),
+        ("CREATE TEMP TABLE t (a INT)", "CREATE TEMP"),
+        ("CREATE TABLE s.t (a INT)", "a name qualified by a schema"),
+        ("CREATE TABLE t (a INT DEFAULT 1)", "DEFAULT"),
+        ("CREATE TABLE t (a INT CHECK (a > 1))", "CHECK"),
+        ("CREATE TABLE t (a INT, CHECK (a > 1))", "CHECK"),
+        ("CREATE TABLE t (a INT GENERATED ALWAYS AS (1) STORED)", "a generated column"),
+        ("CREATE TABLE t (a INT REFERENCES u ON DELETE CASCADE)", "ON DELETE CASCADE of a"),
+        ("CREATE TABLE t (a INT, UNIQUE NULLS NOT DISTINCT (a))", "NULLS NOT DISTINCT"),
+        ("CREATE TABLE t (a INT) WITH (x = 1)", "an option of CREATE TABLE"),
+        ("CREATE TABLE t (a INT[])", "the type INT[]"),
+        ("CREATE TABLE t (a JSON)", "the type JSON"),
+        ("CREATE TABLE t (a TIMESTAMP WITH TIME ZONE)", "the type TIMESTAMPTZ"),
+        ("CREATE VIEW v (a) AS SELECT 1", "a list of columns in CREATE VIEW"),
+        ("DROP TABLE t, u", "DROP TABLE of several names"),
+        ("DROP TABLE t CASCADE", "DROP TABLE ... CASCADE"),
+        ("INSERT INTO t VALUES (1) ON CONFLICT DO NOTHING", "ON CONFLICT"),
+        ("INSERT INTO t VALUES (1) RETURNING a", "RETURNING"),
+        ("INSERT INTO t DEFAULT VALUES", "DEFAULT VALUES"),
+        ("COPY t TO 'x.csv'", "COPY ... TO"),
+        ("COPY (SELECT 1) TO 'x.csv'", "COPY (SELECT ...) TO"),
+        ("SET LOCAL x = 1", "SET LOCAL"),
+        ("ROLLBACK TO here", "ROLLBACK TO"),
+    ],
+)
+def test_unsupported_statements_are_named(text: str, construct: str) -> None:
+    with pytest.raises(NotSupportedError) as caught:
+        sql.parse(text)
+    assert str(caught.value).startswith(construct)
+
+
+def test_create_table() -> None:
+    statement = parse_one(
+        """CREATE TABLE IF NOT EXISTS Orders (
+          o_id INT, line SMALLINT NOT NULL, price DECIMAL(10, 2), disc NUMERIC,
+          note VARCHAR(9) NULL,
+          "When" DATE UNIQUE, at TIMESTAMP, hour TIME, raw BLOB, ok BOOLEAN, f FLOAT, g REAL,
+          h DOUBLE PRECISION, i TINYINT, j BIGINT, k CHAR(3), l TEXT,
+          cust INTEGER REFERENCES customer, part INTEGER CONSTRAINT c1 REFERENCES part (p_key),
+          PRIMARY KEY (o_id, line), CONSTRAINT c2 UNIQUE (price, disc),
+          FOREIGN KEY (cust, part) REFERENCES pairs (x, y))"""
+    )
+    assert isinstance(statement, sql.CreateTable)
+    assert statement.if_not_exists
+    definition = statement.definition
+    types = {field.name: field.type for field in definition.schema}
+    assert definition.name == "orders"
+    assert types == {
+        "o_id": pa.int32(),
+        "line": pa.int16(),
+        "price": pa.decimal128(10, 2),
+        "disc": pa.decimal128(18, 3),
+        "note": pa.string(),
+        "When": pa.date32(),
+        "at": pa.timestamp("us"),
+        "hour": pa.time64("us"),
+        "raw": pa.binary(),
+        "ok": pa.bool_(),
+        "f": pa.float32(),
+        "g": pa.float32(),
+        "h": pa.float64(),
+        "i": pa.int8(),
+        "j": pa.int64(),
+        "k": pa.string(),
+        "l": pa.string(),
+        "cust": pa.int32(),
+        "part": pa.int32(),
+    }
+    assert [field.name for field in definition.schema if not field.nullable] == ["o_id", "line"]
+    assert definition.primary_key == ("o_id", "line")
+    assert definition.unique_keys == (("When",), ("price", "disc"))
+    assert definition.foreign_keys == (
+        ForeignKey(("cust",), "customer", ()),
+        ForeignKey(("part",), "part", ("p_key",)),
+        ForeignKey(("cust", "part"), "pairs", ("x", "y")),
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("a INT, A TEXT", "table 't' has two columns named 'a'"),
+        ("a INT PRIMARY KEY, b INT PRIMARY KEY", "table 't' has more than one primary key"),
+        ("abc INT, PRIMARY KEY (abd)", "column 'abd' does not exist in 't'; did you mean 'abc'?"),
+        ("a INT, UNIQUE (b)", "column 'b' does not exist in 't'"),
+        ("a INT, FOREIGN KEY (b) REFERENCES u", "column 'b' does not exist in 't'"),
+        ("a INT, PRIMARY KEY (a, a)", "column 'a' is twice in a key of 't'"),
+        ("a INT, FOREIGN KEY (a) REFERENCES u (x, y)", "has 1 columns, but it references 2"),
+        ("a INTEGR", "type 'INTEGR' does not exist; did you mean 'INTEGER'?"),
+        ("a DECIMAL(40, 2)", "DECIMAL has 1 to 38 digits, not 40"),
+        ("a DECIMAL(4, 5)", "the scale of a DECIMAL is at most its digits, 4, not 5"),
+        ("a", "the column 'a' has no type"),
+        ("", "table 't' has no columns"),
+    ],
+)
+def test_wrong_tables(body: str, message: str) -> None:
+    with pytest.raises(ProgrammingError) as caught:
+        sql.parse(f"CREATE TABLE t ({body})")
+    assert message in str(caught.value)
+
+
+def test_a_view_keeps_its_text() -> None:
+    statement = parse_one("CREATE OR REPLACE VIEW V AS SELECT  A, /* b */ 'x' FROM t -- end\n;")
+    assert statement == sql.CreateView("v", "SELECT  A, /* b */ 'x' FROM t", or_replace=True)
+    with pytest.raises(ProgrammingError, match="the view 'v' can't have parameters"):
+        sql.parse("CREATE VIEW v AS SELECT ?")
+
+
+def test_small_statements() -> None:
+    assert parse_one("DROP TABLE IF EXISTS T") == sql.DropTable("t", if_exists=True)
+    assert parse_one('DROP VIEW "V"') == sql.DropView("V", if_exists=False)
+    assert parse_one("drop bvh b") == sql.DropBvh("b", if_exists=False)
+    assert parse_one("SET Backend = 'cpu'") == sql.SetOption("backend", "cpu")
+    assert parse_one("SET backend TO CPU") == sql.SetOption("backend", "cpu")
+    assert parse_one("SET x = -1.5") == sql.SetOption("x", "-1.5")
+    assert parse_one("START TRANSACTION") == sql.Begin()
+    assert parse_one("ROLLBACK WORK") == sql.Rollback()
+
+
+def test_copy() -> None:
+    assert parse_one("COPY t FROM 'x.tbl'") == sql.Copy("t", None, "x.tbl", {})
+    options = "(FORMAT csv, HEADER, DELIMITER '|', NULL '', quote off)"
+    assert parse_one(f"COPY T (A, \"B\") FROM 'it''s.csv' WITH {options}") == sql.Copy(
+        "t",
+        ("a", "B"),
+        "it's.csv",
+        {"format": "csv", "header": True, "delimiter": "|", "null": "", "quote": False},
+    )
+    with pytest.raises(ProgrammingError, match="the option 'header' of COPY is given twice"):
+        sql.parse("COPY t FROM 'x' (HEADER, HEADER)")
+
+
+def test_explain() -> None:
+    text = parse_one("EXPLAIN SELECT 1")
+    json = parse_one("EXPLAIN (FORMAT JSON) FROM t")
+    assert isinstance(text, sql.Explain)
+    assert isinstance(json, sql.Explain)
+    assert (text.format, json.format) == ("text", "json")
+    with pytest.raises(ProgrammingError, match="the formats TEXT and JSON, not YAML"):
+        sql.parse("EXPLAIN (FORMAT YAML) SELECT 1")
+
+
+def test_create_bvh_takes_its_parts_in_any_order() -> None:
+    statement = parse_one("CREATE BVH B ON t (AGGREGATE (a, f(a, b) * 2), SCAN (x.y, z))")
+    assert isinstance(statement, sql.CreateBvh)
+    assert (statement.name, statement.table) == ("b", "t")
+    sizes = (len(statement.scan), len(statement.group_by), len(statement.aggregate))
+    assert sizes == (2, 0, 2)
+    with pytest.raises(ProgrammingError, match="the BVH 'b' has SCAN twice"):
+        sql.parse("CREATE BVH b ON t (SCAN (a), SCAN (b))")
+
+
+@pytest.mark.parametrize("text", ["(" * 3000 + "1" + ")" * 3000, "NOT " * 3000 + "TRUE"])
+def test_deep_nesting_is_an_error_of_ours(text: str) -> None:
+    with pytest.raises(NotSupportedError, match="nested too deeply"):
+        sql.parse(f"SELECT {text}")
+
+
+def test_a_compiled_sqlglot_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Compiled:
+        def parser(self) -> None:
+            raise TypeError("interpreted classes cannot inherit from compiled")
+
+    monkeypatch.setattr(dialect, "_DIALECT", Compiled())
+    with pytest.raises(OperationalError, match="uninstall sqlglotc"):
+        dialect.check_parser()
