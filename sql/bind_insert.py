@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from raydb.errors import ProgrammingError, did_you_mean
+from raydb.errors import DataError, ProgrammingError, did_you_mean
 from raydb.planner.expression import Expression, Literal
 from raydb.planner.logical import Plan, Project, Values, output_columns
 from raydb.sql.bind_select import bind_query, value_row
@@ -149,5 +149,5 @@ def _assign(value: Expression, field: pa.Field) -> Expression:
 def _read(value: Literal, field: pa.Field) -> Expression:
     try:
         return cast(read_string(value, field.type), field.type)
-    except ProgrammingError as error:
-        raise ProgrammingError(f"column '{field.name}': {error}") from error
+    except DataError as error:
+        raise DataError(f"column '{field.name}': {error}") from error

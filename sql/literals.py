@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from raydb.errors import ProgrammingError
+from raydb.errors import DataError, ProgrammingError
 from raydb.planner.expression import Literal
 from raydb.sql.types import (
     INTEGERS,
@@ -61,7 +61,7 @@ def number_literal(text: str) -> Literal:
     if "e" in text.lower():
         value = float(text)
         if math.isinf(value):
-            raise ProgrammingError(f"the number {text} is out of the range of DOUBLE")
+            raise DataError(f"the number {text} is out of the range of DOUBLE")
         return Literal(value, pa.float64())
     exact = decimal_literal(decimal.Decimal(text))
     return integer_literal(int(exact.value)) if text.isdigit() else exact
@@ -84,8 +84,8 @@ def is_bare_string(literal: object) -> bool:
 def read_string(literal: Literal, data_type: pa.DataType) -> Literal:
     """Return the value that a string constant stands for beside a value of `data_type`.
 
-    A number keeps its own digits, as if it were written without quotes. Raises ProgrammingError,
-    naming the string and the type, if it is none.
+    A number keeps its own digits, as if it were written without quotes. Raises DataError, naming
+    the string and the type, if it is none.
     """
     if data_type == pa.string():
         return literal
@@ -95,7 +95,7 @@ def read_string(literal: Literal, data_type: pa.DataType) -> Literal:
     except (ValueError, decimal.InvalidOperation):
         value = None
     if value is None:
-        raise ProgrammingError(f"'{literal.value}' is not a valid {_kind_name(data_type)}")
+        raise DataError(f"'{literal.value}' is not a valid {_kind_name(data_type)}")
     if is_decimal(data_type):
         return decimal_literal(value)
     if is_integer(data_type):
