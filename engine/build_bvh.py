@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from raydb.engine.denormalise import fetch, follow_path
+from raydb.engine.denormalise import fetch
 from raydb.kernels.choice import load_backend
 from raydb.kernels.encode import Hierarchy, encode_column, find_hierarchies
 from raydb.kernels.numbers import to_numbers
@@ -51,13 +52,13 @@ def _encode(
     definition: BvhDefinition, tables: Mapping[str, Table]
 ) -> list[tuple[Hierarchy, NDArray[np.int32], list[Attribute]]]:
     """Return (hierarchy, code of each fact row, attribute of each level) in the order of Z."""
-    by_path: dict[tuple[ForeignKey, ...], list[Attribute]] = {}
+    by_key: dict[ForeignKey | None, list[Attribute]] = {}
     for attribute in dict.fromkeys(definition.scan + definition.group_by):
-        by_path.setdefault(attribute.path, []).append(attribute)
+        by_key.setdefault(attribute.path[0] if attribute.path else None, []).append(attribute)
 
     encoded = []
-    for path, attributes in by_path.items():
-        columns, rows = _columns(definition.table, path, attributes, tables)
+    for key, attributes in by_key.items():
+        columns, rows = _columns(definition.table, key, attributes, tables)
         found = find_hierarchies(
             [encode_column(column) for column in columns],
             [attribute in definition.scan for attribute in attributes],
@@ -76,26 +77,33 @@ def _encode(
 
 def _columns(
     fact: str,
-    path: tuple[ForeignKey, ...],
+    key: ForeignKey | None,
     attributes: list[Attribute],
     tables: Mapping[str, Table],
-) -> tuple[list[pa.ChunkedArray], NDArray[np.int32] | None]:
-    """Return the attributes' columns in their own table, and the row there of each fact row.
+) -> tuple[list[pa.ChunkedArray | pa.Array], NDArray[np.int32] | None]:
+    """Return the attributes' columns over the rows that a foreign key points to, and which.
 
-    Fact rows whose foreign key is NULL point to one more row that is NULL in every column.
+    All that lies behind one foreign key is a function of the row it points to, so a snowflake's
+    nation and city meet in one table, where their hierarchy is found. Fact rows whose key is NULL
+    point to one more row that is NULL in every column.
     """
-    if not path:
+    if key is None:
         return [fetch(tables, fact, attribute) for attribute in attributes], None
-    rows = follow_path(tables, fact, path)
-    table = tables[path[-1].table]
-    columns = [table.rows.column(attribute.name) for attribute in attributes]
+    columns = [
+        fetch(tables, key.table, replace(attribute, path=attribute.path[1:]))
+        for attribute in attributes
+    ]
+    rows = tables[fact].foreign_rows[key]
     nowhere = rows < 0
     if nowhere.any():
-        rows = np.where(nowhere, np.int32(table.row_count), rows)
-        columns = [
-            pa.chunked_array([*column.chunks, pa.nulls(1, column.type)]) for column in columns
-        ]
+        rows = np.where(nowhere, np.int32(tables[key.table].row_count), rows)
+        columns = [_with_null(column) for column in columns]
     return columns, rows
+
+
+def _with_null(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray:
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    return pa.chunked_array([*chunks, pa.nulls(1, column.type)])
 
 
 def _measure(

@@ -37,6 +37,7 @@ from raydb.planner.physical import (
     ScanTable,
     SortRows,
 )
+from raydb.storage.type_names import sql_type_name
 
 INFIX = {
     "add": "+",
@@ -237,7 +238,7 @@ def show(expression: Expression) -> str:
         case Call(function="in", arguments=(operand, *items)):
             return f"{show(operand)} IN ({', '.join(show(item) for item in items)})"
         case Call(function="cast", arguments=(inner,), type=kind):
-            return f"CAST({show(inner)} AS {kind})"
+            return f"CAST({show(inner)} AS {sql_type_name(kind)})"
         case Call(function=function, arguments=arguments):
             return f"{function}({', '.join(show(argument) for argument in arguments)})"
         case _:

@@ -25,6 +25,7 @@ from raydb.kernels.intervals import cell_intervals
 from raydb.kernels.numbers import is_number
 from raydb.planner.expression import AggregateCall, Attribute, Column, Expression, attributes_of
 from raydb.planner.functions import evaluate
+from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -307,7 +308,8 @@ def _measures(star: Star) -> tuple[Expression, ...] | str:
         if call.argument is None:
             continue
         if call.function != "count" and not is_number(call.argument.type):
-            return f"{call.function.upper()} over {call.argument.type} is not a number"
+            kind = sql_type_name(call.argument.type)
+            return f"{call.function.upper()} over {kind} has no number to accumulate"
         measures[call.argument] = None
     return tuple(measures)
 
