@@ -17,7 +17,7 @@ from raydb.errors import DataError
 from raydb.kernels.bvh import Measure, narrow_measure
 from raydb.kernels.choice import load_backend
 from raydb.kernels.encode import EncodedColumn, encode_column, join_codes
-from raydb.kernels.numbers import from_numbers, is_number, to_numbers
+from raydb.kernels.numbers import from_numbers, to_numbers
 from raydb.planner.expression import AggregateCall, Expression, attributes_of
 from raydb.planner.functions import evaluate
 from raydb.planner.fuse import DENSE_GROUPS, FusedScanAggregate, Running
@@ -148,9 +148,10 @@ def _measure(
         valid = None if held.valid is None else held.valid[rows.places]
         return Measure(held.values[rows.places], valid, held.low, held.high)
     values = rows.evaluate(expression)
-    if is_number(expression.type):
+    number = plan.measures.index(expression)
+    if any(run.measure == number and run.function != "count" for run in plan.running):
         return narrow_measure(*to_numbers(values))
-    # Only COUNT takes other types, and it asks for no value.
+    # COUNT takes every type and asks for no value.
     valid = pc.is_valid(values).to_numpy(zero_copy_only=False)
     return Measure(np.zeros(len(valid), np.int8), valid)
 

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from raydb.engine.build_bvh import build_bvh
+from raydb.errors import DataError
 from raydb.planner.catalog import BvhDefinition, BvhInfo, CatalogInfo, TableInfo
+from raydb.planner.expression import attributes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -66,21 +68,36 @@ class Snapshot:
         )
 
     def with_bvh(self, definition: BvhDefinition) -> Snapshot:
-        """Return the snapshot with a BVH built from the tables as they are now."""
-        names = {definition.table}
-        for attribute in definition.scan + definition.group_by:
-            names |= {key.table for key in attribute.path}
-        built = StoredBvh(
-            build_bvh(definition, self.tables),
-            {name: self.tables[name].version for name in sorted(names)},
-        )
-        return replace(self, bvhs={**self.bvhs, definition.name: built})
+        """Return the snapshot with a BVH built from the tables as they are now.
+
+        Raises DataError when a measure or the cells do not fit 64 bits.
+        """
+        return self._with_built(build_bvh(definition, self.tables))
 
     def with_fresh_bvhs(self, fact_tables: Iterable[str]) -> Snapshot:
-        """Return the snapshot with the BVHs on these tables rebuilt where rows were added since."""
+        """Return the snapshot with the BVHs on these tables rebuilt where rows were added since.
+
+        A BVH that the new rows do not fit is put aside, and EXPLAIN says why: they are no reason
+        for a query to fail.
+        """
         snapshot = self
         for bvh in self.bvhs.values():
             stale = any(self.tables[n].version != v for n, v in bvh.versions.items())
             if stale and bvh.definition.table in fact_tables:
-                snapshot = snapshot.with_bvh(bvh.definition)
+                try:
+                    info = build_bvh(bvh.definition, self.tables)
+                except DataError as error:
+                    info = replace(bvh.info, obstacle=str(error))
+                snapshot = snapshot._with_built(info)
         return snapshot
+
+    def _with_built(self, info: BvhInfo) -> Snapshot:
+        definition = info.definition
+        names = {definition.table}
+        for attribute in definition.scan + definition.group_by:
+            names |= {key.table for key in attribute.path}
+        for expression in definition.aggregate:
+            for attribute in attributes_of(expression):
+                names |= {key.table for key in attribute.path}
+        versions = {name: self.tables[name].version for name in sorted(names)}
+        return replace(self, bvhs={**self.bvhs, definition.name: StoredBvh(info, versions)})

@@ -35,11 +35,16 @@ class BvhDefinition:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BvhInfo:
-    """A built BVH. `levels` says where an attribute is encoded: (hierarchy, level)."""
+    """A built BVH. `levels` says where an attribute is encoded: (hierarchy, level).
+
+    `obstacle` says why the BVH serves no query: rows that were added since cannot be encoded. Its
+    index is then that of the rows before.
+    """
 
     definition: BvhDefinition
     index: Bvh
     levels: Mapping[Attribute, tuple[int, int]]
+    obstacle: str | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError
@@ -28,7 +29,8 @@ from raydb.planner.functions import evaluate
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from collections.abc import Collection
+
     from numpy.typing import NDArray
 
     from raydb.kernels.bvh import Bvh
@@ -40,6 +42,9 @@ if TYPE_CHECKING:
 # predicate outside of Z makes every row of the cells be read, a measure outside of X only those
 # rows that pass.
 ALPHA = 2
+
+# Every decimal of so many digits fits an int64.
+INT64_DIGITS = 18
 
 # Accumulators are arrays over the query's box up to 32 MiB each; a larger box is compacted to the
 # groups that occur.
@@ -125,11 +130,15 @@ class FusedScanAggregate:
 
 def fuse(star: Star, bvh: BvhInfo, backend: str, backend_reason: str) -> FusedScanAggregate | str:
     """Plan a star on one BVH, or say why that can't be."""
+    if bvh.obstacle is not None:
+        return f"BVH '{bvh.definition.name}' cannot be rebuilt: {bvh.obstacle}"
     masks, residual_predicates = _mask_hierarchies(star, bvh)
     keys_of, residual_keys = _split_keys(star, bvh)
+    held = {expression: i for i, expression in enumerate(bvh.definition.aggregate)}
+    obstacle = _measure_obstacle(star, held.keys())
+    if obstacle is not None:
+        return obstacle
     measures = _measures(star)
-    if isinstance(measures, str):
-        return measures
     parts, group_maps, group_count = _number_groups(keys_of, masks)
     if group_count >= 2**62:
         return "the group keys have more than 2**62 combinations"
@@ -150,8 +159,7 @@ def fuse(star: Star, bvh: BvhInfo, backend: str, backend_reason: str) -> FusedSc
         )
         is not None
     )
-    positions = {expression: i for i, expression in enumerate(bvh.definition.aggregate)}
-    measure_positions = tuple(positions.get(measure) for measure in measures)
+    measure_positions = tuple(held.get(measure) for measure in measures)
     running = _running(star, measures)
     accumulators = (
         Accumulator(run.function, position)  # type: ignore[arg-type]
@@ -301,17 +309,28 @@ def _code_map(
     return CodeMap(number, by_cell=True, groups=cells, filters=filters)
 
 
-def _measures(star: Star) -> tuple[Expression, ...] | str:
-    """Return the distinct arguments of the aggregates, or why one can't be accumulated."""
-    measures: dict[Expression, None] = {}
+def _measure_obstacle(star: Star, held: Collection[Expression]) -> str | None:
+    """Say which aggregate can't be accumulated, if any; `held` are the measures in X."""
     for _, call in star.aggregates:
-        if call.argument is None:
+        if call.argument is None or call.function == "count":
             continue
-        if call.function != "count" and not is_number(call.argument.type):
-            kind = sql_type_name(call.argument.type)
-            return f"{call.function.upper()} over {kind} has no number to accumulate"
-        measures[call.argument] = None
-    return tuple(measures)
+        kind = call.argument.type
+        over = f"{call.function.upper()} over {sql_type_name(kind)}"
+        if not is_number(kind):
+            return f"{over} has no number to accumulate"
+        if (
+            pa.types.is_decimal(kind)
+            and kind.precision > INT64_DIGITS
+            and call.argument not in held
+        ):
+            return f"{over} may not fit 64 bits, and no measure of the BVH holds it"
+    return None
+
+
+def _measures(star: Star) -> tuple[Expression, ...]:
+    """Return the distinct arguments of the aggregates."""
+    arguments = (call.argument for _, call in star.aggregates)
+    return tuple(dict.fromkeys(argument for argument in arguments if argument is not None))
 
 
 def _running(star: Star, measures: tuple[Expression, ...]) -> tuple[Running, ...]:
