@@ -93,7 +93,7 @@ def _run(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> Relat
     match plan:
         case ScanTable(table=name):
             rows = sources.tables[name].rows
-            return Relation({c: rows.column(c.name) for c in columns}, rows.num_rows)
+            return Relation({c: rows.column(c.name) for c in columns}, rows.row_count)
         case ConstantRows():
             return _constant_rows(plan, columns)
         case FilterRows() | ComputeColumns():

@@ -47,7 +47,7 @@ class Snapshot:
                 name: TableInfo(
                     table.definition,
                     table.row_count,
-                    {n: table.rows.column(n).null_count for n in table.rows.column_names},
+                    {n: table.rows.null_count(n) for n in table.definition.schema.names},
                 )
                 for name, table in self.tables.items()
             },

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from raydb.errors import IntegrityError, NotSupportedError, ProgrammingError, did_you_mean
 from raydb.storage.keys import ABSENT, find_rows, first_repeat, is_key_type
+from raydb.storage.rows import Rows
 from raydb.storage.table import ForeignKey, Table, TableDefinition
 from raydb.storage.type_names import sql_type_name
 
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 2**31 - 1
 """Foreign rows are int32."""
-
-# Single-row inserts would leave one chunk a row. Chunks up to this size are merged with their
-# neighbour as it grows to their size, so that a row is copied at most about 20 times.
-_MERGED_BYTES = 16 << 20
 
 
 def define_table(definition: TableDefinition, tables: Mapping[str, Table]) -> Table:
@@ -51,7 +48,7 @@ def define_table(definition: TableDefinition, tables: Mapping[str, Table]) -> Ta
     foreign_keys = tuple(_resolve(definition, key, definitions) for key in definition.foreign_keys)
     definition = replace(definition, foreign_keys=foreign_keys)
     no_rows = {key: _frozen(np.empty(0, np.int32)) for key in foreign_keys}
-    return Table(definition, definition.schema.empty_table(), 0, no_rows)
+    return Table(definition, Rows(definition.schema), 0, no_rows)
 
 
 def append_rows(table: Table, rows: pa.Table, tables: Mapping[str, Table]) -> Table:
@@ -73,7 +70,7 @@ def append_rows(table: Table, rows: pa.Table, tables: Mapping[str, Table]) -> Ta
         _check_unique(table, rows, definition.primary_key, "primary key")
     for columns in definition.unique_keys:
         _check_unique(table, rows, columns, "unique key")
-    together = _concatenate(table.rows, rows)
+    together = table.rows.append(rows)
     foreign_rows = {}
     for key in definition.foreign_keys:
         target = together if key.table == table.name else tables[key.table].rows
@@ -207,7 +204,7 @@ def _check_unique(table: Table, rows: pa.Table, columns: tuple[str, ...], kind: 
 
 
 def _find_references(
-    definition: TableDefinition, key: ForeignKey, rows: pa.Table, target: pa.Table
+    definition: TableDefinition, key: ForeignKey, rows: pa.Table, target: Rows
 ) -> NDArray[np.int32]:
     """Return the rows of `target` that the foreign key points to, -1 where it is NULL."""
     found = find_rows(
@@ -248,26 +245,3 @@ def _sql_text(value: pa.Scalar) -> str:
 def _frozen(array: NDArray[np.int32]) -> NDArray[np.int32]:
     array.flags.writeable = False
     return array
-
-
-def _concatenate(table: pa.Table, rows: pa.Table) -> pa.Table:
-    """Return both tables' rows in order, copying only small chunks at the end."""
-    columns = []
-    for old, new in zip(table.columns, rows.columns, strict=True):
-        chunks = [chunk for chunk in (*old.chunks, *new.chunks) if len(chunk)]
-        start = _first_to_merge(chunks)
-        if start < len(chunks) - 1:
-            chunks[start:] = [pa.concat_arrays(chunks[start:])]
-        columns.append(pa.chunked_array(chunks, old.type))
-    return pa.Table.from_arrays(columns, schema=table.schema)
-
-
-def _first_to_merge(chunks: list[pa.Array]) -> int:
-    """Return where the chunks begin that, from the last one back, are to become one chunk."""
-    start, row_count, size_bytes = len(chunks), 0, 0
-    for chunk in reversed(chunks):
-        size_bytes += chunk.nbytes
-        if row_count and (len(chunk) > row_count or size_bytes > _MERGED_BYTES):
-            break
-        start, row_count = start - 1, row_count + len(chunk)
-    return start

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from raydb.storage.rows import Rows
+
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
@@ -46,7 +48,7 @@ class Table:
     """
 
     definition: TableDefinition
-    rows: pa.Table
+    rows: Rows
     version: int
     foreign_rows: Mapping[ForeignKey, NDArray[np.int32]] = field(default_factory=dict)
 
@@ -58,4 +60,4 @@ class Table:
     @property
     def row_count(self) -> int:
         """The number of rows."""
-        return int(self.rows.num_rows)
+        return self.rows.row_count

@@ -31,6 +31,7 @@ from raydb.planner.physical import (
     ScanTable,
     SortRows,
 )
+from raydb.storage.rows import ArrowPart, Rows
 from raydb.storage.table import Table, TableDefinition
 
 BOOL, INT32, INT64, DOUBLE, TEXT = pa.bool_(), pa.int32(), pa.int64(), pa.float64(), pa.string()
@@ -72,7 +73,9 @@ class Database:
 
     def __init__(self, **rows):
         self.tables = {
-            name: Table(TableDefinition(name, t.schema), t, 1) for name, t in rows.items()
+            name: Table(TableDefinition(name, t.schema), Rows(t.schema, (ArrowPart(t),)), 1)
+            for name, t in rows.items()
+            for name, t in rows.items()
         }
         self.duck = duckdb.connect()
         for name, table in rows.items():

@@ -172,10 +172,10 @@ BAD_ROWS = [
 
 @pytest.mark.parametrize(("bad", "message"), BAD_ROWS)
 def test_bad_rows_change_nothing(nation, bad, message):
-    before = nation.rows.to_pylist()
+    before = nation.rows.table().to_pylist()
     with fails(IntegrityError, f"table 'nation', {message}"):
         append(nation, *bad)
-    assert nation.rows.to_pylist() == before
+    assert nation.rows.table().to_pylist() == before
     assert nation.version == 1
 
 
@@ -225,7 +225,7 @@ def test_no_rows_and_no_constraints():
     table = append(table)
     assert table.row_count == 0
     table = append(table, (1, "x"), (None, None), (1, "x"))
-    assert table.rows.to_pylist()[1:] == [{"a": None, "b": None}, {"a": 1, "b": "x"}]
+    assert table.rows.table().to_pylist()[1:] == [{"a": None, "b": None}, {"a": 1, "b": "x"}]
 
 
 def test_a_table_to_which_another_refers_is_not_dropped(nation, city_definition):
@@ -280,7 +280,7 @@ def test_statements_against_an_oracle_of_sets(statements):
         else:
             with pytest.raises(IntegrityError, match="table 'node', row "):
                 append(table, *rows)
-        assert [tuple(row.values()) for row in table.rows.to_pylist()] == kept
+        assert [tuple(row.values()) for row in table.rows.table().to_pylist()] == kept
         expected = [-1 if None in row[2:] else [r[:2] for r in kept].index(row[2:]) for row in kept]
         assert table.foreign_rows[key].tolist() == expected
 
