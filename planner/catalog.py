@@ -24,13 +24,17 @@ class TableInfo:
 
 @dataclass(frozen=True, slots=True)
 class BvhDefinition:
-    """A CREATE BVH statement, bound: what Z, Y and X are made of (RayDB, section 4)."""
+    """A CREATE BVH statement, bound: what Z, Y and X are made of (RayDB, section 4).
+
+    `text` is the statement as written.
+    """
 
     name: str
     table: str
     scan: tuple[Attribute, ...]
     group_by: tuple[Attribute, ...]
     aggregate: tuple[Expression, ...]
+    text: str
 
 
 @dataclass(frozen=True, eq=False, slots=True)

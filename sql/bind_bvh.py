@@ -64,6 +64,7 @@ def bind_bvh(create: CreateBvh, catalog: CatalogInfo) -> BvhDefinition:
             _attributes("SCAN", create.scan, create.table, reached),
             _attributes("GROUP BY", create.group_by, create.table, reached),
             _measures(create.aggregate, create.table, reached),
+            create.text,
         )
 
 

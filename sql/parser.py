@@ -155,7 +155,9 @@ def _create_bvh(reader: TokenReader) -> CreateBvh:
             break
     reader.expect(")")
     scan, group_by, aggregate = (parts.get(part, ()) for part in _PARTS)
-    return CreateBvh(name, table, scan, group_by, aggregate)
+    tokens = reader.all_tokens()
+    text = reader.text[tokens[0].start : tokens[-1].end + 1]
+    return CreateBvh(name, table, scan, group_by, aggregate, text)
 
 
 def _drop(reader: TokenReader) -> Statement:

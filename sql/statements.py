@@ -87,7 +87,8 @@ class Copy:
 class CreateBvh:
     """CREATE BVH name ON table (SCAN (...), GROUP BY (...), AGGREGATE (...)).
 
-    Each part holds sqlglot's trees; a part that is not written is empty.
+    Each part holds sqlglot's trees; a part that is not written is empty. `text` is the statement as
+    written: a database on disk keeps it and binds it again when it is opened.
     """
 
     name: str
@@ -95,6 +96,7 @@ class CreateBvh:
     scan: tuple[exp.Expr, ...]
     group_by: tuple[exp.Expr, ...]
     aggregate: tuple[exp.Expr, ...]
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
