@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 
 from raydb import sql
 from raydb.errors import ProgrammingError, did_you_mean
-from raydb.planner.expression import Attribute
-from raydb.planner.star import canonical
+from raydb.planner.star import canonical_definition
 from raydb.storage.constraints import check_drop, define_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from raydb.engine.snapshot import Snapshot
-    from raydb.planner.catalog import BvhDefinition
-    from raydb.planner.expression import Expression
 
     Definition = (
         sql.CreateTable
@@ -103,20 +100,4 @@ def _create_view(statement: sql.CreateView, snapshot: Snapshot) -> Snapshot:
 def _create_bvh(statement: sql.CreateBvh, snapshot: Snapshot) -> Snapshot:
     if statement.name in snapshot.bvhs:
         raise ProgrammingError(f"BVH '{statement.name}' exists already")
-    return snapshot.with_bvh(_canonical(sql.bind_bvh(statement, snapshot.describe())))
-
-
-def _canonical(definition: BvhDefinition) -> BvhDefinition:
-    """Write a BVH's attributes and measures as star matching writes those of a query."""
-
-    def attribute(expression: Expression) -> Attribute:
-        written = canonical(expression)
-        assert isinstance(written, Attribute)
-        return written
-
-    return replace(
-        definition,
-        scan=tuple(attribute(a) for a in definition.scan),
-        group_by=tuple(attribute(a) for a in definition.group_by),
-        aggregate=tuple(canonical(expression) for expression in definition.aggregate),
-    )
+    return snapshot.with_bvh(canonical_definition(sql.bind_bvh(statement, snapshot.describe())))

@@ -30,7 +30,7 @@ from raydb.planner.logical import Aggregate, Filter, InnerJoin, Plan, Scan
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.catalog import BvhDefinition, CatalogInfo
     from raydb.storage.table import ForeignKey
 
 # The order of the operands does not matter to these, so a * b finds the measure b * a.
@@ -112,6 +112,22 @@ def canonical(expression: Expression) -> Expression:
                 return part
 
     return rewrite(expression, change)
+
+
+def canonical_definition(definition: BvhDefinition) -> BvhDefinition:
+    """Write a BVH's attributes and measures as star matching writes those of a query."""
+
+    def attribute(expression: Expression) -> Attribute:
+        written = canonical(expression)
+        assert isinstance(written, Attribute)
+        return written
+
+    return replace(
+        definition,
+        scan=tuple(attribute(a) for a in definition.scan),
+        group_by=tuple(attribute(a) for a in definition.group_by),
+        aggregate=tuple(canonical(expression) for expression in definition.aggregate),
+    )
 
 
 def _flatten(plan: Plan) -> tuple[list[Scan], list[Expression]] | NoStar:
