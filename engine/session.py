@@ -124,8 +124,11 @@ class Session:
     # -- queries ------------------------------------------------------------------------------
 
     def _prepare(self, select: sql.Select, parameters: Parameters) -> PreparedPlan:
-        """Bind and plan a query, on BVHs that know every row."""
-        logical = sql.bind_select(select, self.snapshot.describe(), parameters)
+        """Bind and plan a query."""
+        return self._plan(sql.bind_select(select, self.snapshot.describe(), parameters))
+
+    def _plan(self, logical: Plan) -> PreparedPlan:
+        """Plan a bound query, on BVHs that know every row."""
         self._change(self.snapshot.with_fresh_bvhs(set(_tables_of(logical))))
         columns = output_columns(logical)
         return PreparedPlan(
@@ -159,17 +162,12 @@ class Session:
         table = self.snapshot.tables[statement.table]
         match statement:
             case sql.Insert():
-                catalog = self.snapshot.describe()
-                logical = sql.bind_insert(statement, catalog, parameters)
-                planned = plan_query(logical, catalog, self.options)
-                found = self._run(
-                    PreparedPlan(planned, (), tuple(c.type for c in output_columns(logical)))
-                ).rows
+                logical = sql.bind_insert(statement, self.snapshot.describe(), parameters)
+                found = self._run(self._plan(logical)).rows
                 assert found is not None
-                schema = table.definition.schema
                 # Arrow would refuse NULLs for a field that is not nullable with a message of its
                 # own; the constraint check names the row.
-                loose = pa.schema([f.with_nullable(True) for f in schema])
+                loose = pa.schema([f.with_nullable(True) for f in table.definition.schema])
                 rows = pa.Table.from_arrays(found.columns, schema=loose)
             case sql.Copy(path=path, columns=columns, options=options):
                 rows = read_rows(path, table.definition, columns, options)

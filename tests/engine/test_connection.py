@@ -173,6 +173,16 @@ def test_a_bvh_follows_its_dimensions():
     assert con.execute(query).fetchall() == [("one", 5), ("two", 6)]
 
 
+def test_insert_from_a_query_sees_rows_added_since_the_bvh():
+    con = raydb.connect()
+    con.execute("CREATE TABLE t (a INTEGER, m BIGINT)")
+    con.execute("INSERT INTO t VALUES (1, 5)")
+    con.execute("CREATE BVH x ON t (SCAN (a), AGGREGATE (m))")
+    con.execute("INSERT INTO t VALUES (1, 6)")
+    con.execute("INSERT INTO t SELECT 2, sum(m) FROM t WHERE a = 1")
+    assert con.execute("SELECT m FROM t WHERE a = 2").fetchall() == [(11,)]
+
+
 def test_a_bvh_that_new_rows_do_not_fit_is_put_aside():
     con = raydb.connect()
     con.execute("CREATE TABLE t (a INTEGER, b INTEGER)")
