@@ -24,13 +24,13 @@ SELECT c * (1 - 0.1), c * (100 - b) FROM t WHERE a = 7;
 
 -- Nothing wraps.
 SELECT b + 1 FROM t;
--- error: DataError: BIGINT overflow in addition
+-- error: DataError: the result of the addition is out of range for BIGINT
 SELECT b * 2 FROM t;
--- error: DataError: BIGINT overflow in multiplication
+-- error: DataError: the result of the multiplication is out of range for BIGINT
 SELECT -b - 2 FROM t;
--- error: DataError: BIGINT overflow in subtraction
+-- error: DataError: the result of the subtraction is out of range for BIGINT
 SELECT sum(b) FROM t;
--- error: DataError: BIGINT overflow in sum
+-- error: DataError: the sum is out of range for BIGINT
 SELECT sum(b - b), sum(a), sum(c) FROM t;
 -- 0 | 2147483654 | 1000010.24
 

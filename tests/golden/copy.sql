@@ -15,28 +15,29 @@ SELECT * FROM nation WHERE id > 3;
 -- 5 | '"Cuba"' | NULL | NULL
 -- 6 | 'two\nlines' | 3.10 | 1997-01-01
 
--- An empty file has no rows.
-COPY nation FROM '$DATA/empty.tbl';
-
 -- Bad input changes nothing.
+COPY nation FROM '$DATA/empty.tbl';
+-- error: DataError: file '$DATA/empty.tbl' is empty
+COPY nation FROM '$DATA/empty.csv';
+-- error: DataError: file '$DATA/empty.csv' is empty
 COPY nation FROM '$DATA/bad_number.tbl';
--- error: DataError: $DATA/bad_number.tbl, line 2, field 3 (rate): 'one' is not a DECIMAL(5, 2)
+-- error: DataError: file '$DATA/bad_number.tbl', line 2, field 3 (rate): 'one' is not a DECIMAL(5,2)
 COPY nation FROM '$DATA/short_row.tbl';
--- error: DataError: $DATA/short_row.tbl, line 2: 3 fields, but table 'nation' has 4 columns
+-- error: DataError: file '$DATA/short_row.tbl', line 2: 3 fields where 4 are expected
 COPY nation FROM '$DATA/long_row.tbl';
--- error: DataError: $DATA/long_row.tbl, line 1: 5 fields, but table 'nation' has 4 columns
+-- error: DataError: file '$DATA/long_row.tbl', line 1: 5 fields where 4 are expected
 COPY nation FROM '$DATA/bad_date.tbl';
--- error: DataError: $DATA/bad_date.tbl, line 1, field 4 (since): '1998-02-30' is not a DATE
+-- error: DataError: file '$DATA/bad_date.tbl', line 1, field 4 (since): '1998-02-30' is not a DATE
 COPY nation FROM '$DATA/repeated_key.tbl';
 -- error: IntegrityError: table 'nation', row 2: the primary key (id) = (1) is in the table already
 COPY nation FROM '$TMP/missing.tbl';
 -- error: OperationalError: file '$TMP/missing.tbl' does not exist
-COPY nation FROM '$TMP';
--- error: OperationalError: '$TMP' is a folder, not a file
+COPY nation FROM '$TMP' (FORMAT csv);
+-- error: OperationalError: '$TMP' is a directory, not a file
 COPY natoin FROM '$DATA/nation.tbl';
 -- error: ProgrammingError: table 'natoin' does not exist; did you mean 'nation'?
 COPY nation FROM '$DATA/nation.tbl' (COLOUR 'red');
--- error: NotSupportedError: COPY has no option 'colour'
+-- error: ProgrammingError: option 'colour' does not exist
 COPY nation TO '$TMP/out.csv';
 -- error: NotSupportedError: COPY ... TO is not supported
 SELECT count(*), max(id) FROM nation;

@@ -32,4 +32,4 @@ SELECT b, count(DISTINCT a) FROM t GROUP BY b;
 -- NULL | 1
 
 SELECT DISTINCT a FROM t ORDER BY b;
--- error: ProgrammingError: ORDER BY 'b' must be in the SELECT list of SELECT DISTINCT
+-- error: ProgrammingError: ORDER BY of SELECT DISTINCT can only use selected columns

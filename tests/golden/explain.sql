@@ -61,10 +61,12 @@ EXPLAIN SELECT sum(amount) FROM sale WHERE city = 'Rome';
 -- has: fused_path
 SELECT sum(amount) FROM sale WHERE city = 'Rome';
 -- 30
-SET fused_path = 'on';
--- error: ProgrammingError: fused_path is 'auto' or 'off', not 'on'
+SET fused_path = 'maybe';
+-- error: ProgrammingError: fused_path is 'on' or 'off', not 'maybe'
+SET backend = 'abacus';
+-- error: ProgrammingError: backend 'abacus' does not exist
 SET fused_paht = 'off';
--- error: ProgrammingError: there is no setting 'fused_paht'; did you mean 'fused_path'?
+-- error: ProgrammingError: setting 'fused_paht' does not exist; did you mean 'fused_path'?
 
 EXPLAIN SELECT nothing FROM sale;
 -- error: ProgrammingError: column 'nothing' does not exist in 'sale'

@@ -81,12 +81,12 @@ SELECT count(*) FROM sale WHERE id > 100;
 SELECT region, amount FROM sale GROUP BY region;
 -- error: ProgrammingError: column 'amount' must be in GROUP BY or inside an aggregate
 SELECT region, sum(sum(amount)) FROM sale GROUP BY region;
--- error: ProgrammingError: an aggregate cannot contain another aggregate
+-- error: ProgrammingError: an aggregate cannot contain the aggregate sum
 SELECT sum(amount) FROM sale GROUP BY sum(amount);
 -- error: ProgrammingError: GROUP BY cannot contain the aggregate sum
 SELECT sum(*) FROM sale;
--- error: ProgrammingError: only count takes a star
+-- error: ProgrammingError: * is not allowed in an aggregate
 SELECT total(amount) FROM sale;
--- error: NotSupportedError: function 'total' is not supported
+-- error: ProgrammingError: function 'total' does not exist
 SELECT region FROM sale GROUP BY 2;
--- error: ProgrammingError: GROUP BY position 2 is not in the SELECT list
+-- error: ProgrammingError: GROUP BY position 2 is not in the SELECT list, which has 1

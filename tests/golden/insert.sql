@@ -44,17 +44,17 @@ INSERT INTO shop VALUES (3, 1, 'Rome', 1), (4, 9, 'Rome', 1);
 INSERT INTO shop VALUES (3, 1, 'Rome', 1), (1, 2, 'Bari', 1);
 -- error: IntegrityError: table 'shop', row 2: the primary key (id, city) = (1, 'Bari') is in the table already
 INSERT INTO nation VALUES (5, 'Spain', 'ES'), (6, 'Chad');
--- error: ProgrammingError: the rows of VALUES have different numbers of columns: 3 and 2
+-- error: ProgrammingError: row 2 of VALUES has 2 values, but INSERT INTO 'nation' needs 3; there is none for column 'code'
 INSERT INTO nation VALUES (5, 'Spain');
--- error: ProgrammingError: table 'nation' has 3 columns, but the rows have 2
+-- error: ProgrammingError: row 1 of VALUES has 2 values, but INSERT INTO 'nation' needs 3; there is none for column 'code'
 INSERT INTO nation (id, nmae) VALUES (5, 'Spain');
 -- error: ProgrammingError: column 'nmae' does not exist in 'nation'; did you mean 'name'?
 INSERT INTO nation (id, id) VALUES (5, 5);
--- error: ProgrammingError: column 'id' is named twice
+-- error: ProgrammingError: column 'id' is named twice in INSERT
 INSERT INTO nation VALUES ('five', 'Spain', 'ES');
--- error: DataError: 'five' is not a valid INTEGER
+-- error: DataError: column 'id': 'five' is not a valid INTEGER
 INSERT INTO nation VALUES (TRUE, 'Spain', 'ES');
--- error: ProgrammingError: column 'id' is INTEGER, but the value is BOOLEAN
+-- error: ProgrammingError: column 'id' has the type INTEGER, but its value is True (BOOLEAN)
 INSERT INTO nation VALUES (3000000000, 'Spain', 'ES');
 -- error: DataError: 3000000000 is out of range for INTEGER
 INSERT INTO shop VALUES (3, 1, 'Rome', 99999);
@@ -76,7 +76,7 @@ SELECT count(*) FROM shop WHERE nation IS NULL;
 
 -- Tables.
 CREATE TABLE nation (id INTEGER);
--- error: ProgrammingError: table 'nation' already exists
+-- error: ProgrammingError: table 'nation' exists already
 CREATE TABLE IF NOT EXISTS nation (id INTEGER);
 
 CREATE TABLE t (a INTEGER, A VARCHAR);

@@ -112,6 +112,6 @@ SELECT s.name, c.name FROM shop s LEFT JOIN city c ON s.city = c.id AND c.countr
 SELECT name FROM shop, city WHERE shop.city = city.id;
 -- error: ProgrammingError: column 'name' is ambiguous: it is in 'shop' and in 'city'
 SELECT s.name FROM shop s JOIN city c ON s.city = c.name;
--- error: ProgrammingError: cannot compare INTEGER with VARCHAR
+-- error: ProgrammingError: cannot compare 'city' (INTEGER) with 'name' (VARCHAR)
 SELECT * FROM shop s JOIN city s ON TRUE;
--- error: ProgrammingError: table name 's' is used twice in FROM
+-- error: ProgrammingError: table name 's' is used twice in FROM; give one of them an alias

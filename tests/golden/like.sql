@@ -60,5 +60,13 @@ SELECT id FROM t WHERE a NOT LIKE '%#%';
 SELECT id FROM t WHERE a LIKE 'absent%';
 -- (no rows)
 
+-- A backslash takes its meaning from the character after it.
+SELECT id FROM t WHERE a LIKE '50\%';
+-- 7
+SELECT id FROM t WHERE a LIKE 'a\_%';
+-- 9
+SELECT id FROM t WHERE a LIKE 'a\';
+-- error: DataError: the LIKE pattern 'a\' must not end with its escape character
+
 SELECT id FROM t WHERE id LIKE '1%';
--- error: ProgrammingError: LIKE needs a VARCHAR, not INTEGER
+-- error: ProgrammingError: LIKE needs strings, not 'id' (INTEGER)

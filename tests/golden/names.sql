@@ -42,7 +42,7 @@ SELECT lo_price FROM lineorder WHERE lo_tax = 2 GROUP BY nothing;
 
 -- Syntax.
 SELEC 1;
--- error: ProgrammingError: syntax error at line 1, column 1: unexpected 'SELEC'
+-- error: ProgrammingError: syntax error at line 1, column 1: unexpected 'SELEC'; did you mean 'SELECT'?
 SELECT FROM;
 -- error: ProgrammingError: syntax error at line 1, column 12: the statement ends too early
 SELECT 1 +;
@@ -56,7 +56,7 @@ SELECT 1 2;
 
 -- SQL that RayDB does not run is refused by name.
 SELECT rank() OVER (ORDER BY lo_tax) FROM lineorder;
--- error: NotSupportedError: window functions are not supported
+-- error: NotSupportedError: a window function (OVER) is not supported
 SELECT lo_tax FROM lineorder UNION SELECT lo_tax FROM customer;
 -- error: NotSupportedError: UNION is not supported
 SELECT lo_tax FROM lineorder WHERE lo_tax IN (SELECT lo_tax FROM customer);

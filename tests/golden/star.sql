@@ -40,6 +40,10 @@ SELECT r_name, sum(quantity), count(*)
 FROM sale, shop, region WHERE sale.shop = s_id AND s_region = r_id GROUP BY r_name;
 -- 'NORTH' | 7 | 4
 -- 'SOUTH' | 5 | 2
+EXPLAIN SELECT r_name, sum(quantity), count(*)
+FROM sale, shop, region WHERE sale.shop = s_id AND s_region = r_id GROUP BY r_name;
+-- has: path: fused
+-- has: bvh: by_city
 
 -- ... nor the sale without a product in the join with the products.
 SELECT p_brand, count(*), sum(quantity * price)
@@ -102,6 +106,8 @@ SELECT s_city, sum(quantity) * 2 + count(*) FROM sale, shop WHERE shop = s_id GR
 -- 'Oslo' | 3
 -- 'Riga' | 15
 -- 'Rome' | 12
+EXPLAIN SELECT s_city, sum(quantity) * 2 + count(*) FROM sale, shop WHERE shop = s_id GROUP BY s_city;
+-- has: path: fused
 
 -- Rows that come after the build are seen, with values that the BVH has never met.
 INSERT INTO product VALUES ('d', 'apex', 9.00);
@@ -122,6 +128,8 @@ FROM sale, shop, region WHERE sale.shop = s_id AND s_region = r_id AND day > '19
 -- 'SOUTH' | 1005
 SELECT sum(quantity * price) FROM sale, product WHERE product = p_code AND p_brand = 'apex';
 -- 950.25
+EXPLAIN SELECT sum(quantity * price) FROM sale, product WHERE product = p_code AND p_brand = 'apex';
+-- has: path: fused
 
 -- The same answers without the BVH.
 DROP BVH by_city;

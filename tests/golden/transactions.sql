@@ -16,9 +16,9 @@ ROLLBACK;
 SELECT count(*) FROM t;
 -- 0
 SELECT count(*) FROM u;
--- error: ProgrammingError: table 'u' does not exist; did you mean 't'?
-SELECT name FROM bvhs();
--- (no rows)
+-- error: ProgrammingError: table 'u' does not exist
+DROP BVH x;
+-- error: ProgrammingError: BVH 'x' does not exist
 
 -- A commit keeps it.
 BEGIN TRANSACTION;
@@ -49,11 +49,11 @@ SELECT a FROM t;
 
 -- Out of place.
 COMMIT;
--- error: ProgrammingError: there is no transaction to commit
+-- error: ProgrammingError: no transaction is active
 ROLLBACK;
--- error: ProgrammingError: there is no transaction to roll back
+-- error: ProgrammingError: no transaction is active
 BEGIN;
 
 BEGIN;
--- error: ProgrammingError: a transaction is already open
+-- error: ProgrammingError: a transaction is active already
 COMMIT;

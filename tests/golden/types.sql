@@ -53,7 +53,7 @@ SELECT CAST(12 AS VARCHAR), CAST('1994-01-31' AS DATE), CAST(NULL AS INTEGER);
 -- '12' | 1994-01-31 | NULL
 
 SELECT CAST(300 AS TINYINT);
--- error: DataError: the value 300 is out of range for TINYINT
+-- error: DataError: 300 is out of range for TINYINT
 
 SELECT CAST('twelve' AS INTEGER);
 -- error: DataError: 'twelve' is not a valid INTEGER
@@ -63,22 +63,22 @@ SELECT DATE '1992-02-30';
 
 -- Types that do not compare.
 SELECT a FROM t WHERE k = 1;
--- error: ProgrammingError: cannot compare VARCHAR with INTEGER
+-- error: ProgrammingError: cannot compare 'k' (VARCHAR) with 1 (INTEGER)
 
 SELECT a FROM t WHERE a = 'one';
--- error: ProgrammingError: cannot compare TINYINT with VARCHAR
+-- error: DataError: 'one' is not a valid TINYINT
 
 SELECT a FROM t WHERE p = 1;
--- error: ProgrammingError: cannot compare DATE with INTEGER
+-- error: ProgrammingError: cannot compare 'p' (DATE) with 1 (INTEGER)
 
 SELECT a FROM t WHERE a;
--- error: ProgrammingError: WHERE needs a BOOLEAN, not TINYINT
+-- error: ProgrammingError: WHERE needs a condition, not 'a' (TINYINT)
 
 SELECT k + 1 FROM t;
--- error: ProgrammingError: cannot add VARCHAR and INTEGER
+-- error: ProgrammingError: cannot add 1 (INTEGER) to 'k' (VARCHAR)
 
 SELECT sum(k) FROM t;
--- error: ProgrammingError: sum needs a number, not VARCHAR
+-- error: ProgrammingError: sum() needs a number, not 'k' (VARCHAR)
 
 CREATE TABLE u (a INTEGR);
 -- error: ProgrammingError: type 'INTEGR' does not exist; did you mean 'INTEGER'?

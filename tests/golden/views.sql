@@ -24,19 +24,19 @@ SELECT * FROM large;
 -- 'CHINA' | 30
 
 CREATE VIEW large AS SELECT 1 AS a;
--- error: ProgrammingError: a view named 'large' exists already
+-- error: ProgrammingError: view 'large' exists already
 CREATE VIEW sale AS SELECT 1 AS a;
--- error: ProgrammingError: a table named 'sale' exists already
+-- error: ProgrammingError: table 'sale' exists already
 CREATE VIEW broken AS SELECT nothing FROM sale;
 -- error: ProgrammingError: column 'nothing' does not exist in 'sale'; did you mean 'nation'?
 INSERT INTO large VALUES ('PERU', 1);
--- error: ProgrammingError: 'large' is a view; rows are inserted into tables
+-- error: ProgrammingError: 'large' is a view, not a table
 DROP VIEW larg;
 -- error: ProgrammingError: view 'larg' does not exist; did you mean 'large'?
 DROP VIEW large;
 
 SELECT * FROM large;
--- error: ProgrammingError: table 'large' does not exist; did you mean 'sale'?
+-- error: ProgrammingError: table 'large' does not exist
 
 -- Derived tables and WITH.
 SELECT y, n FROM (SELECT year AS y, count(*) AS n FROM sale GROUP BY year) AS years WHERE n > 1;
