@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from raydb.engine.denormalise import fetch
+from raydb.errors import DataError
 from raydb.kernels.choice import load_backend
 from raydb.kernels.encode import Hierarchy, encode_column, find_hierarchies
 from raydb.kernels.numbers import to_numbers
 from raydb.planner.catalog import BvhDefinition, BvhInfo
+from raydb.planner.explain import show
 from raydb.planner.expression import Attribute, Expression, attributes_of
 from raydb.planner.functions import evaluate
 
@@ -31,9 +33,7 @@ def build_bvh(definition: BvhDefinition, tables: Mapping[str, Table]) -> BvhInfo
     """
     row_count = tables[definition.table].row_count
     encoded = _encode(definition, tables)
-    measures = [
-        to_numbers(_measure(definition, expression, tables)) for expression in definition.aggregate
-    ]
+    measures = [_measure(definition, expression, tables) for expression in definition.aggregate]
     index = load_backend("cpu").build(
         [hierarchy for hierarchy, _, _ in encoded],
         [codes for _, codes, _ in encoded],
@@ -108,10 +108,13 @@ def _with_null(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray:
 
 def _measure(
     definition: BvhDefinition, expression: Expression, tables: Mapping[str, Table]
-) -> pa.Array | pa.ChunkedArray:
-    """Evaluate a measure for every fact row."""
+) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """Evaluate a measure for every fact row; returns its values and where they are valid."""
     inputs: dict[Expression, pa.Array | pa.ChunkedArray] = {
         attribute: fetch(tables, definition.table, attribute)
         for attribute in attributes_of(expression)
     }
-    return evaluate(expression, inputs, tables[definition.table].row_count)
+    try:
+        return to_numbers(evaluate(expression, inputs, tables[definition.table].row_count))
+    except DataError as error:
+        raise DataError(f"the measure {show(expression)} of a BVH: {error}") from error

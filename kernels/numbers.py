@@ -71,7 +71,7 @@ def _narrow_decimals(
     if valid is not None:
         wide &= valid
     if wide.any():
-        raise DataError("a DECIMAL has more digits than the 64 bits of a BVH measure hold")
+        raise DataError("a DECIMAL has more digits than 64 bits hold")
     return words[:, 0]
 
 
@@ -80,7 +80,8 @@ def from_numbers(
 ) -> pa.Array:
     """Return an Arrow array of `kind`; the inverse of `to_numbers`.
 
-    `values` may also be Python integers (dtype object). Raises OverflowError where one does not fit.
+    `values` may also be Python integers (dtype object). Raises OverflowError where one does not
+    fit.
     """
     mask = None if valid is None or valid.all() else ~valid
     if values.dtype == object:

@@ -40,7 +40,7 @@ def define_table(definition: TableDefinition, tables: Mapping[str, Table]) -> Ta
     differ (integers of any width are comparable with one another).
     """
     if definition.name in tables:
-        raise ProgrammingError(f"table '{definition.name}' already exists")
+        raise ProgrammingError(f"table '{definition.name}' exists already")
     _check_columns(definition)
     definition = replace(definition, schema=_require(definition.schema, definition.primary_key))
     definitions = {name: table.definition for name, table in tables.items()}

@@ -6,11 +6,24 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
+from raydb.planner import optimizer
+from raydb.planner.verify import verify_rule
+
 if TYPE_CHECKING:
-    import pytest
+    from collections.abc import Iterator
 
 # The fuzz test's generators are modules beside it, and pytest's importlib mode adds no folder.
 sys.path.append(str(Path(__file__).parent / "fuzz"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _verified_rules() -> Iterator[None]:
+    """Check every plan after every rule."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(optimizer, "check_rule", verify_rule)
+        yield
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

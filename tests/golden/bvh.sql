@@ -23,6 +23,9 @@ SELECT city, sum(amount) FROM sale GROUP BY city;
 SELECT sum(amount) FROM sale WHERE city >= 'P';
 -- 30
 
+SELECT * FROM bvhs();
+-- 'years' | 'sale' | 'city' | 'city' | 'amount'
+
 CREATE BVH years ON sale (SCAN (city), AGGREGATE (amount));
 -- error: ProgrammingError: BVH 'years' exists already
 CREATE BVH x ON sael (SCAN (city), AGGREGATE (amount));
@@ -106,4 +109,4 @@ EXPLAIN SELECT g, sum(d) FROM wide GROUP BY g;
 -- has: path: general
 -- has: BVH 'sums' cannot be rebuilt
 CREATE BVH more ON wide (SCAN (g), AGGREGATE (d));
--- error: DataError: a DECIMAL has more digits than the 64 bits of a BVH measure hold
+-- error: DataError: the measure d of a BVH: a DECIMAL has more digits than 64 bits hold

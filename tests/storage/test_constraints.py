@@ -71,7 +71,7 @@ def test_a_definition_is_resolved(nation, city_definition):
 
 A, B = ("a", INT), ("b", TEXT)
 BAD_DEFINITIONS = [
-    (definition("nation", A), ProgrammingError, "table 'nation' already exists"),
+    (definition("nation", A), ProgrammingError, "table 'nation' exists already"),
     (definition("t"), ProgrammingError, "table 't' has no columns"),
     (definition("t", A, ("A", TEXT)), ProgrammingError, "table 't' has two columns named 'A'"),
     (
