@@ -1,1 +1,1 @@
-"""Part of RayDB."""
+"""Bytes: tables and their constraints, FlatStor files, the durable directory, readers of files."""

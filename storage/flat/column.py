@@ -1,0 +1,359 @@
+"""What a reader knows of one column, checked once: its header, its chunks, what they share.
+
+Offsets, lengths and counts come from a file that may be damaged or hostile, so that each is
+compared with what it must be before anything is read through it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from xxhash import xxh3_64_intdigest
+
+from raydb.kernels import fsst
+from raydb.storage.damage import damaged
+from raydb.storage.flat.flatbuffer import RootTable
+from raydb.storage.flat.kinds import is_text, kind_of, type_bits, value_dtype
+from raydb.storage.flat.layout import (
+    CHUNK_ALIGNMENT,
+    CHUNK_ENTRY,
+    CHUNK_RANGE,
+    COLUMN_HEADER,
+    HEADER,
+    ChunkEntry,
+    ColumnHeader,
+    Encoding,
+    Kind,
+    Modality,
+    Section,
+    Tier,
+)
+from raydb.storage.flat.statistics import Bounds, unpack_range, unpack_texts
+from raydb.storage.flat.texts import unpack_entries
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+ENTRY_DTYPE = np.dtype(
+    [
+        ("first_row", "<u8"),
+        ("offset", "<u8"),
+        ("reference", "<i8"),
+        ("row_count", "<u4"),
+        ("null_count", "<u4"),
+        ("validity_length", "<u4"),
+        ("index_length", "<u4"),
+        ("payload_length", "<u4"),
+        ("dictionary_length", "<u4"),
+        ("symbols_length", "<u4"),
+        ("metadata_length", "<u4"),
+        ("dictionary_count", "<u4"),
+        ("encoding", "u1"),
+        ("width", "u1"),
+        ("flags", "<u2"),
+    ]
+)
+assert ENTRY_DTYPE.itemsize == CHUNK_ENTRY.size
+
+_INTEGERS = {Encoding.CONSTANT, Encoding.VERBATIM, Encoding.FRAME, Encoding.RUN_LENGTH}
+_ENCODINGS: dict[Kind, set[Encoding]] = {
+    Kind.BOOLEAN: _INTEGERS,
+    Kind.SIGNED: _INTEGERS | {Encoding.DICTIONARY},
+    Kind.UNSIGNED: _INTEGERS | {Encoding.DICTIONARY},
+    Kind.FLOAT: {Encoding.CONSTANT, Encoding.VERBATIM, Encoding.DICTIONARY},
+    Kind.DECIMAL: _INTEGERS,
+    Kind.BYTES: {Encoding.CONSTANT, Encoding.VERBATIM, Encoding.DICTIONARY, Encoding.FSST},
+    Kind.NESTED: {Encoding.ARROW},
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class File:
+    """An open file: its name for errors, its mapped bytes, and where its chunks must end."""
+
+    path: str
+    view: memoryview
+    bytes_: NDArray[np.uint8]
+    data_end: int
+
+    def section(self, section: Section, what: str, named_at: int) -> memoryview:
+        """Return the bytes of a section after checking its bounds and its checksum.
+
+        `named_at` is the offset of the metadata that names the section, for errors.
+        """
+        end = section.offset + section.length
+        if section.offset < HEADER.size or end > len(self.view):
+            found = f"bytes {section.offset} to {end}"
+            expected = f"{what} inside of bytes {HEADER.size} to {len(self.view)}"
+            raise damaged(self.path, named_at, expected, found)
+        data = self.view[section.offset : end]
+        digest = xxh3_64_intdigest(data)
+        if digest != section.checksum:
+            expected = f"{what} with checksum {section.checksum:016x}"
+            raise damaged(self.path, section.offset, expected, f"{digest:016x}")
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class SharedDictionary:
+    """A dictionary of the table tier, as the table metadata describes it."""
+
+    section: Section
+    entry_count: int
+    kind: int
+    value_size: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """One column of an open file.
+
+    entries: the chunks, a structured array of ENTRY_DTYPE. uniform_rows: the rows of every chunk
+    but the last, 0 where they differ. dictionary: the shared entries, an Arrow array of kind BYTES
+    or a numpy array, None without any.
+    """
+
+    file: File
+    field: Any
+    kind: Kind
+    bits: int
+    dtype: np.dtype[Any]
+    is_text: bool
+    header: ColumnHeader
+    modality: Modality
+    tier: Tier | None
+    media_types: tuple[str, ...]
+    metadata_offset: int
+    metadata_length: int
+    entries: NDArray[Any]
+    checksums: NDArray[np.uint64]
+    ranges: memoryview
+    texts: memoryview
+    text_offsets: NDArray[np.uint32]
+    bloom_starts: NDArray[np.uint32]
+    uniform_rows: int
+    dictionary: Any
+    dictionary_count: int
+    symbols: fsst.SymbolTable | None
+
+    def entry(self, chunk: int) -> ChunkEntry:
+        """Return the fields of a chunk's entry."""
+        return ChunkEntry._make(self.entries[chunk].item())
+
+    def bounds(self, chunk: int) -> Bounds | None:
+        """Return the zone map of a chunk; None if it has none."""
+        flags = int(self.entries["flags"][chunk])
+        if self.kind is Kind.BYTES:
+            if not len(self.text_offsets):
+                return None
+            start, middle, end = self.text_offsets[2 * chunk : 2 * chunk + 3].tolist()
+            return unpack_texts(
+                bytes(self.texts[start:middle]), bytes(self.texts[middle:end]), flags
+            )
+        if self.kind is Kind.NESTED:
+            return None
+        size = CHUNK_RANGE.size
+        return unpack_range(self.kind, self.ranges[size * chunk : size * (chunk + 1)], flags)
+
+    def chunks_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the chunk of each row."""
+        if self.uniform_rows:
+            return rows // self.uniform_rows
+        return np.searchsorted(self.entries["first_row"].astype(np.int64), rows, "right") - 1
+
+
+def read_column(
+    file: File,
+    field: Any,
+    section: Section,
+    row_count: int,
+    shared: Sequence[SharedDictionary],
+    named_at: int,
+) -> Column:
+    """Return the column whose metadata lies in `section`.
+
+    Raises OperationalError, naming file, offset, expected and found, for metadata that contradict
+    themselves, the file or the table.
+    """
+    view = file.section(section, f"the metadata of column '{field.name}'", named_at)
+    root = RootTable(file.path, section.offset, view)
+    header = ColumnHeader.unpack(view, root.required(0, COLUMN_HEADER.size))
+    kind = kind_of(field.name, field.type)
+
+    def fail(expected: str, found: object) -> None:
+        raise damaged(file.path, section.offset, f"column '{field.name}' with {expected}", found)
+
+    if header.kind != kind or header.row_count != row_count:
+        fail(f"kind {int(kind)} and {row_count} rows", (header.kind, header.row_count))
+    if header.modality not in set(Modality) or header.dictionary_tier not in {0, *Tier}:
+        fail("a modality and a tier", (header.modality, header.dictionary_tier))
+    entries = np.frombuffer(root.bytes_of(1, ENTRY_DTYPE.itemsize), ENTRY_DTYPE)
+    checksums = np.frombuffer(root.bytes_of(2, 8), "<u8")
+    ranges, texts = root.bytes_of(3, CHUNK_RANGE.size), root.bytes_of(4, 1)
+    text_offsets = np.frombuffer(root.bytes_of(5, 4), "<u4")
+    bloom_starts = np.frombuffer(root.bytes_of(6, 4), "<u4")
+    count = len(entries)
+    has_ranges = kind not in {Kind.BYTES, Kind.NESTED}
+    if len(checksums) != count or len(ranges) != CHUNK_RANGE.size * count * has_ranges:
+        fail(f"{count} checksums and ranges", (len(checksums), len(ranges)))
+    if kind is not Kind.BYTES and len(text_offsets):
+        fail("no text bounds", len(text_offsets))
+    _check_offsets(fail, "text bounds", text_offsets, 2 * count, len(texts))
+    _check_offsets(fail, "bloom blocks", bloom_starts, count, header.blooms.length // 32)
+    uniform_rows = _check_entries(file, fail, kind, header, entries)
+    dictionary, dictionary_count = _read_dictionary(file, field, kind, header, shared, section)
+    symbols = None
+    if header.symbols.length:
+        symbols = read_symbols(file, header.symbols, section.offset)
+    return Column(
+        file=file,
+        field=field,
+        kind=kind,
+        bits=type_bits(field.type, kind),
+        dtype=value_dtype(field.type, kind),
+        is_text=is_text(field.type),
+        header=header,
+        modality=Modality(header.modality),
+        tier=Tier(header.dictionary_tier) if header.dictionary_tier else None,
+        media_types=tuple(bytes(root.bytes_of(7, 1)).decode("ascii", "replace").split()),
+        metadata_offset=section.offset,
+        metadata_length=section.length,
+        entries=entries,
+        checksums=checksums,
+        ranges=ranges,
+        texts=texts,
+        text_offsets=text_offsets,
+        bloom_starts=bloom_starts,
+        uniform_rows=uniform_rows,
+        dictionary=dictionary,
+        dictionary_count=dictionary_count,
+        symbols=symbols,
+    )
+
+
+def _check_offsets(
+    fail: Any, what: str, offsets: NDArray[np.uint32], count: int, length: int
+) -> None:
+    """Raise unless there are none, or one more than `count` that rise from 0 to `length`."""
+    if not len(offsets):
+        return
+    falls = bool((offsets[1:] < offsets[:-1]).any())
+    if len(offsets) != count + 1 or offsets[0] or int(offsets[-1]) != length or falls:
+        fail(f"{count} {what} that rise from 0 to {length}", offsets[-1])
+
+
+def _check_entries(
+    file: File, fail: Any, kind: Kind, header: ColumnHeader, entries: NDArray[Any]
+) -> int:
+    """Raise unless the chunks hold the column's rows, in the file; return their uniform rows."""
+    counts = entries["row_count"].astype(np.int64)
+    total = int(counts.sum())
+    if total != header.row_count or not (counts > 0).all():
+        fail(f"chunks of {header.row_count} rows", total)
+    if (entries["first_row"].astype(np.int64) != np.cumsum(counts) - counts).any():
+        fail("chunks that follow each other", entries["first_row"].tolist()[:8])
+    nulls = entries["null_count"].astype(np.int64)
+    if (nulls > counts).any() or int(nulls.sum()) != header.null_count:
+        fail(f"{header.null_count} NULLs", int(nulls.sum()))
+    with_validity = (nulls > 0) & (nulls < counts) & (kind is not Kind.NESTED)
+    validity = np.where(with_validity, (counts + 7) // 8, 0)
+    if (entries["validity_length"] != validity).any():
+        fail("validity of a bit a row", entries["validity_length"].tolist()[:8])
+    sizes = ["validity_length", "index_length", "payload_length"]
+    sizes += ["dictionary_length", "symbols_length"]
+    lengths = entries["metadata_length"].astype(np.int64)
+    for name in sizes:
+        lengths += -(-entries[name].astype(np.int64) // 8) * 8
+    offsets = entries["offset"]
+    ends = offsets + lengths.astype(np.uint64)
+    inside = (offsets >= HEADER.size) & (offsets <= file.data_end) & (ends <= file.data_end)
+    if not inside.all() or (offsets % CHUNK_ALIGNMENT).any():
+        bad = int(np.argmin(inside & (offsets % CHUNK_ALIGNMENT == 0)))
+        fail(f"chunk {bad} aligned and before byte {file.data_end}", int(offsets[bad]))
+    allowed = {Encoding.ALL_NULL, *_ENCODINGS[kind]}
+    encodings = entries["encoding"]
+    if not set(np.unique(encodings).tolist()) <= {int(encoding) for encoding in allowed}:
+        fail("encodings of its kind", np.unique(encodings).tolist())
+    if ((encodings == Encoding.ALL_NULL) != (nulls == counts)).any():
+        fail("ALL_NULL exactly where all rows are NULL", encodings.tolist()[:8])
+    rows = header.chunk_rows
+    if len(counts) and (counts[:-1] == rows).all() and counts[-1] <= rows:
+        return int(rows)
+    if rows == 0 or not len(counts):
+        return 0
+    fail(f"chunks of {rows} rows", counts.tolist()[:8])
+    raise AssertionError("fail always raises")
+
+
+def _read_dictionary(
+    file: File,
+    field: Any,
+    kind: Kind,
+    header: ColumnHeader,
+    shared: Sequence[SharedDictionary],
+    metadata: Section,
+) -> tuple[Any, int]:
+    """Return the shared entries of a column, wherever they are promoted to, and their count."""
+    if header.dictionary_tier == Tier.COLUMN:
+        entries = read_entries(file, field, kind, header.dictionary, header.dictionary_count)
+        return entries, header.dictionary_count
+    if header.dictionary_tier != Tier.TABLE:
+        return None, 0
+    if header.shared_dictionary >= len(shared):
+        expected = f"one of {len(shared)} shared dictionaries"
+        raise damaged(file.path, metadata.offset, expected, header.shared_dictionary)
+    dictionary = shared[header.shared_dictionary]
+    size = 0 if kind is Kind.BYTES else value_dtype(field.type, kind).itemsize
+    if dictionary.kind != kind or dictionary.value_size != size:
+        expected = f"a shared dictionary of kind {int(kind)} and size {size}"
+        found = (dictionary.kind, dictionary.value_size)
+        raise damaged(file.path, metadata.offset, expected, found)
+    entries = read_entries(file, field, kind, dictionary.section, dictionary.entry_count)
+    return entries, dictionary.entry_count
+
+
+def read_entries(file: File, field: Any, kind: Kind, section: Section, count: int) -> Any:
+    """Return the entries of a dictionary with a checksum of its own: Arrow or numpy array."""
+    what = f"a dictionary of column '{field.name}'"
+    return entries_of(file, field, kind, file.section(section, what, section.offset), count)
+
+
+def entries_of(file: File, field: Any, kind: Kind, view: memoryview, count: int) -> Any:
+    """Return `count` entries from their bytes."""
+    try:
+        if kind is Kind.BYTES:
+            return unpack_entries(view, count, field.type)
+        dtype = value_dtype(field.type, kind)
+        if len(view) != count * dtype.itemsize:
+            raise ValueError(f"{count} entries of {dtype.itemsize} bytes")
+        return np.frombuffer(view, dtype)
+    except (ValueError, pa.ArrowInvalid) as error:
+        where = offset_of(file, view)
+        expected = f"a dictionary of {count} entries"
+        raise damaged(file.path, where, expected, f"{len(view)} bytes ({error})") from None
+
+
+def offset_of(file: File, view: memoryview) -> int:
+    """Return where a slice of the file's bytes lies in it, 0 for an empty one."""
+    if not len(view):
+        return 0
+    start = np.frombuffer(view, np.uint8).__array_interface__["data"][0]
+    return int(start - file.bytes_.__array_interface__["data"][0])
+
+
+def read_symbols(file: File, section: Section, named_at: int) -> fsst.SymbolTable:
+    """Return a symbol table with a checksum of its own."""
+    return symbols_of(file, file.section(section, "a symbol table", named_at), section.offset)
+
+
+def symbols_of(file: File, view: memoryview, offset: int) -> fsst.SymbolTable:
+    """Return a symbol table from its bytes at `offset`."""
+    try:
+        return fsst.SymbolTable.from_bytes(view)
+    except ValueError as error:
+        raise damaged(file.path, offset, "a symbol table", f"another ({error})") from None

@@ -1,0 +1,1 @@
+"""Generated from flatstor.fbs by flatc; see there."""

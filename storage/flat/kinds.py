@@ -1,0 +1,167 @@
+"""How Arrow's types map to what a file stores, and back.
+
+kind        Arrow types                                        stored as
+BOOLEAN     bool                                               bits
+SIGNED      int8..int64, date32/64, time32/64, timestamp, duration   integers
+UNSIGNED    uint8..uint64                                      integers
+FLOAT       float16, float32, float64                          IEEE 754
+DECIMAL     decimal128                                         unscaled integers
+BYTES       string, binary and their large variants            offset index and bytes
+NESTED      list, large_list, fixed_size_list, struct, map,    Arrow IPC record batches
+            fixed_size_binary, null
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from raydb.errors import NotSupportedError
+from raydb.storage.flat.layout import Kind
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_TYPES = pa.types
+
+
+def kind_of(name: str, data_type: Any) -> Kind:
+    """Return how a column of an Arrow type is stored.
+
+    Raises NotSupportedError, naming the column, for types that FlatStor does not store.
+    """
+    kind = _plain_kind(data_type)
+    if kind is None and _is_nested(data_type):
+        kind = Kind.NESTED
+    if kind is None:
+        raise NotSupportedError(
+            f"column '{name}' has the type {data_type}, which FlatStor does not store"
+        )
+    return kind
+
+
+def _plain_kind(data_type: Any) -> Kind | None:
+    if _TYPES.is_boolean(data_type):
+        return Kind.BOOLEAN
+    if _TYPES.is_signed_integer(data_type) or _TYPES.is_temporal(data_type):
+        return None if _TYPES.is_interval(data_type) else Kind.SIGNED
+    if _TYPES.is_unsigned_integer(data_type):
+        return Kind.UNSIGNED
+    if _TYPES.is_floating(data_type):
+        return Kind.FLOAT
+    if _TYPES.is_decimal128(data_type):
+        return Kind.DECIMAL
+    if is_text(data_type) or _TYPES.is_binary(data_type) or _TYPES.is_large_binary(data_type):
+        return Kind.BYTES
+    return None
+
+
+def _is_nested(data_type: Any) -> bool:
+    if _TYPES.is_null(data_type) or _TYPES.is_fixed_size_binary(data_type):
+        return True
+    if _TYPES.is_map(data_type):
+        return _is_stored(data_type.key_type) and _is_stored(data_type.item_type)
+    if (
+        _TYPES.is_list(data_type)
+        or _TYPES.is_large_list(data_type)
+        or _TYPES.is_fixed_size_list(data_type)
+    ):
+        return _is_stored(data_type.value_type)
+    if _TYPES.is_struct(data_type):
+        return all(_is_stored(field.type) for field in data_type)
+    return False
+
+
+def _is_stored(data_type: Any) -> bool:
+    return _plain_kind(data_type) is not None or _is_nested(data_type)
+
+
+def is_text(data_type: Any) -> bool:
+    """Tell whether the values are UTF-8."""
+    return bool(_TYPES.is_string(data_type) or _TYPES.is_large_string(data_type))
+
+
+def has_large_offsets(data_type: Any) -> bool:
+    """Tell whether Arrow keeps 64-bit offsets for a type of kind BYTES."""
+    return bool(_TYPES.is_large_string(data_type) or _TYPES.is_large_binary(data_type))
+
+
+def is_vector(data_type: Any) -> bool:
+    """Tell whether the values are embeddings: fixed-size lists of numbers."""
+    return bool(
+        _TYPES.is_fixed_size_list(data_type)
+        and (_TYPES.is_floating(data_type.value_type) or _TYPES.is_integer(data_type.value_type))
+    )
+
+
+def value_dtype(data_type: Any, kind: Kind) -> np.dtype[Any]:
+    """Return the dtype of a column's values in memory; booleans are uint8 and decimals int64.
+
+    Kinds BYTES and NESTED have none: uint8 stands for their bytes.
+    """
+    match kind:
+        case Kind.BOOLEAN | Kind.BYTES | Kind.NESTED:
+            return np.dtype(np.uint8)
+        case Kind.SIGNED:
+            return np.dtype(f"<i{data_type.bit_width // 8}")
+        case Kind.UNSIGNED:
+            return np.dtype(f"<u{data_type.bit_width // 8}")
+        case Kind.FLOAT:
+            return np.dtype(f"<f{data_type.bit_width // 8}")
+        case Kind.DECIMAL:
+            return np.dtype("<i8")
+
+
+def type_bits(data_type: Any, kind: Kind) -> int:
+    """Return the bits of a verbatim value; 8 for bytes."""
+    match kind:
+        case Kind.BOOLEAN:
+            return 1
+        case Kind.DECIMAL:
+            return 128
+        case Kind.BYTES | Kind.NESTED:
+            return 8
+        case _:
+            return int(data_type.bit_width)
+
+
+def values_of(array: Any, kind: Kind) -> NDArray[Any]:
+    """Return the values of an Arrow array without a copy where they are whole bytes.
+
+    Shape (length,), or (length, 2) for decimals: the low and the high word. What lies under a NULL
+    is arbitrary.
+    """
+    length, offset = len(array), array.offset
+    buffer = array.buffers()[1]
+    if kind is Kind.BOOLEAN:
+        packed = np.frombuffer(buffer, np.uint8)
+        return np.unpackbits(packed, count=offset + length, bitorder="little")[offset:]
+    if kind is Kind.DECIMAL:
+        words = np.frombuffer(buffer, "<i8", 2 * length, 16 * offset)
+        return words.reshape(length, 2)
+    dtype = value_dtype(array.type, kind)
+    return np.frombuffer(buffer, dtype, length, offset * dtype.itemsize)
+
+
+def valid_mask(array: Any) -> NDArray[np.bool_]:
+    """Return which rows of an Arrow array with NULLs hold a value; bool, shape (length,)."""
+    packed = np.frombuffer(array.buffers()[0], np.uint8)
+    length, offset = len(array), array.offset
+    bits = np.unpackbits(packed, count=offset + length, bitorder="little")
+    return bits[offset:].view(np.bool_)
+
+
+def array_of(data_type: Any, kind: Kind, values: NDArray[Any], validity: Any) -> Any:
+    """Return the Arrow array of decoded values, sharing their memory; booleans are packed.
+
+    values: shape (length,), or (length, 2) int64 for decimals. validity: a buffer or None.
+    """
+    if kind is Kind.BOOLEAN:
+        data = np.packbits(values, bitorder="little")
+    elif kind is Kind.DECIMAL and values.ndim == 1:
+        data = np.column_stack((values, values >> 63))
+    else:
+        data = np.ascontiguousarray(values)
+    return pa.Array.from_buffers(data_type, len(values), [validity, pa.py_buffer(data)])

@@ -1,0 +1,348 @@
+"""Open a FlatStor file and read it: one row, some rows, or columns as Arrow tables.
+
+    tail -> Global VTable -> table metadata -> column metadata -> chunk metadata -> data
+
+Opening maps the file and checks the first two of these; a column's metadata is read when the
+column is first touched, a chunk is verified when it is. Nothing is parsed that is not needed.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from xxhash import xxh3_64_intdigest
+
+from raydb.errors import (
+    InterfaceError,
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+    did_you_mean,
+)
+from raydb.storage.damage import damaged
+from raydb.storage.flat.column import (
+    File,
+    SharedDictionary,
+    read_column,
+)
+from raydb.storage.flat.description import TableMetadata, describe_column
+from raydb.storage.flat.flatbuffer import RootTable
+from raydb.storage.flat.layout import (
+    FORMAT_VERSION,
+    HEADER,
+    HEADER_CHECKED_BYTES,
+    MAGIC,
+    SECTION,
+    SHARED_DICTIONARY,
+    TAIL,
+    TAIL_MAGIC,
+    Section,
+)
+from raydb.storage.flat.reader import ColumnReader, missing_row
+from raydb.storage.flat.select import select_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import TracebackType
+
+    from numpy.typing import NDArray
+
+# Rows are read one by one, and not their ranges, where fewer than one in so many is selected.
+_SPARSE = 8
+
+
+def open_table(path: str | os.PathLike[str]) -> FlatTable:
+    """Open a FlatStor file for reading.
+
+    Raises OperationalError for a file that cannot be read or is damaged, naming the offset;
+    NotSupportedError for a file of a later format version.
+
+    >>> with open_table("pets.flat") as pets:
+    ...     pets.item(0, "caption")
+    'a dog'
+    """
+    name = os.fspath(path)
+    try:
+        descriptor = os.open(name, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                kind = "directory" if stat.S_ISDIR(status.st_mode) else "device"
+                raise OperationalError(f"'{name}' is a {kind}, not a file")
+            size = status.st_size
+            least = HEADER.size + TAIL.size
+            if size < least:
+                raise damaged(name, size, f"a file of {least} bytes or more", f"{size} bytes")
+            mapped = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
+        finally:
+            os.close(descriptor)
+    except FileNotFoundError:
+        raise OperationalError(f"file '{name}' does not exist") from None
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise OperationalError(f"file '{name}' cannot be read: {reason}") from None
+    return FlatTable(name, mapped)
+
+
+class FlatTable:
+    """An open FlatStor file. Its Arrow arrays stay valid after it is closed.
+
+    Reading from several threads at once is safe. The file must not be changed or cut short while
+    it is open; `write_table` never does that, it puts a new file in its place.
+    """
+
+    def __init__(self, path: str, mapped: mmap.mmap) -> None:
+        view = memoryview(mapped)
+        self._file = File(path, view, np.frombuffer(view, np.uint8), len(view) - TAIL.size)
+        self._closed = False
+        self._schema: Any = None
+        self._readers: dict[str, ColumnReader] = {}
+        self._items: dict[str, Callable[[int], Any]] = {}
+        _check_header(self._file)
+        vtable, vtable_offset = _read_vtable(self._file)
+        table, self._column_sections = _read_sections(self._file, vtable, vtable_offset)
+        self._vtable_offset, self._table_section = vtable_offset, table
+        self._metadata_bytes = table.length + len(vtable.view)
+        data = self._file.section(table, "the table metadata", vtable_offset)
+        self._root = RootTable(path, table.offset, data)
+        position = self._root.required(0, 8)
+        self.row_count = int.from_bytes(data[position : position + 8], "little")
+        if self.row_count >= 2**63:
+            raise damaged(path, table.offset, "fewer than 2**63 rows", self.row_count)
+        self._shared = _read_shared(self._root)
+
+    # The metadata
+
+    @property
+    def path(self) -> str:
+        """The path that the file was opened by."""
+        return self._file.path
+
+    @property
+    def schema(self) -> Any:
+        """The Arrow schema of the table, with its metadata."""
+        if self._schema is None:
+            self._schema = self._read_schema()
+        return self._schema
+
+    def _read_schema(self) -> Any:
+        path, offset = self._file.path, self._table_section.offset
+        try:
+            schema = pa.ipc.read_schema(pa.py_buffer(self._root.bytes_of(1, 1)))
+            names = schema.names  # Raises for names that are not UTF-8.
+        except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+            raise damaged(path, offset, "an Arrow schema", f"another ({error})") from None
+        if len(names) != len(self._column_sections):
+            raise damaged(path, offset, f"{len(self._column_sections)} columns", len(names))
+        if len(set(names)) != len(names):
+            raise damaged(path, offset, "columns of different names", names)
+        return schema
+
+    @property
+    def metadata(self) -> TableMetadata:
+        """The three metadata tiers; reads the metadata of all columns, but no chunk."""
+        columns = tuple(
+            describe_column(self.reader(name).column, self._shared) for name in self.schema.names
+        )
+        sections = [column.metadata_bytes for column in columns]
+        return TableMetadata(
+            path=self.path,
+            format_version=FORMAT_VERSION,
+            size_bytes=len(self._file.view),
+            row_count=self.row_count,
+            metadata_bytes=self._metadata_bytes + sum(sections),
+            shared_dictionaries=tuple(dictionary.entry_count for dictionary in self._shared),
+            columns=columns,
+        )
+
+    def reader(self, name: str) -> ColumnReader:
+        """Return the reader of a column; its metadata is read and checked the first time.
+
+        Raises ProgrammingError if it does not exist, InterfaceError after `close`.
+        """
+        if self._closed:
+            raise InterfaceError(f"file '{self.path}' is closed")
+        reader = self._readers.get(name)
+        if reader is None:
+            number = self.schema.get_field_index(name)
+            if number < 0:
+                near = did_you_mean(str(name), self.schema.names)
+                raise ProgrammingError(f"column '{name}' does not exist in '{self.path}'{near}")
+            column = read_column(
+                self._file,
+                self.schema.field(number),
+                self._column_sections[number],
+                self.row_count,
+                self._shared,
+                self._vtable_offset,
+            )
+            reader = self._readers.setdefault(name, ColumnReader(column))
+        return reader
+
+    # The rows
+
+    def item(self, row: int, column: str) -> Any:
+        """Return the Python value of one row, as Arrow's as_py does: 1 to 2 µs when warm.
+
+        Raises ProgrammingError for a row or a column that does not exist.
+        """
+        read = self._items.get(column)
+        if read is None:
+            read = self._items[column] = self.reader(column).read_item
+        return read(row)
+
+    def take(self, rows: Sequence[int] | NDArray[Any], columns: Sequence[str] | None = None) -> Any:
+        """Return rows in the order given, repeated ones too, as an Arrow table.
+
+        Raises ProgrammingError for a row or a column that does not exist.
+        """
+        given = np.asarray(rows)
+        if len(given) and given.dtype.kind not in "iu":
+            raise ProgrammingError(f"rows are integers, not {given.dtype}")
+        wanted = given.astype(np.int64)
+        if len(wanted) and (wanted.min() < 0 or wanted.max() >= self.row_count):
+            bad = int(wanted[(wanted < 0) | (wanted >= self.row_count)][0])
+            raise missing_row(self.path, bad, self.row_count)
+        names = self.schema.names if columns is None else columns
+        arrays = [self.reader(name).take(wanted) for name in names]
+        return self._table(names, arrays, len(wanted))
+
+    def column(self, name: str) -> Any:
+        """Return all rows of a column as a chunked array, not copied where bytes are Arrow's."""
+        reader = self.reader(name)
+        return pa.chunked_array(reader.read(), reader.column.field.type)
+
+    def scan(self, columns: Sequence[str] | None = None, filter: Any = None) -> Any:  # noqa: A002
+        """Return the rows for which a filter holds as an Arrow table, all rows without one.
+
+        filter: a pyarrow.compute.Expression, or a sequence of (column, operator, value) that must
+        all hold, with the operators ==, !=, <, <=, > and >=. Comparisons of a column with a value,
+        joined by & and |, skip the chunks whose zone maps or bloom filters rule them out, and
+        equality reads FSST codes without decoding them. Any other expression is evaluated on all
+        rows, with the same answer.
+
+        Raises ProgrammingError for columns that do not exist and filters that cannot be evaluated.
+
+        >>> pets.scan(["caption"], pc.field("id") == 1).num_rows
+        1
+        """
+        names = self.schema.names if columns is None else list(columns)
+        readers = [self.reader(name) for name in names]
+        if filter is None:
+            arrays = [
+                pa.chunked_array(reader.read(), reader.column.field.type) for reader in readers
+            ]
+            return self._table(names, arrays, self.row_count)
+        rows, ranges = select_rows(self, filter)
+        spanned = sum(stop - start for start, stop in ranges)
+        if len(rows) * _SPARSE < spanned:
+            return self._table(names, [reader.take(rows) for reader in readers], len(rows))
+        # Arrow filters chunk by chunk; its take would join chunks, of 2 GiB at most.
+        mask = np.zeros(spanned, np.bool_)
+        mask[_places_in(rows, ranges)] = True
+        selected = pa.array(mask)
+        arrays = [
+            pa.chunked_array(reader.read(ranges), reader.column.field.type).filter(selected)
+            for reader in readers
+        ]
+        return self._table(names, arrays, len(rows))
+
+    def _table(self, names: Sequence[str], arrays: list[Any], row_count: int) -> Any:
+        schema = self.schema
+        if list(names) != schema.names:
+            fields = [schema.field(schema.get_field_index(name)) for name in names]
+            schema = pa.schema(fields, schema.metadata)
+        if not arrays:
+            empty = pa.StructArray.from_buffers(pa.struct([]), row_count, [None])
+            # A table without columns forgets its rows when its metadata are set; a batch does not.
+            batch = pa.RecordBatch.from_struct_array(empty)
+            return pa.Table.from_batches([batch.replace_schema_metadata(schema.metadata)])
+        return pa.Table.from_arrays(arrays, schema=schema)
+
+    def verify(self) -> None:
+        """Check every checksum, offset, length, count and code of the file.
+
+        Raises OperationalError, naming file, offset, expected and found.
+        """
+        for dictionary in self._shared:
+            self._file.section(
+                dictionary.section, "a shared dictionary", self._table_section.offset
+            )
+        for name in self.schema.names:
+            self.reader(name).verify()
+
+    def close(self) -> None:
+        """Let go of the file. Arrays that share its bytes keep it mapped until they are gone."""
+        self._closed = True
+        self._items.clear()
+        self._readers.clear()
+
+    def __enter__(self) -> FlatTable:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _check_header(file: File) -> None:
+    magic, version, size, _, checksum = HEADER.unpack_from(file.view, 0)
+    if magic != MAGIC:
+        raise damaged(file.path, 0, f"the magic bytes {MAGIC!r}", repr(magic))
+    digest = xxh3_64_intdigest(file.view[:HEADER_CHECKED_BYTES])
+    if checksum != digest:
+        raise damaged(file.path, 0, f"a header with checksum {checksum:016x}", f"{digest:016x}")
+    if version != FORMAT_VERSION:
+        raise NotSupportedError(
+            f"file '{file.path}' has the format version {version}; "
+            f"this RayDB reads version {FORMAT_VERSION}"
+        )
+    if size != HEADER.size:
+        raise damaged(file.path, 12, f"a header of {HEADER.size} bytes", size)
+
+
+def _read_vtable(file: File) -> tuple[RootTable, int]:
+    """Return the Global VTable, which the tail names, and its offset."""
+    where = len(file.view) - TAIL.size
+    offset, length, checksum, magic = TAIL.unpack_from(file.view, where)
+    if magic != TAIL_MAGIC:
+        raise damaged(file.path, where + 24, f"the magic bytes {TAIL_MAGIC!r}", repr(magic))
+    if offset + length != where:
+        raise damaged(file.path, where, f"a Global VTable that ends at {where}", offset + length)
+    view = file.section(Section(offset, length, checksum), "the Global VTable", where)
+    return RootTable(file.path, offset, view), offset
+
+
+def _read_sections(file: File, vtable: RootTable, offset: int) -> tuple[Section, list[Section]]:
+    """Return where the table metadata and the metadata of each column lie."""
+    place = vtable.required(0, 8)
+    file_length = int.from_bytes(vtable.view[place : place + 8], "little")
+    if file_length != len(file.view):
+        raise damaged(file.path, offset, f"a file of {file_length} bytes", len(file.view))
+    table = Section(*SECTION.unpack_from(vtable.view, vtable.required(1, SECTION.size)))
+    columns = vtable.bytes_of(2, SECTION.size)
+    return table, [Section(*fields) for fields in SECTION.iter_unpack(columns)]
+
+
+def _read_shared(root: RootTable) -> tuple[SharedDictionary, ...]:
+    return tuple(
+        SharedDictionary(Section(*fields[:3]), *fields[3:6])
+        for fields in SHARED_DICTIONARY.iter_unpack(root.bytes_of(2, SHARED_DICTIONARY.size))
+    )
+
+
+def _places_in(rows: NDArray[np.int64], ranges: list[tuple[int, int]]) -> NDArray[np.int64]:
+    """Return where each row stands among the rows of ascending ranges."""
+    starts = np.array([start for start, _ in ranges], np.int64)
+    lengths = np.array([stop - start for start, stop in ranges], np.int64)
+    shifts = starts - (np.cumsum(lengths) - lengths)
+    return rows - shifts[np.searchsorted(starts, rows, "right") - 1]

@@ -1,0 +1,318 @@
+"""Find the rows for which a filter holds, and touch few of the others.
+
+    ranges   rows of chunks that zone maps and bloom filters do not rule out
+    rows     of these, where `text == value` holds: compared in codes, nothing is decoded
+    rows     of these, where the whole filter holds: evaluated by Arrow
+
+Each column has chunks of its own size, so that what remains of one is intersected with what
+remains of the next as ranges of rows.
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from xxhash import xxh3_64_intdigest
+
+from raydb.errors import ProgrammingError
+from raydb.storage.flat import bloom
+from raydb.storage.flat.layout import Encoding, Kind
+from raydb.storage.flat.match import match_texts
+from raydb.storage.flat.predicate import (
+    And,
+    Comparison,
+    Or,
+    Predicate,
+    build_expression,
+    read_comparisons,
+    read_expression,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from raydb.storage.flat.column import Column
+    from raydb.storage.flat.reader import ColumnReader
+    from raydb.storage.flat.statistics import Bounds
+
+    Ranges = list[tuple[int, int]]
+
+_TYPES = pa.types
+_EXACT = decimal.Context(prec=76)
+
+
+class Source(Protocol):
+    """What rows are selected from: an open file."""
+
+    @property
+    def schema(self) -> Any:
+        """The Arrow schema."""
+        ...
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows."""
+        ...
+
+    def reader(self, name: str) -> ColumnReader:
+        """Return the reader of a column."""
+        ...
+
+
+def select_rows(source: Source, wanted: Any) -> tuple[NDArray[np.int64], Ranges]:
+    """Return the rows for which a filter holds, ascending, and the ranges that were not skipped.
+
+    wanted: a pyarrow Expression, or a sequence of (column, operator, value).
+    Raises ProgrammingError for a filter that cannot be evaluated.
+    """
+    schema = source.schema
+    if hasattr(wanted, "to_substrait"):
+        expression, predicate = wanted, read_expression(wanted, schema)
+    elif isinstance(wanted, list | tuple):
+        predicate = read_comparisons(wanted, schema)
+        expression = None if predicate is None else build_expression(predicate)
+    else:
+        raise ProgrammingError(
+            "a filter is a pyarrow Expression or a sequence of (column, operator, value), "
+            f"not {wanted!r}"
+        )
+    everything = [(0, source.row_count)] if source.row_count else []
+    if expression is None:
+        return np.arange(source.row_count), everything
+    if predicate is None:
+        names = _names_in(str(expression), schema)
+        return _evaluate(source, expression, names, None, everything), everything
+    ranges = _possible_ranges(source, predicate)
+    rows = None
+    for part in _conjuncts(predicate):
+        if _is_text_equality(source, part):
+            value = part.value.as_buffer().to_pybytes()
+            rows = _match(source.reader(part.column), value, ranges)
+            if part is predicate:
+                return rows, ranges
+            break
+    return _evaluate(source, expression, _columns_of(predicate), rows, ranges), ranges
+
+
+def _names_in(text: str, schema: Any) -> list[str]:
+    """Return the columns that a printed expression may refer to: by name, or all if by number."""
+    if "FieldPath" in text:
+        return list(schema.names)
+    return [name for name in schema.names if name in text]
+
+
+def _columns_of(predicate: Predicate) -> list[str]:
+    match predicate:
+        case Comparison(column, _, _):
+            return [column]
+        case And(left, right) | Or(left, right):
+            return list(dict.fromkeys(_columns_of(left) + _columns_of(right)))
+
+
+def _evaluate(
+    source: Source,
+    expression: Any,
+    names: Sequence[str],
+    rows: NDArray[np.int64] | None,
+    ranges: Ranges,
+) -> NDArray[np.int64]:
+    """Return those of `rows` (None: of the ranges) for which an expression holds, ascending."""
+    if rows is None:
+        parts = [np.arange(start, stop) for start, stop in ranges]
+        rows = np.concatenate(parts) if parts else np.empty(0, np.int64)
+        columns = [
+            pa.chunked_array(source.reader(name).read(ranges), source.schema.field(name).type)
+            for name in names
+        ]
+    else:
+        columns = [source.reader(name).take(rows) for name in names]
+    number = "row"
+    while number in source.schema.names:
+        number += "_"
+    table = pa.table([*columns, pa.array(rows)], names=[*names, number])
+    try:
+        kept = table.filter(expression).column(number)
+    except (pa.ArrowException, TypeError) as error:
+        reason = str(error).splitlines()[0]
+        raise ProgrammingError(f"the filter {expression} cannot be evaluated: {reason}") from None
+    # Arrow's threads may return batches in another order.
+    return np.sort(kept.to_numpy())
+
+
+def _conjuncts(predicate: Predicate) -> list[Comparison]:
+    match predicate:
+        case Comparison():
+            return [predicate]
+        case And(left, right):
+            return _conjuncts(left) + _conjuncts(right)
+        case Or():
+            return []
+
+
+def _is_text_equality(source: Source, part: Comparison) -> bool:
+    column = source.reader(part.column).column
+    return part.operator == "==" and part.value.is_valid and _is_bytes(column, part.value.type)
+
+
+def _is_bytes(column: Column, data_type: Any) -> bool:
+    """Tell whether a column and a value are both texts, or both bytes."""
+    if column.kind is not Kind.BYTES:
+        return False
+    if column.is_text:
+        return bool(_TYPES.is_string(data_type) or _TYPES.is_large_string(data_type))
+    return bool(_TYPES.is_binary(data_type) or _TYPES.is_large_binary(data_type))
+
+
+def _match(reader: ColumnReader, value: bytes, ranges: Ranges) -> NDArray[np.int64]:
+    found = [
+        match_texts(reader.chunk(number), value, start, stop)
+        for number, start, stop in reader.pieces(ranges)
+    ]
+    return np.concatenate(found) if found else np.empty(0, np.int64)
+
+
+# Chunks that are ruled out
+
+
+def _possible_ranges(source: Source, predicate: Predicate) -> Ranges:
+    """Return the ranges of rows in which a predicate may hold."""
+    match predicate:
+        case And(left, right):
+            return _intersect(_possible_ranges(source, left), _possible_ranges(source, right))
+        case Or(left, right):
+            return _unite(_possible_ranges(source, left) + _possible_ranges(source, right))
+        case Comparison(name, symbol, scalar):
+            return _comparison_ranges(source.reader(name), symbol, scalar)
+
+
+def _comparison_ranges(reader: ColumnReader, symbol: str, scalar: Any) -> Ranges:
+    column = reader.column
+    entries = column.entries
+    possible = entries["encoding"] != Encoding.ALL_NULL
+    value = comparable(column, scalar)
+    if value is not None:
+        for number in np.flatnonzero(possible).tolist():
+            bounds = column.bounds(number)
+            possible[number] = bounds is None or _may_hold(bounds, symbol, value)
+        if symbol == "==" and len(column.bloom_starts):
+            possible &= bloom.may_contain(
+                reader.blooms, column.bloom_starts, _digest(column, value)
+            )
+    firsts = entries["first_row"][possible].tolist()
+    counts = entries["row_count"][possible].tolist()
+    return _unite([(first, first + count) for first, count in zip(firsts, counts, strict=True)])
+
+
+def comparable(column: Column, scalar: Any) -> Any:
+    """Return a value as the zone maps of a column have theirs; None if they cannot tell.
+
+    Only values that compare the same way there and in Arrow: no integer beside a float column that
+    rounds it, no text beside a number.
+    """
+    if not scalar.is_valid:
+        return None
+    data_type, wanted = column.field.type, scalar.type
+    match column.kind:
+        case Kind.BOOLEAN:
+            return int(scalar.as_py()) if _TYPES.is_boolean(wanted) else None
+        case Kind.BYTES:
+            return scalar.as_buffer().to_pybytes() if _is_bytes(column, wanted) else None
+        case Kind.FLOAT:
+            return _float_value(column, scalar)
+        case Kind.DECIMAL:
+            return _decimal_value(data_type, scalar)
+        case Kind.SIGNED | Kind.UNSIGNED if _TYPES.is_integer(data_type):
+            return scalar.as_py() if _TYPES.is_integer(wanted) else None
+        case Kind.SIGNED:
+            return _temporal_value(data_type, scalar)
+        case _:
+            return None
+
+
+def _float_value(column: Column, scalar: Any) -> float | None:
+    if not (_TYPES.is_floating(scalar.type) or _TYPES.is_integer(scalar.type)):
+        return None
+    value = scalar.as_py()
+    with np.errstate(over="ignore"):
+        rounded = np.array([float(value)]).astype(column.dtype)[0].item()
+    return float(value) if rounded == value or math.isnan(value) else None
+
+
+def _decimal_value(data_type: Any, scalar: Any) -> int | None:
+    if not (_TYPES.is_decimal(scalar.type) or _TYPES.is_integer(scalar.type)):
+        return None
+    try:
+        value = scalar.cast(data_type).as_py()
+    except pa.ArrowInvalid:
+        return None
+    return int(value.scaleb(data_type.scale, _EXACT))
+
+
+def _temporal_value(data_type: Any, scalar: Any) -> int | None:
+    zone, other = getattr(data_type, "tz", None), getattr(scalar.type, "tz", None)
+    if not _TYPES.is_temporal(scalar.type) or (zone is None) != (other is None):
+        return None
+    try:
+        value = scalar.cast(data_type).value
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    return int(value)
+
+
+def _may_hold(bounds: Bounds, symbol: str, value: Any) -> bool:
+    """Tell whether a comparison may hold for a value between the bounds."""
+    least, greatest = bounds.minimum, bounds.maximum
+    match symbol:
+        case "==":
+            return bool(least <= value and (greatest is None or value <= greatest))
+        case "!=":
+            is_one = bounds.minimum_exact and bounds.maximum_exact and not bounds.has_nan
+            return not (is_one and least == value == greatest)
+        case "<":
+            return bool(least < value)
+        case "<=":
+            return bool(least <= value)
+        case ">":
+            return bool(greatest is None or greatest > value)
+        case _:
+            return bool(greatest is None or greatest >= value)
+
+
+def _digest(column: Column, value: Any) -> int:
+    if column.kind is Kind.BYTES:
+        return xxh3_64_intdigest(value)
+    words = np.array([value % 2**64], np.uint64).view(np.int64)
+    return int(bloom.hash_integers(words)[0])
+
+
+def _unite(ranges: Ranges) -> Ranges:
+    """Return ranges in ascending order, those that touch or overlap joined."""
+    joined: Ranges = []
+    for start, stop in sorted(ranges):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(stop, joined[-1][1]))
+        else:
+            joined.append((start, stop))
+    return joined
+
+
+def _intersect(left: Ranges, right: Ranges) -> Ranges:
+    """Return the rows that both of two ascending lists of disjoint ranges hold."""
+    common: Ranges = []
+    one = other = 0
+    while one < len(left) and other < len(right):
+        start = max(left[one][0], right[other][0])
+        stop = min(left[one][1], right[other][1])
+        if start < stop:
+            common.append((start, stop))
+        if left[one][1] < right[other][1]:
+            one += 1
+        else:
+            other += 1
+    return common

@@ -1,0 +1,477 @@
+"""Write an Arrow table as a FlatStor file, bottom up: chunks, then the three metadata tiers.
+
+plan_columns -> chunks of each column -> blooms, dictionaries -> column metadata
+             -> table metadata -> Global VTable -> tail
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from xxhash import xxh3_64, xxh3_64_intdigest
+
+from raydb.errors import DataError, OperationalError
+from raydb.storage.flat import bloom
+from raydb.storage.flat.compose import (
+    chunk_metadata_length,
+    compose_chunk,
+    compose_column,
+    compose_table,
+    compose_vtable,
+)
+from raydb.storage.flat.dictionary import SharedEntries, encode_codes, pack_shared
+from raydb.storage.flat.kinds import valid_mask, values_of
+from raydb.storage.flat.layout import (
+    CHUNK_ALIGNMENT,
+    CHUNK_ENTRY,
+    CHUNK_RANGE,
+    FORMAT_VERSION,
+    HEADER,
+    HEADER_CHECKED_BYTES,
+    MAGIC,
+    MOST_PAYLOAD_BYTES,
+    NO_SECTION,
+    SECTION,
+    SECTION_ALIGNMENT,
+    SHARED_DICTIONARY,
+    TAIL,
+    TAIL_MAGIC,
+    ChunkEntry,
+    ColumnHeader,
+    Encoding,
+    Flags,
+    Kind,
+    Section,
+    Tier,
+)
+from raydb.storage.flat.numbers import Encoded, encode_integers, encode_verbatim
+from raydb.storage.flat.plan import ColumnPlan, plan_columns
+from raydb.storage.flat.statistics import bound_texts, pack_floats, pack_integers, unpack_range
+from raydb.storage.flat.texts import encode_fsst, encode_texts, text_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+_EMPTY_RANGE = bytes(CHUNK_RANGE.size)
+# A thousand columns are thousands of small pieces; written one by one they cost a system call each.
+_BUFFER_BYTES = 2**20
+# A filter for each chunk pays only where there are chunks to skip.
+_LEAST_BLOOM_CHUNKS = 4
+
+
+def write_table(
+    table: Any,
+    path: str | os.PathLike[str],
+    *,
+    chunk_rows: Mapping[str, int] | int | None = None,
+    encodings: Mapping[str, str] | None = None,
+    offset_index: Mapping[str, bool] | None = None,
+) -> None:
+    """Write an Arrow table to a file, which appears complete and synced to disk, or not at all.
+
+    chunk_rows: rows a chunk, for all columns or by name; chosen by modality and item size where
+    not given. encodings: by name, one of auto, verbatim, frame, run_length, dictionary, fsst.
+    offset_index: False, by name, keeps lengths in place of the offsets of a text column: smaller,
+    and the first read of each chunk sums them up.
+
+    Raises ProgrammingError for settings that do not fit; NotSupportedError for types that are not
+    stored; DataError for a chunk of 2 GiB or more; OperationalError where the disk fails.
+
+    >>> write_table(pa.table({"id": [1, 2], "caption": ["a dog", None]}), "pets.flat")
+    """
+    target = Path(path)
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        raise _unwritable(target, error) from None
+    try:
+        with os.fdopen(descriptor, "wb", _BUFFER_BYTES) as sink:
+            write_stream(
+                sink, table, chunk_rows=chunk_rows, encodings=encodings, offset_index=offset_index
+            )
+            sink.flush()
+            os.fchmod(sink.fileno(), 0o666 & ~_file_mode_mask())
+            os.fsync(sink.fileno())
+        Path(name).replace(target)
+        _sync_directory(target.parent)
+    except OSError as error:
+        raise _unwritable(target, error) from None
+    finally:
+        with suppress(FileNotFoundError):
+            Path(name).unlink()
+
+
+def _unwritable(path: Path, error: OSError) -> OperationalError:
+    reason = (error.strerror or str(error)).lower()
+    return OperationalError(f"file '{path}' cannot be written: {reason}")
+
+
+def _file_mode_mask() -> int:
+    """Return the process's umask, which mkstemp does not heed."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make the rename itself durable."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_stream(
+    sink: BinaryIO,
+    table: Any,
+    *,
+    chunk_rows: Mapping[str, int] | int | None = None,
+    encodings: Mapping[str, str] | None = None,
+    offset_index: Mapping[str, bool] | None = None,
+) -> None:
+    """Write the bytes of a FlatStor file to a sink, front to back.
+
+    The settings and errors are those of `write_table`; OSError of the sink is let through, and
+    syncing is the caller's.
+    """
+    plans, shared = plan_columns(table, chunk_rows, encodings, offset_index)
+    output = _Output(sink)
+    head = HEADER.pack(MAGIC, FORMAT_VERSION, HEADER.size, 0, 0)[:HEADER_CHECKED_BYTES]
+    output.write(HEADER.pack(MAGIC, FORMAT_VERSION, HEADER.size, 0, xxh3_64_intdigest(head)))
+    drafts = [_write_chunks(output, plan) for plan in plans]
+    for draft in drafts:
+        _write_blooms(output, draft)
+    dictionaries = b"".join(_write_shared_dictionary(output, entries) for entries in shared)
+    headers = [_write_column_parts(output, draft) for draft in drafts]
+    sections = [
+        output.write_section(_compose_column(draft, header))
+        for draft, header in zip(drafts, headers, strict=True)
+    ]
+    schema = table.schema.serialize().to_pybytes()
+    metadata = output.write_section(compose_table(table.num_rows, schema, dictionaries))
+    columns = b"".join(SECTION.pack(*section) for section in sections)
+    shape = compose_vtable(0, SECTION.pack(*metadata), columns)
+    output.pad(SECTION_ALIGNMENT)
+    file_length = output.position + len(shape) + TAIL.size
+    vtable = output.write_section(compose_vtable(file_length, SECTION.pack(*metadata), columns))
+    output.write(TAIL.pack(*vtable, TAIL_MAGIC))
+    assert output.position == file_length
+
+
+class _Output:
+    """A sink that knows where it is."""
+
+    __slots__ = ("_sink", "position")
+
+    def __init__(self, sink: BinaryIO) -> None:
+        self._sink, self.position = sink, 0
+
+    def write(self, data: Any) -> None:
+        """Write one piece of bytes."""
+        self._sink.write(data)
+        self.position += len(data)
+
+    def pad(self, alignment: int) -> None:
+        """Write zeros up to a multiple of `alignment`."""
+        if rest := -self.position % alignment:
+            self._sink.write(bytes(rest))
+            self.position += rest
+
+    def write_section(self, data: bytes) -> Section:
+        """Write aligned bytes; return where they lie and their checksum."""
+        self.pad(SECTION_ALIGNMENT)
+        section = Section(self.position, len(data), xxh3_64_intdigest(data))
+        self.write(data)
+        return section
+
+
+@dataclass(slots=True)
+class _Draft:
+    """What is known of a column while its chunks are written."""
+
+    plan: ColumnPlan
+    null_count: int = 0
+    entries: list[ChunkEntry] = field(default_factory=list)
+    packed_entries: list[bytes] = field(default_factory=list)
+    checksums: list[int] = field(default_factory=list)
+    ranges: list[bytes] = field(default_factory=list)
+    texts: list[bytes] = field(default_factory=list)
+    blooms: Section = NO_SECTION
+    bloom_starts: bytes = b""
+
+
+def _write_chunks(output: _Output, plan: ColumnPlan) -> _Draft:
+    draft = _Draft(plan)
+    for first in range(0, len(plan.column), plan.chunk_rows):
+        _write_chunk(output, draft, first, _rows(plan.column, first, plan.chunk_rows))
+    return draft
+
+
+def _rows(column: Any, first: int, count: int) -> Any:
+    """Return rows of a chunked array as one Arrow array, not copied where one chunk has them."""
+    if column.num_chunks == 1:
+        return column.chunk(0).slice(first, count)
+    parts = column.slice(first, count).chunks
+    return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+
+
+def _write_chunk(output: _Output, draft: _Draft, first: int, array: Any) -> None:
+    plan = draft.plan
+    row_count, null_count = len(array), array.null_count
+    validity: Any = b""
+    flags, value_range, texts = 0, b"", (b"", b"")
+    if null_count == row_count:
+        encoded = Encoded(Encoding.ALL_NULL)
+        value_range = b"" if plan.kind in {Kind.BYTES, Kind.NESTED} else _EMPTY_RANGE
+    else:
+        mask = valid_mask(array) if null_count else None
+        if mask is not None and plan.kind is not Kind.NESTED:
+            validity = np.packbits(mask, bitorder="little")
+        encoded, flags, value_range, texts = _encode_chunk(plan, first, array, mask)
+    _check_size(plan, first, encoded)
+    entry = ChunkEntry(
+        first_row=first,
+        offset=-(-output.position // CHUNK_ALIGNMENT) * CHUNK_ALIGNMENT,
+        reference=encoded.reference,
+        row_count=row_count,
+        null_count=null_count,
+        validity_length=len(validity),
+        index_length=_size(encoded.index),
+        payload_length=_size(encoded.payload),
+        dictionary_length=len(encoded.dictionary),
+        symbols_length=len(encoded.symbols),
+        metadata_length=chunk_metadata_length(len(value_range), len(texts[0]), len(texts[1])),
+        dictionary_count=encoded.dictionary_count,
+        encoding=encoded.encoding,
+        width=encoded.width,
+        flags=encoded.flags | flags,
+    )
+    packed = CHUNK_ENTRY.pack(*entry)
+    metadata = compose_chunk(packed, value_range, *texts)
+    parts = (validity, encoded.index, encoded.payload, encoded.dictionary, encoded.symbols)
+    output.pad(CHUNK_ALIGNMENT)
+    draft.checksums.append(_write_parts(output, (*parts, metadata)))
+    draft.null_count += null_count
+    draft.entries.append(entry)
+    draft.packed_entries.append(packed)
+    if value_range:
+        draft.ranges.append(value_range)
+    draft.texts.extend(texts)
+
+
+def _size(data: Any) -> int:
+    return int(data.nbytes) if isinstance(data, np.ndarray) else len(data)
+
+
+def _check_size(plan: ColumnPlan, first: int, encoded: Encoded) -> None:
+    size = _size(encoded.payload)
+    if size > MOST_PAYLOAD_BYTES:
+        raise DataError(
+            f"the chunk of column '{plan.name}' from row {first} on has {size} bytes; at most "
+            f"{MOST_PAYLOAD_BYTES} fit, so set fewer chunk_rows than {plan.chunk_rows}"
+        )
+
+
+def _write_parts(output: _Output, parts: Iterable[Any]) -> int:
+    """Write the sections of a chunk, each aligned; return the checksum of all of them."""
+    digest = xxh3_64()
+    for part in parts:
+        if rest := -output.position % SECTION_ALIGNMENT:
+            digest.update(bytes(rest))
+            output.write(bytes(rest))
+        data = (
+            part.view(np.uint8).reshape(-1).data
+            if isinstance(part, np.ndarray) and part.size
+            else part
+        )
+        if len(data):
+            digest.update(data)
+            output.write(data)
+    return int(digest.intdigest())
+
+
+def _encode_chunk(
+    plan: ColumnPlan, first: int, array: Any, mask: NDArray[np.bool_] | None
+) -> tuple[Encoded, int, bytes, tuple[bytes, bytes]]:
+    """Return the sections of a chunk with a value, flags, its ChunkRange and its text bounds."""
+    match plan.kind:
+        case Kind.NESTED:
+            return _encode_nested(array), 0, b"", (b"", b"")
+        case Kind.BYTES:
+            encoded = _encode_bytes(plan, first, array)
+            if plan.is_media:
+                return encoded, 0, b"", (b"", b"")
+            least, greatest, flags = bound_texts(array)
+            return encoded, flags, b"", (least, greatest)
+        case Kind.FLOAT:
+            values, present = _filled(values_of(array, plan.kind), mask)
+            value_range, flags = pack_floats(present)
+            return _encode_floats(plan, first, values), flags, value_range, (b"", b"")
+        case Kind.DECIMAL:
+            words, present = _filled(values_of(array, plan.kind), mask)
+            if bool((words[:, 1] != words[:, 0] >> 63).any()):
+                return encode_verbatim(words, plan.bits), 0, _EMPTY_RANGE, (b"", b"")
+            if plan.wanted == "verbatim":
+                _, flags, value_range, texts = _encode_whole(
+                    plan, first, words[:, 0], present[:, 0]
+                )
+                return encode_verbatim(words, plan.bits), flags, value_range, texts
+            return _encode_whole(plan, first, words[:, 0], present[:, 0])
+        case _:
+            values, present = _filled(values_of(array, plan.kind), mask)
+            return _encode_whole(plan, first, values, present)
+
+
+def _filled(
+    values: NDArray[Any], mask: NDArray[np.bool_] | None
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the values with the first valid one in place of each NULL, and the valid ones."""
+    if mask is None:
+        return values, values
+    filled = values.copy()
+    filled[~mask] = values[mask.argmax()]
+    return filled, values[mask]
+
+
+def _encode_whole(
+    plan: ColumnPlan, first: int, values: NDArray[Any], present: NDArray[Any]
+) -> tuple[Encoded, int, bytes, tuple[bytes, bytes]]:
+    least, greatest = int(present.min()), int(present.max())
+    flags = Flags.HAS_BOUNDS | Flags.MINIMUM_EXACT | Flags.MAXIMUM_EXACT
+    if plan.dictionary is not None and least < greatest:
+        encoded = encode_codes(plan.dictionary, first, len(values))
+    else:
+        wanted = None if plan.wanted == "dictionary" else plan.wanted
+        encoded = encode_integers(values, least, greatest, plan.bits, wanted)
+    return encoded, flags, pack_integers(least, greatest), (b"", b"")
+
+
+def _encode_floats(plan: ColumnPlan, first: int, values: NDArray[Any]) -> Encoded:
+    if plan.dictionary is not None:
+        return encode_codes(plan.dictionary, first, len(values))
+    return encode_verbatim(values, plan.bits)
+
+
+def _encode_bytes(plan: ColumnPlan, first: int, array: Any) -> Encoded:
+    if plan.dictionary is not None:
+        codes = plan.dictionary.codes[first : first + len(array)]
+        if array.null_count or bool((codes != codes[0]).any()):
+            return encode_codes(plan.dictionary, first, len(array))
+    # What lies under a NULL is dropped.
+    filled = pc.fill_null(array, pa.scalar("", array.type)) if array.null_count else array
+    if plan.symbols is not None:
+        return encode_fsst(filled, plan.indexed, plan.symbols, plan.ratio)
+    return encode_texts(filled, plan.indexed)
+
+
+def _encode_nested(array: Any) -> Encoded:
+    batch = pa.RecordBatch.from_arrays([array], names=[""])
+    return Encoded(Encoding.ARROW, payload=batch.serialize().to_pybytes())
+
+
+def _write_blooms(output: _Output, draft: _Draft) -> None:
+    """Write a bloom filter for each chunk of a column of many distinct integers or texts."""
+    plan = draft.plan
+    if (
+        len(draft.entries) < _LEAST_BLOOM_CHUNKS
+        or plan.dictionary is not None
+        or plan.is_media
+        or plan.kind not in {Kind.SIGNED, Kind.UNSIGNED, Kind.BYTES}
+        or not _zones_overlap(draft)
+    ):
+        return
+    filters = [
+        bloom.build_filter(_distinct_hashes(plan, _rows(plan.column, e.first_row, e.row_count)))
+        for e in draft.entries
+    ]
+    starts = np.cumsum([0, *map(len, filters)]).astype("<u4")
+    draft.blooms = output.write_section(np.concatenate(filters).astype("<u4").tobytes())
+    draft.bloom_starts = starts.tobytes()
+
+
+def _zones_overlap(draft: _Draft) -> bool:
+    """Tell whether the zone maps leave several chunks for most keys."""
+    zones: list[tuple[Any, Any]] = []
+    for number, entry in enumerate(draft.entries):
+        if not entry.flags & Flags.HAS_BOUNDS:
+            continue
+        if draft.plan.kind is Kind.BYTES:
+            zones.append((draft.texts[2 * number], draft.texts[2 * number + 1]))
+        else:
+            bounds = unpack_range(draft.plan.kind, memoryview(draft.ranges[number]), entry.flags)
+            assert bounds is not None
+            zones.append((bounds.minimum, bounds.maximum))
+    zones.sort()
+    overlaps: int = sum(before[1] >= after[0] for before, after in pairwise(zones))
+    return 2 * overlaps > len(zones)
+
+
+def _distinct_hashes(plan: ColumnPlan, array: Any) -> NDArray[np.uint64]:
+    present = array.drop_null()
+    if plan.kind is not Kind.BYTES:
+        return np.unique(bloom.hash_integers(values_of(present, plan.kind)))
+    data, offsets = text_parts(present)
+    text, ends = data.tobytes(), offsets.tolist()
+    return np.unique(bloom.hash_texts([text[start:end] for start, end in pairwise(ends)]))
+
+
+def _write_shared_dictionary(output: _Output, entries: SharedEntries) -> bytes:
+    section = output.write_section(entries.packed)
+    return SHARED_DICTIONARY.pack(*section, entries.count, entries.kind, entries.value_size, 0)
+
+
+def _write_column_parts(output: _Output, draft: _Draft) -> ColumnHeader:
+    """Write the dictionary and the symbols of a column; return its header."""
+    plan, dictionary = draft.plan, draft.plan.dictionary
+    section, tier, count, shared = NO_SECTION, 0, 0, 0
+    if dictionary is not None and any(e.encoding is Encoding.DICTIONARY for e in draft.entries):
+        tier, shared = dictionary.tier, dictionary.shared_dictionary
+        if tier is Tier.COLUMN:
+            section, count = output.write_section(pack_shared(dictionary)), len(dictionary.shared)
+    symbols = NO_SECTION
+    if any(e.encoding is Encoding.FSST and not e.symbols_length for e in draft.entries):
+        assert plan.symbols is not None
+        symbols = output.write_section(plan.symbols.to_bytes())
+    return ColumnHeader(
+        row_count=len(plan.column),
+        null_count=draft.null_count,
+        dictionary=section,
+        symbols=symbols,
+        blooms=draft.blooms,
+        chunk_rows=plan.chunk_rows,
+        dictionary_count=count,
+        shared_dictionary=shared,
+        kind=plan.kind,
+        modality=plan.modality,
+        dictionary_tier=tier,
+    )
+
+
+def _compose_column(draft: _Draft, header: ColumnHeader) -> bytes:
+    texts = b"".join(draft.texts)
+    offsets = b""
+    if draft.plan.kind is Kind.BYTES and not draft.plan.is_media:
+        offsets = np.cumsum([0, *map(len, draft.texts)]).astype("<u4").tobytes()
+    return compose_column(
+        header.pack(),
+        b"".join(draft.packed_entries),
+        struct.pack(f"<{len(draft.checksums)}Q", *draft.checksums),
+        b"".join(draft.ranges),
+        texts,
+        offsets,
+        draft.bloom_starts,
+        " ".join(draft.plan.media_types).encode(),
+    )

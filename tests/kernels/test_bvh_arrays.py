@@ -1,0 +1,75 @@
+"""A BVH survives the way through named arrays, and through a file of them."""
+
+import contextlib
+import io
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from raydb.errors import OperationalError
+from raydb.kernels.bvh_arrays import from_arrays, to_arrays
+from raydb.kernels.choice import load_backend
+from raydb.kernels.encode import encode_column, find_hierarchies
+from raydb.storage.sections import read_sections, write_sections
+
+
+def build():
+    rng = np.random.default_rng(7)
+    columns = [
+        encode_column(pa.array(rng.integers(0, 9, 500)).cast(pa.decimal128(21, 2))),
+        encode_column(pa.array([None, "a", "b", "é"] * 125)),
+        encode_column(pa.array(rng.integers(0, 300, 500))),
+    ]
+    found = find_hierarchies(columns, [True, True, False])
+    valid = rng.random(500) < 0.5
+    measures = [(rng.integers(-500, 500, 500), None), (np.where(valid, 2.5, 0.0), valid)]
+    return load_backend("cpu").build([h for h, _ in found], [c for _, c in found], measures, 500)
+
+
+def write(path, arrays, properties):
+    sink = io.BytesIO()
+    write_sections(sink, arrays, properties)
+    path.write_bytes(sink.getvalue())
+
+
+def test_round_trip_through_a_file(tmp_path):
+    bvh = build()
+    write(tmp_path / "x.bvh", *to_arrays(bvh))
+    sections = read_sections(tmp_path / "x.bvh")
+    again = from_arrays(sections.arrays, sections.properties)
+    for name, array in to_arrays(again)[0].items():
+        before = to_arrays(bvh)[0][name]
+        assert (array.dtype, array.shape) == (before.dtype, before.shape), name
+        assert np.array_equal(array, before), name
+    assert to_arrays(again)[1] == to_arrays(bvh)[1]
+    for mine, theirs in zip(again.hierarchies, bvh.hierarchies, strict=True):
+        assert [level.type for level in mine.levels] == [level.type for level in theirs.levels]
+        assert all(a.equals(b) for a, b in zip(mine.levels, theirs.levels, strict=True))
+
+
+def test_no_arrays_and_empty_arrays(tmp_path):
+    write(tmp_path / "none", {}, {"a": [1, None, "é"]})
+    assert read_sections(tmp_path / "none").properties == {"a": [1, None, "é"]}
+    write(tmp_path / "empty", {"x": np.empty((0, 3), np.int16)}, {})
+    assert read_sections(tmp_path / "empty").arrays["x"].shape == (0, 3)
+
+
+def test_every_flipped_byte_and_every_truncation_is_named(tmp_path):
+    path = tmp_path / "damaged"
+    sink = io.BytesIO()
+    write_sections(sink, {"x": np.arange(9), "y": np.ones(3, np.int8)}, {"p": 1})
+    whole = sink.getvalue()
+    path.write_bytes(whole)
+    right = {name: array.tolist() for name, array in read_sections(path).arrays.items()}
+    damaged = [whole[:i] + bytes([whole[i] ^ 255]) + whole[i + 1 :] for i in range(len(whole))]
+    for data in [*damaged, *(whole[:size] for size in range(len(whole)))]:
+        path.write_bytes(data)
+        with contextlib.suppress(OperationalError):
+            found = {name: array.tolist() for name, array in read_sections(path).arrays.items()}
+            assert found == right  # the byte was padding
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(OperationalError, match="absent"):
+        read_sections(tmp_path / "absent")

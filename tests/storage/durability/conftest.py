@@ -1,0 +1,8 @@
+"""The simulated disk is a module beside the tests, and pytest's importlib mode adds no folder."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parent))
