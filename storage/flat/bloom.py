@@ -51,13 +51,14 @@ def hash_texts(values: list[bytes]) -> NDArray[np.uint64]:
 
 
 def build_filter(hashes: NDArray[np.uint64]) -> NDArray[np.uint32]:
-    """Return the filter of distinct hashes; uint32, shape (block_count, 8)."""
+    """Return the filter of distinct hashes in ascending order; uint32, shape (block_count, 8)."""
     block_count = max(1, -(-len(hashes) * BITS_A_KEY // (8 * BLOCK_BYTES)))
     words = np.zeros((block_count, 8), np.uint32)
     blocks = (((hashes >> _HALF) * np.uint64(block_count)) >> _HALF).astype(np.int64)
-    bits = _bits(hashes)
-    for word in range(8):
-        np.bitwise_or.at(words[:, word], blocks, bits[:, word])
+    if len(hashes):
+        # A block is the high part of a hash, so the hashes of one block lie side by side.
+        firsts = np.flatnonzero(np.diff(blocks, prepend=-1))
+        words[blocks[firsts]] = np.bitwise_or.reduceat(_bits(hashes), firsts, axis=0)
     return words
 
 
