@@ -27,19 +27,24 @@ if TYPE_CHECKING:
 
 
 def build_bvh(definition: BvhDefinition, tables: Mapping[str, Table]) -> BvhInfo:
-    """Build a BVH from the tables' present rows.
+    """Build a BVH from the tables' visible rows.
 
     Raises DataError when the cells or a measure do not fit 64 bits.
     """
-    row_count = tables[definition.table].row_count
-    encoded = _encode(definition, tables)
-    measures = [_measure(definition, expression, tables) for expression in definition.aggregate]
+    fact = tables[definition.table]
+    live_rows = _live_rows(fact)
+    encoded = _encode(definition, tables, live_rows)
+    measures = [
+        _measure(definition, expression, tables, live_rows) for expression in definition.aggregate
+    ]
     index = load_backend("cpu").build(
         [hierarchy for hierarchy, _, _ in encoded],
         [codes for _, codes, _ in encoded],
         measures,
-        row_count,
+        fact.live_count,
     )
+    if live_rows is not None:
+        index = replace(index, row_ids=live_rows[index.row_ids])
     levels = {
         attribute: (number, level)
         for number, (_, _, attributes) in enumerate(encoded)
@@ -48,17 +53,25 @@ def build_bvh(definition: BvhDefinition, tables: Mapping[str, Table]) -> BvhInfo
     return BvhInfo(definition, index, levels)
 
 
+def _live_rows(table: Table) -> NDArray[np.uint32] | None:
+    """Return the numbers of a table's visible rows, None where all rows are visible."""
+    return None if table.live is None else np.flatnonzero(table.live).astype(np.uint32)
+
+
 def _encode(
-    definition: BvhDefinition, tables: Mapping[str, Table]
+    definition: BvhDefinition, tables: Mapping[str, Table], live_rows: NDArray[np.uint32] | None
 ) -> list[tuple[Hierarchy, NDArray[np.int32], list[Attribute]]]:
-    """Return (hierarchy, code of each fact row, attribute of each level) in the order of Z."""
+    """Return (hierarchy, code of each fact row, attribute of each level) in the order of Z.
+
+    live_rows: the visible fact rows, None for all.
+    """
     by_key: dict[ForeignKey | None, list[Attribute]] = {}
     for attribute in dict.fromkeys(definition.scan + definition.group_by):
         by_key.setdefault(attribute.path[0] if attribute.path else None, []).append(attribute)
 
     encoded = []
     for key, attributes in by_key.items():
-        columns, rows = _columns(definition.table, key, attributes, tables)
+        columns, rows = _columns(definition.table, key, attributes, tables, live_rows)
         found = find_hierarchies(
             [encode_column(column) for column in columns],
             [attribute in definition.scan for attribute in attributes],
@@ -80,23 +93,29 @@ def _columns(
     key: ForeignKey | None,
     attributes: list[Attribute],
     tables: Mapping[str, Table],
+    live_rows: NDArray[np.uint32] | None,
 ) -> tuple[list[pa.ChunkedArray | pa.Array], NDArray[np.int32] | None]:
     """Return the attributes' columns over the rows that a foreign key points to, and which.
 
     All that lies behind one foreign key is a function of the row it points to, so a snowflake's
-    nation and city meet in one table, where their hierarchy is found. Fact rows whose key is NULL
-    point to one more row that is NULL in every column.
+    nation and city meet in one table, where their hierarchy is found among its visible rows. Fact
+    rows whose key is NULL point to one more row that is NULL in every column.
     """
     if key is None:
-        return [fetch(tables, fact, attribute) for attribute in attributes], None
+        return [fetch(tables, fact, attribute, live_rows) for attribute in attributes], None
+    target = tables[key.table]
     columns = [
-        fetch(tables, key.table, replace(attribute, path=attribute.path[1:]))
+        fetch(tables, key.table, replace(attribute, path=attribute.path[1:]), _live_rows(target))
         for attribute in attributes
     ]
     rows = tables[fact].foreign_rows[key]
+    if live_rows is not None:
+        rows = rows[live_rows]
     nowhere = rows < 0
+    if target.live is not None:
+        rows = np.where(nowhere, rows, (np.cumsum(target.live, dtype=np.int32) - 1)[rows])
     if nowhere.any():
-        rows = np.where(nowhere, np.int32(tables[key.table].row_count), rows)
+        rows = np.where(nowhere, np.int32(target.live_count), rows)
         columns = [_with_null(column) for column in columns]
     return columns, rows
 
@@ -107,14 +126,17 @@ def _with_null(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray:
 
 
 def _measure(
-    definition: BvhDefinition, expression: Expression, tables: Mapping[str, Table]
+    definition: BvhDefinition,
+    expression: Expression,
+    tables: Mapping[str, Table],
+    live_rows: NDArray[np.uint32] | None,
 ) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-    """Evaluate a measure for every fact row; returns its values and where they are valid."""
+    """Evaluate a measure for the visible fact rows; returns its values and where they are valid."""
     inputs: dict[Expression, pa.Array | pa.ChunkedArray] = {
-        attribute: fetch(tables, definition.table, attribute)
+        attribute: fetch(tables, definition.table, attribute, live_rows)
         for attribute in attributes_of(expression)
     }
     try:
-        return to_numbers(evaluate(expression, inputs, tables[definition.table].row_count))
+        return to_numbers(evaluate(expression, inputs, tables[definition.table].live_count))
     except DataError as error:
         raise DataError(f"the measure {show(expression)} of a BVH: {error}") from error

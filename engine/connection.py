@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import threading
+from os import fspath
 from typing import TYPE_CHECKING, Any, Self
 
 from raydb.engine.session import Result, Session
-from raydb.errors import InterfaceError, NotSupportedError
+from raydb.engine.store import Store
+from raydb.errors import InterfaceError, ProgrammingError
 from raydb.sql import type_name
+from raydb.storage.home import Home
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from os import PathLike
     from types import TracebackType
 
     import pyarrow as pa
@@ -21,16 +25,18 @@ if TYPE_CHECKING:
 FETCH_BATCH_ROWS = 4096
 
 
-def open_connection(database: str | None, *, read_only: bool) -> Connection:
+def open_connection(database: str | PathLike[str] | None, *, read_only: bool) -> Connection:
     """Open a database; see `raydb.connect`."""
-    if database not in (None, ":memory:"):
-        raise NotSupportedError(
-            f"database '{database}': databases on disk are not supported yet; "
-            "raydb.connect() opens one in memory"
-        )
-    if read_only:
-        raise NotSupportedError("a database in memory is empty at first: read_only has no use")
-    return Connection(Session())
+    if database is None or database == ":memory:":
+        if read_only:
+            raise ProgrammingError("a database in memory is empty at first: read_only has no use")
+        return Connection(Session())
+    home = Home.open(fspath(database), read_only=read_only)
+    try:
+        return Connection(Session(Store(home), read_only=read_only))
+    except BaseException:
+        home.close()
+        raise
 
 
 class Connection:
@@ -74,6 +80,8 @@ class Connection:
     def close(self) -> None:
         """Close the connection; a database in memory is gone. Closing twice is harmless."""
         with self._lock:
+            if self._session is not None:
+                self._session.close()
             self._session = None
 
     def __enter__(self) -> Self:

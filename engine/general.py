@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from raydb.engine.aggregate import aggregate
 from raydb.engine.join import Side, join
 from raydb.engine.relation import Relation, column_name, for_each_morsel, joined
+from raydb.engine.scan import scan_matches, scan_slice
 from raydb.errors import InternalError, OperationalError
 from raydb.planner.casts import cast_values
 from raydb.planner.expression import Call, Column, Expression, Literal, columns_of
@@ -33,6 +34,7 @@ from raydb.planner.physical import (
     ScanTable,
     SortRows,
 )
+from raydb.storage.table import ROW_NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -92,8 +94,7 @@ def _run(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> Relat
     columns = [column for column in output_columns(plan) if column in live]
     match plan:
         case ScanTable(table=name):
-            rows = sources.tables[name].rows
-            return Relation({c: rows.column(c.name) for c in columns}, rows.row_count)
+            return _scan(sources.tables[name], columns)
         case ConstantRows():
             return _constant_rows(plan, columns)
         case FilterRows() | ComputeColumns():
@@ -110,6 +111,18 @@ def _run(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> Relat
         case _:
             table = sources.run_fused(plan)
             return Relation({c: table.column(column_name(c)) for c in columns}, table.num_rows)
+
+
+def _scan(table: Table, columns: Sequence[Column]) -> Relation:
+    """Return a table's visible rows."""
+    values: dict[Column, pa.ChunkedArray | pa.Array] = {}
+    for column in columns:
+        if column.name == ROW_NUMBER:
+            numbers = np.arange(table.row_count, dtype=np.int32)
+            values[column] = pa.array(numbers if table.live is None else numbers[table.live])
+        else:
+            values[column] = table.live_column(column.name)
+    return Relation(values, table.live_count)
 
 
 def _constant_rows(plan: ConstantRows, columns: Sequence[Column]) -> Relation:
@@ -138,12 +151,15 @@ def _run_steps(
     steps: list[Callable[[Relation], Relation]] = []
     node: PhysicalPlan = plan
     renames_only = True
+    lowest: Expression | None = None
     while isinstance(node, FilterRows | ComputeColumns):
         if isinstance(node, FilterRows):
             steps.append(_filter_step(node.predicate, live))
             renames_only = False
             live |= columns_of(node.predicate)
+            lowest = node.predicate
         else:
+            lowest = None
             items = [item for item in node.items if item[0] in live]
             steps.append(_compute_step(items))
             renames_only &= all(isinstance(expression, Column) for _, expression in items)
@@ -155,7 +171,12 @@ def _run_steps(
             rows = step(rows)
         return rows
 
-    rows = _run(node, live, sources)
+    rows = None
+    if isinstance(node, ScanTable) and lowest is not None:
+        read = [column for column in node.columns if column in live]
+        rows = scan_matches(sources.tables[node.table], read, lowest)
+    if rows is None:
+        rows = _run(node, live, sources)
     return run(rows) if renames_only else for_each_morsel(rows, run, columns)
 
 
@@ -268,6 +289,11 @@ def _limit(plan: LimitRows, live: frozenset[Column], sources: Sources) -> Relati
             columns = [column for column in output_columns(plan) if column in live]
             return rows.select(columns).slice(offset, count)
         case source:
+            if isinstance(source, ScanTable) and count is not None:
+                read = [column for column in source.columns if column in live]
+                found = scan_slice(sources.tables[source.table], read, offset, count)
+                if found is not None:
+                    return found
             rows = _run(source, live, sources)
             return rows.slice(offset, rows.row_count if count is None else count)
 

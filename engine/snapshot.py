@@ -46,8 +46,8 @@ class Snapshot:
             tables={
                 name: TableInfo(
                     table.definition,
-                    table.row_count,
-                    {n: table.rows.null_count(n) for n in table.definition.schema.names},
+                    table.live_count,
+                    {n: table.null_count(n) for n in table.definition.schema.names},
                 )
                 for name, table in self.tables.items()
             },
@@ -58,6 +58,10 @@ class Snapshot:
     def with_table(self, table: Table) -> Snapshot:
         """Return the snapshot with a table added or replaced."""
         return replace(self, tables={**self.tables, table.name: table})
+
+    def with_changes(self, tables: Mapping[str, Table]) -> Snapshot:
+        """Return the snapshot with several tables replaced."""
+        return replace(self, tables={**self.tables, **tables})
 
     def without_table(self, name: str) -> Snapshot:
         """Return the snapshot without a table and the BVHs on it."""
@@ -75,9 +79,9 @@ class Snapshot:
         return self._with_built(build_bvh(definition, self.tables))
 
     def with_fresh_bvhs(self, fact_tables: Iterable[str]) -> Snapshot:
-        """Return the snapshot with the BVHs on these tables rebuilt where rows were added since.
+        """Return the snapshot with the BVHs on these tables rebuilt where rows have changed.
 
-        A BVH that the new rows do not fit is put aside, and EXPLAIN says why: they are no reason
+        A BVH that the rows do not fit is put aside, and EXPLAIN says why: they are no reason
         for a query to fail.
         """
         snapshot = self

@@ -26,6 +26,7 @@ from raydb.planner.logical import (
     output_columns,
     sources_of,
 )
+from raydb.storage.table import ROW_NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,7 +64,9 @@ def _verify(plan: Plan, catalog: CatalogInfo, author: str, defined: list[int]) -
         case Scan(table=table, columns=columns):
             schema = catalog.tables[table].definition.schema
             for column in columns:
-                assert schema.field(column.name).type == column.type, f"{author}: {column}"
+                is_number = column.name == ROW_NUMBER
+                expected = pa.int32() if is_number else schema.field(column.name).type
+                assert expected == column.type, f"{author}: {column}"
             defined += [column.number for column in columns]
         case Values(columns=columns, rows=rows):
             assert all(len(row) == len(columns) for row in rows), f"{author}: ragged rows"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from sqlglot import exp
@@ -14,6 +15,7 @@ from raydb.planner.expression import Literal as Constant
 from raydb.planner.logical import InnerJoin, OuterJoin, Plan, Scan, Values, output_columns
 from raydb.sql.bind_expression import Resolve, bind_condition
 from raydb.sql.binding import Binding, context_of, new_column
+from raydb.sql.files import file_table, is_file
 from raydb.sql.nodes import require_only, unsupported
 from raydb.sql.parser import parse
 from raydb.sql.reader import fold
@@ -116,6 +118,8 @@ def _bind_table(node: exp.Table, binding: Binding, bind_query: BindQuery) -> Sou
         plan: Plan = bind_table_function(function, node.this.expressions, binding)
         name, names = _alias(node, function)
         return Source(plan, table_scope(name, output_columns(plan), names))
+    if is_file(node):
+        return _bind_file(node, binding)
     if not isinstance(node.this, exp.Identifier):
         raise unsupported(node.this)
     table = fold(node.this)
@@ -126,14 +130,26 @@ def _bind_table(node: exp.Table, binding: Binding, bind_query: BindQuery) -> Sou
         plan = bind_query(query.tree, query.binding)
         names = names + query.columns[len(names) :]
     elif table in catalog.tables:
-        schema = catalog.tables[table].definition.schema
-        plan = Scan(table, tuple(new_column(binding, field.name, field.type) for field in schema))
+        plan = _scan(table, binding)
     elif table in catalog.views:
         plan = _bind_view(table, binding, bind_query)
     else:
         known = (*binding.queries, *catalog.tables, *catalog.views)
         raise ProgrammingError(f"table '{table}' does not exist{did_you_mean(table, known)}")
     return Source(plan, table_scope(name, output_columns(plan), names, written=table))
+
+
+def _bind_file(node: exp.Table, binding: Binding) -> Source:
+    """Return the rows of a file, `FROM 'sales.parquet'`, which is called `sales` then."""
+    path = node.this.name
+    name, names = _alias(node, PurePath(path).stem)
+    plan = _scan(file_table(path), binding)
+    return Source(plan, table_scope(name, output_columns(plan), names))
+
+
+def _scan(table: str, binding: Binding) -> Scan:
+    schema = binding.catalog.tables[table].definition.schema
+    return Scan(table, tuple(new_column(binding, field.name, field.type) for field in schema))
 
 
 def _bind_view(view: str, binding: Binding, bind_query: BindQuery) -> Plan:

@@ -127,12 +127,15 @@ def _check_width(
 def _in_table_order(
     schema: pa.Schema, targets: Sequence[pa.Field], cells: Sequence[Expression]
 ) -> tuple[Expression, ...]:
-    given = {field.name: _assign(cell, field) for field, cell in zip(targets, cells, strict=True)}
+    given = {field.name: assign(cell, field) for field, cell in zip(targets, cells, strict=True)}
     return tuple(given.get(field.name, Literal(None, field.type)) for field in schema)
 
 
-def _assign(value: Expression, field: pa.Field) -> Expression:
-    """Return a value in the type of the column that it is stored in."""
+def assign(value: Expression, field: pa.Field) -> Expression:
+    """Return a value in the type of the column that it is stored in.
+
+    Raises ProgrammingError, naming the column, for a value of the wrong type.
+    """
     if isinstance(value, Literal):
         if value.value is None:
             return Literal(None, field.type)

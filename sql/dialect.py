@@ -69,6 +69,12 @@ class RayDialect(Postgres):
             # sqlglot would log a warning and take any text at all.
             self.raise_error("unexpected token", self._curr or start)
 
+        def _parse_table_part(self, schema: bool = False) -> exp.Expr | None:
+            # sqlglot takes a string for a quoted name; it is the path of a file.
+            if self._match(TokenType.STRING):
+                return exp.Literal.string(self._prev.text)
+            return super()._parse_table_part(schema)
+
         def _parse_join(
             self,
             skip_join_token: bool = False,

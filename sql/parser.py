@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sqlglot import TokenType, exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
-from raydb.sql.nodes import refuse_deep_nesting
-from raydb.sql.reader import TokenReader, parse_tree, tokenize
+from raydb.sql.files import files_of
+from raydb.sql.nodes import refuse_deep_nesting, require_only
+from raydb.sql.reader import TokenReader, fold, parse_tree, syntax_error, tokenize
 from raydb.sql.statements import (
     Begin,
+    Checkpoint,
     Commit,
     Copy,
+    CopyTo,
     CreateBvh,
     CreateTable,
     CreateView,
+    Delete,
     DropBvh,
     DropTable,
     DropView,
@@ -25,6 +30,8 @@ from raydb.sql.statements import (
     Select,
     SetOption,
     Statement,
+    Update,
+    Vacuum,
 )
 from raydb.sql.table_definition import table_definition
 
@@ -34,11 +41,13 @@ if TYPE_CHECKING:
 _QUERY_WORDS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "(")
 # Statements of other databases, so that they are told from a misspelt word.
 _UNSUPPORTED = (
-    "ABORT ALTER ANALYZE ATTACH CALL CHECKPOINT CLOSE CLUSTER COMMENT DEALLOCATE DECLARE DELETE"
+    "ABORT ALTER ANALYZE ATTACH CALL CLOSE CLUSTER COMMENT DEALLOCATE DECLARE"
     " DESC DESCRIBE DETACH DO EXECUTE EXPORT FETCH GRANT IMPORT INSTALL KILL LISTEN LOAD LOCK MERGE"
     " NOTIFY PIVOT PRAGMA PREPARE REFRESH REINDEX RELEASE REPLACE RESET REVOKE SAVEPOINT SHOW"
-    " SUMMARIZE TRUNCATE UNPIVOT UPDATE USE VACUUM"
+    " SUMMARIZE TRUNCATE UNPIVOT USE"
 )
+# What may follow the assignments of an UPDATE.
+_CLAUSES = (TokenType.WHERE, TokenType.FROM, TokenType.RETURNING)
 _PARTS = ("SCAN", "GROUP BY", "AGGREGATE")
 
 
@@ -133,6 +142,8 @@ def _create_view(reader: TokenReader, replace: bool) -> CreateView:
         raise reader.error("SELECT")
     tokens = reader.rest()
     select = _query(TokenReader(reader.text, tokens))
+    if files_of(select):
+        raise NotSupportedError(f"the view '{name}' can't read a file; copy it into a table first")
     if select.tree.find(exp.Parameter, exp.Placeholder) is not None:
         raise ProgrammingError(f"the view '{name}' can't have parameters")
     return CreateView(name, reader.text[tokens[0].start : tokens[-1].end + 1], replace)
@@ -199,19 +210,71 @@ def _insert(reader: TokenReader) -> Insert:
     return Insert(table, columns, _query(TokenReader(reader.text, tokens)))
 
 
-def _copy(reader: TokenReader) -> Copy:
-    if reader.accept("("):
-        raise NotSupportedError("COPY (SELECT ...) TO is not supported")
+def _update(reader: TokenReader) -> Update:
+    tree = _whole_tree(reader)
+    if not tree.expressions:
+        raise ProgrammingError("UPDATE needs SET column = value")
+    return Update(_target(tree, "UPDATE"), tree)
+
+
+def _delete(reader: TokenReader) -> Delete:
+    if not reader.at_any("FROM"):
+        raise reader.error("'FROM'")
+    tree = _whole_tree(reader)
+    return Delete(_target(tree, "DELETE"), tree)
+
+
+def _whole_tree(reader: TokenReader) -> exp.Expr:
+    """Return the tree of a statement whose first word has been read."""
+    tokens = reader.rest()
+    for token, after in pairwise(tokens):
+        # sqlglot takes a comma too many before the next clause.
+        if token.token_type is TokenType.COMMA and after.token_type in _CLAUSES:
+            raise syntax_error(reader.text, after)
+    return parse_tree(reader.text, reader.all_tokens())
+
+
+def _target(tree: exp.Expr, statement: str) -> str:
+    """Return the name of the table that an UPDATE or DELETE writes to."""
+    table = tree.this
+    if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+        raise ProgrammingError(f"{statement} needs the name of a table")
+    require_only(table, "this", "alias")
+    return fold(table.this)
+
+
+def _copy(reader: TokenReader) -> Copy | CopyTo:
+    if reader.at_any("("):
+        query = TokenReader(reader.text, reader.parenthesised())
+        if not query.at_any(*_QUERY_WORDS):
+            raise query.error("SELECT")
+        reader.expect("TO")
+        return _copy_to(reader, _query(query))
     table = reader.name("the name of a table")
     columns = reader.names("the name of a column") if reader.at_any("(") else None
     if reader.accept("TO"):
-        raise NotSupportedError("COPY ... TO is not supported")
+        return _copy_to(reader, _select_columns(table, columns))
     reader.expect("FROM")
     if reader.accept("STDIN"):
         raise NotSupportedError("COPY ... FROM STDIN is not supported")
     path = reader.string("the path of a file, in single quotes")
     reader.accept("WITH")
     return Copy(table, columns, path, _copy_options(reader))
+
+
+def _copy_to(reader: TokenReader, select: Select) -> CopyTo:
+    if reader.accept("STDOUT"):
+        raise NotSupportedError("COPY ... TO STDOUT is not supported")
+    path = reader.string("the path of a file, in single quotes")
+    reader.accept("WITH")
+    return CopyTo(select, path, _copy_options(reader))
+
+
+def _select_columns(table: str, columns: tuple[str, ...] | None) -> Select:
+    """Return `SELECT columns FROM table`; the names are as the reader has folded them."""
+    items = [exp.column(exp.to_identifier(name, quoted=True)) for name in columns or ()]
+    source = exp.From(this=exp.Table(this=exp.to_identifier(table, quoted=True)))
+    return Select(exp.Select(expressions=items or [exp.Star()], from_=source))
 
 
 def _copy_options(reader: TokenReader) -> dict[str, str | bool]:
@@ -274,15 +337,29 @@ def _rollback(reader: TokenReader) -> Rollback:
     return Rollback()
 
 
+def _checkpoint(_: TokenReader) -> Checkpoint:
+    return Checkpoint()
+
+
+def _vacuum(reader: TokenReader) -> Vacuum:
+    if reader.peek() is not None:
+        raise NotSupportedError("VACUUM of one table, or with an option, is not supported")
+    return Vacuum()
+
+
 _STATEMENTS = {
     "EXPLAIN": _explain,
     "CREATE": _create,
     "DROP": _drop,
     "INSERT": _insert,
+    "UPDATE": _update,
+    "DELETE": _delete,
     "COPY": _copy,
     "SET": _set,
     "BEGIN": _begin,
     "START": _start,
     "COMMIT": _commit,
     "ROLLBACK": _rollback,
+    "CHECKPOINT": _checkpoint,
+    "VACUUM": _vacuum,
 }

@@ -246,6 +246,21 @@ class TokenReader:
         self.expect(")")
         return tuple(found)
 
+    def parenthesised(self) -> tuple[Token, ...]:
+        """Read `( ... )` and return the tokens in between."""
+        self.expect("(")
+        start, depth = self._index, 0
+        while (token := self.peek()) is not None:
+            depth += (token.token_type is TokenType.L_PAREN) - (
+                token.token_type is TokenType.R_PAREN
+            )
+            if depth < 0:
+                break
+            self._index += 1
+        inside = self._tokens[start : self._index]
+        self.expect(")")
+        return inside
+
     def _until_comma(self) -> tuple[Token, ...]:
         """Read up to the comma or the parenthesis that ends an expression."""
         start, depth = self._index, 0

@@ -84,6 +84,31 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
+class CopyTo:
+    """COPY table [(columns)] TO 'path' [(option value, ...)] or COPY (SELECT ...) TO ..."""
+
+    select: Select
+    path: str
+    options: Mapping[str, str | bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """UPDATE table SET column = value, ... [WHERE condition]. The tree is the whole statement's."""
+
+    table: str
+    tree: exp.Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """DELETE FROM table [WHERE condition]. The tree is the whole statement's."""
+
+    table: str
+    tree: exp.Expr
+
+
+@dataclass(frozen=True, slots=True)
 class CreateBvh:
     """CREATE BVH name ON table (SCAN (...), GROUP BY (...), AGGREGATE (...)).
 
@@ -130,6 +155,16 @@ class Rollback:
     """ROLLBACK [TRANSACTION]."""
 
 
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """CHECKPOINT: move the rows of the log into files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vacuum:
+    """VACUUM: give back the room of deleted and replaced rows."""
+
+
 Statement = (
     Select
     | Explain
@@ -139,10 +174,15 @@ Statement = (
     | DropView
     | Insert
     | Copy
+    | CopyTo
+    | Update
+    | Delete
     | CreateBvh
     | DropBvh
     | SetOption
     | Begin
     | Commit
     | Rollback
+    | Checkpoint
+    | Vacuum
 )

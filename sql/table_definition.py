@@ -8,6 +8,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.sql.file_layout import file_layout
 from raydb.sql.nodes import require_only
 from raydb.sql.reader import fold
 from raydb.sql.types import data_type_of
@@ -34,7 +35,7 @@ def table_definition(name: str, tree: exp.Expr) -> TableDefinition:
     Raises NotSupportedError for what is not kept (DEFAULT, CHECK, ...) and ProgrammingError for a
     column that is defined twice or unknown to a constraint, and for a second primary key.
     """
-    require_only(tree, "this", "kind", "exists")
+    require_only(tree, "this", "kind", "exists", "properties")
     schema = tree.this
     if not isinstance(schema, exp.Schema):
         raise ProgrammingError(f"table '{name}' has no columns")
@@ -75,6 +76,7 @@ def table_definition(name: str, tree: exp.Expr) -> TableDefinition:
         primary_key,
         tuple(unique_keys),
         tuple(foreign_keys),
+        file_layout(name, tree.args.get("properties"), fields),
     )
 
 

@@ -1,7 +1,7 @@
 """Create and extend tables so that every constraint holds: NOT NULL, keys and foreign keys.
 
     define_table(definition) -> Table, version 0, no rows
-    append_rows(table, rows) -> Table, the next version
+    append_rows(table, rows) -> Table, the next version (changes.py has the other writes)
     check_drop(name)         -> nothing, or an IntegrityError
 
 Tables are values. A write returns a new one or raises, so an error changes nothing.
@@ -9,17 +9,18 @@ Tables are values. A write returns a new one or raises, so an error changes noth
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, NoReturn
+from dataclasses import astuple, dataclass, replace
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import IntegrityError, NotSupportedError, ProgrammingError, did_you_mean
+from raydb.storage.flat.plan import plan_columns
 from raydb.storage.keys import ABSENT, find_rows, first_repeat, is_key_type
 from raydb.storage.rows import Rows
-from raydb.storage.table import ForeignKey, Table, TableDefinition
+from raydb.storage.table import ROW_NUMBER, FileLayout, ForeignKey, Table, TableDefinition
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -47,17 +48,24 @@ def define_table(definition: TableDefinition, tables: Mapping[str, Table]) -> Ta
     definitions[definition.name] = definition
     foreign_keys = tuple(_resolve(definition, key, definitions) for key in definition.foreign_keys)
     definition = replace(definition, foreign_keys=foreign_keys)
-    no_rows = {key: _frozen(np.empty(0, np.int32)) for key in foreign_keys}
+    if definition.layout != FileLayout():
+        # A first look at the settings: a bad one is an error now, not when rows are written.
+        settings = (dict(part) for part in astuple(definition.layout))
+        plan_columns(definition.schema.empty_table(), *settings)
+    no_rows = {key: frozen(np.empty(0, np.int32)) for key in foreign_keys}
     return Table(definition, Rows(definition.schema), 0, no_rows)
 
 
-def append_rows(table: Table, rows: pa.Table, tables: Mapping[str, Table]) -> Table:
+def append_rows(
+    table: Table, rows: pa.Table, tables: Mapping[str, Table], kind: str = "row"
+) -> Table:
     """Return the next version of the table, with the rows appended and their keys found.
 
     `rows` has the table's column names and types, in order. Checks NOT NULL, PRIMARY KEY, UNIQUE
     and FOREIGN KEY, in this order, and raises IntegrityError naming the first offending row
-    (counted from 1 within `rows`). A key with a NULL part equals no other one and points nowhere;
-    a foreign key to the table itself may point to rows of the same statement.
+    (counted from 1 within `rows`, which are rows of the `kind`). A key with a NULL part equals no
+    other one and points nowhere; a foreign key to the table itself may point to rows of the same
+    statement. Masked rows are as if they were not there.
     """
     definition = table.definition
     assert rows.schema.names == definition.schema.names, (rows.schema, definition.schema)
@@ -65,20 +73,24 @@ def append_rows(table: Table, rows: pa.Table, tables: Mapping[str, Table]) -> Ta
     if table.row_count + rows.num_rows > _MOST_ROWS:
         raise NotSupportedError(f"table '{table.name}' would have more than {_MOST_ROWS} rows")
     rows = pa.Table.from_arrays(rows.columns, schema=definition.schema)
-    _check_not_null(definition, rows)
+    batch = _Batch(definition, rows, kind)
+    _check_not_null(batch)
     if definition.primary_key:
-        _check_unique(table, rows, definition.primary_key, "primary key")
+        _check_unique(batch, table, definition.primary_key, "primary key")
     for columns in definition.unique_keys:
-        _check_unique(table, rows, columns, "unique key")
-    together = table.rows.append(rows)
+        _check_unique(batch, table, columns, "unique key")
+    live = table.live
+    if live is not None:
+        live = frozen(np.concatenate([live, np.ones(rows.num_rows, np.bool_)]))
+    extended = Table(definition, table.rows.append(rows), table.version + 1, live=live)
     foreign_rows = {}
     for key in definition.foreign_keys:
-        target = together if key.table == table.name else tables[key.table].rows
-        found = _find_references(definition, key, rows, target)
+        target = extended if key.table == table.name else tables[key.table]
+        found = _find_references(batch, key, target)
         if table.row_count:
             found = np.concatenate([table.foreign_rows[key], found])
-        foreign_rows[key] = _frozen(found)
-    return Table(definition, together, table.version + 1, foreign_rows)
+        foreign_rows[key] = frozen(found)
+    return replace(extended, foreign_rows=foreign_rows)
 
 
 def check_drop(name: str, tables: Mapping[str, Table]) -> None:
@@ -98,6 +110,8 @@ def _check_columns(definition: TableDefinition) -> None:
         raise ProgrammingError(f"table '{name}' has no columns")
     if (column := _first_double(schema.names)) is not None:
         raise ProgrammingError(f"table '{name}' has two columns named '{column}'")
+    if ROW_NUMBER in schema.names:
+        raise ProgrammingError(f"a column cannot have the name '{ROW_NUMBER}', which is reserved")
     keys = [("primary key", definition.primary_key)] if definition.primary_key else []
     keys += [("unique key", columns) for columns in definition.unique_keys]
     keys += [("foreign key", key.columns) for key in definition.foreign_keys]
@@ -178,59 +192,67 @@ def _resolve(
     return replace(key, references=references)
 
 
-def _check_not_null(definition: TableDefinition, rows: pa.Table) -> None:
-    for field, column in zip(definition.schema, rows.columns, strict=True):
+@dataclass(frozen=True, eq=False, slots=True)
+class _Batch:
+    """Rows on their way into a table; `kind` is what messages call one of them."""
+
+    definition: TableDefinition
+    rows: pa.Table
+    kind: str
+
+    def place(self, row: int) -> str:
+        return f"table '{self.definition.name}', {self.kind} {row + 1}"
+
+
+def _check_not_null(batch: _Batch) -> None:
+    for field, column in zip(batch.definition.schema, batch.rows.columns, strict=True):
         if not field.nullable and column.null_count:
             row = pc.index(column.is_null(), pa.scalar(True)).as_py()
             raise IntegrityError(
-                f"table '{definition.name}', row {row + 1}: "
-                f"column '{field.name}' is NOT NULL, but has no value"
+                f"{batch.place(row)}: column '{field.name}' is NOT NULL, but has no value"
             )
 
 
-def _check_unique(table: Table, rows: pa.Table, columns: tuple[str, ...], kind: str) -> None:
-    fresh = [rows.column(column) for column in columns]
+def _check_unique(batch: _Batch, table: Table, columns: tuple[str, ...], kind: str) -> None:
+    fresh = [batch.rows.column(column) for column in columns]
     repeat = first_repeat(fresh)
     if repeat is not None:
         row, earlier = repeat
-        _raise_row(table.definition, rows, row, kind, columns, f"is that of row {earlier + 1}")
+        _raise_row(batch, row, kind, columns, f"is that of {batch.kind} {earlier + 1}")
     if not table.row_count:
         return
-    found = find_rows(fresh, [table.rows.column(column) for column in columns])
+    found = find_rows(fresh, [table.live_column(column) for column in columns])
     known = found >= 0
     if known.any():
         row = int(np.argmax(known))
-        _raise_row(table.definition, rows, row, kind, columns, "is in the table already")
+        _raise_row(batch, row, kind, columns, "is in the table already")
 
 
-def _find_references(
-    definition: TableDefinition, key: ForeignKey, rows: pa.Table, target: Rows
-) -> NDArray[np.int32]:
+def _find_references(batch: _Batch, key: ForeignKey, target: Table) -> NDArray[np.int32]:
     """Return the rows of `target` that the foreign key points to, -1 where it is NULL."""
     found = find_rows(
-        [rows.column(column) for column in key.columns],
-        [target.column(column) for column in key.references],
+        [batch.rows.column(column) for column in key.columns],
+        [target.live_column(column) for column in key.references],
     )
     absent = found == ABSENT
     if absent.any():
         to = f"has no row in '{key.table}' ({', '.join(key.references)})"
-        _raise_row(definition, rows, int(np.argmax(absent)), "foreign key", key.columns, to)
+        _raise_row(batch, int(np.argmax(absent)), "foreign key", key.columns, to)
+    if target.live is not None:
+        hit = found >= 0
+        found[hit] = np.flatnonzero(target.live)[found[hit]]
     return found
 
 
-def _raise_row(
-    definition: TableDefinition,
-    rows: pa.Table,
-    row: int,
-    kind: str,
-    columns: tuple[str, ...],
-    what: str,
-) -> NoReturn:
+def _raise_row(batch: _Batch, row: int, kind: str, columns: tuple[str, ...], what: str) -> NoReturn:
+    key = key_text(batch.rows, row, columns)
+    raise IntegrityError(f"{batch.place(row)}: the {kind} {key} {what}")
+
+
+def key_text(rows: pa.Table, row: int, columns: tuple[str, ...]) -> str:
+    """Return a row's key for a message: `(id, city) = (1, 'Rome')`."""
     values = ", ".join(_sql_text(rows.column(column)[row]) for column in columns)
-    raise IntegrityError(
-        f"table '{definition.name}', row {row + 1}: "
-        f"the {kind} ({', '.join(columns)}) = ({values}) {what}"
-    )
+    return f"({', '.join(columns)}) = ({values})"
 
 
 def _sql_text(value: pa.Scalar) -> str:
@@ -242,6 +264,7 @@ def _sql_text(value: pa.Scalar) -> str:
     return f"'{text}'" if quoted else str(text)
 
 
-def _frozen(array: NDArray[np.int32]) -> NDArray[np.int32]:
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array, which can't be written to from now on."""
     array.flags.writeable = False
     return array

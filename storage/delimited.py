@@ -53,7 +53,7 @@ def read_delimited(
         Path(path).open("rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
     ):
-        leading = records(data, layout, _start(data))
+        leading = records(data, layout, first_byte(data))
         first = next(leading, None)
         if first is None:
             raise DataError(f"file '{path}' is empty")
@@ -64,7 +64,7 @@ def read_delimited(
         table, failure = _read_all(source, schema, layout, has_header)
         if failure is not None or source.is_suspect or _is_suspect(table, layout):
             fault = locate_fault(
-                data, body, layout, schema, lambda part, field: _fails(part, schema, layout, field)
+                data, body, layout, schema, lambda part, field: fails(part, schema, layout, field)
             )
             if fault is None and failure is not None:
                 fault = _find_too_long(data, layout, body) or f"reading failed: {failure}"
@@ -101,7 +101,8 @@ def _has_integers(schema: pa.Schema) -> bool:
     return any(pa.types.is_integer(data_type) for data_type in schema.types)
 
 
-def _start(data: mmap.mmap) -> int:
+def first_byte(data: mmap.mmap) -> int:
+    """Return where the first record of a file begins: after a byte order mark."""
     return len(_BYTE_ORDER_MARK) if data[:3] == _BYTE_ORDER_MARK else 0
 
 
@@ -335,7 +336,7 @@ def _has_misfit(column: pa.ChunkedArray) -> bool:
     return False
 
 
-def _fails(part: bytes, schema: pa.Schema, layout: Layout, field: int | None) -> bool:
+def fails(part: bytes, schema: pa.Schema, layout: Layout, field: int | None) -> bool:
     """Tell whether whole records, or one field of them, cannot be converted."""
     if part[-1:] not in (b"\n", b"\r"):
         part += b"\n"  # At the end of its input Arrow takes the empty field of '"",' for quoted.

@@ -1,4 +1,4 @@
-"""COPY FROM: read the rows of a file as a table's columns.
+"""COPY: read the rows of a file as a table's columns, and write rows to a file.
 
     .tbl      fields end with '|', as the Star Schema Benchmark's dbgen writes them: no header, no
               quotes, no escapes. An empty field is NULL, but '' in a VARCHAR column that is NOT
@@ -6,35 +6,55 @@
     .csv      RFC 4180. An empty field is NULL, and "" is the empty string. Options: delimiter (or
               sep), header (true or false; found out by default), null (the text of NULL).
     .parquet  columns by name, regardless of case, and of types that can be cast without loss.
+    .flat     likewise.
 
-In text, integers are decimal digits after an optional minus, DOUBLE and REAL are finite, BOOLEAN
-is true, false, t, f, 1 or 0, dates are YYYY-MM-DD, and spaces around numbers do not matter.
+All but .tbl can be written. In text, integers are decimal digits after an optional minus, DOUBLE
+and REAL are finite, BOOLEAN is true, false, t, f, 1 or 0, dates are YYYY-MM-DD, and spaces around
+numbers do not matter.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import pyarrow as pa
+from pyarrow import csv, parquet
 
-from raydb.errors import DataError, OperationalError, ProgrammingError, did_you_mean
+from raydb.errors import (
+    DataError,
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+    did_you_mean,
+)
 from raydb.storage.delimited import read_delimited
+from raydb.storage.fit import fit_columns
+from raydb.storage.flat import open_table, write_stream
 from raydb.storage.parquet import read_parquet
 from raydb.storage.records import Layout
+from raydb.storage.replace import replace_file
+from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from raydb.storage.table import TableDefinition
 
-_OPTIONS = {
+_READ_OPTIONS = {
     "tbl": ("format",),
     "csv": ("format", "delimiter", "sep", "header", "null"),
     "parquet": ("format",),
+    "flat": ("format",),
 }
-_TBL = Layout("|", quotes=False, null="", null_strings=False)
+_WRITE_OPTIONS = {
+    "csv": ("format", "delimiter", "sep", "header"),
+    "parquet": ("format",),
+    "flat": ("format", "chunk_rows"),
+}
+TBL = Layout("|", quotes=False, null="", null_strings=False)
 _SWITCHES = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
 
 
@@ -58,48 +78,126 @@ def read_rows(
         file 'part.tbl', line 17, field 3 (p_size): 'big' is not an INTEGER
     """
     settings = {name.lower(): value for name, value in options.items()}
-    kind = _find_format(path, settings)
-    _check_options(kind, settings)
+    kind = find_format(path, settings, _READ_OPTIONS)
+    _check_options(kind, settings, _READ_OPTIONS)
     schema = _choose_columns(definition, columns)
-    layout: Layout = _TBL
+    layout: Layout = TBL
     header: bool | None = False
     if kind == "csv":
         layout, header = _layout(settings), _header(settings)
     try:
-        _check_file(path, kind)
-        if kind == "parquet":
-            rows = read_parquet(path, schema, columns is None, report)
-        else:
-            rows = read_delimited(path, schema, layout, header, report)
+        check_file(path, kind)
+        match kind:
+            case "parquet":
+                rows = read_parquet(path, schema, columns is None, report)
+            case "flat":
+                rows = _read_flat(path, schema, columns is None)
+            case _:
+                rows = read_delimited(path, schema, layout, header, report)
     except OSError as error:
-        raise OperationalError(_describe(path, error)) from None
+        raise OperationalError(describe_failure(path, error)) from None
     return _fill(rows, definition.schema)
 
 
-def _find_format(path: str, settings: Mapping[str, str | bool]) -> str:
-    if "format" in settings:
+def _read_flat(path: str, schema: pa.Schema, exact: bool) -> pa.Table:
+    with open_table(path) as file:
+        return copied(fit_columns(path, file.schema, schema, exact, file.scan))
+
+
+def copied(rows: pa.Table) -> pa.Table:
+    """Return rows that share no bytes with a mapped file, which may change once it is closed."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    return pa.ipc.open_stream(sink.getvalue()).read_all()
+
+
+def write_rows(path: str, rows: pa.Table, options: Mapping[str, str | bool]) -> None:
+    """Write rows to a file, which appears complete and synced to disk, or not at all.
+
+    The extension tells the format, unless options["format"] does. Options: for .csv delimiter (or
+    sep) and header; for .flat chunk_rows, the rows of a chunk in every column. Raises
+    ProgrammingError for unknown options and extensions and for columns of the same name,
+    NotSupportedError for types that the format lacks, OperationalError where the disk fails.
+    """
+    settings = {name.lower(): value for name, value in options.items()}
+    kind = find_format(path, settings, _WRITE_OPTIONS)
+    _check_options(kind, settings, _WRITE_OPTIONS)
+    for name, count in Counter(rows.column_names).items():
+        if count > 1:
+            raise ProgrammingError(f"file '{path}' would have {count} columns named '{name}'")
+    match kind:
+        case "csv":
+            _check_writable(rows.schema)
+            separators = csv.WriteOptions(
+                include_header=_header(settings) is not False,
+                delimiter=_layout(settings).delimiter,
+            )
+            replace_file(path, lambda sink: csv.write_csv(rows, sink, separators))
+        case "parquet":
+            replace_file(path, lambda sink: parquet.write_table(rows, sink, compression="zstd"))
+        case _:
+            chunk_rows = _chunk_rows(settings)
+            replace_file(path, lambda sink: _write_flat(sink, rows, chunk_rows))
+
+
+def _write_flat(sink: BinaryIO, rows: pa.Table, chunk_rows: int | None) -> None:
+    write_stream(sink, rows, chunk_rows=chunk_rows)
+
+
+def _check_writable(schema: pa.Schema) -> None:
+    for field in schema:
+        if pa.types.is_binary(field.type):
+            raise NotSupportedError(
+                f"column '{field.name}' is {sql_type_name(field.type)}, which cannot be written to "
+                "a .csv file"
+            )
+
+
+def _chunk_rows(settings: Mapping[str, str | bool]) -> int | None:
+    if "chunk_rows" not in settings:
+        return None
+    written = str(settings["chunk_rows"])
+    if not (written.isascii() and written.isdigit()):
+        raise ProgrammingError(
+            f"option chunk_rows is a whole number, not '{settings['chunk_rows']}'"
+        )
+    return int(written)
+
+
+def find_format(
+    path: str, settings: Mapping[str, str | bool] | None, formats: Iterable[str]
+) -> str:
+    """Return which of the formats a file has, by the option or by the extension.
+
+    settings: None where there are no options. Raises ProgrammingError if it is none of them.
+    """
+    known = tuple(formats)
+    if settings is not None and "format" in settings:
         kind = str(settings["format"]).lower()
-        if kind not in _OPTIONS:
-            near = did_you_mean(kind, _OPTIONS)
-            raise ProgrammingError(f"format '{kind}' is not one of {', '.join(_OPTIONS)}{near}")
+        if kind not in known:
+            near = did_you_mean(kind, known)
+            raise ProgrammingError(f"format '{kind}' is not one of {', '.join(known)}{near}")
         return kind
     extension = Path(path).suffix
     kind = extension.lower().removeprefix(".")
-    if kind not in _OPTIONS:
+    if kind not in known:
         found = f"the unknown extension '{extension}'" if extension else "no extension"
         raise ProgrammingError(
-            f"file '{path}' has {found}; the format may be tbl, csv or parquet, "
-            "by the extension or by the option format"
+            f"file '{path}' has {found}; the format may be {', '.join(known[:-1])} or {known[-1]}, "
+            f"by the extension{'' if settings is None else ' or by the option format'}"
         )
     return kind
 
 
-def _check_options(kind: str, settings: Mapping[str, str | bool]) -> None:
-    every = sorted({name for names in _OPTIONS.values() for name in names})
+def _check_options(
+    kind: str, settings: Mapping[str, str | bool], options: Mapping[str, tuple[str, ...]]
+) -> None:
+    every = sorted({name for names in options.values() for name in names})
     for name in settings:
         if name not in every:
             raise ProgrammingError(f"option '{name}' does not exist{did_you_mean(name, every)}")
-        if name not in _OPTIONS[kind]:
+        if name not in options[kind]:
             raise ProgrammingError(f"option '{name}' does not apply to {kind} files")
     if "delimiter" in settings and "sep" in settings:
         raise ProgrammingError("options 'delimiter' and 'sep' mean the same; give one of them")
@@ -120,7 +218,7 @@ def _choose_columns(definition: TableDefinition, columns: tuple[str, ...] | None
     return pa.schema([definition.schema.field(column) for column in columns])
 
 
-def _check_file(path: str, kind: str) -> None:
+def check_file(path: str, kind: str) -> None:
     """Raise for what is no file, and for an empty one. OSError if there is nothing at all."""
     status = Path(path).stat()
     if S_ISDIR(status.st_mode):
@@ -132,7 +230,8 @@ def _check_file(path: str, kind: str) -> None:
         raise DataError(f"file '{path}' {what}")
 
 
-def _describe(path: str, error: OSError) -> str:
+def describe_failure(path: str, error: OSError) -> str:
+    """Return in one sentence why a file cannot be read."""
     if isinstance(error, FileNotFoundError):
         return f"file '{path}' does not exist"
     reason = (error.strerror or str(error)).lower()

@@ -1,4 +1,4 @@
-"""Read Parquet files: columns by name, cast to the table's types without loss."""
+"""Parquet files: all rows for a table, or columns one by one for a query."""
 
 from __future__ import annotations
 
@@ -6,27 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import parquet
 
-from raydb.errors import DataError, ProgrammingError, did_you_mean
-from raydb.storage.faults import first_failure
-from raydb.storage.type_names import sql_type_name
+from raydb.errors import DataError
+from raydb.storage.fit import fit_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-# What each family of types can be read from: nothing that needs parsing or drops a part silently.
-_READABLE_AS = {
-    "text": ("text",),
-    "bytes": ("bytes",),
-    "integer": ("integer", "decimal"),
-    "decimal": ("integer", "decimal"),
-    "float": ("integer", "decimal", "float"),
-    "date": ("date", "timestamp"),
-    "timestamp": ("date", "timestamp"),
-    "time": ("time",),
-}
 
 
 def read_parquet(
@@ -34,83 +20,27 @@ def read_parquet(
 ) -> pa.Table:
     """Return the columns of a Parquet file that `schema` names, in its order and types.
 
-    Names match regardless of case. `exact`: a further column in the file is an error; otherwise
-    it is not read. `report` is called after each row group with the share of the file's bytes
-    that are done. Raises ProgrammingError for missing columns and types that cannot be cast,
-    DataError for a file that is no Parquet file and values that do not fit, and OSError.
+    See `fit_columns`. `report` is called after each row group with the share of the file's bytes
+    that are done. Raises DataError for a file that is no Parquet file, and OSError.
     """
     with Path(path).open("rb") as source:
         try:
             file = parquet.ParquetFile(source)
-            names = _match_names(path, file.schema_arrow.names, schema, exact)
-            _check_castable(path, file.schema_arrow, names, schema)
-            rows = _read_row_groups(file, names, Path(path).stat().st_size, report)
+            size_bytes = Path(path).stat().st_size
+            return fit_columns(
+                path,
+                file.schema_arrow,
+                schema,
+                exact,
+                lambda names: _read_row_groups(file, names, size_bytes, report),
+            )
         except (pa.ArrowInvalid, OSError) as error:
-            raise DataError(f"file '{path}' is not a Parquet file: {error}") from None
-    columns = [
-        _cast(path, field, rows.column(name)) for field, name in zip(schema, names, strict=True)
-    ]
-    return pa.Table.from_arrays(columns, schema=schema)
+            raise not_parquet(path, error) from None
 
 
-def _match_names(path: str, found: list[str], schema: pa.Schema, exact: bool) -> list[str]:
-    """Return the file's name for each column of the schema."""
-    names = []
-    for wanted in schema.names:
-        same = [name for name in found if name.lower() == wanted.lower()]
-        if not same:
-            raise ProgrammingError(
-                f"file '{path}' has no column '{wanted}'{did_you_mean(wanted, found)}"
-            )
-        if len(same) > 1:
-            spellings = " and ".join(f"'{name}'" for name in same)
-            raise ProgrammingError(f"file '{path}' has {spellings}, both of which are '{wanted}'")
-        names.append(same[0])
-    for name in found:
-        if exact and name not in names:
-            raise ProgrammingError(
-                f"file '{path}' has a column '{name}', which the table lacks; "
-                "name the columns to read"
-            )
-    return names
-
-
-def _check_castable(path: str, found: pa.Schema, names: list[str], schema: pa.Schema) -> None:
-    for field, name in zip(schema, names, strict=True):
-        have = found.field(name).type
-        if not _is_castable(have, field.type):
-            raise ProgrammingError(
-                f"file '{path}', column '{name}': {sql_type_name(have)} cannot be read as "
-                f"{sql_type_name(field.type)}"
-            )
-
-
-def _is_castable(have: pa.DataType, want: pa.DataType) -> bool:
-    """Tell whether a type can be read as another one, value by value where it may not fit."""
-    types = pa.types
-    if types.is_dictionary(have):
-        have = have.value_type
-    if have == want or types.is_null(have):
-        return True
-    if types.is_timestamp(have) and have.tz != getattr(want, "tz", None):
-        return False
-    sources = _READABLE_AS.get(_family(want), ())
-    return _family(have) in sources
-
-
-def _family(data_type: pa.DataType) -> str:
-    types = pa.types
-    families = {
-        "text": data_type in (pa.string(), pa.large_string(), pa.string_view()),
-        "bytes": data_type in (pa.binary(), pa.large_binary(), pa.binary_view()),
-        "integer": types.is_integer(data_type),
-        "decimal": types.is_decimal(data_type),
-        "float": types.is_floating(data_type),
-        "date": types.is_date(data_type),
-        "timestamp": types.is_timestamp(data_type),
-        "time": types.is_time(data_type),
-    }
-    return next((name for name, belongs in families.items() if belongs), str(data_type))
+def not_parquet(path: str, error: Exception) -> DataError:
+    """Return the error for a file that Arrow cannot read as Parquet."""
+    return DataError(f"file '{path}' is not a Parquet file: {error}")
 
 
 def _read_row_groups(
@@ -129,42 +59,3 @@ def _read_row_groups(
     if not groups:
         return pa.schema([file.schema_arrow.field(name) for name in names]).empty_table()
     return pa.concat_tables(groups)
-
-
-def _cast(path: str, field: pa.Field, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if column.type == field.type:
-        return column
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    cast = _cast_exactly(column, field.type)
-    if cast is not None:
-        return cast
-    row = first_failure(
-        len(column), lambda count: _cast_exactly(column.slice(0, count), field.type) is None
-    )
-    value = column[row].cast(pa.string()).as_py()
-    raise DataError(
-        f"file '{path}', row {row + 1}, column '{field.name}': "
-        f"'{value}' does not fit {sql_type_name(field.type)}"
-    )
-
-
-def _cast_exactly(column: pa.ChunkedArray, want: pa.DataType) -> pa.ChunkedArray | None:
-    """Return the column in another type, or None if a value does not fit.
-
-    Only DECIMAL to DOUBLE and DOUBLE to REAL round.
-    """
-    have = column.type
-    try:
-        if pa.types.is_integer(have) and pa.types.is_decimal(want):
-            # Arrow judges by the integer type's digits; by way of 20 digits it judges the values.
-            column = column.cast(pa.decimal128(20))
-        cast = column.cast(want)
-    except pa.ArrowInvalid:
-        return None
-    if pa.types.is_floating(have) and pa.types.is_floating(want):
-        overflows = pc.and_(pc.is_inf(cast), pc.is_finite(column))
-        return None if pc.any(overflows).as_py() else cast
-    if pa.types.is_timestamp(have) and pa.types.is_date(want):
-        return cast if pc.all(pc.equal(cast.cast(have), column)).as_py() is not False else None
-    return cast

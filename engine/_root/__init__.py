@@ -27,6 +27,9 @@ from raydb.errors import (
 )
 
 if TYPE_CHECKING:
+    from os import PathLike
+
+    from raydb import flatstor
     from raydb.engine.connection import Connection
 
 __version__ = "0.1.0"
@@ -36,15 +39,26 @@ threadsafety = 2
 paramstyle = "qmark"
 
 
-def connect(database: str | None = None, *, read_only: bool = False) -> Connection:
+def connect(database: str | PathLike[str] | None = None, *, read_only: bool = False) -> Connection:
     """Open a database and return a connection to it.
 
-    `database` is None (or ':memory:') for a database in memory, which is gone when the connection
-    is closed. Raises NotSupportedError for a path: databases on disk are not there yet.
+    `database` is the path of a database directory, which is made when it is absent, or None (or
+    ':memory:') for a database in memory, which is gone when the connection is closed. One process
+    writes to a directory; others open it with read_only=True and see each commit. Raises
+    OperationalError when the directory cannot be opened or another process writes to it.
     """
     from raydb.engine.connection import open_connection
 
     return open_connection(database, read_only=read_only)
+
+
+def __getattr__(name: str) -> object:
+    """Import the file format when it is first used: `raydb.flatstor`."""
+    if name == "flatstor":
+        from importlib import import_module
+
+        return import_module("raydb.flatstor")
+    raise AttributeError(f"module 'raydb' has no attribute '{name}'")
 
 
 __all__ = [
@@ -61,6 +75,7 @@ __all__ = [
     "__version__",
     "apilevel",
     "connect",
+    "flatstor",
     "paramstyle",
     "threadsafety",
 ]

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import os
 import struct
-import tempfile
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -20,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from xxhash import xxh3_64, xxh3_64_intdigest
 
-from raydb.errors import DataError, OperationalError
+from raydb.errors import DataError
 from raydb.storage.flat import bloom
 from raydb.storage.flat.compose import (
     chunk_metadata_length,
@@ -58,6 +55,7 @@ from raydb.storage.flat.numbers import Encoded, encode_integers, encode_verbatim
 from raydb.storage.flat.plan import ColumnPlan, plan_columns
 from raydb.storage.flat.statistics import bound_texts, pack_floats, pack_integers, unpack_range
 from raydb.storage.flat.texts import encode_fsst, encode_texts, text_parts
+from raydb.storage.replace import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -91,47 +89,13 @@ def write_table(
 
     >>> write_table(pa.table({"id": [1, 2], "caption": ["a dog", None]}), "pets.flat")
     """
-    target = Path(path)
-    try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        raise _unwritable(target, error) from None
-    try:
-        with os.fdopen(descriptor, "wb", _BUFFER_BYTES) as sink:
-            write_stream(
-                sink, table, chunk_rows=chunk_rows, encodings=encodings, offset_index=offset_index
-            )
-            sink.flush()
-            os.fchmod(sink.fileno(), 0o666 & ~_file_mode_mask())
-            os.fsync(sink.fileno())
-        Path(name).replace(target)
-        _sync_directory(target.parent)
-    except OSError as error:
-        raise _unwritable(target, error) from None
-    finally:
-        with suppress(FileNotFoundError):
-            Path(name).unlink()
-
-
-def _unwritable(path: Path, error: OSError) -> OperationalError:
-    reason = (error.strerror or str(error)).lower()
-    return OperationalError(f"file '{path}' cannot be written: {reason}")
-
-
-def _file_mode_mask() -> int:
-    """Return the process's umask, which mkstemp does not heed."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def _sync_directory(directory: Path) -> None:
-    """Make the rename itself durable."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    replace_file(
+        os.fspath(path),
+        lambda sink: write_stream(
+            sink, table, chunk_rows=chunk_rows, encodings=encodings, offset_index=offset_index
+        ),
+        _BUFFER_BYTES,
+    )
 
 
 def write_stream(

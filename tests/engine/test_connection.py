@@ -218,9 +218,9 @@ def test_threads_share_a_connection(con):
     assert con.execute("SELECT count(*) FROM t WHERE b = 'thread'").fetchone() == (80,)
 
 
-def test_databases_on_disk_are_refused():
-    with pytest.raises(raydb.NotSupportedError, match=r"'shop\.raydb'"):
-        raydb.connect("shop.raydb")
+def test_a_database_in_memory_cannot_be_read_only():
+    with pytest.raises(raydb.ProgrammingError, match="read_only has no use"):
+        raydb.connect(read_only=True)
 
 
 def test_arrow_results_are_typed_when_empty(con):

@@ -38,7 +38,5 @@ COPY natoin FROM '$DATA/nation.tbl';
 -- error: ProgrammingError: table 'natoin' does not exist; did you mean 'nation'?
 COPY nation FROM '$DATA/nation.tbl' (COLOUR 'red');
 -- error: ProgrammingError: option 'colour' does not exist
-COPY nation TO '$TMP/out.csv';
--- error: NotSupportedError: COPY ... TO is not supported
 SELECT count(*), max(id) FROM nation;
 -- 6 | 6

@@ -61,9 +61,9 @@ SELECT lo_tax FROM lineorder UNION SELECT lo_tax FROM customer;
 -- error: NotSupportedError: UNION is not supported
 SELECT lo_tax FROM lineorder WHERE lo_tax IN (SELECT lo_tax FROM customer);
 -- error: NotSupportedError: IN with a query is not supported
-UPDATE lineorder SET lo_tax = 1;
--- error: NotSupportedError: UPDATE is not supported
-DELETE FROM lineorder;
--- error: NotSupportedError: DELETE is not supported
+TRUNCATE lineorder;
+-- error: NotSupportedError: TRUNCATE is not supported
+ALTER TABLE lineorder ADD COLUMN lo_toll INTEGER;
+-- error: NotSupportedError: ALTER is not supported
 SELECT lo_price FROM lineorder;
 -- 10

@@ -72,15 +72,20 @@ def ssb_catalog() -> CatalogInfo:
 
 @pytest.fixture
 def bind(catalog: CatalogInfo) -> Callable[..., Plan]:
-    """Bind a SELECT or an INSERT, and check that the plan is whole."""
+    """Bind a query or a statement that writes, and check that the plan is whole."""
 
     def bind(text: str, parameters: Any = (), within: CatalogInfo = catalog) -> Plan:
         (statement,) = sql.parse(text)
-        if isinstance(statement, sql.Insert):
-            plan = sql.bind_insert(statement, within, parameters)
-        else:
-            assert isinstance(statement, sql.Select)
-            plan = sql.bind_select(statement, within, parameters)
+        match statement:
+            case sql.Insert():
+                plan = sql.bind_insert(statement, within, parameters)
+            case sql.Update():
+                plan = sql.bind_update(statement, within, parameters)
+            case sql.Delete():
+                plan = sql.bind_delete(statement, within, parameters)
+            case _:
+                assert isinstance(statement, sql.Select)
+                plan = sql.bind_select(statement, within, parameters)
         verify_plan(plan, within, "the binder")
         return plan
 

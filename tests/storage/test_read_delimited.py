@@ -284,7 +284,7 @@ def test_a_lone_integer_whose_quote_is_never_closed(read):
         ("", {"null": "a,b"}, ProgrammingError,
          "option null is a text without delimiter, quote and line end, not 'a,b'"),
         ("", {"format": "cvs"}, ProgrammingError,
-         "format 'cvs' is not one of tbl, csv, parquet; did you mean 'csv'?"),
+         "format 'cvs' is not one of tbl, csv, parquet, flat; did you mean 'csv'?"),
         ("", {"format": "tbl", "header": True}, ProgrammingError,
          "option 'header' does not apply to tbl files"),
     ],
@@ -325,14 +325,14 @@ def test_files_that_cannot_be_read(read, tmp_path):
             read(name, b"\xef\xbb\xbf")
     with exactly(
         ProgrammingError,
-        "file 'part.tbl.gz' has the unknown extension '.gz'; the format may be tbl, csv or "
-        "parquet, by the extension or by the option format",
+        "file 'part.tbl.gz' has the unknown extension '.gz'; the format may be tbl, csv, "
+        "parquet or flat, by the extension or by the option format",
     ):
         read("part.tbl.gz", "x")
     with exactly(
         ProgrammingError,
-        "file 'part' has no extension; the format may be tbl, csv or parquet, by the extension "
-        "or by the option format",
+        "file 'part' has no extension; the format may be tbl, csv, parquet or flat, "
+        "by the extension or by the option format",
     ):
         read("part", "x")
 

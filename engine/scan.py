@@ -1,0 +1,144 @@
+"""Scans that fetch whole rows only where they are wanted.
+
+    SELECT image FROM pet WHERE id = 7 AND name LIKE 'R%'
+
+    comparisons   id = 7         what a file can find by its zone maps and bloom filters
+    candidates    row numbers    for which the comparisons hold
+    matches       row numbers    for which the predicate holds, on its own columns alone
+    rows          image          read for the matches, and for nothing else
+
+It pays where the rows lie in files and few of them match; a table in memory is filtered as it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from raydb.engine.relation import Relation, for_each_morsel
+from raydb.planner.expression import Call, Column, Expression, Literal, columns_of, conjuncts
+from raydb.planner.functions import evaluate, may_raise
+from raydb.storage.rows import Comparison
+from raydb.storage.table import ROW_NUMBER
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from raydb.storage.table import Table
+
+# Single rows are read where at most one in so many is wanted: more of them cost as much as the
+# whole column, which is kept for the next query.
+_SPARSE = 64
+_ALWAYS_FEW = 64
+
+_OPERATORS = {"equal": "==", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
+_MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+# The columns of plans have numbers from 0 on.
+_NUMBER = Column(-1, ROW_NUMBER, pa.int64())
+
+
+def scan_matches(table: Table, columns: Sequence[Column], predicate: Expression) -> Relation | None:
+    """Return some columns of the visible rows for which a predicate holds.
+
+    None where that is no better than to filter the table from end to end: it is decoded already,
+    or many rows match. Raises DataError as the predicate does.
+    """
+    comparisons = _comparisons(predicate)
+    read = columns_of(predicate)
+    if all(_is_decoded(table, column) for column in {*columns, *read}):
+        return None
+    if not comparisons and read.issuperset(columns):
+        return None
+    candidates = _candidates(table, comparisons)
+
+    def keep(rows: Relation) -> Relation:
+        mask = evaluate(predicate, rows.columns, rows.row_count)
+        return rows.filter(mask, pc.sum(mask, min_count=0).as_py())
+
+    rows = _fetch(table, sorted(read, key=lambda column: column.number), candidates)
+    rows = Relation({**rows.columns, _NUMBER: pa.array(candidates)}, len(candidates))
+    matches = for_each_morsel(rows, keep, list(rows.columns))
+    if not _are_few(matches.row_count, table):
+        return None
+    numbers = matches.columns[_NUMBER].to_numpy()
+    others = _fetch(table, [c for c in columns if c not in read], numbers)
+    return Relation({**matches.columns, **others.columns}, len(numbers)).select(columns)
+
+
+def scan_slice(table: Table, columns: Sequence[Column], offset: int, count: int) -> Relation | None:
+    """Return some columns of `count` visible rows from row `offset` on.
+
+    None where that is no better than a slice of the whole table.
+    """
+    if not _are_few(count, table) or all(_is_decoded(table, column) for column in columns):
+        return None
+    return _fetch(table, columns, _visible(table)[offset : offset + count])
+
+
+def _is_decoded(table: Table, column: Column) -> bool:
+    return column.name == ROW_NUMBER or table.rows.is_decoded(column.name)
+
+
+def _are_few(count: int, table: Table) -> bool:
+    return count <= max(_ALWAYS_FEW, table.row_count // _SPARSE)
+
+
+def _visible(table: Table) -> NDArray[np.int64]:
+    return np.arange(table.row_count) if table.live is None else np.flatnonzero(table.live)
+
+
+def _candidates(table: Table, comparisons: Sequence[Comparison]) -> NDArray[np.int64]:
+    """Return the numbers of visible rows; those of all for which the comparisons hold are there."""
+    found = table.rows.matching_rows(comparisons)
+    if found is None:
+        return _visible(table)
+    return found if table.live is None else found[table.live[found]]
+
+
+def _fetch(table: Table, columns: Sequence[Column], row_numbers: NDArray[np.int64]) -> Relation:
+    """Return some columns of the rows of those numbers."""
+    few = _are_few(len(row_numbers), table)
+    places = pa.array(row_numbers)
+    values: dict[Column, pa.ChunkedArray | pa.Array] = {}
+    for column in columns:
+        if column.name == ROW_NUMBER:
+            values[column] = places.cast(pa.int32())
+        elif few:
+            values[column] = table.rows.take(column.name, row_numbers)
+        else:
+            whole = table.rows.column(column.name)
+            values[column] = whole if len(places) == len(whole) else whole.take(places)
+    return Relation(values, len(row_numbers))
+
+
+def _comparisons(predicate: Expression) -> list[Comparison]:
+    """Return comparisons that hold for every row for which the predicate is true.
+
+    What stands behind a part that may fail is left out: it must not keep that part from failing.
+    Doubles are left out too, since files order NaN otherwise than SQL.
+    """
+    found = []
+    for part in conjuncts(predicate):
+        if may_raise(part):
+            break
+        match part:
+            case Call(function, (Column() as column, Literal() as literal)) if _is_plain(literal):
+                operator = _OPERATORS.get(function)
+            case Call(function, (Literal() as literal, Column() as column)) if _is_plain(literal):
+                operator = _MIRRORED.get(_OPERATORS.get(function, ""))
+            case _:
+                continue
+        if operator and column.type == literal.type and column.name != ROW_NUMBER:
+            value = pa.scalar(literal.value, literal.type)
+            found.append(Comparison(column.name, operator, value))
+    return found
+
+
+def _is_plain(literal: Literal) -> bool:
+    return literal.value is not None and not pa.types.is_floating(literal.type)

@@ -1,0 +1,139 @@
+"""A disk that is full or fails at any moment: the statement fails as a whole, the database goes on.
+
+Every file system call of a workload fails once, in turn; what was acknowledged is there after
+reopening, and nothing else is.
+"""
+
+from __future__ import annotations
+
+import errno
+from functools import wraps
+
+import pytest
+
+import raydb
+from raydb.engine.connection import Connection
+from raydb.engine.session import Session
+from raydb.engine.store import Store
+from raydb.storage.filesystem import LocalFileSystem
+from raydb.storage.home import Home
+
+SETUP = """
+CREATE TABLE d (id INTEGER PRIMARY KEY, name VARCHAR);
+CREATE TABLE f (d INTEGER REFERENCES d (id), m INTEGER);
+INSERT INTO d VALUES (1, 'a'), (2, 'b');
+CREATE BVH x ON f (SCAN (name), AGGREGATE (m));
+"""
+STATEMENTS = (
+    "INSERT INTO f VALUES (1, 1), (2, 10)",
+    "CREATE TABLE extra (a INTEGER)",
+    "BEGIN; INSERT INTO d VALUES (3, 'c'); INSERT INTO f VALUES (3, 100); COMMIT",
+    "CHECKPOINT",
+    "INSERT INTO f VALUES (1, 1000)",
+    "DROP BVH x",
+    "CREATE BVH x ON f (SCAN (name, m), AGGREGATE (m))",
+    "DROP TABLE extra",
+)
+QUERIES = (
+    "SELECT name, sum(m) FROM f JOIN d ON d = id GROUP BY name ORDER BY name",
+    "SELECT count(*) FROM d",
+    "SELECT * FROM bvhs()",
+)
+CALLS = ("create", "open", "sync_directory", "rename", "link", "unlink", "make_directory")
+
+
+class CountedFile:
+    """A file whose calls count, too."""
+
+    def __init__(self, file, files):
+        self.write = files.counted(file.write)
+        self.truncate = files.counted(file.truncate)
+        self.sync = files.counted(file.sync)
+        self.close = file.close
+
+
+class FailingFileSystem(LocalFileSystem):
+    """The machine's file system, whose n-th call fails once it is armed."""
+
+    def __init__(self, number):
+        self.left = None
+        self.number = number
+        for name in CALLS:
+            setattr(self, name, self.counted(getattr(self, name)))
+
+    def counted(self, call):
+        @wraps(call)
+        def counting(*arguments, **options):
+            self.count()
+            result = call(*arguments, **options)
+            return CountedFile(result, self) if hasattr(result, "truncate") else result
+
+        return counting
+
+    def count(self):
+        if self.left is not None:
+            self.left -= 1
+            if self.left == 0:
+                raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def state(con):
+    def answer(query):
+        try:
+            return con.execute(query).fetchall()
+        except raydb.ProgrammingError:
+            return None
+
+    return [answer(query) for query in (*QUERIES, "SELECT count(*) FROM extra")]
+
+
+def attempt(con, statement):
+    """Return the message of the error, if there is one."""
+    try:
+        con.execute(statement)
+    except raydb.OperationalError as error:
+        return str(error)
+    return None
+
+
+def run(path, number):
+    """Run the workload with the n-th call failing; return whether a call failed."""
+    files = FailingFileSystem(number)
+    con = Connection(Session(Store(Home.open(path, read_only=False, files=files))))
+    con.execute(SETUP)
+    files.left = number
+    failures = 0
+    for statement in STATEMENTS:
+        before = state(con)
+        message = attempt(con, statement)
+        if message is not None:
+            failures += 1
+            assert "no space left on device" in message.lower()
+            assert state(con) == before, statement
+            con.execute(statement)
+    after = state(con)
+    con.close()
+    with raydb.connect(path) as again:
+        assert state(again) == after
+    assert failures <= 1
+    return files.left <= 0
+
+
+def test_every_call_fails_once(tmp_path):
+    number = 1
+    while run(tmp_path / str(number), number):
+        number += 1
+    assert number > 100
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    path = tmp_path_factory.mktemp("whole") / "db"
+    assert not run(path, 10**9)
+    with raydb.connect(path) as con:
+        return state(con)
+
+
+def test_the_workload_itself(expected):
+    assert expected[0] == [("a", 1001), ("b", 10), ("c", 100)]
+    assert expected[3] is None

@@ -1,0 +1,150 @@
+"""A loss of power in the middle of SQL: the database is that before the statement or after it.
+
+A seeded workload of statements runs on the simulated disk. After each operation on the disk, what a
+loss of power may leave of it is opened and asked. RAYDB_CRASH_SEED chooses the workload,
+RAYDB_CRASH_STATEMENTS its length (60; the long run has 200) and RAYDB_CRASH_SHARE how many of the
+operations are followed by a crash (0.2; 1 is all of them).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+from faults import SimulatedDisk
+
+import raydb
+from raydb.engine import store
+from raydb.engine.connection import Connection
+from raydb.engine.session import Session
+from raydb.storage.home import Home
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SEED = int(os.environ.get("RAYDB_CRASH_SEED", "1"))
+STATEMENTS = int(os.environ.get("RAYDB_CRASH_STATEMENTS", "60"))
+SHARE = float(os.environ.get("RAYDB_CRASH_SHARE", "0.2"))
+ROOT = Path("/disk")
+PATH = ROOT / "shop.raydb"
+
+SCHEMA = (
+    "CREATE TABLE d (id INTEGER PRIMARY KEY, name VARCHAR)",
+    "CREATE TABLE f (d INTEGER REFERENCES d (id), m INTEGER, t VARCHAR)",
+    "CREATE BVH x ON f (SCAN (name), AGGREGATE (m))",
+)
+QUERIES = (
+    "SELECT * FROM d",
+    "SELECT * FROM f",
+    "SELECT name, sum(m), count(*) FROM f JOIN d ON d = id GROUP BY name",
+    "SELECT name FROM bvhs()",
+)
+
+
+class Files:
+    """Gives the engine, which maps files, the files of the simulated disk in use."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.disk: SimulatedDisk | None = None
+
+    def real(self, path: Path) -> Path:
+        assert self.disk is not None
+        target = self.folder / path.name
+        target.unlink(missing_ok=True)  # what is mapped stays as it is
+        target.write_bytes(self.disk.peek(path))
+        return target
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Files:
+    files = Files(tmp_path)
+    open_table, read_sections = store.open_table, store.read_sections
+    monkeypatch.setattr(store, "open_table", lambda path: open_table(files.real(path)))
+    monkeypatch.setattr(store, "read_sections", lambda path: read_sections(files.real(path)))
+    return files
+
+
+def workload(random: Random) -> Iterator[str]:
+    """Yield statements that change the database, in all the ways that it is written."""
+    yield from SCHEMA
+    known = 0
+    for number in range(STATEMENTS - len(SCHEMA)):
+        match random.choices(range(7), weights=(5, 8, 3, 3, 2, 2, 1))[0]:
+            case 0:
+                known += 1
+                yield f"INSERT INTO d VALUES ({known}, 'name {known % 5}')"
+            case 1 if known:
+                rows = ", ".join(
+                    f"({random.randint(1, known)}, {random.randint(-9, 99)}, '{'x' * number}')"
+                    for _ in range(random.randint(1, 4))
+                )
+                yield f"INSERT INTO f VALUES {rows}"
+            case 2 if known:
+                row = f"({random.randint(1, known)}, {number}, NULL)"
+                known += 1
+                yield (
+                    f"BEGIN; INSERT INTO d VALUES ({known}, 'both'); "
+                    f"INSERT INTO f VALUES {row}, ({known}, 1, 'both'); COMMIT"
+                )
+            case 3:
+                yield f"DELETE FROM f WHERE m % 10 = {random.randint(0, 9)}"
+            case 4:
+                yield f"UPDATE f SET m = m + 1 WHERE d = {random.randint(0, known)}"
+            case 5:
+                yield "CHECKPOINT"
+            case _:
+                yield random.choice(("VACUUM", f"CREATE TABLE t{number} (a INTEGER)"))
+
+
+def connect(disk: SimulatedDisk) -> Connection:
+    return Connection(Session(store.Store(Home.open(PATH, read_only=False, files=disk))))
+
+
+def state(con: Connection) -> list[list[tuple[object, ...]]] | None:
+    """Return all rows, in a fixed order; None before the tables are there."""
+    try:
+        return [sorted(con.execute(query).fetchall(), key=repr) for query in QUERIES]
+    except raydb.ProgrammingError:
+        return None
+
+
+def test_a_loss_of_power_leaves_whole_statements(files: Files) -> None:
+    print(f"RAYDB_CRASH_SEED={SEED}")
+    random = Random(SEED)
+    disk = SimulatedDisk(ROOT, random)
+    files.disk = disk
+    con = connect(disk)
+    before = after = state(con)
+    crashes = 0
+
+    def crash() -> None:
+        nonlocal crashes
+        if random.random() >= SHARE:
+            return
+        left.append(disk.cut_power(random.choice((0.0, 0.5, 1.0))))
+        crashes += 1
+
+    for statement in workload(random):
+        left: list[SimulatedDisk] = []
+        disk.observe = crash
+        con.execute(statement)
+        disk.observe = None
+        before, after = after, state(con)
+        for rest in left:
+            files.disk = rest
+            recovered = connect(rest)
+            found = state(recovered)
+            recovered.close()
+            assert found in (before, after), statement
+        # What was acknowledged survives, whatever was not synced.
+        files.disk = disk.cut_power(0.0)
+        recovered = connect(files.disk)
+        assert state(recovered) == after, statement
+        recovered.close()
+        files.disk = disk
+    con.close()
+    assert crashes > STATEMENTS * SHARE
