@@ -1,6 +1,6 @@
 """A writer that is killed at any moment loses no statement that it acknowledged, and tears none.
 
-RAYDB_KILLS=500 pytest tests/engine/test_kill_writer.py    for the long run
+RAYDB_KILLS=150 pytest tests/engine/test_kill_writer.py    for the long run
 """
 
 from __future__ import annotations
