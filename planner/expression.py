@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, assert_never
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     import pyarrow as pa
 
@@ -103,6 +103,15 @@ def rewrite(expression: Expression, change: Callable[[Expression], Expression]) 
             return change(expression)
         case _:
             assert_never(expression)
+
+
+def substitute(expression: Expression, definitions: Mapping[Column, Expression]) -> Expression:
+    """Return the expression with each defined column replaced by its definition."""
+
+    def define(part: Expression) -> Expression:
+        return definitions.get(part, part) if isinstance(part, Column) else part
+
+    return rewrite(expression, define)
 
 
 def conjuncts(predicate: Expression) -> tuple[Expression, ...]:

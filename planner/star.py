@@ -24,6 +24,7 @@ from raydb.planner.expression import (
     conjuncts,
     leaves,
     rewrite,
+    substitute,
 )
 from raydb.planner.logical import Aggregate, Filter, InnerJoin, Plan, Scan
 
@@ -72,11 +73,8 @@ def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
         return found
     attributes, predicates = found
 
-    def to_attribute(expression: Expression) -> Expression:
-        return attributes[expression] if isinstance(expression, Column) else expression
-
     def convert(expression: Expression) -> Expression:
-        return canonical(rewrite(expression, to_attribute))
+        return canonical(substitute(expression, attributes))
 
     return Star(
         fact=scans[0].table,
@@ -163,7 +161,7 @@ def _flatten(plan: Plan) -> tuple[list[Scan], list[Expression]] | NoStar:
 
 def _find_fact(
     scans: list[Scan], conditions: list[Expression], catalog: CatalogInfo
-) -> tuple[dict[Column, Attribute], list[Expression]] | NoStar:
+) -> tuple[dict[Column, Expression], list[Expression]] | NoStar:
     """Find the scan from which foreign keys reach all others; put it first in `scans`.
 
     Returns the attribute of every column and the conditions that are left as predicates.
@@ -180,7 +178,7 @@ def _find_fact(
             continue
         rest = [part for number, part in enumerate(conditions) if number not in used]
         rest += _null_guards(paths.values(), fact, catalog)
-        attributes = {
+        attributes: dict[Column, Expression] = {
             column: Attribute(paths[id(scan)], column.name, column.type)
             for scan in scans
             for column in scan.columns

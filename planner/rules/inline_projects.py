@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raydb.planner.expression import Column, Expression, rewrite
+from raydb.planner.expression import Column, Expression, substitute
 from raydb.planner.logical import (
     Aggregate,
     Filter,
@@ -46,11 +46,7 @@ def inline_projects(plan: Plan, catalog: CatalogInfo) -> Plan:
 
 def _substitute(plan: Plan, definitions: Mapping[Column, Expression]) -> Plan:
     """Replace defined columns in the expressions of one node."""
-
-    def define(part: Expression) -> Expression:
-        return definitions.get(part, part) if isinstance(part, Column) else part
-
-    return map_expressions(plan, lambda expression: rewrite(expression, define))
+    return map_expressions(plan, lambda expression: substitute(expression, definitions))
 
 
 def _lift_projects(join: InnerJoin) -> Plan:

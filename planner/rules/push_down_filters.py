@@ -14,11 +14,10 @@ import pyarrow as pa
 
 from raydb.planner.expression import (
     Call,
-    Column,
     Expression,
     columns_of,
     conjuncts,
-    rewrite,
+    substitute,
 )
 from raydb.planner.logical import (
     Aggregate,
@@ -76,19 +75,12 @@ def _push(predicates: Sequence[Expression], source: Plan) -> Plan:
             definitions = dict(keys)
             below = [p for p in predicates if columns_of(p) and columns_of(p) <= set(definitions)]
             above = [p for p in predicates if p not in below]
-            inner = filter_rows(inner, [_define(p, definitions) for p in below])
+            inner = filter_rows(inner, [substitute(p, definitions) for p in below])
             return filter_rows(replace(source, source=inner), above)
         case Sort(source=inner):
             return replace(source, source=filter_rows(inner, predicates))
         case _:
             return filter_rows(source, predicates)
-
-
-def _define(predicate: Expression, definitions: dict[Column, Expression]) -> Expression:
-    def change(part: Expression) -> Expression:
-        return definitions.get(part, part) if isinstance(part, Column) else part
-
-    return rewrite(predicate, change)
 
 
 def _distribute(
