@@ -144,7 +144,7 @@ def _max(values: pa.ChunkedArray | pa.Array) -> Step:
 
 def _of_distinct(call: AggregateCall, values: pa.ChunkedArray | pa.Array) -> Step:
     """Fold the distinct values of each group, which come as one list a group."""
-    plain = AggregateCall(call.function, call.argument, call.type)
+    plain = AggregateCall(call.function, call.arguments, call.type)
     group = Column(0, "group", pa.int64())
     result = Column(1, "result", call.type)
 

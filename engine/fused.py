@@ -163,9 +163,10 @@ def _decode(
     groups: NDArray[np.int64],
 ) -> pa.Array:
     """Return an aggregate's value for each group."""
-    if call.argument is None:
+    if call.function == "count_star":
         return pa.array(result.rows[groups])
-    measure = plan.measures.index(call.argument)
+    (argument,) = call.arguments
+    measure = plan.measures.index(argument)
 
     def running(function: str) -> NDArray[Any]:
         return result.values[plan.running.index(Running(function, measure))][groups]
@@ -175,7 +176,7 @@ def _decode(
         case "count":
             return pa.array(counts)
         case "avg":
-            return _average(running("sum"), counts, call.argument.type)
+            return _average(running("sum"), counts, argument.type)
         case function:
             try:
                 return from_numbers(running(function), counts > 0, call.type)

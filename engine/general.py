@@ -17,7 +17,13 @@ import pyarrow.compute as pc
 
 from raydb.engine.aggregate import aggregate
 from raydb.engine.join import Side, join
-from raydb.engine.relation import Relation, column_name, for_each_morsel, joined
+from raydb.engine.relation import (
+    Relation,
+    column_name,
+    concatenate,
+    for_each_morsel,
+    joined,
+)
 from raydb.engine.scan import scan_matches, scan_slice
 from raydb.errors import InternalError, OperationalError
 from raydb.planner.casts import cast_values
@@ -25,14 +31,20 @@ from raydb.planner.expression import Call, Column, Expression, Literal, columns_
 from raydb.planner.functions import evaluate, order_codes
 from raydb.planner.physical import (
     ComputeColumns,
+    ConcatenateRows,
     ConstantRows,
     FilterRows,
     HashAggregate,
     HashJoin,
     LimitRows,
     PhysicalPlan,
+    RecursiveRows,
     ScanTable,
+    SeriesRows,
+    SharedRows,
     SortRows,
+    WindowRows,
+    WorkingRows,
 )
 from raydb.storage.table import ROW_NUMBER
 
@@ -79,12 +91,28 @@ def output_columns(plan: PhysicalPlan) -> tuple[Column, ...]:
     match plan:
         case ScanTable(columns=columns) | ConstantRows(columns=columns):
             return columns
+        case (
+            SharedRows(columns=columns)
+            | WorkingRows(columns=columns)
+            | ConcatenateRows(columns=columns)
+            | RecursiveRows(columns=columns)
+        ):
+            return columns
+        case SeriesRows(column=column):
+            return (column,)
+        case WindowRows(source=source, calls=calls):
+            return output_columns(source) + tuple(column for column, _ in calls)
+        case HashJoin(kind="semi" | "anti" | "mark", left=left, mark=mark):
+            return output_columns(left) + (() if mark is None else (mark,))
         case FilterRows(source=source) | SortRows(source=source) | LimitRows(source=source):
             return output_columns(source)
         case ComputeColumns(items=items):
             return tuple(column for column, _ in items)
         case HashJoin(left=left, right=right):
             return output_columns(left) + output_columns(right)
+        case HashAggregate(keys=keys, aggregates=aggregates, grouping=grouping):
+            number = () if grouping is None else (grouping.number,)
+            return (*(c for c, _ in keys), *(c for c, _ in aggregates), *number)
         case _:
             return tuple(c for c, _ in plan.keys) + tuple(c for c, _ in plan.aggregates)
 
@@ -103,6 +131,11 @@ def _run(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> Relat
             return _join(plan, live, sources)
         case HashAggregate():
             return _aggregate(plan, live, sources)
+        case SeriesRows(start=start, stop=stop, step=step):
+            numbers = pa.array(np.arange(start, stop, step, dtype=np.int64))
+            return Relation(dict.fromkeys(columns, numbers), len(numbers))
+        case ConcatenateRows():
+            return _concatenate_rows(plan, columns, sources)
         case SortRows(source=source, keys=keys):
             read = live | {key.column for key in keys}
             return _sort(_run(source, read, sources), keys, None).select(columns)
@@ -138,6 +171,20 @@ def _constant_rows(plan: ConstantRows, columns: Sequence[Column]) -> Relation:
         return pa.chunked_array(chunks, type=column.type)
 
     return Relation({column: values(column) for column in columns}, len(plan.rows))
+
+
+def _concatenate_rows(
+    plan: ConcatenateRows, columns: Sequence[Column], sources: Sources
+) -> Relation:
+    """Return the rows of all sources, whose columns are known by their places."""
+    places = [plan.columns.index(column) for column in columns]
+    parts = []
+    for source in plan.sources:
+        theirs = [output_columns(source)[place] for place in places]
+        rows = _run(source, frozenset(theirs), sources)
+        renamed = dict(zip(columns, (rows.columns[column] for column in theirs), strict=True))
+        parts.append(Relation(renamed, rows.row_count))
+    return concatenate(parts, columns)
 
 
 # -- filters and computed columns
@@ -261,13 +308,13 @@ def _all_of(conditions: Sequence[Expression]) -> Expression:
 
 def _aggregate(plan: HashAggregate, live: frozenset[Column], sources: Sources) -> Relation:
     calls = [(column, call) for column, call in plan.aggregates if column in live]
-    arguments = {call.argument: None for _, call in calls if call.argument is not None}
+    arguments = {argument: None for _, call in calls for argument in call.arguments}
     expressions = [*(expression for _, expression in plan.keys), *arguments]
     rows, values = _run_with(plan.source, (), expressions, sources)
     keys = {column: values[i] for i, (column, _) in enumerate(plan.keys)}
     of_argument = dict(zip(arguments, values[len(keys) :], strict=True))
     inputs = [
-        (column, call, None if call.argument is None else of_argument[call.argument])
+        (column, call, of_argument[call.arguments[0]] if call.arguments else None)
         for column, call in calls
     ]
     groups = aggregate(keys, inputs, rows.row_count)

@@ -20,22 +20,33 @@ import pyarrow as pa
 from raydb.planner.expression import (
     AggregateCall,
     Attribute,
+    Bound,
     Call,
     Column,
     Expression,
+    Frame,
     Literal,
+    OrderItem,
+    Subquery,
+    WindowCall,
 )
 from raydb.planner.fuse import FusedScanAggregate
 from raydb.planner.physical import (
     ComputeColumns,
+    ConcatenateRows,
     ConstantRows,
     FilterRows,
     HashAggregate,
     HashJoin,
     LimitRows,
     PhysicalPlan,
+    RecursiveRows,
     ScanTable,
+    SeriesRows,
+    SharedRows,
     SortRows,
+    WindowRows,
+    WorkingRows,
 )
 from raydb.storage.type_names import sql_type_name
 
@@ -135,6 +146,12 @@ def _describe(plan: PhysicalPlan) -> dict[str, Any]:
             return _node(plan, f"{table} ({_names(columns)})" if columns else table)
         case ConstantRows(rows=rows):
             return _node(plan, f"{len(rows)} rows")
+        case SeriesRows(start=start, stop=stop, step=step):
+            return _node(plan, f"{start} to {stop} by {step}")
+        case SharedRows(name=name, query=query):
+            return _node(plan, name, query)
+        case WorkingRows(columns=columns):
+            return _node(plan, _names(columns))
         case FilterRows(source=source, predicate=predicate):
             return _node(plan, show(predicate), source)
         case ComputeColumns(source=source, items=items):
@@ -143,6 +160,12 @@ def _describe(plan: PhysicalPlan) -> dict[str, Any]:
                 for column, e in items
             )
             return _node(plan, ", ".join(shown), source)
+        case WindowRows(source=source, calls=calls):
+            return _node(plan, ", ".join(show_window(call) for _, call in calls), source)
+        case ConcatenateRows(sources=sources):
+            return _node(plan, f"{len(sources)} sources", *sources)
+        case RecursiveRows(base=base, step=step, distinct=distinct):
+            return _node(plan, "UNION" if distinct else "UNION ALL", base, step)
         case HashJoin(left=left, right=right, left_keys=left_keys, right_keys=right_keys):
             pairs = zip(left_keys, right_keys, strict=True)
             keys = " AND ".join(f"{show(a)} = {show(b)}" for a, b in pairs)
@@ -212,10 +235,42 @@ def _names(columns: tuple[Column, ...]) -> str:
 
 def show_aggregate(call: AggregateCall) -> str:
     """Return an aggregate as SQL text."""
-    if call.argument is None:
-        return "count(*)"
-    distinct = "DISTINCT " if call.distinct else ""
-    return f"{call.function}({distinct}{show(call.argument)})"
+    if call.function == "count_star":
+        text = "count(*)"
+    else:
+        arguments = ", ".join(show(argument) for argument in call.arguments)
+        order = f" ORDER BY {_show_order(call.order_by)}" if call.order_by else ""
+        text = f"{call.function}({'DISTINCT ' if call.distinct else ''}{arguments}{order})"
+    return text if call.filter is None else f"{text} FILTER (WHERE {show(call.filter)})"
+
+
+def show_window(call: WindowCall) -> str:
+    """Return a window function as SQL text."""
+    aggregate = AggregateCall(call.function, call.arguments, call.type, call.distinct, call.filter)
+    nulls = " IGNORE NULLS" if call.ignore_nulls else ""
+    parts = []
+    if call.partition_by:
+        parts.append(f"PARTITION BY {', '.join(show(key) for key in call.partition_by)}")
+    if call.order_by:
+        parts.append(f"ORDER BY {_show_order(call.order_by)}")
+    parts.append(_show_frame(call.frame))
+    return f"{show_aggregate(aggregate)}{nulls} OVER ({' '.join(parts)})"
+
+
+def _show_frame(frame: Frame) -> str:
+    ends = f"BETWEEN {_show_bound(frame.start)} AND {_show_bound(frame.end)}"
+    exclude = frame.exclude.replace("_", " ").upper()
+    extra = "" if frame.exclude == "no_others" else f" EXCLUDE {exclude}"
+    return f"{frame.unit.upper()} {ends}{extra}"
+
+
+def _show_bound(bound: Bound) -> str:
+    words = bound.kind.replace("_", " ").upper()
+    return words if bound.offset is None else f"{show(bound.offset)} {words}"
+
+
+def _show_order(items: tuple[OrderItem, ...]) -> str:
+    return ", ".join(show(item.expression) + (" DESC" if item.descending else "") for item in items)
 
 
 def show(expression: Expression) -> str:
@@ -241,5 +296,7 @@ def show(expression: Expression) -> str:
             return f"CAST({show(inner)} AS {sql_type_name(kind)})"
         case Call(function=function, arguments=arguments):
             return f"{function}({', '.join(show(argument) for argument in arguments)})"
+        case Subquery(kind=kind):
+            return f"{kind} subquery"
         case _:
             assert_never(expression)

@@ -1,21 +1,24 @@
 """Bound scalar and aggregate expressions: frozen values whose types are Arrow types.
 
-    Expression = Column | Attribute | Literal | Call
+    Expression = Column | Attribute | Literal | Call | Subquery
 
 A `Column` is an output of a plan node, known by its number. An `Attribute` is a column seen from a
-fact table through its foreign keys; star matching turns the first into the second.
+fact table through its foreign keys; star matching turns the first into the second. A `Subquery` is
+there until the first rules have made it a join.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
+from typing import Literal as OneOf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     import pyarrow as pa
 
+    from raydb.planner.logical import Plan
     from raydb.storage.table import ForeignKey
 
 
@@ -58,17 +61,87 @@ class Call:
     type: pa.DataType
 
 
-Expression = Column | Attribute | Literal | Call
+@dataclass(frozen=True, slots=True)
+class Subquery:
+    """A query in an expression: a function of the outer row.
+
+    The plan reads the outer row only through the columns of `arguments`, each the name of an
+    expression over the outer row; without arguments it is the same for all rows.
+
+    scalar: the value of the one row of its one column, NULL where there is no row, an error where
+    there are more. exists: whether there is a row. any: whether `condition`, over the columns of
+    the plan and of the arguments, is true for some row; NULL where it is true for none and NULL
+    for some.
+    """
+
+    kind: OneOf["scalar", "exists", "any"]
+    plan: Plan
+    arguments: tuple[tuple[Column, Expression], ...]
+    condition: Expression | None
+    type: pa.DataType
+
+
+Expression: TypeAlias = "Column | Attribute | Literal | Call | Subquery"
+
+
+@dataclass(frozen=True, slots=True)
+class OrderItem:
+    """An entry of an ORDER BY: in a window, in an aggregate."""
+
+    expression: Expression
+    descending: bool = False
+    nulls_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
-    """sum, avg, min, max, count (of non-null arguments) or count_star (no argument)."""
+    """A function of the rows of a group, such as sum or count; count_star has no argument.
+
+    Only rows for which `filter` is true take part. `order_by` is the order in which an aggregate
+    such as string_agg sees them.
+    """
 
     function: str
-    argument: Expression | None
+    arguments: tuple[Expression, ...]
     type: pa.DataType
     distinct: bool = False
+    filter: Expression | None = None
+    order_by: tuple[OrderItem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """An end of a window frame; the offset, a constant, goes with preceding and following."""
+
+    kind: OneOf[
+        "unbounded_preceding", "preceding", "current_row", "following", "unbounded_following"
+    ]
+    offset: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The rows of a partition that a window function sees from a row."""
+
+    unit: OneOf["rows", "range", "groups"]
+    start: Bound
+    end: Bound
+    exclude: OneOf["no_others", "current_row", "group", "ties"] = "no_others"
+
+
+@dataclass(frozen=True, slots=True)
+class WindowCall:
+    """A function of the rows around a row: a rank, another row's value, a frame's aggregate."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    type: pa.DataType
+    partition_by: tuple[Expression, ...]
+    order_by: tuple[OrderItem, ...]
+    frame: Frame
+    distinct: bool = False
+    filter: Expression | None = None
+    ignore_nulls: bool = False
 
 
 def leaves(expression: Expression) -> Iterator[Column | Attribute | Literal]:
@@ -76,6 +149,9 @@ def leaves(expression: Expression) -> Iterator[Column | Attribute | Literal]:
     match expression:
         case Call(arguments=arguments):
             for argument in arguments:
+                yield from leaves(argument)
+        case Subquery(arguments=given):
+            for _, argument in given:
                 yield from leaves(argument)
         case _:
             yield expression
@@ -99,10 +175,48 @@ def rewrite(expression: Expression, change: Callable[[Expression], Expression]) 
             if rewritten != arguments:
                 expression = replace(expression, arguments=rewritten)
             return change(expression)
+        case Subquery(arguments=given):
+            given = tuple((column, rewrite(argument, change)) for column, argument in given)
+            return change(replace(expression, arguments=given))
         case Column() | Attribute() | Literal():
             return change(expression)
         case _:
             assert_never(expression)
+
+
+def expressions_of(call: AggregateCall | WindowCall) -> tuple[Expression, ...]:
+    """Return every expression over a row that an aggregate or a window function reads."""
+    filters = () if call.filter is None else (call.filter,)
+    order = tuple(item.expression for item in call.order_by)
+    partition = call.partition_by if isinstance(call, WindowCall) else ()
+    return (*call.arguments, *filters, *partition, *order)
+
+
+def map_aggregate(call: AggregateCall, change: Callable[[Expression], Expression]) -> AggregateCall:
+    """Return an aggregate with `change` applied to each of its expressions."""
+    return replace(
+        call,
+        arguments=tuple(change(argument) for argument in call.arguments),
+        filter=None if call.filter is None else change(call.filter),
+        order_by=_map_order(call.order_by, change),
+    )
+
+
+def map_window(call: WindowCall, change: Callable[[Expression], Expression]) -> WindowCall:
+    """Return a window function with `change` applied to each of its expressions."""
+    return replace(
+        call,
+        arguments=tuple(change(argument) for argument in call.arguments),
+        filter=None if call.filter is None else change(call.filter),
+        partition_by=tuple(change(key) for key in call.partition_by),
+        order_by=_map_order(call.order_by, change),
+    )
+
+
+def _map_order(
+    items: tuple[OrderItem, ...], change: Callable[[Expression], Expression]
+) -> tuple[OrderItem, ...]:
+    return tuple(replace(item, expression=change(item.expression)) for item in items)
 
 
 def substitute(expression: Expression, definitions: Mapping[Column, Expression]) -> Expression:

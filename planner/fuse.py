@@ -312,34 +312,30 @@ def _code_map(
 def _measure_obstacle(star: Star, held: Collection[Expression]) -> str | None:
     """Say which aggregate can't be accumulated, if any; `held` are the measures in X."""
     for _, call in star.aggregates:
-        if call.argument is None or call.function == "count":
+        if call.function in ("count_star", "count"):
             continue
-        kind = call.argument.type
+        (argument,) = call.arguments
+        kind = argument.type
         over = f"{call.function.upper()} over {sql_type_name(kind)}"
         if not is_number(kind):
             return f"{over} has no number to accumulate"
-        if (
-            pa.types.is_decimal(kind)
-            and kind.precision > INT64_DIGITS
-            and call.argument not in held
-        ):
+        if pa.types.is_decimal(kind) and kind.precision > INT64_DIGITS and argument not in held:
             return f"{over} may not fit 64 bits, and no measure of the BVH holds it"
     return None
 
 
 def _measures(star: Star) -> tuple[Expression, ...]:
     """Return the distinct arguments of the aggregates."""
-    arguments = (call.argument for _, call in star.aggregates)
-    return tuple(dict.fromkeys(argument for argument in arguments if argument is not None))
+    return tuple(dict.fromkeys(a for _, call in star.aggregates for a in call.arguments))
 
 
 def _running(star: Star, measures: tuple[Expression, ...]) -> tuple[Running, ...]:
     """Return what to accumulate: each measure's count, and the functions over it, once each."""
     running = {Running("count", position): None for position in range(len(measures))}
     for _, call in star.aggregates:
-        if call.argument is not None and call.function != "count":
+        if call.function not in ("count_star", "count"):
             function = "sum" if call.function == "avg" else call.function
-            running[Running(function, measures.index(call.argument))] = None
+            running[Running(function, measures.index(call.arguments[0]))] = None
     return tuple(running)
 
 

@@ -1,6 +1,8 @@
 """The logical plan: what is asked, in relational algebra, as frozen values.
 
-    Plan = Scan | Values | Filter | Project | InnerJoin | OuterJoin | Aggregate | Sort | Limit
+    Plan = Scan | Values | Series | CommonTable | WorkingTable
+         | Filter | Project | Window | Aggregate | Sort | Limit
+         | InnerJoin | OuterJoin | SemiJoin | Apply | Union | Recursive
 
 Every node knows its output columns. A column number is defined by exactly one node of a plan.
 """
@@ -8,12 +10,14 @@ Every node knows its output columns. A column number is defined by exactly one n
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, assert_never
+from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
+
+from raydb.planner.expression import expressions_of, map_aggregate, map_window
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from raydb.planner.expression import AggregateCall, Column, Expression
+    from raydb.planner.expression import AggregateCall, Column, Expression, WindowCall
     from raydb.planner.star import NoStar, Star
 
 
@@ -34,6 +38,39 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True)
+class Series:
+    """The integers `start`, `start + step`, ... before `stop`, as a BIGINT column."""
+
+    column: Column
+    start: int
+    stop: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommonTable:
+    """A reference to a common table expression, whose columns have these numbers here.
+
+    References with the same `number` hold the same query; it runs once. The rule
+    `inline_common_tables` puts the query in the place of a reference that is the only one, and
+    where the query is not worth keeping.
+    """
+
+    number: int
+    name: str
+    query: Plan
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingTable:
+    """In the step of the Recursive node of this number: the rows that the last step has added."""
+
+    number: int
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Filter:
     """Rows for which the predicate is true (neither false nor NULL)."""
 
@@ -47,6 +84,14 @@ class Project:
 
     source: Plan
     items: tuple[tuple[Column, Expression], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The source's rows with a column more for each window function."""
+
+    source: Plan
+    calls: tuple[tuple[Column, WindowCall], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +113,47 @@ class OuterJoin:
 
 
 @dataclass(frozen=True, slots=True)
+class SemiJoin:
+    """The left rows, each once, by whether they have a partner on the right.
+
+    semi: those with one. anti: those without. mark: all of them, with the BOOLEAN column `mark`
+    that is true for those with one and false for the others.
+    """
+
+    kind: Literal["semi", "anti", "mark"]
+    left: Plan
+    right: Plan
+    conditions: tuple[Expression, ...]
+    mark: Column | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """LATERAL: each left row joined with the rows that the right plan has for it.
+
+    The right plan reads the left row through the columns of `arguments` only. A left Apply keeps
+    the left rows without a partner.
+    """
+
+    kind: Literal["inner", "left"]
+    left: Plan
+    right: Plan
+    arguments: tuple[tuple[Column, Expression], ...]
+    conditions: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupingSets:
+    """The sets of an aggregate's keys, by position, that rows are grouped by, each on its own.
+
+    A key that is not in a set is NULL in its groups; the INTEGER column `number` tells the set.
+    """
+
+    sets: tuple[tuple[int, ...], ...]
+    number: Column
+
+
+@dataclass(frozen=True, slots=True)
 class Aggregate:
     """One row for each distinct tuple of keys; exactly one row where there are no keys.
 
@@ -78,6 +164,29 @@ class Aggregate:
     keys: tuple[tuple[Column, Expression], ...]
     aggregates: tuple[tuple[Column, AggregateCall], ...]
     star: Star | NoStar | None = None
+    grouping: GroupingSets | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """The rows of all sources (UNION ALL): column i is column i of each source, by position."""
+
+    sources: tuple[Plan, ...]
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recursive:
+    """WITH RECURSIVE: the rows of `base`, and of `step` over the rows added last, until none are.
+
+    `distinct`: rows that were there already are not added again (UNION).
+    """
+
+    number: int
+    base: Plan
+    step: Plan
+    columns: tuple[Column, ...]
+    distinct: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,52 +215,74 @@ class Limit:
     offset: int = 0
 
 
-Plan = Scan | Values | Filter | Project | InnerJoin | OuterJoin | Aggregate | Sort | Limit
+Leaf: TypeAlias = Scan | Values | Series | CommonTable | WorkingTable
+Unary: TypeAlias = Filter | Project | Window | Aggregate | Sort | Limit
+Plan: TypeAlias = Leaf | Unary | InnerJoin | OuterJoin | SemiJoin | Apply | Union | Recursive
 
 
 def output_columns(plan: Plan) -> tuple[Column, ...]:
     """Return the columns of a plan's rows, in order."""
     match plan:
-        case Scan(columns=columns) | Values(columns=columns):
+        case (
+            Scan(columns=columns)
+            | Values(columns=columns)
+            | CommonTable(columns=columns)
+            | WorkingTable(columns=columns)
+            | Union(columns=columns)
+            | Recursive(columns=columns)
+        ):
             return columns
+        case Series(column=column):
+            return (column,)
         case Filter(source=source) | Sort(source=source) | Limit(source=source):
             return output_columns(source)
         case Project(items=items):
             return tuple(column for column, _ in items)
+        case Window(source=source, calls=calls):
+            return output_columns(source) + tuple(column for column, _ in calls)
         case InnerJoin(sources=sources):
             return tuple(column for source in sources for column in output_columns(source))
-        case OuterJoin(left=left, right=right):
+        case OuterJoin(left=left, right=right) | Apply(left=left, right=right):
             return output_columns(left) + output_columns(right)
-        case Aggregate(keys=keys, aggregates=aggregates):
-            return tuple(c for c, _ in keys) + tuple(c for c, _ in aggregates)
+        case SemiJoin(left=left, mark=mark):
+            return output_columns(left) + (() if mark is None else (mark,))
+        case Aggregate(keys=keys, aggregates=aggregates, grouping=grouping):
+            number = () if grouping is None else (grouping.number,)
+            return (*(c for c, _ in keys), *(c for c, _ in aggregates), *number)
         case _:
             assert_never(plan)
 
 
 def sources_of(plan: Plan) -> tuple[Plan, ...]:
-    """Return the plans that a node reads from."""
+    """Return the plans that a node reads from; the query of a CommonTable is none of them."""
     match plan:
-        case Scan() | Values():
+        case Scan() | Values() | Series() | CommonTable() | WorkingTable():
             return ()
-        case InnerJoin(sources=sources):
+        case InnerJoin(sources=sources) | Union(sources=sources):
             return sources
-        case OuterJoin(left=left, right=right):
-            return (left, right)
-        case Filter() | Project() | Aggregate() | Sort() | Limit():
+        case OuterJoin() | SemiJoin() | Apply():
+            return (plan.left, plan.right)
+        case Recursive(base=base, step=step):
+            return (base, step)
+        case Filter() | Project() | Window() | Aggregate() | Sort() | Limit():
             return (plan.source,)
+        case _:
+            assert_never(plan)
 
 
 def map_sources(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
     """Return the plan with `change` applied to each of its sources."""
     match plan:
-        case Scan() | Values():
+        case Scan() | Values() | Series() | CommonTable() | WorkingTable():
             return plan
-        case InnerJoin(sources=sources):
+        case InnerJoin(sources=sources) | Union(sources=sources):
             changed = tuple(change(source) for source in sources)
             return plan if changed == sources else replace(plan, sources=changed)
-        case OuterJoin(left=left, right=right):
-            return replace(plan, left=change(left), right=change(right))
-        case Filter() | Project() | Aggregate() | Sort() | Limit():
+        case OuterJoin() | SemiJoin() | Apply():
+            return replace(plan, left=change(plan.left), right=change(plan.right))
+        case Recursive(base=base, step=step):
+            return replace(plan, base=change(base), step=change(step))
+        case Filter() | Project() | Window() | Aggregate() | Sort() | Limit():
             return replace(plan, source=change(plan.source))
         case _:
             assert_never(plan)
@@ -160,7 +291,16 @@ def map_sources(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
 def map_expressions(plan: Plan, change: Callable[[Expression], Expression]) -> Plan:
     """Return the plan with `change` applied to each expression of the node itself."""
     match plan:
-        case Scan() | Sort() | Limit():
+        case (
+            Scan()
+            | Series()
+            | CommonTable()
+            | WorkingTable()
+            | Sort()
+            | Limit()
+            | Union()
+            | Recursive()
+        ):
             return plan
         case Values(rows=rows):
             return replace(plan, rows=tuple(tuple(change(e) for e in row) for row in rows))
@@ -168,21 +308,44 @@ def map_expressions(plan: Plan, change: Callable[[Expression], Expression]) -> P
             return replace(plan, predicate=change(predicate))
         case Project(items=items):
             return replace(plan, items=tuple((column, change(e)) for column, e in items))
-        case InnerJoin(conditions=conditions) | OuterJoin(conditions=conditions):
-            return replace(plan, conditions=tuple(change(e) for e in conditions))
+        case Window(calls=calls):
+            return replace(plan, calls=tuple((c, map_window(call, change)) for c, call in calls))
+        case InnerJoin() | OuterJoin() | SemiJoin():
+            return replace(plan, conditions=tuple(change(e) for e in plan.conditions))
+        case Apply(arguments=arguments, conditions=conditions):
+            return replace(
+                plan,
+                arguments=tuple((column, change(e)) for column, e in arguments),
+                conditions=tuple(change(e) for e in conditions),
+            )
         case Aggregate(keys=keys, aggregates=aggregates):
             return replace(
                 plan,
                 keys=tuple((column, change(e)) for column, e in keys),
-                aggregates=tuple(
-                    (
-                        column,
-                        call
-                        if call.argument is None
-                        else replace(call, argument=change(call.argument)),
-                    )
-                    for column, call in aggregates
-                ),
+                aggregates=tuple((c, map_aggregate(call, change)) for c, call in aggregates),
             )
         case _:
             assert_never(plan)
+
+
+def expressions_in(plan: Plan) -> Iterator[Expression]:
+    """Yield each expression of the node itself."""
+    match plan:
+        case Values(rows=rows):
+            yield from (expression for row in rows for expression in row)
+        case Filter(predicate=predicate):
+            yield predicate
+        case Project(items=items):
+            yield from (expression for _, expression in items)
+        case Window(calls=calls):
+            yield from (e for _, call in calls for e in expressions_of(call))
+        case InnerJoin() | OuterJoin() | SemiJoin():
+            yield from plan.conditions
+        case Apply(arguments=arguments, conditions=conditions):
+            yield from (expression for _, expression in arguments)
+            yield from conditions
+        case Aggregate(keys=keys, aggregates=aggregates):
+            yield from (expression for _, expression in keys)
+            yield from (e for _, call in aggregates for e in expressions_of(call))
+        case _:
+            return

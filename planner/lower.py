@@ -8,27 +8,41 @@ from raydb.planner.choose import choose_bvh
 from raydb.planner.expression import Call, Column, Expression, columns_of, conjuncts
 from raydb.planner.logical import (
     Aggregate,
+    Apply,
+    CommonTable,
     Filter,
     InnerJoin,
     Limit,
     OuterJoin,
     Plan,
     Project,
+    Recursive,
     Scan,
+    SemiJoin,
+    Series,
     Sort,
+    Union,
     Values,
+    Window,
+    WorkingTable,
     output_columns,
 )
 from raydb.planner.physical import (
     ComputeColumns,
+    ConcatenateRows,
     ConstantRows,
     FilterRows,
     HashAggregate,
     HashJoin,
     LimitRows,
     PhysicalPlan,
+    RecursiveRows,
     ScanTable,
+    SeriesRows,
+    SharedRows,
     SortRows,
+    WindowRows,
+    WorkingRows,
 )
 from raydb.planner.star import NoStar, Star
 
@@ -48,10 +62,18 @@ def lower(plan: Plan, catalog: CatalogInfo, options: PlannerOptions) -> Physical
             return ScanTable(table, columns)
         case Values(columns=columns, rows=rows):
             return ConstantRows(columns, rows)
+        case Series(column=column, start=start, stop=stop, step=step):
+            return SeriesRows(column, start, stop, step)
+        case CommonTable(number=number, name=name, query=query, columns=columns):
+            return SharedRows(number, name, go(query), columns)
+        case WorkingTable(number=number, columns=columns):
+            return WorkingRows(number, columns)
         case Filter(source=source, predicate=predicate):
             return FilterRows(go(source), predicate)
         case Project(source=source, items=items):
             return ComputeColumns(go(source), items)
+        case Window(source=source, calls=calls):
+            return WindowRows(go(source), calls)
         case InnerJoin(sources=(left, right), conditions=conditions):
             left_keys, right_keys, residual = _split_conditions(left, right, conditions)
             return HashJoin("inner", go(left), go(right), left_keys, right_keys, residual)
@@ -60,6 +82,15 @@ def lower(plan: Plan, catalog: CatalogInfo, options: PlannerOptions) -> Physical
         case OuterJoin(kind=kind, left=left, right=right, conditions=conditions):
             left_keys, right_keys, residual = _split_conditions(left, right, conditions)
             return HashJoin(kind, go(left), go(right), left_keys, right_keys, residual)
+        case SemiJoin(kind=kind, left=left, right=right, conditions=conditions, mark=mark):
+            left_keys, right_keys, residual = _split_conditions(left, right, conditions)
+            return HashJoin(kind, go(left), go(right), left_keys, right_keys, residual, mark)
+        case Apply():
+            raise AssertionError("unnest_subqueries left an Apply")
+        case Union(sources=sources, columns=columns):
+            return ConcatenateRows(tuple(go(source) for source in sources), columns)
+        case Recursive(number=number, base=base, step=step, columns=columns, distinct=distinct):
+            return RecursiveRows(number, go(base), go(step), columns, distinct)
         case Aggregate():
             return _lower_aggregate(plan, catalog, options)
         case Sort(source=source, keys=keys):
@@ -84,7 +115,8 @@ def _lower_aggregate(
             reason = fused
         case _:
             reason = "SET fused_path = 'off'"
-    return HashAggregate(lower(plan.source, catalog, options), plan.keys, plan.aggregates, reason)
+    source = lower(plan.source, catalog, options)
+    return HashAggregate(source, plan.keys, plan.aggregates, reason, plan.grouping)
 
 
 def _split_conditions(

@@ -1,7 +1,8 @@
 """The physical plan: how it is done. Every choice names its reason, which EXPLAIN prints.
 
-    PhysicalPlan = ScanTable | ConstantRows | FilterRows | ComputeColumns | HashJoin
-                 | HashAggregate | FusedScanAggregate | SortRows | LimitRows
+    PhysicalPlan = ScanTable | ConstantRows | SeriesRows | SharedRows | WorkingRows
+                 | FilterRows | ComputeColumns | WindowRows | HashAggregate | FusedScanAggregate
+                 | HashJoin | ConcatenateRows | RecursiveRows | SortRows | LimitRows
 
 Two ways to run, and only two: `FusedScanAggregate` is one job on a BVH; every other node runs
 vectorised over Arrow. Nodes compare by identity where they hold arrays.
@@ -13,9 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from raydb.planner.expression import AggregateCall, Column, Expression
+    from raydb.planner.expression import AggregateCall, Column, Expression, WindowCall
     from raydb.planner.fuse import FusedScanAggregate
-    from raydb.planner.logical import SortKey
+    from raydb.planner.logical import GroupingSets, SortKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,34 @@ class ConstantRows:
 
 
 @dataclass(frozen=True, slots=True)
+class SeriesRows:
+    """The integers `start`, `start + step`, ... before `stop`."""
+
+    column: Column
+    start: int
+    stop: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRows:
+    """The rows of a query that several nodes of this number read; it runs once."""
+
+    number: int
+    name: str
+    query: PhysicalPlan
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingRows:
+    """The rows that the last step of the RecursiveRows node of this number has added."""
+
+    number: int
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FilterRows:
     """Rows for which the predicate is true."""
 
@@ -51,19 +80,30 @@ class ComputeColumns:
 
 
 @dataclass(frozen=True, slots=True)
+class WindowRows:
+    """The source's rows with a column more for each window function."""
+
+    source: PhysicalPlan
+    calls: tuple[tuple[Column, WindowCall], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class HashJoin:
     """An equi-join: the right side is hashed, the left side probes it. NULL keys never match.
 
     Without keys it is a cross product. `residual` conditions decide, with the keys, whether two
-    rows are partners; in an outer join a row without partners is kept with NULLs.
+    rows are partners; in an outer join a row without partners is kept with NULLs. A semi join keeps
+    the left rows with a partner, an anti join those without, and a mark join all of them, with
+    the column `mark` to tell.
     """
 
-    kind: Literal["inner", "left", "right", "full"]
+    kind: Literal["inner", "left", "right", "full", "semi", "anti", "mark"]
     left: PhysicalPlan
     right: PhysicalPlan
     left_keys: tuple[Expression, ...]
     right_keys: tuple[Expression, ...]
     residual: tuple[Expression, ...] = ()
+    mark: Column | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +117,26 @@ class HashAggregate:
     keys: tuple[tuple[Column, Expression], ...]
     aggregates: tuple[tuple[Column, AggregateCall], ...]
     reason: str
+    grouping: GroupingSets | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConcatenateRows:
+    """The rows of all sources; column i is column i of each source."""
+
+    sources: tuple[PhysicalPlan, ...]
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecursiveRows:
+    """The rows of `base`, and of `step` over the rows added last, until there are none."""
+
+    number: int
+    base: PhysicalPlan
+    step: PhysicalPlan
+    columns: tuple[Column, ...]
+    distinct: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +157,7 @@ class LimitRows:
 
 
 PhysicalPlan: TypeAlias = (
-    "ScanTable | ConstantRows | FilterRows | ComputeColumns | HashJoin"
-    " | HashAggregate | FusedScanAggregate | SortRows | LimitRows"
+    "ScanTable | ConstantRows | SeriesRows | SharedRows | WorkingRows"
+    " | FilterRows | ComputeColumns | WindowRows | HashAggregate | FusedScanAggregate"
+    " | HashJoin | ConcatenateRows | RecursiveRows | SortRows | LimitRows"
 )

@@ -23,6 +23,7 @@ from raydb.planner.expression import (
     Expression,
     conjuncts,
     leaves,
+    map_aggregate,
     rewrite,
     substitute,
 )
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
     from raydb.planner.catalog import BvhDefinition, CatalogInfo
     from raydb.storage.table import ForeignKey
+
+# What a fused job accumulates.
+FUSED_AGGREGATES = frozenset({"count_star", "count", "sum", "avg", "min", "max"})
 
 # The order of the operands does not matter to these, so a * b finds the measure b * a.
 COMMUTATIVE = frozenset({"add", "multiply", "equal", "not_equal", "and", "or"})
@@ -61,9 +65,15 @@ class NoStar:
 
 def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
     """See an aggregate as a star, or say why it is none."""
+    if aggregate.grouping is not None:
+        return NoStar("it groups by several sets of keys")
     for _, call in aggregate.aggregates:
         if call.distinct:
             return NoStar(f"{call.function.upper()}(DISTINCT ...) needs every value of a group")
+        if call.function not in FUSED_AGGREGATES:
+            return NoStar(f"no fused job accumulates {call.function}()")
+        if call.filter is not None:
+            return NoStar(f"{call.function}() has a FILTER")
     flat = _flatten(aggregate.source)
     if isinstance(flat, NoStar):
         return flat
@@ -82,11 +92,7 @@ def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
         predicates=tuple(convert(predicate) for predicate in predicates),
         keys=tuple((column, convert(key)) for column, key in aggregate.keys),
         aggregates=tuple(
-            (
-                column,
-                call if call.argument is None else replace(call, argument=convert(call.argument)),
-            )
-            for column, call in aggregate.aggregates
+            (column, map_aggregate(call, convert)) for column, call in aggregate.aggregates
         ),
     )
 
@@ -154,6 +160,10 @@ def _flatten(plan: Plan) -> tuple[list[Scan], list[Expression]] | NoStar:
                 "Aggregate": "it aggregates over another aggregate",
                 "Values": "it reads no table",
                 "Limit": "it aggregates over a LIMIT",
+                "SemiJoin": "it aggregates over a subquery's semi join",
+                "CommonTable": "it reads a common table expression",
+                "WorkingTable": "it reads a recursive query",
+                "Series": "it reads no table",
             }
             kind = type(plan).__name__
             return NoStar(names.get(kind, f"it aggregates over a {kind.lower()}"))

@@ -11,26 +11,28 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.planner.expression import Call, Column, Expression, columns_of
-from raydb.planner.functions import FUNCTIONS
+from raydb.planner.functions import is_known
 from raydb.planner.logical import (
     Aggregate,
-    Filter,
-    InnerJoin,
-    Limit,
-    OuterJoin,
+    CommonTable,
     Plan,
     Project,
+    Recursive,
     Scan,
+    SemiJoin,
+    Series,
     Sort,
+    Union,
     Values,
+    Window,
+    WorkingTable,
+    expressions_in,
     output_columns,
     sources_of,
 )
 from raydb.storage.table import ROW_NUMBER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from raydb.planner.catalog import CatalogInfo
 
 COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
@@ -56,7 +58,7 @@ def _verify(plan: Plan, catalog: CatalogInfo, author: str, defined: list[int]) -
     for source in sources:
         _verify(source, catalog, author, defined)
     known = frozenset(column for source in sources for column in output_columns(source))
-    for expression in _expressions(plan):
+    for expression in expressions_in(plan):
         missing = columns_of(expression) - known
         assert not missing, f"{author}: {type(plan).__name__} reads {missing} from nowhere"
         _verify_expression(expression, author)
@@ -71,41 +73,47 @@ def _verify(plan: Plan, catalog: CatalogInfo, author: str, defined: list[int]) -
         case Values(columns=columns, rows=rows):
             assert all(len(row) == len(columns) for row in rows), f"{author}: ragged rows"
             defined += [column.number for column in columns]
+        case CommonTable(query=query, columns=columns) | Recursive(base=query, columns=columns):
+            _verify_positions(query, columns, author)
+            defined += [column.number for column in columns]
+        case WorkingTable(columns=columns):
+            defined += [column.number for column in columns]
+        case Union(columns=columns):
+            for source in sources:
+                _verify_positions(source, columns, author)
+            defined += [column.number for column in columns]
+        case Series(column=column):
+            defined.append(column.number)
+        case Window(calls=calls):
+            defined += [column.number for column, _ in calls]
+        case SemiJoin(kind=kind, mark=mark):
+            assert (kind == "mark") == (mark is not None), f"{author}: {kind} with mark {mark}"
+            defined += [] if mark is None else [mark.number]
         case Project(items=items):
             # A column that passes through keeps its number.
             defined += [c.number for c, e in items if c != e]
-        case Aggregate(keys=keys, aggregates=aggregates):
+        case Aggregate(keys=keys, aggregates=aggregates, grouping=grouping):
             defined += [c.number for c, e in keys if c != e]
             defined += [c.number for c, _ in aggregates]
+            defined += [] if grouping is None else [grouping.number.number]
         case Sort(keys=sort_keys):
             unknown = {key.column for key in sort_keys} - known
             assert not unknown, f"{author}: sorts by {unknown} from nowhere"
-        case InnerJoin() | OuterJoin() | Filter() | Limit():
+        case _:
             pass
 
 
-def _expressions(plan: Plan) -> Iterable[Expression]:
-    match plan:
-        case Values(rows=rows):
-            return [expression for row in rows for expression in row]
-        case Filter(predicate=predicate):
-            return [predicate]
-        case Project(items=items):
-            return [expression for _, expression in items]
-        case InnerJoin(conditions=conditions) | OuterJoin(conditions=conditions):
-            return conditions
-        case Aggregate(keys=keys, aggregates=aggregates):
-            arguments = [call.argument for _, call in aggregates if call.argument is not None]
-            return [*(key for _, key in keys), *arguments]
-        case Scan() | Sort() | Limit():
-            return []
+def _verify_positions(source: Plan, columns: tuple[Column, ...], author: str) -> None:
+    """Assert that columns that take those of a source by position have their types."""
+    given = [column.type for column in output_columns(source)]
+    assert given == [column.type for column in columns], f"{author}: {given} for {columns}"
 
 
 def _verify_expression(expression: Expression, author: str) -> None:
     if not isinstance(expression, Call):
         assert not isinstance(expression, Column) or expression.type is not None, author
         return
-    assert expression.function in FUNCTIONS, f"{author}: no function '{expression.function}'"
+    assert is_known(expression.function), f"{author}: no function '{expression.function}'"
     for argument in expression.arguments:
         _verify_expression(argument, author)
     types = {argument.type for argument in expression.arguments}

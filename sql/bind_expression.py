@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.expression import AggregateCall, Call, Column, Expression, Literal
-from raydb.sql.bind_function import (
+from raydb.sql.functions import (
     bind_aggregate,
     bind_scalar,
     date_part,
@@ -294,7 +294,7 @@ def _aggregate(name: str, arguments: list[exp.Expr], context: Context) -> Expres
         require_only(arguments[0])
         if distinct:
             raise ProgrammingError("count(DISTINCT *) is not possible; name a column")
-        return context.aggregates.column_of(AggregateCall("count_star", None, pa.int64()))
+        return context.aggregates.column_of(AggregateCall("count_star", (), pa.int64()))
     bound = [bind_expression(argument, inner) for argument in arguments]
     return context.aggregates.column_of(bind_aggregate(name, bound, distinct))
 

@@ -14,8 +14,8 @@ from raydb.planner.verify import verify_rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# The fuzz test's generators are modules beside it, and pytest's importlib mode adds no folder.
-sys.path.append(str(Path(__file__).parent / "fuzz"))
+# What tests share are modules beside them, and pytest's importlib mode adds no folder.
+sys.path += [str(Path(__file__).parent / folder) for folder in ("bench", "fuzz", "logic")]
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -235,6 +235,6 @@ def test_test_dependencies_are_those_imported() -> None:
     files = sorted((CHECKOUT / "tests").rglob("*.py"))
     declared = requirement_names(PROJECT["project"]["optional-dependencies"]["test"])
     runtime = requirement_names(PROJECT["project"]["dependencies"])
-    programs = {"import-linter", "mypy", "ruff"}
+    programs = {"import-linter", "mypy", "ruff", "tpchgen-cli"}
     modules = {file.stem for file in files}
     assert imported_packages(files) - runtime - modules == declared - programs

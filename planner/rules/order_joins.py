@@ -13,15 +13,23 @@ from typing import TYPE_CHECKING
 from raydb.planner.expression import Call, Column, Expression, columns_of
 from raydb.planner.logical import (
     Aggregate,
+    Apply,
+    CommonTable,
     Filter,
     InnerJoin,
     Limit,
     OuterJoin,
     Plan,
     Project,
+    Recursive,
     Scan,
+    SemiJoin,
+    Series,
     Sort,
+    Union,
     Values,
+    Window,
+    WorkingTable,
     map_sources,
     output_columns,
 )
@@ -78,6 +86,12 @@ def _estimate(plan: Plan, catalog: CatalogInfo) -> float:
             return float(catalog.tables[table].row_count)
         case Values(rows=rows):
             return float(len(rows))
+        case Series(start=start, stop=stop, step=step):
+            return float(len(range(start, stop, step)))
+        case CommonTable(query=query):
+            return _estimate(query, catalog)
+        case WorkingTable():
+            return 1000.0  # nothing is known of it
         case Filter(source=source):
             return FILTER_SELECTIVITY * _estimate(source, catalog)
         case Aggregate(source=source, keys=keys):
@@ -87,7 +101,13 @@ def _estimate(plan: Plan, catalog: CatalogInfo) -> float:
             return size if count is None else min(size, float(count))
         case InnerJoin(sources=sources):
             return max(_estimate(source, catalog) for source in sources)
-        case OuterJoin(left=left, right=right):
+        case OuterJoin(left=left, right=right) | Apply(left=left, right=right):
             return max(_estimate(left, catalog), _estimate(right, catalog))
-        case Project(source=source) | Sort(source=source):
+        case SemiJoin(left=left):
+            return _estimate(left, catalog)
+        case Union(sources=sources):
+            return sum(_estimate(source, catalog) for source in sources)
+        case Recursive(base=base, step=step):
+            return _estimate(base, catalog) + _estimate(step, catalog)
+        case Project(source=source) | Sort(source=source) | Window(source=source):
             return _estimate(source, catalog)

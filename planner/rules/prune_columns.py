@@ -8,18 +8,27 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
-from raydb.planner.expression import Column, Expression, columns_of
+from raydb.planner.expression import Column, Expression, columns_of, expressions_of
 from raydb.planner.logical import (
     Aggregate,
+    Apply,
+    CommonTable,
     Filter,
     InnerJoin,
     Limit,
     OuterJoin,
     Plan,
     Project,
+    Recursive,
     Scan,
+    SemiJoin,
+    Series,
     Sort,
+    Union,
     Values,
+    Window,
+    WorkingTable,
+    map_sources,
     output_columns,
 )
 from raydb.planner.star import NoStar
@@ -41,36 +50,68 @@ def _prune(plan: Plan, needed: frozenset[Column]) -> Plan:
     match plan:
         case Scan(columns=columns):
             return replace(plan, columns=tuple(c for c in columns if c in needed))
-        case Values():
+        case Values() | Series() | CommonTable() | WorkingTable():
             return plan
         case Filter(source=source, predicate=predicate):
             return replace(plan, source=_prune(source, needed | columns_of(predicate)))
         case Project(source=source, items=items):
             kept = tuple(item for item in items if item[0] in needed)
             return Project(_prune(source, _read_by(e for _, e in kept)), kept)
+        case Window(source=source, calls=calls):
+            kept_windows = tuple(item for item in calls if item[0] in needed)
+            read = _read_by(e for _, call in kept_windows for e in expressions_of(call))
+            source = _prune(source, needed | read)
+            return Window(source, kept_windows) if kept_windows else source
         case InnerJoin(sources=sources, conditions=conditions):
             needed |= _read_by(conditions)
             return replace(plan, sources=tuple(_prune(source, needed) for source in sources))
         case OuterJoin(left=left, right=right, conditions=conditions):
             needed |= _read_by(conditions)
             return replace(plan, left=_prune(left, needed), right=_prune(right, needed))
+        case SemiJoin(left=left, right=right, conditions=conditions):
+            read = _read_by(conditions)
+            return replace(plan, left=_prune(left, needed | read), right=_prune(right, read))
+        case Apply():
+            raise AssertionError("unnest_subqueries left an Apply")
+        case Union(sources=sources, columns=columns):
+            places = [i for i, column in enumerate(columns) if column in needed]
+            return Union(
+                tuple(_prune_to_places(source, places) for source in sources),
+                tuple(columns[i] for i in places),
+            )
+        case Recursive():
+            return map_sources(plan, lambda source: _prune(source, _all_of(source)))
         case Aggregate(source=source, keys=keys, aggregates=aggregates):
             kept_calls = tuple(item for item in aggregates if item[0] in needed)
             read = _read_by(e for _, e in keys) | _read_by(
-                call.argument for _, call in kept_calls if call.argument is not None
+                e for _, call in kept_calls for e in expressions_of(call)
             )
             star = plan.star
             if star is not None and not isinstance(star, NoStar):
                 star = replace(
                     star, aggregates=tuple(item for item in star.aggregates if item[0] in needed)
                 )
-            return Aggregate(_prune(source, read), keys, kept_calls, star)
+            return replace(plan, source=_prune(source, read), aggregates=kept_calls, star=star)
         case Sort(source=source, keys=sort_keys):
             return replace(plan, source=_prune(source, needed | {k.column for k in sort_keys}))
         case Limit(source=source):
             return replace(plan, source=_prune(source, needed))
         case _:
             assert_never(plan)
+
+
+def _prune_to_places(source: Plan, places: list[int]) -> Plan:
+    """Return the source with only the columns at some places, in their order."""
+    columns = output_columns(source)
+    kept = tuple(columns[place] for place in places)
+    pruned = _prune(source, frozenset(kept))
+    if output_columns(pruned) == kept:
+        return pruned
+    return Project(pruned, tuple((column, column) for column in kept))
+
+
+def _all_of(plan: Plan) -> frozenset[Column]:
+    return frozenset(output_columns(plan))
 
 
 def _read_by(expressions: Iterable[Expression]) -> frozenset[Column]:

@@ -1,0 +1,47 @@
+"""Comparisons."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from raydb.planner.casts import Values, cast_values
+from raydb.planner.functions.doubles import canonical_floats, order_codes
+from raydb.planner.functions.function import Function
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from raydb.planner.expression import Call
+
+
+def _compare(name: str, _: Call, left: Values, right: Values) -> Values:
+    """Compare; doubles in total order."""
+    compute = getattr(pc, name)
+    if pt.is_floating(left.type) or pt.is_floating(right.type):
+        left, right = cast_values(left, pa.float64()), cast_values(right, pa.float64())
+        if any(pc.any(pc.is_nan(value)).as_py() for value in (left, right)):
+            left, right = order_codes(left), order_codes(right)
+    return compute(left, right)
+
+
+def _in(_: Call, operand: Values, *members: Values) -> Values:
+    """Return whether the operand is in the list: NULL for a NULL operand."""
+    assert all(isinstance(member, pa.Scalar) for member in members), "the list is constant"
+    items = [cast_values(member, operand.type).as_py() for member in members]
+    value_set = canonical_floats(pa.array(items, operand.type))
+    found = pc.is_in(canonical_floats(operand), value_set=value_set)
+    return pc.if_else(pc.is_valid(operand), found, pa.scalar(None, pa.bool_()))
+
+
+COMPARISONS: Mapping[str, Function] = {
+    **{
+        name: Function(functools.partial(_compare, name))
+        for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+    },
+    "in": Function(_in),
+}

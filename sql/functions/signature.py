@@ -1,0 +1,61 @@
+"""What a function takes: how many arguments, and of which types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from raydb.errors import ProgrammingError
+from raydb.planner.expression import Expression, Literal
+from raydb.sql.types import is_number
+from raydb.sql.typing_rules import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """`bind(name, *arguments)` returns the call; `most` is None for any number of arguments."""
+
+    bind: Callable[..., Expression]
+    least: int
+    most: int | None
+
+
+def check_count(name: str, signature: Signature, count: int) -> None:
+    """Raise ProgrammingError if a function does not take that many arguments."""
+    least, most = signature.least, signature.most
+    if least <= count <= (count if most is None else most):
+        return
+    if most is None:
+        wanted = "at least one" if least == 1 else f"at least {least}"
+    elif least == most:
+        wanted = f"{least}"
+    else:
+        wanted = f"{least} {'or' if most == least + 1 else 'to'} {most}"
+    plural = "" if max(least, most or 0) == 1 else "s"
+    raise ProgrammingError(f"{name}() takes {wanted} argument{plural}, not {count}")
+
+
+def typed(argument: Expression, fallback: pa.DataType) -> Expression:
+    """Give a bare NULL a type."""
+    if isinstance(argument, Literal) and argument.value is None and pa.types.is_null(argument.type):
+        return Literal(None, fallback)
+    return argument
+
+
+def require_number(name: str, argument: Expression) -> None:
+    """Raise ProgrammingError if an argument is no number."""
+    if not is_number(argument.type):
+        raise ProgrammingError(f"{name}() needs a number, not {describe(argument)}")
+
+
+def require_text(name: str, operand: Expression) -> Expression:
+    """Return an argument that is a string or NULL; raises ProgrammingError for others."""
+    operand = typed(operand, pa.string())
+    if operand.type != pa.string():
+        raise ProgrammingError(f"{name}() needs a string, not {describe(operand)}")
+    return operand
