@@ -10,6 +10,7 @@ It uses the public API only.
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import json
 import math
 import os
@@ -18,7 +19,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyarrow import csv
+from pyarrow import MonthDayNano, csv, types
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -26,12 +27,13 @@ from rich.text import Text
 
 import raydb
 from raydb import flatstor
+from raydb.engine.python_values import interval_word
 from raydb.engine.script import is_complete, split_statements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "REAL", "DOUBLE", "DECIMAL")
+_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "REAL", "DOUBLE", "DECIMAL")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -131,7 +133,7 @@ def _fail(message: str) -> int:
 def _show_box(cursor: Any) -> None:
     table = Table(box=box.SQUARE)
     for name, kind, *_ in cursor.description:
-        is_number = kind.startswith(_NUMBERS)
+        is_number = kind.startswith(_NUMBERS) and not kind.endswith("]")
         table.add_column(Text(_plain(name)), justify="right" if is_number else "left")
     for row in cursor:
         table.add_row(*(Text("NULL" if v is None else _plain(_word(v))) for v in row))
@@ -153,13 +155,22 @@ def _word(value: Any) -> str:
             return f"\\x{value.hex()}"
         case Decimal():
             return format(value, "f")
+        case dt.timedelta() | MonthDayNano():
+            return interval_word(value)
+        case list():
+            return "[" + ", ".join("NULL" if v is None else _word(v) for v in value) + "]"
         case _:
             return str(value)
 
 
 def _show_csv(cursor: Any) -> None:
     sys.stdout.flush()
-    csv.write_csv(cursor.to_arrow_table(), sys.stdout.buffer)
+    table = cursor.to_arrow_table()
+    for place, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
+        if types.is_nested(column.type) or types.is_interval(column.type):
+            words = [None if v is None else _word(v) for v in column.to_pylist()]
+            table = table.set_column(place, name, [words])
+    csv.write_csv(table, sys.stdout.buffer)
 
 
 def _show_json(cursor: Any) -> None:

@@ -6,6 +6,7 @@ import threading
 from os import fspath
 from typing import TYPE_CHECKING, Any, Self
 
+from raydb.engine.python_values import python_values
 from raydb.engine.session import Result, Session
 from raydb.engine.store import Store
 from raydb.errors import InterfaceError, ProgrammingError
@@ -25,15 +26,18 @@ if TYPE_CHECKING:
 FETCH_BATCH_ROWS = 4096
 
 
-def open_connection(database: str | PathLike[str] | None, *, read_only: bool) -> Connection:
+def open_connection(
+    database: str | PathLike[str] | None, *, read_only: bool, external_access: bool
+) -> Connection:
     """Open a database; see `raydb.connect`."""
     if database is None or database == ":memory:":
         if read_only:
             raise ProgrammingError("a database in memory is empty at first: read_only has no use")
-        return Connection(Session())
+        return Connection(Session(external_access=external_access))
     home = Home.open(fspath(database), read_only=read_only)
     try:
-        return Connection(Session(Store(home), read_only=read_only))
+        session = Session(Store(home), read_only=read_only, external_access=external_access)
+        return Connection(session)
     except BaseException:
         home.close()
         raise
@@ -101,7 +105,7 @@ class Connection:
         return self._session
 
     def _in_transaction(self) -> bool:
-        return self._open_session().before_transaction is not None
+        return self._open_session().database.in_transaction
 
     def _run(self, sql: str, parameters: Parameters) -> Result:
         with self._lock:
@@ -224,4 +228,4 @@ class Cursor:
 def _python_rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
     """Yield a table's rows as tuples of Python values."""
     for batch in table.to_batches(max_chunksize=FETCH_BATCH_ROWS):
-        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        yield from zip(*(python_values(column) for column in batch.columns), strict=True)

@@ -1,100 +1,213 @@
-"""CREATE and DROP: each is a function from a snapshot to the next one."""
+"""CREATE, DROP and TRUNCATE: each is a function from a snapshot to the next one."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
 
 from raydb import sql
-from raydb.errors import ProgrammingError, did_you_mean
+from raydb.engine.alter import alter_table, drop_references
+from raydb.engine.dependents import bind_view, settle
+from raydb.engine.names import check_free, check_table, check_view, names_to_drop
+from raydb.errors import IntegrityError, ProgrammingError
+from raydb.planner.logical import output_columns
 from raydb.planner.star import canonical_definition
-from raydb.storage.constraints import check_drop, define_table
+from raydb.storage.constraints import append_rows, check_drop, define_table, frozen
+from raydb.storage.files import copied
+from raydb.storage.rows import Rows
+from raydb.storage.table import Table, TableDefinition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
 
     from raydb.engine.snapshot import Snapshot
-
-    Definition = (
-        sql.CreateTable
-        | sql.DropTable
-        | sql.CreateView
-        | sql.DropView
-        | sql.CreateBvh
-        | sql.DropBvh
-    )
+    from raydb.engine.work import Work
 
 
-def apply_definition(statement: Definition, snapshot: Snapshot) -> Snapshot:
-    """Return the snapshot that a CREATE or DROP statement leaves.
+def apply_definition(statement: sql.Definition, work: Work) -> tuple[Snapshot, int]:
+    """Return the snapshot that a statement leaves, and how many rows it wrote (-1: it writes none).
 
-    Raises ProgrammingError for names that are taken or do not exist, IntegrityError for a DROP of a
-    table that another one refers to.
+    Raises ProgrammingError for names that are taken or do not exist and for what a view or a BVH
+    needs, IntegrityError for a DROP or TRUNCATE of a table that another one refers to.
     """
+    snapshot = work.snapshot
     match statement:
+        case sql.CreateTableAs():
+            return _create_table_as(statement, work)
         case sql.CreateTable():
-            return _create_table(statement, snapshot)
+            return _create_table(statement, work), -1
         case sql.CreateView():
-            return _create_view(statement, snapshot)
+            return _create_view(statement, work), -1
         case sql.CreateBvh():
-            return _create_bvh(statement, snapshot)
-        case sql.DropTable(name=name, if_exists=if_exists):
-            if if_exists and name not in snapshot.tables:
-                return snapshot
-            check_table(name, snapshot)
-            check_drop(name, snapshot.tables)
-            return snapshot.without_table(name)
-        case sql.DropView(name=name, if_exists=if_exists):
-            if if_exists and name not in snapshot.views:
-                return snapshot
-            _check_known("view", name, snapshot.views)
-            rest = {other: text for other, text in snapshot.views.items() if other != name}
-            return replace(snapshot, views=rest)
-        case sql.DropBvh(name=name, if_exists=if_exists):
-            if if_exists and name not in snapshot.bvhs:
-                return snapshot
-            _check_known("BVH", name, snapshot.bvhs)
-            kept = {other: bvh for other, bvh in snapshot.bvhs.items() if other != name}
-            return replace(snapshot, bvhs=kept)
+            return _create_bvh(statement, snapshot), -1
+        case sql.AlterTable():
+            return alter_table(statement, work), -1
+        case sql.RenameView():
+            return _rename_view(statement, work), -1
+        case sql.Truncate():
+            return _truncate(statement, snapshot), -1
+        case sql.DropTable():
+            return _drop_tables(statement, work), -1
+        case sql.DropView():
+            return _drop_views(statement, work), -1
+        case sql.DropBvh():
+            names = names_to_drop("BVH", statement.names, snapshot.bvhs, statement.if_exists)
+            return replace(snapshot, bvhs=_without(snapshot.bvhs, names)), -1
 
 
-def check_table(name: str, snapshot: Snapshot) -> None:
-    """Raise ProgrammingError unless `name` is a table."""
-    if name in snapshot.views:
-        raise ProgrammingError(f"'{name}' is a view, not a table")
-    _check_known("table", name, snapshot.tables)
+def _without(known: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: value for name, value in known.items() if name not in names}
 
 
-def _check_known(kind: str, name: str, known: Iterable[str]) -> None:
-    if name not in known:
-        raise ProgrammingError(f"{kind} '{name}' does not exist{did_you_mean(name, known)}")
+# -- tables
 
 
-def _check_free(name: str, snapshot: Snapshot) -> None:
-    if name in snapshot.tables:
-        raise ProgrammingError(f"table '{name}' exists already")
-    if name in snapshot.views:
-        raise ProgrammingError(f"view '{name}' exists already")
-
-
-def _create_table(statement: sql.CreateTable, snapshot: Snapshot) -> Snapshot:
+def _create_table(statement: sql.CreateTable, work: Work) -> Snapshot:
     name = statement.definition.name
-    if statement.if_not_exists and name in snapshot.tables:
+    if statement.if_not_exists and name in work.snapshot.tables:
+        return work.snapshot
+    snapshot = _with_room(name, statement.or_replace, work.snapshot)
+    sql.check_texts(statement.definition)
+    table = define_table(statement.definition, snapshot.tables)
+    return _settle_new(table, snapshot, work)
+
+
+def _with_room(name: str, or_replace: bool, snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot in which a table may be created."""
+    if or_replace and name in snapshot.tables:
+        check_drop(name, snapshot.tables)
+        return snapshot.without_table(name)
+    check_free(name, snapshot)
+    return snapshot
+
+
+def _settle_new(table: Table, snapshot: Snapshot, work: Work) -> Snapshot:
+    after = snapshot.with_table(table)
+    return settle(work.snapshot, after, work.files, f"table '{table.name}' cannot be replaced")
+
+
+def _create_table_as(statement: sql.CreateTableAs, work: Work) -> tuple[Snapshot, int]:
+    name, columns = statement.name, statement.columns
+    if statement.if_not_exists and name in work.snapshot.tables:
+        return work.snapshot, 0
+    snapshot = _with_room(name, statement.or_replace, work.snapshot)
+    files = work.open_files(statement.select)
+    catalog = work.snapshot.with_changes(files).describe()
+    logical = sql.bind_select(statement.select, catalog, work.parameters)
+    output = output_columns(logical)
+    if len(columns) > len(output):
+        raise ProgrammingError(
+            f"CREATE TABLE '{name}' names {len(columns)} columns, but the query has {len(output)}"
+        )
+    names = [*columns, *(column.name for column in output[len(columns) :])]
+    schema = pa.schema(
+        [pa.field(each, column.type) for each, column in zip(names, output, strict=True)]
+    )
+    table = define_table(TableDefinition(name, schema), snapshot.tables)
+    if statement.with_data:
+        found = work.run(logical, files)
+        rows = copied(found) if files else found
+        rows = pa.Table.from_arrays(rows.columns, schema=schema)
+        table = append_rows(table, rows, snapshot.tables)
+    return _settle_new(table, snapshot, work), table.row_count
+
+
+def _drop_tables(statement: sql.DropTable, work: Work) -> Snapshot:
+    snapshot = work.snapshot
+    for name in statement.names:
+        if name in snapshot.views:
+            check_table(name, snapshot)
+    names = names_to_drop("table", statement.names, snapshot.tables, statement.if_exists)
+    if not names:
         return snapshot
-    _check_free(name, snapshot)
-    return snapshot.with_table(define_table(statement.definition, snapshot.tables))
+    if statement.cascade:
+        for name in names:
+            snapshot = drop_references(snapshot, name, lambda _: True)
+    for name in names:
+        gone = [other for other in names if other != name]
+        check_drop(name, _without(snapshot.tables, gone))
+    for name in names:
+        snapshot = snapshot.without_table(name)
+    listed = ", ".join(f"'{name}'" for name in names)
+    what = f"table{'s' if len(names) > 1 else ''} {listed} cannot be dropped"
+    return settle(work.snapshot, snapshot, work.files, what, cascade=statement.cascade)
 
 
-def _create_view(statement: sql.CreateView, snapshot: Snapshot) -> Snapshot:
+def _truncate(statement: sql.Truncate, snapshot: Snapshot) -> Snapshot:
+    """Empty tables at once: no row numbers are kept, unlike by DELETE."""
+    emptied = list(dict.fromkeys(statement.names))
+    for name in emptied:
+        check_table(name, snapshot)
+    for name in emptied:  # grows with CASCADE
+        for referrer, columns in _referrers(name, snapshot):
+            if referrer in emptied:
+                continue
+            if not statement.cascade:
+                raise IntegrityError(
+                    f"table '{name}' cannot be truncated: the foreign key ({columns}) of table "
+                    f"'{referrer}' refers to it; TRUNCATE both, or use CASCADE"
+                )
+            emptied.append(referrer)
+    return snapshot.with_changes({name: _emptied(snapshot.tables[name]) for name in emptied})
+
+
+def _referrers(name: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    for table in snapshot.tables.values():
+        for key in table.definition.foreign_keys:
+            if key.table == name:
+                yield table.name, ", ".join(key.columns)
+
+
+def _emptied(table: Table) -> Table:
+    definition = table.definition
+    pointers = {key: frozen(np.empty(0, np.int32)) for key in definition.foreign_keys}
+    return Table(definition, Rows(definition.schema), table.version + 1, pointers)
+
+
+# -- views
+
+
+def _create_view(statement: sql.CreateView, work: Work) -> Snapshot:
     """Store a view's text once it binds."""
-    name = statement.name
+    name, snapshot = statement.name, work.snapshot
+    if statement.if_not_exists and name in snapshot.views:
+        return snapshot
     if not (statement.or_replace and name in snapshot.views):
-        _check_free(name, snapshot)
-    (select,) = sql.parse(statement.text)
-    assert isinstance(select, sql.Select)
-    others = {other: text for other, text in snapshot.views.items() if other != name}
-    sql.bind_select(select, replace(snapshot, views=others).describe())
-    return replace(snapshot, views={**others, name: statement.text})
+        check_free(name, snapshot)
+    after = replace(snapshot, views={**snapshot.views, name: statement.text})
+    bind_view(name, after, work.files)
+    return settle(snapshot, after, work.files, f"view '{name}' cannot be replaced")
+
+
+def _rename_view(statement: sql.RenameView, work: Work) -> Snapshot:
+    name, snapshot = statement.name, work.snapshot
+    if statement.if_exists and name not in snapshot.views:
+        return snapshot
+    check_view(name, snapshot)
+    check_free(statement.to, snapshot)
+    views = {
+        statement.to if other == name else other: text for other, text in snapshot.views.items()
+    }
+    after = replace(snapshot, views=views)
+    return settle(snapshot, after, work.files, f"view '{name}' cannot be renamed")
+
+
+def _drop_views(statement: sql.DropView, work: Work) -> Snapshot:
+    snapshot = work.snapshot
+    for name in statement.names:
+        if name in snapshot.tables:
+            check_view(name, snapshot)
+    names = names_to_drop("view", statement.names, snapshot.views, statement.if_exists)
+    after = replace(snapshot, views=_without(snapshot.views, names))
+    listed = ", ".join(f"'{name}'" for name in names)
+    what = f"view{'s' if len(names) > 1 else ''} {listed} cannot be dropped"
+    return settle(snapshot, after, work.files, what, cascade=statement.cascade)
+
+
+# -- BVHs
 
 
 def _create_bvh(statement: sql.CreateBvh, snapshot: Snapshot) -> Snapshot:

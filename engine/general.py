@@ -8,15 +8,17 @@ in Acero, sorts in pyarrow.compute. A node gives only the columns that something
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.types as pt
 
 from raydb.engine.aggregate import aggregate
-from raydb.engine.join import Side, join
+from raydb.engine.join import run_join
+from raydb.engine.recursion import generations
 from raydb.engine.relation import (
     Relation,
     column_name,
@@ -24,11 +26,22 @@ from raydb.engine.relation import (
     for_each_morsel,
     joined,
 )
-from raydb.engine.scan import scan_matches, scan_slice
-from raydb.errors import InternalError, OperationalError
+from raydb.engine.scan import scan_matches, scan_slice, without_excluded
+from raydb.engine.window import compute_windows
+from raydb.errors import InternalError, NotSupportedError, OperationalError
 from raydb.planner.casts import cast_values
-from raydb.planner.expression import Call, Column, Expression, Literal, columns_of
-from raydb.planner.functions import evaluate, order_codes
+from raydb.planner.expression import (
+    AggregateCall,
+    Call,
+    Column,
+    Expression,
+    Literal,
+    WindowCall,
+    columns_of,
+    expressions_of,
+)
+from raydb.planner.functions import evaluate, may_raise, order_codes
+from raydb.planner.intervals import order_intervals
 from raydb.planner.physical import (
     ComputeColumns,
     ConcatenateRows,
@@ -47,13 +60,16 @@ from raydb.planner.physical import (
     WorkingRows,
 )
 from raydb.storage.table import ROW_NUMBER
+from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from raydb.planner.fuse import FusedScanAggregate
     from raydb.planner.logical import SortKey
     from raydb.storage.table import Table
+
+_FilteredCall = TypeVar("_FilteredCall", AggregateCall, WindowCall)
 
 # Beyond this many rows a selection of the first ones, kept in a heap, loses to a sort.
 _MAX_SELECTED_ROWS = 10_000
@@ -61,10 +77,15 @@ _MAX_SELECTED_ROWS = 10_000
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Sources:
-    """Where rows come from: stored tables, and the jobs of the fused path."""
+    """Where rows come from: stored tables, and the jobs of the fused path.
+
+    `shared` keeps the rows of SharedRows, all their columns, and `working` those of WorkingRows.
+    """
 
     tables: Mapping[str, Table]
     run_fused: Callable[[FusedScanAggregate], pa.Table]
+    shared: dict[int, Relation] = field(default_factory=dict)
+    working: dict[int, Relation] = field(default_factory=dict)
 
 
 def run_plan(
@@ -128,14 +149,22 @@ def _run(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> Relat
         case FilterRows() | ComputeColumns():
             return _run_steps(plan, live, sources)
         case HashJoin():
-            return _join(plan, live, sources)
+            sides = output_columns(plan.left), output_columns(plan.right)
+            return run_join(plan, columns, sides, lambda *of: _run_with(*of, sources))
         case HashAggregate():
             return _aggregate(plan, live, sources)
+        case WindowRows():
+            return _window(plan, live, sources)
         case SeriesRows(start=start, stop=stop, step=step):
             numbers = pa.array(np.arange(start, stop, step, dtype=np.int64))
             return Relation(dict.fromkeys(columns, numbers), len(numbers))
         case ConcatenateRows():
             return _concatenate_rows(plan, columns, sources)
+        case SharedRows() | WorkingRows():
+            return _kept_rows(plan, columns, sources)
+        case RecursiveRows():
+            parts = list(_generations(plan, sources))
+            return concatenate(parts, columns).combined()
         case SortRows(source=source, keys=keys):
             read = live | {key.column for key in keys}
             return _sort(_run(source, read, sources), keys, None).select(columns)
@@ -148,6 +177,8 @@ def _run(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> Relat
 
 def _scan(table: Table, columns: Sequence[Column]) -> Relation:
     """Return a table's visible rows."""
+    # Read together, which is cheaper in most files than one by one.
+    table.rows.columns([column.name for column in columns if column.name != ROW_NUMBER])
     values: dict[Column, pa.ChunkedArray | pa.Array] = {}
     for column in columns:
         if column.name == ROW_NUMBER:
@@ -187,6 +218,30 @@ def _concatenate_rows(
     return concatenate(parts, columns)
 
 
+def _kept_rows(
+    plan: SharedRows | WorkingRows, columns: Sequence[Column], sources: Sources
+) -> Relation:
+    """Return the rows of a common table expression, or those that a recursion has added last."""
+    if isinstance(plan, WorkingRows):
+        rows = sources.working[plan.number]
+    else:
+        if plan.number not in sources.shared:
+            sources.shared[plan.number] = _all_columns(plan.query, sources)
+        rows = sources.shared[plan.number]
+    by_place = dict(zip(plan.columns, rows.columns.values(), strict=True))
+    return Relation({column: by_place[column] for column in columns}, rows.row_count)
+
+
+def _all_columns(plan: PhysicalPlan, sources: Sources) -> Relation:
+    return _run(plan, frozenset(output_columns(plan)), sources)
+
+
+def _generations(plan: RecursiveRows, sources: Sources) -> Iterator[Relation]:
+    return generations(
+        plan, lambda part: _all_columns(part, sources), sources.working, sources.shared
+    )
+
+
 # -- filters and computed columns
 
 
@@ -221,7 +276,8 @@ def _run_steps(
     rows = None
     if isinstance(node, ScanTable) and lowest is not None:
         read = [column for column in node.columns if column in live]
-        rows = scan_matches(sources.tables[node.table], read, lowest)
+        table = without_excluded(sources.tables[node.table], read, lowest)
+        rows = scan_matches(table, read, lowest) or _scan(table, read)
     if rows is None:
         rows = _run(node, live, sources)
     return run(rows) if renames_only else for_each_morsel(rows, run, columns)
@@ -261,30 +317,6 @@ def _read_by(expressions: Iterable[Expression]) -> frozenset[Column]:
 # -- joins and aggregates
 
 
-def _join(plan: HashJoin, live: frozenset[Column], sources: Sources) -> Relation:
-    carried = live | _read_by(plan.residual)
-    left = _run_side(plan.left, plan.left_keys, carried, sources)
-    right = _run_side(plan.right, plan.right_keys, carried, sources)
-
-    def accept(pairs: Relation) -> Relation:
-        if not plan.residual:
-            return pairs
-        step = _filter_step(_all_of(plan.residual), frozenset(pairs.columns))
-        return for_each_morsel(pairs, step, list(pairs.columns))
-
-    joined_rows = join(plan.kind, left, right, accept)
-    return joined_rows.select(column for column in output_columns(plan) if column in live)
-
-
-def _run_side(
-    plan: PhysicalPlan, keys: Sequence[Expression], carried: frozenset[Column], sources: Sources
-) -> Side:
-    """Return the rows of a join's side and their keys."""
-    columns = [column for column in output_columns(plan) if column in carried]
-    rows, values = _run_with(plan, columns, keys, sources)
-    return Side(rows, values)
-
-
 def _run_with(
     plan: PhysicalPlan,
     columns: Sequence[Column],
@@ -307,18 +339,48 @@ def _all_of(conditions: Sequence[Expression]) -> Expression:
 
 
 def _aggregate(plan: HashAggregate, live: frozenset[Column], sources: Sources) -> Relation:
-    calls = [(column, call) for column, call in plan.aggregates if column in live]
-    arguments = {argument: None for _, call in calls for argument in call.arguments}
-    expressions = [*(expression for _, expression in plan.keys), *arguments]
+    calls = [(column, _guarded(call)) for column, call in plan.aggregates if column in live]
+    read = dict.fromkeys(e for _, call in calls for e in expressions_of(call))
+    expressions = [*(expression for _, expression in plan.keys), *read]
     rows, values = _run_with(plan.source, (), expressions, sources)
     keys = {column: values[i] for i, (column, _) in enumerate(plan.keys)}
-    of_argument = dict(zip(arguments, values[len(keys) :], strict=True))
-    inputs = [
-        (column, call, of_argument[call.arguments[0]] if call.arguments else None)
-        for column, call in calls
-    ]
-    groups = aggregate(keys, inputs, rows.row_count)
-    return groups.select(column for column in output_columns(plan) if column in live)
+    of_expression = dict(zip(read, values[len(keys) :], strict=True))
+    columns = [column for column in output_columns(plan) if column in live]
+    if plan.grouping is None:
+        return aggregate(keys, calls, of_expression, rows.row_count).select(columns)
+    parts = []
+    for number, places in enumerate(plan.grouping.sets):
+        chosen = {plan.keys[place][0]: values[place] for place in places}
+        groups = aggregate(chosen, calls, of_expression, rows.row_count)
+        count = groups.row_count
+        missing = {key: pa.nulls(count, key.type) for key in keys if key not in chosen}
+        numbers = pa.repeat(pa.scalar(number, plan.grouping.number.type), count)
+        parts.append(Relation({**groups.columns, **missing, plan.grouping.number: numbers}, count))
+    return concatenate(parts, columns)
+
+
+def _guarded(call: _FilteredCall) -> _FilteredCall:
+    """Return a call whose arguments cannot fail for the rows that its FILTER leaves out."""
+    if call.filter is None or not any(may_raise(argument) for argument in call.arguments):
+        return call
+    condition = call.filter
+    arguments = tuple(
+        Call("case", (condition, argument, Literal(None, argument.type)), argument.type)
+        if may_raise(argument)
+        else argument
+        for argument in call.arguments
+    )
+    return replace(call, arguments=arguments)
+
+
+def _window(plan: WindowRows, live: frozenset[Column], sources: Sources) -> Relation:
+    calls = [(column, _guarded(call)) for column, call in plan.calls if column in live]
+    read = dict.fromkeys(e for _, call in calls for e in expressions_of(call))
+    carried = [column for column in output_columns(plan.source) if column in live]
+    rows, values = _run_with(plan.source, carried, list(read), sources)
+    of_expression = dict(zip(read, values, strict=True))
+    windows = compute_windows(calls, of_expression, rows.row_count)
+    return Relation({**rows.columns, **windows}, rows.row_count)
 
 
 # -- order
@@ -335,6 +397,11 @@ def _limit(plan: LimitRows, live: frozenset[Column], sources: Sources) -> Relati
             rows = _sort(rows, keys, offset + count)
             columns = [column for column in output_columns(plan) if column in live]
             return rows.select(columns).slice(offset, count)
+        case SeriesRows(start=start, stop=stop, step=step) as series:
+            kept = range(start, stop, step)[offset : None if count is None else offset + count]
+            return _run(replace(series, start=kept.start, stop=kept.stop), live, sources)
+        case FilterRows() | RecursiveRows() as source if count is not None and _recursion(source):
+            return _first_rows(source, live, sources, offset, count)
         case source:
             if isinstance(source, ScanTable) and count is not None:
                 read = [column for column in source.columns if column in live]
@@ -345,6 +412,42 @@ def _limit(plan: LimitRows, live: frozenset[Column], sources: Sources) -> Relati
             return rows.slice(offset, rows.row_count if count is None else count)
 
 
+def _recursion(plan: PhysicalPlan) -> RecursiveRows | None:
+    """Return the recursive query below filters and computed columns, if that is there."""
+    while isinstance(plan, FilterRows | ComputeColumns):
+        plan = plan.source
+    return plan if isinstance(plan, RecursiveRows) else None
+
+
+def _first_rows(
+    plan: PhysicalPlan, live: frozenset[Column], sources: Sources, offset: int, count: int
+) -> Relation:
+    """Return some rows over a recursive query, which need not come to its end for them."""
+    recursion = _recursion(plan)
+    assert recursion is not None
+    over_working = _over_working(plan)
+    columns = [column for column in output_columns(plan) if column in live]
+    parts = [Relation({c: pa.nulls(0, c.type) for c in columns}, 0)]
+    found = 0
+    for _ in _generations(recursion, sources) if count else ():
+        parts.append(_run(over_working, live, sources))
+        found += parts[-1].row_count
+        if found >= offset + count:
+            break
+    return concatenate(parts, columns).slice(offset, count)
+
+
+def _over_working(plan: PhysicalPlan) -> PhysicalPlan:
+    """Return filters and computed columns over the rows that their recursion has added last."""
+    match plan:
+        case FilterRows(source=source) | ComputeColumns(source=source):
+            return replace(plan, source=_over_working(source))
+        case RecursiveRows(number=number, columns=columns):
+            return WorkingRows(number, columns)
+        case _:
+            raise AssertionError(f"{type(plan).__name__} is above no recursion")
+
+
 def _sort(rows: Relation, keys: Sequence[SortKey], limit: int | None) -> Relation:
     """Return the rows in order, or the first `limit` of them; rows that compare equal stay put.
 
@@ -353,7 +456,10 @@ def _sort(rows: Relation, keys: Sequence[SortKey], limit: int | None) -> Relatio
     values: dict[str, pa.ChunkedArray | pa.Array] = {}
     order: list[tuple[str, str]] = []
     for number, key in enumerate(keys):
-        column = joined(order_codes(rows.columns[key.column]))
+        column = joined(order_intervals(order_codes(rows.columns[key.column])))
+        if pt.is_nested(column.type):
+            kind = sql_type_name(column.type)
+            raise NotSupportedError(f"values of the type {kind} have no order")
         if column.null_count == rows.row_count:
             continue
         if column.null_count:

@@ -1,146 +1,254 @@
-"""Joins over Arrow: Acero finds the pairs, and what an outer join keeps beyond them is added here.
+"""Joins over Arrow: partners are found as row numbers, and columns are fetched for the pairs last.
 
-    pairs      = rows of both sides whose keys are equal, and that pass the residual condition
+    pairs      = partners for which the residual condition is true
     left join  = pairs + left rows in no pair, with NULLs for the right columns
+    semi join  = left rows in some pair
 
-Acero joins rows on their keys alone; a residual condition has to be known before a row without a
-partner is, so every kind of join takes this one path.
+A residual condition has to be known before a row without a partner is, so every kind of join takes
+this one path. It is checked on some 100 000 pairs at a time, however many there are.
 """
 
 from __future__ import annotations
 
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.types as pt
-from pyarrow import acero
+import pyarrow.compute as pc
 
-from raydb.engine.relation import MORSEL_ROWS, Relation, column_name, concatenate
-from raydb.errors import NotSupportedError
-from raydb.planner.expression import Column
-from raydb.planner.functions import canonical_floats
+from raydb.engine.join_partners import (
+    MIRRORED,
+    Compared,
+    Side,
+    find_partners,
+    left_rows_with_partner,
+)
+from raydb.engine.relation import Relation, concatenate, joined
+from raydb.planner.expression import Call, columns_of, conjuncts
+from raydb.planner.functions import evaluate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Future
 
-# Numbers of a side's rows. The columns of plans have numbers from 0 on.
-_LEFT_ROW = Column(-1, "left row", pa.int64())
-_RIGHT_ROW = Column(-2, "right row", pa.int64())
+    from numpy.typing import NDArray
+
+    from raydb.engine.join_partners import Partners
+    from raydb.planner.expression import Column, Expression
+    from raydb.planner.physical import HashJoin, PhysicalPlan
+
+    RunWith = Callable[
+        [PhysicalPlan, Sequence[Column], Sequence[Expression]],
+        tuple[Relation, list[pa.ChunkedArray | pa.Array]],
+    ]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Side:
-    """One side of a join: the rows to carry, and the values of its keys for each of them."""
+class _Pairs:
+    """Row numbers of both sides; None for all rows of a side, each once and in order."""
 
-    rows: Relation
-    keys: Sequence[pa.ChunkedArray | pa.Array]
+    left: NDArray[np.integer] | None
+    right: NDArray[np.integer] | None
+
+    def count(self) -> int:
+        """Return the number of pairs."""
+        rows = self.right if self.left is None else self.left
+        assert rows is not None
+        return len(rows)
 
 
-def join(
-    kind: Literal["inner", "left", "right", "full"],
+def run_join(
+    plan: HashJoin,
+    columns: Sequence[Column],
+    sides: tuple[Sequence[Column], Sequence[Column]],
+    run_with: RunWith,
+) -> Relation:
+    """Return some columns of a join's rows.
+
+    `sides` are the columns of the left and of the right plan; `run_with` returns columns of a
+    plan's rows, and the values of expressions over all its columns.
+    """
+    parts = [part for condition in plan.residual for part in conjuncts(condition)]
+    own = [[part for part in parts if columns_of(part) <= set(side)] for side in sides]
+    residual = [part for part in parts if part not in own[0] and part not in own[1]]
+    compared = [] if plan.left_keys else _comparisons(residual, *sides)
+    wanted = {*columns}.union(*(columns_of(part) for part in residual))
+    left = _run_side(
+        (plan.left, [column for column in sides[0] if column in wanted]),
+        (plan.left_keys, [each.left for each in compared], own[0]),
+        run_with,
+    )
+    right = _run_side(
+        (plan.right, [column for column in sides[1] if column in wanted]),
+        (plan.right_keys, [each.right for each in compared], own[1]),
+        run_with,
+    )
+    if plan.kind in ("semi", "anti", "mark"):
+        found = _left_rows_in_pairs(plan, left, right, compared, residual)
+        return _left_rows(plan, left.rows, found, columns)
+    partners = find_partners(left, right, compared, plan.null_safe)
+    unchecked = [part for part in residual if part not in partners.fulfilled]
+    if plan.kind == "inner" and not columns and not unchecked:
+        return Relation({}, partners.pair_count())
+    pairs = _checked(partners, left.rows, right.rows, unchecked)
+    results = [_fetch(left.rows, right.rows, pairs, columns)]
+    if plan.kind in ("left", "full"):
+        results.append(_unpaired(left.rows, pairs.left, columns))
+    if plan.kind in ("right", "full"):
+        results.append(_unpaired(right.rows, pairs.right, columns))
+    return results[0] if len(results) == 1 else concatenate(results, columns)
+
+
+def _run_side(
+    source: tuple[PhysicalPlan, Sequence[Column]],
+    expressions: tuple[Sequence[Expression], Sequence[Expression], Sequence[Expression]],
+    run_with: RunWith,
+) -> Side:
+    """Run a side with its keys, its compared values and the conditions on it alone."""
+    keys, compared, conditions = expressions
+    rows, values = run_with(*source, [*keys, *compared, *conditions])
+    masks = [_mask(condition) for condition in values[len(keys) + len(compared) :]]
+    return Side(
+        rows,
+        values[: len(keys)],
+        values[len(keys) : len(keys) + len(compared)],
+        np.logical_and.reduce(masks) if masks else None,
+    )
+
+
+def _comparisons(
+    conditions: Sequence[Expression], left: Sequence[Column], right: Sequence[Column]
+) -> list[Compared]:
+    """Return the conditions that compare a value of one side with one of the other."""
+    found = []
+    for condition in conditions:
+        match condition:
+            case Call(function=function, arguments=(one, other)) if function in MIRRORED:
+                if columns_of(one) <= set(left) and columns_of(other) <= set(right):
+                    found.append(Compared(function, one, other, condition))
+                elif columns_of(one) <= set(right) and columns_of(other) <= set(left):
+                    found.append(Compared(MIRRORED[function], other, one, condition))
+    return found
+
+
+# -- pairs
+
+
+def _checked(
+    partners: Partners, left: Relation, right: Relation, conditions: Sequence[Expression]
+) -> _Pairs:
+    """Return the pairs of partners for which all conditions are true."""
+    if not conditions:
+        probe, build = partners.all_pairs()
+        return _Pairs(probe, build) if partners.probe_is_left else _Pairs(build, probe)
+    parts = list(_accepted(partners, left, right, conditions))
+    return _Pairs(
+        np.concatenate([rows for rows, _ in parts]), np.concatenate([rows for _, rows in parts])
+    )
+
+
+def _accepted(
+    partners: Partners, left: Relation, right: Relation, conditions: Sequence[Expression]
+) -> Iterator[tuple[NDArray[np.integer], NDArray[np.integer]]]:
+    """Yield the pairs for which all conditions are true, a morsel at a time, as (left, right)."""
+    read = {column for condition in conditions for column in columns_of(condition)}
+    left = left.select(column for column in left.columns if column in read).combined()
+    right = right.select(column for column in right.columns if column in read).combined()
+
+    def check(
+        pairs: tuple[NDArray[np.integer], NDArray[np.integer]],
+    ) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+        ours, theirs = pairs if partners.probe_is_left else (pairs[1], pairs[0])
+        for condition in conditions:
+            columns = columns_of(condition)
+            some_left = left.select(c for c in left.columns if c in columns).take(pa.array(ours))
+            some_right = right.select(c for c in right.columns if c in columns)
+            values = {**some_left.columns, **some_right.take(pa.array(theirs)).columns}
+            mask = _mask(evaluate(condition, values, len(ours)))
+            ours, theirs = ours[mask], theirs[mask]
+        return ours, theirs
+
+    with ThreadPoolExecutor(pa.cpu_count()) as threads:
+        waiting: deque[Future[tuple[NDArray[np.integer], NDArray[np.integer]]]] = deque()
+        for pairs in partners.pairs_in_parts():
+            waiting.append(threads.submit(check, pairs))
+            # A few morsels at a time: all pairs of a cross product would not fit.
+            if len(waiting) > 2 * pa.cpu_count():
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _left_rows_in_pairs(
+    plan: HashJoin,
     left: Side,
     right: Side,
-    accept: Callable[[Relation], Relation],
+    compared: Sequence[Compared],
+    residual: Sequence[Expression],
+) -> NDArray[np.bool_]:
+    """Return for each left row whether it is in a pair."""
+    if len(residual) == len(compared) <= 1:
+        return left_rows_with_partner(left, right, compared, plan.null_safe)
+    partners = find_partners(left, right, compared, plan.null_safe)
+    unchecked = [part for part in residual if part not in partners.fulfilled]
+    found = np.zeros(left.rows.row_count, np.bool_)
+    for ours, _ in _accepted(partners, left.rows, right.rows, unchecked):
+        found[ours] = True
+    return found
+
+
+def _mask(values: pa.ChunkedArray | pa.Array) -> NDArray[np.bool_]:
+    """Return where a condition is true."""
+    mask: NDArray[np.bool_] = joined(pc.fill_null(values, False)).to_numpy(zero_copy_only=False)
+    return mask
+
+
+# -- rows
+
+
+def _left_rows(
+    plan: HashJoin, rows: Relation, found: NDArray[np.bool_], columns: Sequence[Column]
 ) -> Relation:
-    """Return the rows of a join: the columns of the left side, then those of the right side.
-
-    Keys are equal as SQL has it: NULL equals nothing; doubles are in total order, so NaN equals
-    NaN. Without keys every row of one side pairs with every row of the other. `accept` keeps the
-    pairs for which the residual condition is true.
-    """
-    columns = (*left.rows.columns, *right.rows.columns)
-    keep_left, keep_right = kind in ("left", "full"), kind in ("right", "full")
-    numbered_left = _number_rows(left, _LEFT_ROW) if keep_left else left
-    numbered_right = _number_rows(right, _RIGHT_ROW) if keep_right else right
-    find_pairs = _equal_pairs if left.keys else _all_pairs
-    pairs = find_pairs(numbered_left, numbered_right, accept)
-    parts = [pairs]
-    if keep_left:
-        parts.append(_unpaired(left.rows, pairs.columns[_LEFT_ROW], columns))
-    if keep_right:
-        parts.append(_unpaired(right.rows, pairs.columns[_RIGHT_ROW], columns))
-    return concatenate(parts, columns)
+    """Return the left rows that a semi or anti join keeps, or all of them with their mark."""
+    if plan.kind == "mark":
+        assert plan.mark is not None
+        return Relation({**rows.columns, plan.mark: pa.array(found)}, rows.row_count).select(
+            columns
+        )
+    kept = found if plan.kind == "semi" else ~found
+    count = int(np.count_nonzero(kept))
+    chosen = rows.select(columns)
+    return chosen if count == rows.row_count else chosen.filter(pa.array(kept), count)
 
 
-def _number_rows(side: Side, number: Column) -> Side:
-    numbers = pa.array(np.arange(side.rows.row_count))
-    return Side(Relation({**side.rows.columns, number: numbers}, side.rows.row_count), side.keys)
+def _fetch(left: Relation, right: Relation, pairs: _Pairs, columns: Sequence[Column]) -> Relation:
+    """Return columns of the pairs, each column in a thread."""
+    numbers = {
+        side: None if rows is None else pa.array(rows)
+        for side, rows in (("left", pairs.left), ("right", pairs.right))
+    }
+
+    def fetch(column: Column) -> pa.ChunkedArray | pa.Array:
+        side, rows = ("left", left) if column in left.columns else ("right", right)
+        chosen = numbers[side]
+        values = rows.select([column])
+        return (values if chosen is None else values.take(chosen)).columns[column]
+
+    with ThreadPoolExecutor(pa.cpu_count()) as threads:
+        values = list(threads.map(fetch, columns))
+    return Relation(dict(zip(columns, values, strict=True)), pairs.count())
 
 
-def _equal_pairs(left: Side, right: Side, accept: Callable[[Relation], Relation]) -> Relation:
-    """Return the pairs with equal keys; the smaller side is hashed."""
-    columns = (*left.rows.columns, *right.rows.columns)
-    if right.rows.row_count > left.rows.row_count:
-        left, right = right, left
-    left_table, right_table = _keyed_table(left, "left"), _keyed_table(right, "right")
-    key_count = len(left.keys)
-    options = acero.HashJoinNodeOptions(
-        "inner",
-        left_table.column_names[:key_count],
-        right_table.column_names[:key_count],
-        # A key stands in where no column is wanted, or the number of pairs would be lost.
-        left_output=[left_table.column_names[0], *left_table.column_names[key_count:]],
-        right_output=right_table.column_names[key_count:],
-    )
-    sources = [
-        acero.Declaration("table_source", acero.TableSourceNodeOptions(table))
-        for table in (left_table, right_table)
-    ]
-    # Batch by batch, so that Ctrl-C ends a join that explodes, and what is not accepted goes.
-    accepted = []
-    with acero.Declaration("hashjoin", options, sources).to_reader() as reader:
-        for batch in reader:
-            pairs = {column: _column_of(batch, column) for column in columns}
-            accepted.append(accept(Relation(pairs, batch.num_rows)))
-    return concatenate(accepted, columns)
-
-
-def _column_of(batch: pa.RecordBatch, column: Column) -> pa.Array:
-    if pt.is_null(column.type):
-        return pa.nulls(batch.num_rows)
-    return batch.column(column_name(column))
-
-
-def _keyed_table(side: Side, prefix: str) -> pa.Table:
-    """Return a side's keys and then its columns, in types that Acero can join.
-
-    It ends the process over others: NULL, which travels as TINYINT, and nested ones.
-    """
-    values = {f"{prefix}{i}": canonical_floats(key) for i, key in enumerate(side.keys)}
-    values |= {column_name(column): array for column, array in side.rows.columns.items()}
-    for array in values.values():
-        if pt.is_nested(array.type):
-            raise NotSupportedError(f"a join of rows with the type {array.type} is not supported")
-    return pa.table(
-        {
-            name: array.cast(pa.int8()) if pt.is_null(array.type) else array
-            for name, array in values.items()
-        }
-    )
-
-
-def _all_pairs(left: Side, right: Side, accept: Callable[[Relation], Relation]) -> Relation:
-    """Return the accepted pairs of the cross product, a morsel of pairs at a time."""
-    columns = (*left.rows.columns, *right.rows.columns)
-    left_rows, right_rows = left.rows.combined(), right.rows.combined()
-    left_count, right_count = left_rows.row_count, right_rows.row_count
-    step = max(1, MORSEL_ROWS // max(right_count, 1))
-    accepted = []
-    for start in range(0, left_count if right_count else 0, step):
-        numbers = np.arange(start, min(start + step, left_count))
-        some_left = left_rows.take(pa.array(np.repeat(numbers, right_count)))
-        some_right = right_rows.take(pa.array(np.tile(np.arange(right_count), len(numbers))))
-        pairs: Mapping[Column, pa.ChunkedArray] = {**some_left.columns, **some_right.columns}
-        accepted.append(accept(Relation(pairs, len(numbers) * right_count)))
-    return concatenate(accepted, columns)
-
-
-def _unpaired(rows: Relation, paired: pa.ChunkedArray, columns: Sequence[Column]) -> Relation:
-    """Return the rows of one side whose numbers are not in `paired`, NULL in other columns."""
-    lonely = np.ones(rows.row_count, np.bool_)
-    lonely[paired.to_numpy()] = False
+def _unpaired(
+    rows: Relation, paired: NDArray[np.integer] | None, columns: Sequence[Column]
+) -> Relation:
+    """Return the rows of one side that are in no pair, NULL in the other side's columns."""
+    lonely = np.full(rows.row_count, paired is not None)
+    if paired is not None:
+        lonely[paired] = False
     count = int(np.count_nonzero(lonely))
     kept = rows.filter(pa.array(lonely), count).columns
     return Relation({c: kept[c] if c in kept else pa.nulls(count, c.type) for c in columns}, count)

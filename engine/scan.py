@@ -8,10 +8,12 @@
     rows          image          read for the matches, and for nothing else
 
 It pays where the rows lie in files and few of them match; a table in memory is filtered as it is.
+Of a Parquet file, row groups that the comparisons exclude are left out in any case.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,6 +43,17 @@ _MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 # The columns of plans have numbers from 0 on.
 _NUMBER = Column(-1, ROW_NUMBER, pa.int64())
+
+
+def without_excluded(table: Table, columns: Sequence[Column], predicate: Expression) -> Table:
+    """Return a table without rows that a predicate excludes, as far as its files tell unread.
+
+    The table is returned as it is where its rows' numbers are asked for: they would change.
+    """
+    if table.live is not None or any(column.name == ROW_NUMBER for column in columns):
+        return table
+    rows = table.rows.without(_comparisons(predicate))
+    return table if rows is table.rows else replace(table, rows=rows)
 
 
 def scan_matches(table: Table, columns: Sequence[Column], predicate: Expression) -> Relation | None:
@@ -76,7 +89,13 @@ def scan_slice(table: Table, columns: Sequence[Column], offset: int, count: int)
 
     None where that is no better than a slice of the whole table.
     """
-    if not _are_few(count, table) or all(_is_decoded(table, column) for column in columns):
+    if all(_is_decoded(table, column) for column in columns):
+        return None
+    if table.rows.known_row_count is None and table.live is None:
+        found = table.rows.head([column.name for column in columns], offset + count)
+        rows = Relation(dict(zip(columns, found, strict=True)), len(found[0]))
+        return rows.slice(offset, count)
+    if not _are_few(count, table):
         return None
     return _fetch(table, columns, _visible(table)[offset : offset + count])
 
@@ -86,7 +105,7 @@ def _is_decoded(table: Table, column: Column) -> bool:
 
 
 def _are_few(count: int, table: Table) -> bool:
-    return count <= max(_ALWAYS_FEW, table.row_count // _SPARSE)
+    return count <= _ALWAYS_FEW or count <= table.row_count // _SPARSE
 
 
 def _visible(table: Table) -> NDArray[np.int64]:
@@ -132,12 +151,27 @@ def _comparisons(predicate: Expression) -> list[Comparison]:
                 operator = _OPERATORS.get(function)
             case Call(function, (Literal() as literal, Column() as column)) if _is_plain(literal):
                 operator = _MIRRORED.get(_OPERATORS.get(function, ""))
+            case Call("in", (Column() as column, *items)):
+                found += _bounds(column, items)
+                continue
             case _:
                 continue
         if operator and column.type == literal.type and column.name != ROW_NUMBER:
             value = pa.scalar(literal.value, literal.type)
             found.append(Comparison(column.name, operator, value))
     return found
+
+
+def _bounds(column: Column, items: Sequence[Expression]) -> list[Comparison]:
+    """Return that a column lies between the least and the greatest of some constants."""
+    if not all(isinstance(each, Literal) and _is_plain(each) for each in items):
+        return []
+    constants = [each for each in items if isinstance(each, Literal)]
+    if any(each.type != column.type for each in constants) or column.name == ROW_NUMBER:
+        return []
+    values = sorted(each.value for each in constants)
+    bounds = ((">=", values[0]), ("<=", values[-1]))
+    return [Comparison(column.name, sign, pa.scalar(v, column.type)) for sign, v in bounds]
 
 
 def _is_plain(literal: Literal) -> bool:

@@ -29,5 +29,25 @@ def with_setting(options: PlannerOptions, name: str, value: str) -> PlannerOptio
                 raise ProgrammingError(f"fused_path is 'on' or 'off', not '{value}'")
             return replace(options, fused_path=SWITCH[value.lower()])
         case _:
-            near = did_you_mean(name, ("backend", "fused_path"))
-            raise ProgrammingError(f"setting '{name}' does not exist{near}")
+            raise _unknown(name)
+
+
+def without_setting(options: PlannerOptions, name: str) -> PlannerOptions:
+    """Return the options with one setting as it is at first."""
+    return with_setting(options, name, setting_text(type(options)(), name))
+
+
+def setting_text(options: PlannerOptions, name: str) -> str:
+    """Return the value of a setting as SET takes it. Raises ProgrammingError for an unknown one."""
+    match name:
+        case "backend":
+            return options.backend
+        case "fused_path":
+            return "on" if options.fused_path else "off"
+        case _:
+            raise _unknown(name)
+
+
+def _unknown(name: str) -> ProgrammingError:
+    near = did_you_mean(name, ("backend", "external_access", "fused_path"))
+    return ProgrammingError(f"setting '{name}' does not exist{near}")

@@ -12,6 +12,7 @@ from raydb.engine.build_bvh import build_bvh
 from raydb.errors import DataError
 from raydb.planner.catalog import BvhDefinition, BvhInfo, CatalogInfo, TableInfo
 from raydb.planner.expression import attributes_of
+from raydb.storage.sample import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -46,8 +47,9 @@ class Snapshot:
             tables={
                 name: TableInfo(
                     table.definition,
-                    table.live_count,
+                    table.expected_count,
                     {n: table.null_count(n) for n in table.definition.schema.names},
+                    Sample(table),
                 )
                 for name, table in self.tables.items()
             },

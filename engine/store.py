@@ -31,7 +31,14 @@ from raydb.storage.changes import Append, Remove, Replace, apply_change
 from raydb.storage.flat import open_table, write_stream
 from raydb.storage.rows import ArrowPart, FilePart, Part, Rows
 from raydb.storage.sections import read_sections, write_sections
-from raydb.storage.table import FileLayout, ForeignKey, Table, TableDefinition
+from raydb.storage.table import (
+    Check,
+    FileLayout,
+    ForeignKey,
+    Table,
+    TableDefinition,
+    UniqueKey,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -45,7 +52,7 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
     Properties = dict[str, Any]
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 
 # Changes of more than this go to files of their own instead of the log.
 LOGGED_BYTES = 2**22
@@ -139,7 +146,7 @@ class Store:
             "views": dict(snapshot.views),
             "bvhs": bvhs,
         }
-        files = [name for table in described for name in table["files"]]
+        files = [name for table in described for name, *_ in table["files"]]
         files += [table[kind] for table in described for kind in ("keys", "live") if table[kind]]
         files += [bvh["file"] for bvh in bvhs]
         return snapshot, state, files
@@ -176,18 +183,21 @@ class Store:
 
     def _describe_table(self, table: Table) -> dict[str, Any]:
         definition = table.definition
-        names = [part.name for part in table.rows.parts if isinstance(part, FilePart)]
         return {
             "name": table.name,
             "schema": base64.b64encode(definition.schema.serialize()).decode(),
-            "primary_key": definition.primary_key,
-            "unique_keys": definition.unique_keys,
-            "foreign_keys": [
-                [key.columns, key.table, key.references] for key in definition.foreign_keys
-            ],
+            "primary_key": definition.primary_key and astuple(definition.primary_key),
+            "unique_keys": [astuple(key) for key in definition.unique_keys],
+            "foreign_keys": [astuple(key) for key in definition.foreign_keys],
+            "checks": [astuple(check) for check in definition.checks],
+            "defaults": definition.defaults,
             "layout": astuple(definition.layout),
             "version": table.version,
-            "files": names,
+            "files": [
+                [part.name, dict(part.renamed), list(part.absent)]
+                for part in table.rows.parts
+                if isinstance(part, FilePart)
+            ],
             "keys": self._write_keys(table),
             "live": self._write_live(table),
         }
@@ -209,19 +219,25 @@ class Store:
 
     def _load_table(self, described: dict[str, Any]) -> Table:
         schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(described["schema"])))
+        primary_key = described["primary_key"]
         definition = TableDefinition(
             described["name"],
             schema,
-            tuple(described["primary_key"]),
-            tuple(tuple(columns) for columns in described["unique_keys"]),
-            tuple(
-                ForeignKey(tuple(columns), table, tuple(references))
-                for columns, table, references in described["foreign_keys"]
-            ),
+            None if primary_key is None else UniqueKey(*_tuples(primary_key)),
+            tuple(UniqueKey(*_tuples(key)) for key in described["unique_keys"]),
+            tuple(ForeignKey(*_tuples(key)) for key in described["foreign_keys"]),
+            tuple(Check(*_tuples(check)) for check in described["checks"]),
+            tuple(map(tuple, described["defaults"])),
             FileLayout(*(tuple(map(tuple, part)) for part in described["layout"])),
         )
         parts = tuple(
-            FilePart(name, open_table(self.home.path_of(name))) for name in described["files"]
+            FilePart(
+                name,
+                open_table(self.home.path_of(name)),
+                renamed,
+                {column: schema.field(column).type for column in absent},
+            )
+            for name, renamed, absent in described["files"]
         )
         foreign_rows = {}
         if described["keys"] is not None:
@@ -276,6 +292,11 @@ class Store:
             dict(zip(attributes, places, strict=True)),
             described["obstacle"],
         )
+
+
+def _tuples(described: list[Any]) -> Iterator[Any]:
+    """Yield the fields of a constraint, lists as tuples again."""
+    return (tuple(field) if isinstance(field, list) else field for field in described)
 
 
 def _size_bytes(change: Change) -> int:

@@ -41,7 +41,7 @@ def to_numbers(
     valid = None
     if array.null_count:
         valid = pc.is_valid(array).to_numpy(zero_copy_only=False)
-    values = _words(array)
+    values = words_of(array)
     if values.ndim == 2:
         values = _narrow_decimals(values, valid)
     if valid is not None:
@@ -49,7 +49,7 @@ def to_numbers(
     return values.astype(np.float64 if values.dtype.kind == "f" else np.int64, copy=False), valid
 
 
-def _words(array: pa.Array) -> NDArray[Any]:
+def words_of(array: pa.Array) -> NDArray[Any]:
     """View an array's values as numbers: shape (n,), or (n, 2) int64 words of a decimal128."""
     kind = array.type
     if pa.types.is_decimal128(kind):

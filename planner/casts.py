@@ -3,23 +3,26 @@
 Arrow's own casts differ from SQL's in small ways (rounding, '1' for 1.0, a hexadecimal text as a
 number), so each pair of kinds has its conversion here:
 
-    from / to   boolean  integer  float  decimal  text  date  timestamp  time
-    boolean        .        x                       x
-    integer        x        x       x       x       x
-    float                   x       x       x       x
-    decimal                 x       x       x       x
-    text           x        x       x       x       .     x       x        x
-    date                                            x     .       x
-    timestamp                                       x     x       .
-    time                                            x                      .
+    boolean     integer, text
+    integer     boolean, integer, float, decimal, text
+    float       integer, float, decimal, text
+    decimal     integer, float, decimal, text
+    date        timestamp, text
+    timestamp   date, time, text
+    time        interval, text
+    interval    time, text
+    bytes       text
+    list        list, text                                  lists of any and of a fixed length
+    text        all of these
 
 Doubles round half to even when they become integers, decimals round half away from zero.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +30,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.errors import DataError, NotSupportedError
+from raydb.planner import cast_moments
 from raydb.storage.type_names import sql_type_name
 
 Values: TypeAlias = pa.Array | pa.ChunkedArray | pa.Scalar
@@ -35,8 +39,9 @@ Values: TypeAlias = pa.Array | pa.ChunkedArray | pa.Scalar
 # division gives the nearest double.
 _EXACT_DOUBLE_DIGITS = 15
 
-_TRUE_TEXTS = ("true", "t", "yes", "y", "on", "1")
-_FALSE_TEXTS = ("false", "f", "no", "n", "off", "0")
+# What PostgreSQL takes: every beginning of a word that is no beginning of another one.
+_TRUE_TEXTS = ("true", "tru", "tr", "t", "yes", "ye", "y", "on", "1")
+_FALSE_TEXTS = ("false", "fals", "fal", "fa", "f", "no", "n", "off", "of", "0")
 
 
 def cast_values(values: Values, target: pa.DataType) -> Values:
@@ -57,6 +62,58 @@ def cast_values(values: Values, target: pa.DataType) -> Values:
         names = f"{sql_type_name(values.type)} to {sql_type_name(target)}"
         raise NotSupportedError(f"a cast from {names} is not supported")
     return each(values, lambda array: _checked(array, target, convert), target)
+
+
+def literal_value(scalar: pa.Scalar) -> Any:
+    """Return a scalar as the Python value of a literal, which can be hashed: lists are tuples."""
+    return _frozen(scalar.as_py())
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(part) for part in value) if isinstance(value, list) else value
+
+
+def try_cast_values(values: Values, target: pa.DataType) -> Values:
+    """Return the values as `target`, and NULL for those that it cannot hold.
+
+    >>> try_cast_values(pa.array(["12", "twelve"]), pa.int32())
+    [12, null]
+    """
+
+    def convert(array: pa.Array) -> pa.Array:
+        try:
+            return cast_values(array, target)
+        except DataError:
+            return _halve(_plausible(array, target), target)
+
+    return each(values, convert, target)
+
+
+def _halve(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Convert what can be, splitting an array in which something cannot."""
+    try:
+        return cast_values(array, target)
+    except DataError:
+        if len(array) == 1:
+            return pa.nulls(1, target)
+    middle = len(array) // 2
+    return pa.concat_arrays([_halve(array[:middle], target), _halve(array[middle:], target)])
+
+
+def _plausible(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Return an array with NULL for most values that no cast takes, found in one pass."""
+    if pt.is_string(array.type):
+        pattern = _TEXT_PATTERNS.get(_kind(target))
+        if pattern is None:
+            return array
+        keep = pc.match_substring_regex(array, pattern=pattern)
+    elif _kind(array.type) in ("integer", "float") and pt.is_integer(target):
+        bound = 2.0 ** (target.bit_width - 1)
+        doubles = pc.cast(array, pa.float64(), safe=False)
+        keep = pc.and_(pc.less_equal(doubles, bound), pc.greater_equal(doubles, -bound - 1))
+    else:
+        return array
+    return pc.if_else(keep, array, pa.scalar(None, array.type))
 
 
 def each(values: Values, function: Callable[[pa.Array], pa.Array], target: pa.DataType) -> Values:
@@ -192,16 +249,17 @@ def _text_to_integer(array: pa.Array, target: pa.DataType) -> pa.Array:
     return numbers
 
 
-def _trimmed_text(array: pa.Array, target: pa.DataType) -> pa.Array:
+def _text_to_float(array: pa.Array, target: pa.DataType) -> pa.Array:
     try:
-        return pc.cast(array, target)
+        numbers = pc.cast(array, target)
     except pa.ArrowInvalid:
-        return pc.cast(pc.utf8_trim_whitespace(array), target)
-
-
-def _text_to_time(array: pa.Array, target: pa.DataType) -> pa.Array:
-    moments = pc.binary_join_element_wise("1970-01-01", pc.utf8_trim_whitespace(array), " ")
-    return pc.cast(pc.cast(moments, pa.timestamp("us")), target)
+        text = pc.utf8_trim_whitespace(array)
+        numbers = pc.cast(pc.replace_substring_regex(text, pattern=r"^\+", replacement=""), target)
+    endless = pc.is_inf(numbers)
+    written = pc.match_substring(array, "inf", ignore_case=True)
+    if pc.any(pc.and_not(endless, written)).as_py():
+        raise pa.ArrowInvalid("overflow")
+    return numbers
 
 
 def _text_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -236,6 +294,89 @@ def _clock_to_text(array: pa.Array, target: pa.DataType) -> pa.Array:
     return pc.replace_substring_regex(text, pattern=r"\.0+$", replacement="")
 
 
+def _list_to_list(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Convert the elements; to a list of a fixed length only lists of that length."""
+    elements = cast_values(array.flatten(), target.value_type)  # without those of NULL
+    lengths = pc.fill_null(pc.list_value_length(array), 0)
+    ends = np.concatenate([[0], np.cumsum(lengths.to_numpy())]).astype(np.int32)
+    if pt.is_list(target):
+        mask = array.is_null() if array.null_count else None
+        return pa.ListArray.from_arrays(pa.array(ends), elements, type=target, mask=mask)
+    size = target.list_size
+    if pc.any(pc.and_(array.is_valid(), pc.not_equal(lengths, size))).as_py():
+        raise pa.ArrowInvalid("another length")
+    if not array.null_count:
+        return pa.FixedSizeListArray.from_arrays(elements, type=target)
+    places = pa.array(np.repeat(ends[:-1], size) + np.tile(np.arange(size), len(array)))
+    missing = pa.array(np.repeat(array.is_null().to_numpy(zero_copy_only=False), size))
+    filled = elements.take(pc.if_else(missing, pa.scalar(None, places.type), places))
+    return pa.FixedSizeListArray.from_arrays(filled, type=target, mask=array.is_null())
+
+
+def _list_to_text(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Write lists as [1, 2, NULL]; a text that could be misread stands in quotes."""
+    elements = array.flatten()
+    texts = pc.fill_null(cast_values(elements, target), "NULL")
+    if pt.is_string(elements.type):
+        unclear = pc.match_substring_regex(elements, pattern=_UNCLEAR_ELEMENT)
+        quoted = pc.replace_substring(texts, "'", "''")
+        quoted = pc.binary_join_element_wise("'", quoted, "'", "")
+        texts = pc.if_else(pc.fill_null(unclear, False), quoted, texts)
+    lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy()
+    ends = pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
+    mask = array.is_null() if array.null_count else None
+    inner = pc.binary_join(pa.ListArray.from_arrays(ends, texts, mask=mask), ", ")
+    return pc.binary_join_element_wise("[", inner, "]", "")
+
+
+def _text_to_list(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Read lists written as [1, 2, NULL] or, as PostgreSQL does, {1,2,NULL}; not lists of lists."""
+    if pt.is_nested(target.value_type):
+        names = f"{sql_type_name(array.type)} to {sql_type_name(target)}"
+        raise NotSupportedError(f"a cast from {names} is not supported")
+    lists = [None if text is None else _elements_of(text) for text in array.to_pylist()]
+    return _list_to_list(pa.array(lists, pa.list_(pa.string())), target)
+
+
+def _elements_of(text: str) -> list[str | None]:
+    words = text.strip()
+    if words[:1] + words[-1:] not in ("[]", "{}"):
+        raise pa.ArrowInvalid("no list")
+    inner = words[1:-1].strip()
+    elements: list[str | None] = []
+    place = 0
+    more = bool(inner)
+    while more:
+        found = _ELEMENT.match(inner, place)
+        if found is None:
+            raise pa.ArrowInvalid("no list")
+        place = found.end()
+        more = found["comma"] == ","
+        if found["plain"] is not None:
+            plain = found["plain"].strip()
+            elements.append(None if plain.upper() == "NULL" else plain)
+        else:
+            quote = found["quoted"][0]
+            elements.append(found["quoted"][1:-1].replace(quote * 2, quote))
+    return elements
+
+
+_UNCLEAR_ELEMENT = r"""^$|^\s|\s$|[\[\]{},'"]|^(?i:null)$"""
+_ELEMENT = re.compile(
+    r"""\s*(?:(?P<quoted>'(?:[^']|'')*'|"(?:[^"]|"")*")|(?P<plain>[^\[\]{},'"]+))\s*(?P<comma>,|$)"""
+)
+# What a text must look like at least, for TRY_CAST not to try one by one.
+_NUMBER_PATTERN = r"^\s*[+-]?(?:[0-9]|\.[0-9]|(?i:inf|nan))"
+_TEXT_PATTERNS = {
+    "integer": r"^\s*[+-]?[0-9]+\s*$",
+    "float": _NUMBER_PATTERN,
+    "decimal": _NUMBER_PATTERN,
+    "date": r"^\s*[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}",
+    "timestamp": r"^\s*[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}",
+    "time": r"^\s*[0-9]{1,2}:[0-9]{1,2}",
+    "boolean": r"^\s*(?i:true|tru|tr|t|yes|ye|y|on|1|false|fals|fal|fa|f|no|n|off|of|0)\s*$",
+}
+
 _Conversion: TypeAlias = Callable[[pa.Array, pa.DataType], pa.Array]
 
 _KINDS: dict[str, Callable[[pa.DataType], bool]] = {
@@ -247,6 +388,9 @@ _KINDS: dict[str, Callable[[pa.DataType], bool]] = {
     "date": pt.is_date32,
     "timestamp": pt.is_timestamp,
     "time": pt.is_time64,
+    "interval": pt.is_interval,
+    "bytes": pt.is_binary,
+    "list": lambda data_type: pt.is_list(data_type) or pt.is_fixed_size_list(data_type),
 }
 
 _CONVERSIONS: dict[tuple[str, str], _Conversion] = {
@@ -267,14 +411,25 @@ _CONVERSIONS: dict[tuple[str, str], _Conversion] = {
     ("decimal", "text"): _decimal_to_text,
     ("text", "boolean"): _text_to_boolean,
     ("text", "integer"): _text_to_integer,
-    ("text", "float"): _trimmed_text,
+    ("text", "float"): _text_to_float,
     ("text", "decimal"): _text_to_decimal,
-    ("text", "date"): _trimmed_text,
-    ("text", "timestamp"): _trimmed_text,
-    ("text", "time"): _text_to_time,
+    ("text", "date"): cast_moments.text_to_date,
+    ("text", "timestamp"): cast_moments.text_to_timestamp,
+    ("text", "time"): cast_moments.text_to_time,
+    ("text", "interval"): cast_moments.text_to_interval,
+    ("text", "bytes"): cast_moments.text_to_blob,
+    ("text", "list"): _text_to_list,
     ("date", "timestamp"): _plain,
     ("date", "text"): _plain,
     ("timestamp", "date"): _plain,
     ("timestamp", "text"): _clock_to_text,
+    ("timestamp", "timestamp"): _plain,
+    ("timestamp", "time"): cast_moments.timestamp_to_time,
     ("time", "text"): _clock_to_text,
+    ("time", "interval"): cast_moments.time_to_interval,
+    ("interval", "text"): cast_moments.interval_to_text,
+    ("interval", "time"): cast_moments.interval_to_time,
+    ("bytes", "text"): cast_moments.blob_to_text,
+    ("list", "list"): _list_to_list,
+    ("list", "text"): _list_to_text,
 }

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import pyarrow as pa
+
     from raydb.kernels.bvh import Bvh
     from raydb.planner.expression import Attribute, Expression
     from raydb.storage.table import TableDefinition
@@ -15,11 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TableInfo:
-    """A table's definition and statistics. `null_counts` has one entry a column."""
+    """A table's definition and statistics.
+
+    `null_counts` has one entry a column; `sample` has the values of a column in some rows, the same
+    rows for each column (none for an empty table).
+    """
 
     definition: TableDefinition
     row_count: int
     null_counts: Mapping[str, int]
+    sample: Mapping[str, pa.Array]
 
 
 @dataclass(frozen=True, slots=True)

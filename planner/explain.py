@@ -58,6 +58,7 @@ INFIX = {
     "modulo": "%",
     "equal": "=",
     "not_equal": "<>",
+    "not_distinct": "IS NOT DISTINCT FROM",
     "less": "<",
     "less_equal": "<=",
     "greater": ">",
@@ -76,7 +77,7 @@ def describe(plan: PhysicalPlan) -> dict[str, Any]:
     The path is "fused" when any part runs as a fused job; the reasons say of every other
     aggregate (or of a plan without one) why it does not.
     """
-    tree = _describe(plan)
+    tree = _described(plan, set())
     nodes = list(_walk(tree))
     fused = any(node["node"] == "FusedScanAggregate" for node in nodes)
     reasons = [node["general path"] for node in nodes if "general path" in node]
@@ -136,11 +137,22 @@ def _node(plan: PhysicalPlan, summary: str, *sources: PhysicalPlan, **more: Any)
         "node": type(plan).__name__,
         "summary": summary,
         **more,
-        "children": [_describe(source) for source in sources],
+        "children": list(sources),
     }
 
 
+def _described(plan: PhysicalPlan, seen: set[int]) -> dict[str, Any]:
+    """Return a plan as JSON values; a shared query is described where it comes first."""
+    node = _describe(plan)
+    if isinstance(plan, SharedRows):
+        if plan.number in seen:
+            return {**node, "summary": f"{plan.name}, as above", "children": []}
+        seen.add(plan.number)
+    return {**node, "children": [_described(source, seen) for source in node["children"]]}
+
+
 def _describe(plan: PhysicalPlan) -> dict[str, Any]:
+    """Return a node as JSON values; its children are plans still."""
     match plan:
         case ScanTable(table=table, columns=columns):
             return _node(plan, f"{table} ({_names(columns)})" if columns else table)
@@ -167,8 +179,10 @@ def _describe(plan: PhysicalPlan) -> dict[str, Any]:
         case RecursiveRows(base=base, step=step, distinct=distinct):
             return _node(plan, "UNION" if distinct else "UNION ALL", base, step)
         case HashJoin(left=left, right=right, left_keys=left_keys, right_keys=right_keys):
-            pairs = zip(left_keys, right_keys, strict=True)
-            keys = " AND ".join(f"{show(a)} = {show(b)}" for a, b in pairs)
+            keys = " AND ".join(
+                f"{show(a)} {INFIX['not_distinct'] if place in plan.null_safe else '='} {show(b)}"
+                for place, (a, b) in enumerate(zip(left_keys, right_keys, strict=True))
+            )
             also = " AND ".join(show(condition) for condition in plan.residual)
             kind = plan.kind.upper() if keys or also else "CROSS"
             return _node(plan, f"{kind} {keys}".rstrip(), left, right, also=also)

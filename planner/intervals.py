@@ -1,110 +1,93 @@
-"""Intervals: their order, their arithmetic and their text, as in PostgreSQL.
+"""Intervals: their order and their arithmetic, as in PostgreSQL.
 
 An interval has months, days and microseconds, which are kept apart: a month has 28 to 31 days, and
 only a date decides. They are compared with 30 days a month and 24 hours a day.
-
-    '1 year 2 mons 3 days 04:05:06.5'  ->  months 14, days 3, microseconds 14706500000
 """
 
 from __future__ import annotations
 
-import re
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from raydb.planner.moments import DAY_MICROSECONDS, INTERVAL, Integers, Intervals, check_range
-from raydb.planner.moments import compute as compute_numbers
+from raydb.planner.casts import Values, each
+from raydb.planner.interval_text import DAY_MICROSECONDS, MONTH_DAYS
+from raydb.planner.moments import Integers, Intervals, check_range, numbers_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from raydb.planner.casts import Values
-
-MONTH_DAYS = 30
-# A unit of an interval in months, days and microseconds.
-UNITS: dict[str, tuple[int, int, int]] = {
-    "microsecond": (0, 0, 1),
-    "millisecond": (0, 0, 1_000),
-    "second": (0, 0, 1_000_000),
-    "minute": (0, 0, 60_000_000),
-    "hour": (0, 0, 3_600_000_000),
-    "day": (0, 1, 0),
-    "week": (0, 7, 0),
-    "month": (1, 0, 0),
-    "quarter": (3, 0, 0),
-    "year": (12, 0, 0),
-    "decade": (120, 0, 0),
-    "century": (1_200, 0, 0),
-    "millennium": (12_000, 0, 0),
-}
-_SYNONYMS = {
-    "us": "microsecond",
-    "usec": "microsecond",
-    "ms": "millisecond",
-    "msec": "millisecond",
-    "s": "second",
-    "sec": "second",
-    "m": "minute",
-    "min": "minute",
-    "h": "hour",
-    "hr": "hour",
-    "d": "day",
-    "w": "week",
-    "mon": "month",
-    "q": "quarter",
-    "qtr": "quarter",
-    "y": "year",
-    "yr": "year",
-    "dec": "decade",
-    "c": "century",
-    "cent": "century",
-    "centuries": "century",
-    "mil": "millennium",
-    "millennia": "millennium",
-}
-_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
-_PIECE = re.compile(
-    rf"""\s*(?:
-        (?P<sign>[+-]?)(?P<hours>[0-9]+):(?P<minutes>[0-5]?[0-9])(?::(?P<seconds>[0-9]+\.?[0-9]*))?
-      | (?P<span_sign>[+-]?)(?P<years>[0-9]+)-(?P<months>[0-9]+)(?=\s|$)
-      | (?P<number>{_NUMBER})\s*(?P<unit>[a-zA-Z]+)?
-    )""",
-    re.VERBOSE,
-)
-_ISO_PIECE = re.compile(rf"({_NUMBER})([YMWDHS])")
-_ISO_DATE_UNITS = {"Y": "year", "M": "month", "W": "week", "D": "day"}
-_ISO_CLOCK_UNITS = {"H": "hour", "M": "minute", "S": "second"}
-
-
-def unit_name(text: str) -> str | None:
-    """Return the unit that a word stands for, or None.
-
-    >>> unit_name("Days"), unit_name("mons")
-    ('day', 'month')
-    """
-    word = text.lower()
-    for candidate in (word, word.removesuffix("s")):
-        if candidate in UNITS:
-            return candidate
-        if candidate in _SYNONYMS:
-            return _SYNONYMS[candidate]
-    return None
 
 
 # -- order
 
 
 def order_intervals(values: Values) -> Values:
-    """Return decimals in the order of intervals, equal where they are; other types unchanged."""
+    """Return decimals in the order of intervals, equal where these are; other types unchanged."""
     if not pt.is_interval(values.type):
         return values
+    codes = pa.decimal128(38, 0)
 
-    def microseconds(intervals: Intervals) -> Integers:
-        # 2**31 months are 6.4e10 days: the time of day goes into digits of its own.
-        return intervals.days
+    def encode(array: pa.Array) -> pa.Array:
+        intervals = numbers_of(array)
+        days, clock = np.divmod(intervals.microseconds, DAY_MICROSECONDS)
+        # The high word of 128 bits is the days, the low word the time of the day.
+        words = np.stack([clock, days + intervals.days + intervals.months * MONTH_DAYS], axis=1)
+        validity = array.is_valid()
+        decimals = pa.Array.from_buffers(codes, len(array), [None, pa.py_buffer(words.tobytes())])
+        return pc.if_else(validity, decimals, pa.scalar(None, codes))
 
-    raise NotImplementedError(microseconds)
+    return each(values, encode, codes)
+
+
+# -- arithmetic
+
+
+def add_intervals(left: Intervals, right: Intervals) -> Intervals:
+    """Return the sums, part by part."""
+    check_range(np.abs(left.microseconds) // 2 + np.abs(right.microseconds) // 2, 0, 2**62 - 1)
+    return Intervals(
+        left.months + right.months,
+        left.days + right.days,
+        left.microseconds + right.microseconds,
+    )
+
+
+def negate_intervals(intervals: Intervals) -> Intervals:
+    """Return the intervals backwards."""
+    return Intervals(-intervals.months, -intervals.days, -intervals.microseconds)
+
+
+def scale_intervals(intervals: Intervals, factors: NDArray[np.int64 | np.float64]) -> Intervals:
+    """Return intervals times numbers; what is left of a month becomes days, of a day time.
+
+    As PostgreSQL's interval_mul(): half a month is 15 days, half a day 12 hours.
+    """
+    if not np.isfinite(factors).all():
+        raise pa.ArrowInvalid("out of range")
+    if np.issubdtype(factors.dtype, np.integer):
+        whole = factors.astype(np.int64)
+        parts = (intervals.months, intervals.days, intervals.microseconds)
+        for part in parts:
+            check_range(part.astype(np.float64) * factors, -(2.0**62), 2.0**62)
+        return Intervals(*(part * whole for part in parts))
+    months = np.trunc(intervals.months * factors)
+    # Rounded to a microsecond, so that 0.1 + 0.2 months is no 0.30000000000000004.
+    left = np.round((intervals.months * factors - months) * MONTH_DAYS, 6)
+    days = np.trunc(intervals.days * factors)
+    left_days = np.round(intervals.days * factors - days + left - np.trunc(left), 6)
+    days += np.trunc(left) + np.trunc(left_days)
+    microseconds = intervals.microseconds * factors
+    microseconds = np.rint(microseconds + (left_days - np.trunc(left_days)) * DAY_MICROSECONDS)
+    for part in (months, days, microseconds):
+        check_range(part, -(2.0**62), 2.0**62)
+    return Intervals(*(part.astype(np.int64) for part in (months, days, microseconds)))
+
+
+def moments_apart(left: Integers, right: Integers) -> Intervals:
+    """Return left - right of timestamps as days and time, both of one sign."""
+    difference = left - right
+    days = np.sign(difference) * (np.abs(difference) // DAY_MICROSECONDS)
+    return Intervals(np.zeros_like(days), days, difference - days * DAY_MICROSECONDS)

@@ -53,13 +53,14 @@ class CommonTable:
 
     References with the same `number` hold the same query; it runs once. The rule
     `inline_common_tables` puts the query in the place of a reference that is the only one, and
-    where the query is not worth keeping.
+    where the query is not worth keeping, unless `materialized` says what to do.
     """
 
     number: int
     name: str
     query: Plan
     columns: tuple[Column, ...]
+    materialized: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, assert_never
 
 from raydb.planner.choose import choose_bvh
-from raydb.planner.expression import Call, Column, Expression, columns_of, conjuncts
+from raydb.planner.common_tables import reads_working_table
+from raydb.planner.expression import (
+    Call,
+    Column,
+    Expression,
+    Literal,
+    columns_of,
+    conjuncts,
+)
 from raydb.planner.logical import (
     Aggregate,
     Apply,
     CommonTable,
     Filter,
     InnerJoin,
+    Leaf,
     Limit,
     OuterJoin,
     Plan,
@@ -25,7 +36,9 @@ from raydb.planner.logical import (
     Values,
     Window,
     WorkingTable,
+    map_sources,
     output_columns,
+    sources_of,
 )
 from raydb.planner.physical import (
     ComputeColumns,
@@ -47,15 +60,33 @@ from raydb.planner.physical import (
 from raydb.planner.star import NoStar, Star
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from raydb.planner import PlannerOptions
     from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.fuse import FusedScanAggregate
+    from raydb.planner.logical import GroupingSets
+
+
+@dataclass(frozen=True, slots=True)
+class _Lowering:
+    """What the choices depend on, and the common table expressions that are lowered already."""
+
+    catalog: CatalogInfo
+    options: PlannerOptions
+    shared: dict[int, PhysicalPlan] = field(default_factory=dict)
+    # For parts of recursive queries that are kept likewise; those of the binder are not negative.
+    numbers: Iterator[int] = field(default_factory=lambda: itertools.count(-1, -1))
 
 
 def lower(plan: Plan, catalog: CatalogInfo, options: PlannerOptions) -> PhysicalPlan:
     """Choose how to run each node."""
+    return _lower(plan, _Lowering(catalog, options))
 
+
+def _lower(plan: Plan, lowering: _Lowering) -> PhysicalPlan:
     def go(source: Plan) -> PhysicalPlan:
-        return lower(source, catalog, options)
+        return _lower(source, lowering)
 
     match plan:
         case Scan(table=table, columns=columns):
@@ -65,7 +96,9 @@ def lower(plan: Plan, catalog: CatalogInfo, options: PlannerOptions) -> Physical
         case Series(column=column, start=start, stop=stop, step=step):
             return SeriesRows(column, start, stop, step)
         case CommonTable(number=number, name=name, query=query, columns=columns):
-            return SharedRows(number, name, go(query), columns)
+            if number not in lowering.shared:
+                lowering.shared[number] = go(query)
+            return SharedRows(number, name, lowering.shared[number], columns)
         case WorkingTable(number=number, columns=columns):
             return WorkingRows(number, columns)
         case Filter(source=source, predicate=predicate):
@@ -74,25 +107,19 @@ def lower(plan: Plan, catalog: CatalogInfo, options: PlannerOptions) -> Physical
             return ComputeColumns(go(source), items)
         case Window(source=source, calls=calls):
             return WindowRows(go(source), calls)
-        case InnerJoin(sources=(left, right), conditions=conditions):
-            left_keys, right_keys, residual = _split_conditions(left, right, conditions)
-            return HashJoin("inner", go(left), go(right), left_keys, right_keys, residual)
-        case InnerJoin(sources=sources):
+        case InnerJoin(sources=sources) if len(sources) != 2:
             raise AssertionError(f"order_joins left a join of {len(sources)} sources")
-        case OuterJoin(kind=kind, left=left, right=right, conditions=conditions):
-            left_keys, right_keys, residual = _split_conditions(left, right, conditions)
-            return HashJoin(kind, go(left), go(right), left_keys, right_keys, residual)
-        case SemiJoin(kind=kind, left=left, right=right, conditions=conditions, mark=mark):
-            left_keys, right_keys, residual = _split_conditions(left, right, conditions)
-            return HashJoin(kind, go(left), go(right), left_keys, right_keys, residual, mark)
+        case InnerJoin() | OuterJoin() | SemiJoin():
+            return _lower_join(plan, lowering)
         case Apply():
             raise AssertionError("unnest_subqueries left an Apply")
         case Union(sources=sources, columns=columns):
             return ConcatenateRows(tuple(go(source) for source in sources), columns)
         case Recursive(number=number, base=base, step=step, columns=columns, distinct=distinct):
+            step = _keep_unchanged(step, number, lowering)
             return RecursiveRows(number, go(base), go(step), columns, distinct)
         case Aggregate():
-            return _lower_aggregate(plan, catalog, options)
+            return _lower_aggregate(plan, lowering)
         case Sort(source=source, keys=keys):
             return SortRows(go(source), keys)
         case Limit(source=source, count=count, offset=offset):
@@ -101,44 +128,89 @@ def lower(plan: Plan, catalog: CatalogInfo, options: PlannerOptions) -> Physical
             assert_never(plan)
 
 
-def _lower_aggregate(
-    plan: Aggregate, catalog: CatalogInfo, options: PlannerOptions
-) -> PhysicalPlan:
+def _keep_unchanged(step: Plan, number: int, lowering: _Lowering) -> Plan:
+    """Return a step of a recursion that computes once what is the same every time."""
+    if isinstance(step, Leaf):
+        return step
+    if reads_working_table(step, number):
+        return map_sources(step, lambda source: _keep_unchanged(source, number, lowering))
+    number = next(lowering.numbers)
+    return CommonTable(number, "the same in every step", step, output_columns(step))
+
+
+def _lower_aggregate(plan: Aggregate, lowering: _Lowering) -> PhysicalPlan:
     """Fuse an aggregate with its scan where a BVH serves it."""
     match plan.star:
         case NoStar(reason=reason):
             pass
-        case Star() as star if options.fused_path:
-            fused = choose_bvh(star, catalog, options.backend)
+        case Star() as star if lowering.options.fused_path:
+            if plan.grouping is None:
+                fused: PhysicalPlan | str = _fuse(star, lowering)
+            else:
+                fused = _fuse_sets(plan, star, plan.grouping, lowering)
             if not isinstance(fused, str):
                 return fused
             reason = fused
         case _:
             reason = "SET fused_path = 'off'"
-    source = lower(plan.source, catalog, options)
+    source = _lower(plan.source, lowering)
     return HashAggregate(source, plan.keys, plan.aggregates, reason, plan.grouping)
 
 
-def _split_conditions(
-    left: Plan, right: Plan, conditions: tuple[Expression, ...]
-) -> tuple[tuple[Expression, ...], tuple[Expression, ...], tuple[Expression, ...]]:
-    """Split a join's conditions into the keys of both sides and what is checked afterwards."""
+def _fuse(star: Star, lowering: _Lowering) -> FusedScanAggregate | str:
+    return choose_bvh(star, lowering.catalog, lowering.options.backend)
+
+
+def _fuse_sets(
+    plan: Aggregate, star: Star, grouping: GroupingSets, lowering: _Lowering
+) -> PhysicalPlan | str:
+    """Return a fused job for each set of keys, or why there is none for one of them."""
+    parts: list[PhysicalPlan] = []
+    for number, places in enumerate(grouping.sets):
+        fused = _fuse(replace(star, keys=tuple(star.keys[place] for place in places)), lowering)
+        if isinstance(fused, str):
+            return fused
+        items: list[tuple[Column, Expression]] = [
+            (column, column if place in places else Literal(None, column.type))
+            for place, (column, _) in enumerate(star.keys)
+        ]
+        items += [(column, column) for column, _ in star.aggregates]
+        items.append((grouping.number, Literal(number, grouping.number.type)))
+        parts.append(ComputeColumns(fused, tuple(items)))
+    return ConcatenateRows(tuple(parts), output_columns(plan))
+
+
+def _lower_join(plan: InnerJoin | OuterJoin | SemiJoin, lowering: _Lowering) -> HashJoin:
+    """Make keys of the equalities between the sides; the rest is checked for each pair."""
+    left, right = sources_of(plan)
     left_columns = frozenset(output_columns(left))
     right_columns = frozenset(output_columns(right))
-    pairs, residual = [], []
-    for condition in (part for whole in conditions for part in conjuncts(whole)):
+    pairs: list[tuple[Expression, Expression]] = []
+    null_safe: set[int] = set()
+    residual: list[Expression] = []
+    for condition in (part for whole in plan.conditions for part in conjuncts(whole)):
         match condition:
-            case Call(function="equal", arguments=(one, other)) if _is_key(
-                one, other, left_columns, right_columns
-            ):
+            case Call(function="equal" | "not_distinct" as function, arguments=(one, other)):
+                if _is_key(other, one, left_columns, right_columns):
+                    one, other = other, one
+                if not _is_key(one, other, left_columns, right_columns):
+                    residual.append(condition)
+                    continue
+                if function == "not_distinct":
+                    null_safe.add(len(pairs))
                 pairs.append((one, other))
-            case Call(function="equal", arguments=(one, other)) if _is_key(
-                other, one, left_columns, right_columns
-            ):
-                pairs.append((other, one))
             case _:
                 residual.append(condition)
-    return tuple(a for a, _ in pairs), tuple(b for _, b in pairs), tuple(residual)
+    return HashJoin(
+        "inner" if isinstance(plan, InnerJoin) else plan.kind,
+        _lower(left, lowering),
+        _lower(right, lowering),
+        tuple(one for one, _ in pairs),
+        tuple(other for _, other in pairs),
+        tuple(residual),
+        plan.mark if isinstance(plan, SemiJoin) else None,
+        frozenset(null_safe),
+    )
 
 
 def _is_key(

@@ -17,6 +17,8 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
+from raydb.planner.interval_text import DAY_MICROSECONDS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 Integers: TypeAlias = NDArray[np.int64]
 
 INTERVAL = pa.month_day_nano_interval()
-DAY_MICROSECONDS = 86_400_000_000
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31
 _FIRST_MOMENT, _LAST_MOMENT = FIRST_DAY * DAY_MICROSECONDS, (LAST_DAY + 1) * DAY_MICROSECONDS - 1
 _PARTS = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")])
@@ -45,7 +46,7 @@ class Intervals:
 def compute(function: Callable[..., Any], target: pa.DataType, *values: Values) -> Values:
     """Apply a function of numpy arrays to values, NULL where one of them is NULL.
 
-    The function gets for each value integers, doubles (for doubles and decimals) or Intervals: one
+    The function gets for each value integers, doubles or Intervals: one
     for each row, or a single one for a scalar, and returns what `target` is made of. The result is
     a scalar where all values are. Raises pa.ArrowInvalid for a result that is out of range.
     """
@@ -56,7 +57,7 @@ def compute(function: Callable[..., Any], target: pa.DataType, *values: Values) 
     arrays = [_one_array(value) for value in values]
     valid = _valid_rows([array for array in arrays if array.null_count])
     if valid is None:
-        result = array_of(function(*map(numbers_of, arrays)), target, count or 1)
+        result = array_of(function(*map(numbers_of, arrays)), target, 1 if count is None else count)
         return result[0] if count is None else result
     arrays = [array.filter(valid) if len(array) == count else array for array in arrays]
     found = array_of(function(*map(numbers_of, arrays)), target, pc.sum(valid, min_count=0).as_py())
@@ -84,9 +85,7 @@ def numbers_of(array: pa.Array) -> Any:
         parts = np.frombuffer(array.buffers()[1], _PARTS)[array.offset : array.offset + len(array)]
         months, days = parts["months"].astype(np.int64), parts["days"].astype(np.int64)
         return Intervals(months, days, parts["nanoseconds"] // 1000)
-    if pt.is_decimal(kind):
-        array = cast_values(array, pa.float64())
-    elif pt.is_date32(kind):
+    if pt.is_date32(kind):
         array = array.view(pa.int32())
     elif pt.is_timestamp(kind) or pt.is_time64(kind):
         array = array.view(pa.int64())
@@ -125,7 +124,7 @@ def _interval_array(intervals: Intervals, count: int) -> pa.Array:
     return pa.Array.from_buffers(INTERVAL, count, [None, pa.py_buffer(parts)])
 
 
-def check_range(numbers: NDArray[Any], least: int, most: int) -> None:
+def check_range(numbers: NDArray[Any], least: float, most: float) -> None:
     """Raise pa.ArrowInvalid unless all numbers are between two bounds."""
     if ((numbers < least) | (numbers > most)).any():
         raise pa.ArrowInvalid("out of range")
@@ -153,7 +152,8 @@ def month_number(days: Integers) -> Integers:
 
 def first_day(months: Integers) -> Integers:
     """Return the first day of months since January 1970."""
-    return np.asarray(months).astype("M8[M]").astype("M8[D]").astype(np.int64)
+    days: Integers = months.astype("M8[M]").astype("M8[D]").astype(np.int64)
+    return days
 
 
 def days_in_month(months: Integers) -> Integers:
@@ -171,10 +171,11 @@ def add_months(days: Integers, months: Integers) -> Integers:
     """Add months to dates: the day stays, or becomes the last one of a shorter month."""
     before = month_number(days)
     after = before + months
-    return first_day(after) + np.minimum(days - first_day(before), days_in_month(after) - 1)
+    day: Integers = np.minimum(days - first_day(before), days_in_month(after) - 1)
+    return first_day(after) + day
 
 
-def add_interval(days: Integers, clock: Integers, intervals: Intervals) -> Integers:
+def add_interval(days: Integers, clock: Integers | int, intervals: Intervals) -> Integers:
     """Return the timestamps an interval after days with a clock: months first, then days and time.
 
     Raises pa.ArrowInvalid where one leaves the years 1 to 9999.

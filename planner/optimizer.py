@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from raydb.planner.common_tables import map_queries
+from raydb.planner.rules.compare_dates import compare_dates
+from raydb.planner.rules.factor_disjunctions import factor_disjunctions
+from raydb.planner.rules.fix_clock import fix_clock
 from raydb.planner.rules.fold_constants import fold_constants
+from raydb.planner.rules.imply_filters import imply_filters
+from raydb.planner.rules.inline_common_tables import inline_common_tables
 from raydb.planner.rules.inline_projects import inline_projects
 from raydb.planner.rules.match_stars import match_stars
 from raydb.planner.rules.merge_joins import merge_joins
 from raydb.planner.rules.order_joins import order_joins
-from raydb.planner.rules.prune_columns import prune_columns
+from raydb.planner.rules.prune_columns import prune_columns, prune_common_tables
 from raydb.planner.rules.push_down_filters import push_down_filters
+from raydb.planner.rules.push_down_limits import push_down_limits
+from raydb.planner.rules.push_down_semi_joins import push_down_semi_joins
+from raydb.planner.rules.remove_redundant import remove_redundant
+from raydb.planner.rules.strengthen_joins import strengthen_joins
+from raydb.planner.rules.unnest_subqueries import unnest_subqueries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,11 +35,19 @@ if TYPE_CHECKING:
 # Projects go first, so that joins below them meet; stars are matched on whole joins, before
 # filters and join order take them apart.
 RULES: tuple[Rule, ...] = (
+    fix_clock,
     fold_constants,
+    compare_dates,
+    factor_disjunctions,
+    remove_redundant,
     inline_projects,
+    strengthen_joins,
     merge_joins,
     match_stars,
+    imply_filters,
     push_down_filters,
+    push_down_semi_joins,
+    push_down_limits,
     order_joins,
     prune_columns,
 )
@@ -38,9 +58,15 @@ def check_rule(rule: str, before: Plan, after: Plan, catalog: CatalogInfo) -> No
 
 
 def optimize(plan: Plan, catalog: CatalogInfo) -> Plan:
-    """Apply every rule once, in order."""
+    """Apply every rule once, in order, also to each common table expression that is left."""
+    plan = _apply(inline_common_tables, catalog, plan)
+    plan = _apply(unnest_subqueries, catalog, plan)
     for rule in RULES:
-        after = rule(plan, catalog)
-        check_rule(rule.__name__, plan, after, catalog)
-        plan = after
-    return plan
+        plan = map_queries(plan, partial(_apply, rule, catalog))
+    return prune_common_tables(plan)
+
+
+def _apply(rule: Rule, catalog: CatalogInfo, plan: Plan) -> Plan:
+    after = rule(plan, catalog)
+    check_rule(rule.__name__, plan, after, catalog)
+    return after

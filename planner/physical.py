@@ -89,12 +89,13 @@ class WindowRows:
 
 @dataclass(frozen=True, slots=True)
 class HashJoin:
-    """An equi-join: the right side is hashed, the left side probes it. NULL keys never match.
+    """An equi-join: partners are found by their keys. NULL keys never match.
 
-    Without keys it is a cross product. `residual` conditions decide, with the keys, whether two
-    rows are partners; in an outer join a row without partners is kept with NULLs. A semi join keeps
-    the left rows with a partner, an anti join those without, and a mark join all of them, with
-    the column `mark` to tell.
+    The keys at the places in `null_safe` are an exception: they match where both are NULL. Without
+    keys it is a cross product. `residual` conditions decide, with the keys, whether two rows are
+    partners; in an outer join a row without partners is kept with NULLs. A semi join keeps the
+    left rows with a partner, an anti join those without, and a mark join all of them, with the
+    column `mark` to tell.
     """
 
     kind: Literal["inner", "left", "right", "full", "semi", "anti", "mark"]
@@ -104,6 +105,7 @@ class HashJoin:
     right_keys: tuple[Expression, ...]
     residual: tuple[Expression, ...] = ()
     mark: Column | None = None
+    null_safe: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,30 @@ class LimitRows:
     source: PhysicalPlan
     count: int | None
     offset: int
+
+
+def sources_of(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
+    """Return the plans that a node reads from, the query of shared rows among them."""
+    match plan:
+        case SharedRows(query=query):
+            return (query,)
+        case HashJoin(left=left, right=right):
+            return (left, right)
+        case ConcatenateRows(sources=sources):
+            return sources
+        case RecursiveRows(base=base, step=step):
+            return (base, step)
+        case (
+            FilterRows(source=source)
+            | ComputeColumns(source=source)
+            | WindowRows(source=source)
+            | HashAggregate(source=source)
+            | SortRows(source=source)
+            | LimitRows(source=source)
+        ):
+            return (source,)
+        case _:
+            return ()
 
 
 PhysicalPlan: TypeAlias = (

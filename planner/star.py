@@ -65,8 +65,6 @@ class NoStar:
 
 def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
     """See an aggregate as a star, or say why it is none."""
-    if aggregate.grouping is not None:
-        return NoStar("it groups by several sets of keys")
     for _, call in aggregate.aggregates:
         if call.distinct:
             return NoStar(f"{call.function.upper()}(DISTINCT ...) needs every value of a group")

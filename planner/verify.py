@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from raydb.planner.common_tables import free_columns, subqueries_in
 from raydb.planner.expression import Call, Column, Expression, columns_of
 from raydb.planner.functions import is_known
 from raydb.planner.logical import (
     Aggregate,
+    Apply,
     CommonTable,
     Plan,
     Project,
@@ -35,7 +37,9 @@ from raydb.storage.table import ROW_NUMBER
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
 
-COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
+COMPARISONS = frozenset(
+    {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "not_distinct"}
+)
 
 
 def verify_rule(rule: str, before: Plan, after: Plan, catalog: CatalogInfo) -> None:
@@ -48,20 +52,31 @@ def verify_rule(rule: str, before: Plan, after: Plan, catalog: CatalogInfo) -> N
 def verify_plan(plan: Plan, catalog: CatalogInfo, author: str) -> None:
     """Assert that every node reads what its sources give; `author` is named on failure."""
     defined: list[int] = []
-    _verify(plan, catalog, author, defined)
+    _verify(plan, catalog, author, defined, frozenset())
     repeated = {number for number in defined if defined.count(number) > 1}
     assert not repeated, f"{author} defines columns {sorted(repeated)} twice"
 
 
-def _verify(plan: Plan, catalog: CatalogInfo, author: str, defined: list[int]) -> None:
+def _verify(
+    plan: Plan, catalog: CatalogInfo, author: str, defined: list[int], outer: frozenset[Column]
+) -> None:
+    """Verify a plan that may read the columns in `outer`, which stand for an outer row."""
     sources = sources_of(plan)
-    for source in sources:
-        _verify(source, catalog, author, defined)
-    known = frozenset(column for source in sources for column in output_columns(source))
+    if isinstance(plan, Apply):
+        _verify(plan.left, catalog, author, defined, outer)
+        inside = outer | {column for column, _ in plan.arguments}
+        _verify(plan.right, catalog, author, defined, inside)
+    else:
+        for source in sources:
+            _verify(source, catalog, author, defined, outer)
+    known = outer.union(column for source in sources for column in output_columns(source))
     for expression in expressions_in(plan):
         missing = columns_of(expression) - known
         assert not missing, f"{author}: {type(plan).__name__} reads {missing} from nowhere"
         _verify_expression(expression, author)
+    for subquery in subqueries_in(plan):
+        # Its own columns, which a rule may have put at two places while they are the same query.
+        _verify(subquery, catalog, author, [], outer | free_columns(subquery))
     match plan:
         case Scan(table=table, columns=columns):
             schema = catalog.tables[table].definition.schema

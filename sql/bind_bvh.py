@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from raydb.errors import ProgrammingError, did_you_mean
+from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.planner.catalog import BvhDefinition
 from raydb.planner.expression import Attribute, Expression, attributes_of
 from raydb.sql.bind_expression import Context, bind_expression
 from raydb.sql.nodes import refuse_deep_nesting, require_only
 from raydb.sql.reader import fold
-from raydb.sql.types import is_moment, is_number
+from raydb.sql.types import is_interval, is_list, is_moment, is_number
 from raydb.sql.typing_rules import describe
+from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -92,6 +93,9 @@ def _attributes(
         attribute = _resolve(fold(node.this), None if table is None else fold(table), fact, reached)
         if attribute in found:
             raise ProgrammingError(f"column '{attribute.name}' is listed twice in {part}")
+        if is_list(attribute.type) or is_interval(attribute.type):
+            kind = sql_type_name(attribute.type)
+            raise NotSupportedError(f"column '{attribute.name}' is {kind}, which no BVH takes")
         found.append(attribute)
     return tuple(found)
 

@@ -3,57 +3,120 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
-from raydb.planner.expression import AggregateCall, Call, Column, Expression, Literal
+from raydb.planner.expression import (
+    AggregateCall,
+    Call,
+    Column,
+    Expression,
+    Literal,
+    WindowCall,
+)
+from raydb.sql.bind_aggregate import bind_aggregate_call, function_name, read_call
+from raydb.sql.bind_subquery import (
+    bind_all,
+    bind_any,
+    bind_exists,
+    bind_row_subquery,
+    bind_scalar_subquery,
+    query_in,
+)
+from raydb.sql.bind_window import bind_window, is_window_function
+from raydb.sql.constants import (
+    escaped_string,
+    hex_constant,
+    interval_constant,
+    interval_unit,
+    joined_string,
+)
 from raydb.sql.functions import (
-    bind_aggregate,
     bind_scalar,
+    bitwise,
+    current_moment,
     date_part,
+    interval_of_units,
     is_aggregate,
+    list_element,
+    list_of,
+    list_slice,
+    match,
+    overlay,
+    position,
+    power,
+    shift,
     substring,
     trim,
 )
 from raydb.sql.literals import number_literal
 from raydb.sql.nodes import require_only, unsupported
+from raydb.sql.operators import arithmetic, concatenate, negate
 from raydb.sql.parameters import parameter_key
 from raydb.sql.reader import fold
+from raydb.sql.row_values import compare_rows, row_nodes, rows_are_distinct
+from raydb.sql.scope import Scope
 from raydb.sql.types import data_type_of
 from raydb.sql.typing_rules import (
     BOOLEAN,
-    arithmetic,
     as_boolean,
     choose,
     compare,
-    concatenate,
-    describe,
     explicit_cast,
-    is_distinct,
     is_in,
     logical,
-    negate,
+    try_cast,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from raydb.sql.binding import Binding
 
 Resolve = Callable[[str, str | None], Expression]
 
 
 @dataclass(frozen=True, slots=True)
 class AggregateList:
-    """The aggregates of one query in order of appearance, each once."""
+    """The aggregates of one query in order of appearance, each once.
+
+    `groupings` has the column that stands for GROUPING() of its arguments.
+    """
 
     numbers: Iterator[int]
     calls: dict[AggregateCall, Column] = field(default_factory=dict)
+    groupings: dict[tuple[Expression, ...], Column] = field(default_factory=dict)
 
     def column_of(self, call: AggregateCall) -> Column:
         """Return the column that holds an aggregate's result, new at its first appearance."""
+        if call not in self.calls:
+            self.calls[call] = Column(next(self.numbers), call.function, call.type)
+        return self.calls[call]
+
+    def grouping_of(self, arguments: tuple[Expression, ...]) -> Column:
+        """Return the column that stands for GROUPING(arguments)."""
+        if arguments not in self.groupings:
+            self.groupings[arguments] = Column(next(self.numbers), "grouping", pa.int32())
+        return self.groupings[arguments]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowList:
+    """The window functions of one query in order of appearance, each once.
+
+    `named` has the windows of the WINDOW clause.
+    """
+
+    numbers: Iterator[int]
+    named: Mapping[str, exp.Expr] = field(default_factory=dict)
+    calls: dict[WindowCall, Column] = field(default_factory=dict)
+
+    def column_of(self, call: WindowCall) -> Column:
+        """Return the column that holds a window function's result, new at its first appearance."""
         if call not in self.calls:
             self.calls[call] = Column(next(self.numbers), call.function, call.type)
         return self.calls[call]
@@ -63,14 +126,18 @@ class AggregateList:
 class Context:
     """Where an expression stands: what its names and parameters mean.
 
-    `clause` names the place in messages; aggregates are collected in `aggregates`, and are an
-    error where it is None.
+    `clause` names the place in messages; aggregates are collected in `aggregates`, and window
+    functions in `windows`; each is an error where its list is None. A subquery sees the names of `scope` from outside; there are none
+    where `binding` is None.
     """
 
     resolve: Resolve
     parameters: Mapping[str, Literal]
     clause: str
     aggregates: AggregateList | None = None
+    windows: WindowList | None = None
+    scope: Scope = field(default_factory=Scope)
+    binding: Binding | None = None
 
 
 def bind_expression(node: exp.Expr, context: Context) -> Expression:
@@ -134,9 +201,27 @@ def _parameter(node: exp.Expr, context: Context) -> Expression:
 
 def _comparison(function: str) -> _Binder:
     def bind(node: exp.Expr, context: Context) -> Expression:
-        return compare(function, *_both(node, context))
+        left, right = _row(node.this, context), node.expression
+        match right:
+            case exp.Any() | exp.All():
+                require_only(right, "this")
+                query = query_in(right.this)
+                if query is None:
+                    raise NotSupportedError("ANY and ALL of an array are not supported")
+                bind_quantified = bind_any if isinstance(right, exp.Any) else bind_all
+                return bind_quantified(function, left, query, context)
+            case exp.Subquery() if len(left) > 1:
+                return bind_row_subquery(function, left, right, context)
+            case _:
+                return compare_rows(function, left, _row(right, context))
 
     return bind
+
+
+def _row(node: exp.Expr, context: Context) -> list[Expression]:
+    """Return the values of a row, or the one value of any other expression."""
+    nodes = row_nodes(node)
+    return [bind_expression(each, context) for each in ([node] if nodes is None else nodes)]
 
 
 def _arithmetic(node: exp.Expr, context: Context) -> Expression:
@@ -189,8 +274,15 @@ def _between(node: exp.Expr, context: Context) -> Expression:
 
 
 def _in(node: exp.Expr, context: Context) -> Expression:
-    operand = bind_expression(node.this, context)
-    return is_in(operand, [bind_expression(item, context) for item in node.expressions])
+    operands, items = _row(node.this, context), node.expressions
+    query = node.args.get("query")
+    if query is None and len(items) == 1 and isinstance(items[0], exp.Values):
+        query = items[0]
+    if query is not None:
+        return bind_any("equal", operands, query, context)
+    if len(operands) == 1:
+        return is_in(operands[0], [bind_expression(item, context) for item in items])
+    return logical("or", [compare_rows("equal", operands, _row(item, context)) for item in items])
 
 
 def _is(node: exp.Expr, context: Context) -> Expression:
@@ -209,25 +301,38 @@ def _is(node: exp.Expr, context: Context) -> Expression:
 
 
 def _distinct_from(node: exp.Expr, context: Context) -> Expression:
-    return is_distinct(*_both(node, context))
+    return rows_are_distinct(_row(node.this, context), _row(node.expression, context))
 
 
 def _not_distinct_from(node: exp.Expr, context: Context) -> Expression:
-    return logical("not", (is_distinct(*_both(node, context)),))
+    return logical("not", (_distinct_from(node, context),))
 
 
-def _like(function: str) -> _Binder:
+def _match(operator: str) -> _Binder:
     def bind(node: exp.Expr, context: Context) -> Expression:
-        operand, pattern = _both(node, context)
-        for each in (operand, pattern):
-            if each.type not in (pa.string(), pa.null()):
-                raise ProgrammingError(f"LIKE needs strings, not {describe(each)}")
-        if not isinstance(pattern, Literal):
-            raise NotSupportedError("LIKE with a pattern that is not a constant is not supported")
-        if pattern.value is None or operand.type == pa.null():
-            return Literal(None, BOOLEAN)
-        answer = Call(function, (operand, pattern), BOOLEAN)
+        answer = match(operator, *_both(node, context))
         return logical("not", (answer,)) if node.args.get("negate") else answer
+
+    return bind
+
+
+def _escape(node: exp.Expr, context: Context) -> Expression:
+    """Return LIKE or SIMILAR TO with ESCAPE behind it."""
+    inner = node.this
+    operator = _ESCAPABLE.get(type(inner))
+    if operator is None:
+        raise unsupported(node)
+    require_only(inner, "this", "expression", "negate")
+    answer = match(operator, *_both(inner, context), bind_expression(node.expression, context))
+    return logical("not", (answer,)) if inner.args.get("negate") else answer
+
+
+def _operator(combine: Callable[..., Expression], *symbol: str) -> _Binder:
+    """Return the binder of an operator of one or two operands."""
+
+    def bind(node: exp.Expr, context: Context) -> Expression:
+        nodes = (node.this, node.expression)
+        return combine(*symbol, *(bind_expression(each, context) for each in nodes if each))
 
     return bind
 
@@ -239,6 +344,43 @@ def _concat(node: exp.Expr, context: Context) -> Expression:
 def _cast(node: exp.Expr, context: Context) -> Expression:
     target = data_type_of(node.args["to"])
     return explicit_cast(bind_expression(node.this, context), target)
+
+
+def _try_cast(node: exp.Expr, context: Context) -> Expression:
+    return try_cast(bind_expression(node.this, context), data_type_of(node.args["to"]))
+
+
+def _constant(read: Callable[[exp.Expr], Literal]) -> _Binder:
+    return lambda node, _: read(node)
+
+
+def _interval(node: exp.Expr, context: Context) -> Expression:
+    assert isinstance(node, exp.Interval)
+    if isinstance(node.this, exp.Literal):
+        return interval_constant(node)
+    return interval_of_units(bind_expression(node.this, context), interval_unit(node))
+
+
+def _current(name: str) -> _Binder:
+    return lambda _, __: current_moment(name)
+
+
+def _array(node: exp.Expr, context: Context) -> Expression:
+    return list_of([bind_expression(each, context) for each in node.expressions])
+
+
+def _bracket(node: exp.Expr, context: Context) -> Expression:
+    """Return list[index] or list[first:last]."""
+    operand = bind_expression(node.this, context)
+    if len(node.expressions) != 1:
+        raise NotSupportedError("a subscript of several numbers is not supported; write a[1][2]")
+    index = node.expressions[0]
+    if not isinstance(index, exp.Slice):
+        return list_element(operand, bind_expression(index, context))
+    require_only(index, "this", "expression")
+    bounds = (index.this, index.expression)
+    first, last = (None if each is None else bind_expression(each, context) for each in bounds)
+    return list_slice(operand, first, last)
 
 
 def _case(node: exp.Expr, context: Context) -> Expression:
@@ -270,33 +412,60 @@ def _substring(node: exp.Expr, context: Context) -> Expression:
 
 
 def _trim(node: exp.Expr, context: Context) -> Expression:
-    if node.args.get("position") or node.expression is not None:
-        raise NotSupportedError("trim() of one side or of other characters is not supported")
-    return trim(bind_expression(node.this, context))
+    nodes = [each for each in (node.this, node.expression) if each is not None]
+    side = (node.args.get("position") or "both").lower()
+    return trim(*(bind_expression(each, context) for each in nodes), side=side)
+
+
+def _position(node: exp.Expr, context: Context) -> Expression:
+    nodes = (node.args["substr"], node.this)
+    return position(*(bind_expression(each, context) for each in nodes))
+
+
+def _overlay(node: exp.Expr, context: Context) -> Expression:
+    parts = (node.this, node.expression, node.args["from_"], node.args.get("for_"))
+    return overlay(*(bind_expression(part, context) for part in parts if part is not None))
 
 
 def _function(node: exp.Expr, context: Context) -> Expression:
-    name = fold(node.this) if isinstance(node.this, exp.Identifier) else node.name.lower()
+    name = function_name(node)
+    if name == "exists" and len(node.expressions) == 1 and query_in(node.expressions[0]):
+        return bind_exists(node.expressions[0], context)  # EXISTS (VALUES ...)
     if is_aggregate(name):
-        return _aggregate(name, node.expressions, context)
+        return _aggregate(node, context)
+    if is_window_function(name):
+        raise ProgrammingError(f"the window function {name}() needs OVER (...)")
+    if name in ("grouping", "grouping_id"):
+        return _grouping(node, context)
     return bind_scalar(name, [bind_expression(each, context) for each in node.expressions])
 
 
-def _aggregate(name: str, arguments: list[exp.Expr], context: Context) -> Expression:
+def _aggregate(node: exp.Expr, context: Context) -> Expression:
+    written = read_call(node)
+    if not is_aggregate(written.name):
+        raise ProgrammingError(f"{written.name}() is no aggregate")
     if context.aggregates is None:
-        raise ProgrammingError(f"{context.clause} cannot contain the aggregate {name}")
-    inner = Context(context.resolve, context.parameters, "an aggregate")
-    distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
-    if distinct:
-        require_only(arguments[0], "expressions")
-        arguments = arguments[0].expressions
-    if name == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
-        require_only(arguments[0])
-        if distinct:
-            raise ProgrammingError("count(DISTINCT *) is not possible; name a column")
-        return context.aggregates.column_of(AggregateCall("count_star", (), pa.int64()))
-    bound = [bind_expression(argument, inner) for argument in arguments]
-    return context.aggregates.column_of(bind_aggregate(name, bound, distinct))
+        raise ProgrammingError(f"{context.clause} cannot contain the aggregate {written.name}")
+    inner = replace(context, clause="an aggregate", aggregates=None, windows=None)
+    return context.aggregates.column_of(bind_aggregate_call(written, inner, bind_expression))
+
+
+def _window(node: exp.Expr, context: Context) -> Expression:
+    return bind_window(node, context, bind_expression)
+
+
+def _grouping(node: exp.Expr, context: Context) -> Expression:
+    if context.aggregates is None:
+        raise ProgrammingError(f"{context.clause} cannot contain GROUPING")
+    if not node.expressions:
+        raise ProgrammingError("GROUPING needs keys of GROUP BY")
+    inner = replace(context, clause="GROUPING", aggregates=None)
+    keys = tuple(bind_expression(each, inner) for each in node.expressions)
+    return context.aggregates.grouping_of(keys)
+
+
+def _exists(node: exp.Expr, context: Context) -> Expression:
+    return bind_exists(node.this, context)
 
 
 _Binder = Callable[[exp.Expr, Context], Expression]
@@ -316,6 +485,19 @@ _COMPARISONS: dict[type[exp.Expr], str] = {
     exp.GT: "greater",
     exp.GTE: "greater_equal",
 }
+_CURRENT: dict[type[exp.Expr], str] = {
+    exp.CurrentDate: "current_date",
+    exp.CurrentTime: "current_time",
+    exp.CurrentTimestamp: "current_timestamp",
+    exp.Localtime: "localtime",
+    exp.Localtimestamp: "localtimestamp",
+}
+_ESCAPABLE: dict[type[exp.Expr], str] = {
+    exp.Like: "like",
+    exp.ILike: "ilike",
+    exp.SimilarTo: "similar",
+}
+_MATCHES = {**_ESCAPABLE, exp.RegexpLike: "~", exp.RegexpILike: "~*"}
 # For each kind of node its binder and the arguments that the binder reads.
 _BINDERS: dict[type[exp.Expr], tuple[_Binder, tuple[str, ...]]] = {
     exp.Column: (_column, ("this", "table")),
@@ -332,19 +514,43 @@ _BINDERS: dict[type[exp.Expr], tuple[_Binder, tuple[str, ...]]] = {
     exp.Not: (_not, ("this",)),
     exp.Neg: (_negate, ("this",)),
     exp.Between: (_between, ("this", "low", "high")),
-    exp.In: (_in, ("this", "expressions")),
+    exp.In: (_in, ("this", "expressions", "query")),
     exp.Is: (_is, ("this", "expression", "negate")),
     exp.NullSafeEQ: (_not_distinct_from, ("this", "expression")),
     exp.NullSafeNEQ: (_distinct_from, ("this", "expression")),
-    exp.Like: (_like("like"), ("this", "expression", "negate")),
-    exp.ILike: (_like("ilike"), ("this", "expression", "negate")),
+    **{kind: (_match(name), ("this", "expression", "negate")) for kind, name in _MATCHES.items()},
+    exp.Escape: (_escape, ("this", "expression")),
+    exp.Pow: (_operator(power), ("this", "expression")),
+    exp.BitwiseAnd: (_operator(bitwise, "&"), _BINARY),
+    exp.BitwiseOr: (_operator(bitwise, "|"), _BINARY),
+    exp.BitwiseXor: (_operator(bitwise, "#"), _BINARY),
+    exp.BitwiseNot: (_operator(bitwise, "~"), ("this",)),
+    exp.BitwiseLeftShift: (_operator(shift, "<<"), _BINARY),
+    exp.BitwiseRightShift: (_operator(shift, ">>"), _BINARY),
     exp.DPipe: (_concat, ("this", "expression", "safe")),
     exp.Cast: (_cast, ("this", "to")),
+    exp.TryCast: (_try_cast, ("this", "to", "safe")),
+    exp.HexString: (_constant(hex_constant), ("this",)),
+    exp.ByteString: (_constant(escaped_string), ("this",)),
+    exp.Concat: (_constant(joined_string), ("expressions", "coalesce")),
+    exp.Interval: (_interval, ("this", "unit")),
+    exp.Array: (_array, ("expressions",)),
+    exp.Bracket: (_bracket, ("this", "expressions")),
+    **{kind: (_current(name), ()) for kind, name in _CURRENT.items()},
     exp.Case: (_case, ("this", "ifs", "default")),
     exp.Extract: (_extract, ("this", "expression")),
     exp.Substring: (_substring, ("this", "start", "length")),
     exp.Trim: (_trim, ("this", "position", "expression")),
+    exp.StrPosition: (_position, ("this", "substr")),
+    exp.Overlay: (_overlay, ("this", "expression", "from_", "for_")),
     exp.Anonymous: (_function, ("this", "expressions")),
+    exp.Filter: (_aggregate, ("this", "expression")),
+    exp.IgnoreNulls: (_aggregate, ("this",)),
+    exp.RespectNulls: (_aggregate, ("this",)),
+    exp.WithinGroup: (_aggregate, ("this", "expression")),
+    exp.Window: (_window, tuple(exp.Window.arg_types)),
+    exp.Exists: (_exists, ("this",)),
+    exp.Subquery: (bind_scalar_subquery, ("this", "with_", "order", "limit", "offset")),
     **{kind: (_comparison(name), ("this", "expression")) for kind, name in _COMPARISONS.items()},
     **dict.fromkeys(_ARITHMETIC, (_arithmetic, _BINARY)),
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from sqlglot import exp
@@ -12,14 +11,26 @@ from sqlglot import exp
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.planner.expression import Call, Expression, conjuncts
 from raydb.planner.expression import Literal as Constant
-from raydb.planner.logical import InnerJoin, OuterJoin, Plan, Scan, Values, output_columns
+from raydb.planner.logical import (
+    Apply,
+    InnerJoin,
+    OuterJoin,
+    Plan,
+    Project,
+    Scan,
+    SemiJoin,
+    Values,
+    output_columns,
+)
 from raydb.sql.bind_expression import Resolve, bind_condition
+from raydb.sql.bind_with import name_query, refer
 from raydb.sql.binding import Binding, context_of, new_column
-from raydb.sql.files import file_table, is_file
+from raydb.sql.files import file_alias, file_table, is_file
 from raydb.sql.nodes import require_only, unsupported
 from raydb.sql.parser import parse
 from raydb.sql.reader import fold
 from raydb.sql.scope import (
+    Outer,
     Scope,
     Visible,
     find_name,
@@ -28,17 +39,20 @@ from raydb.sql.scope import (
     resolve,
     table_scope,
 )
+from raydb.sql.series import bind_unnest
 from raydb.sql.statements import Select
 from raydb.sql.table_functions import bind_table_function
 from raydb.sql.typing_rules import compare, unify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
-    BindQuery: TypeAlias = Callable[[exp.Expr, Binding], Plan]
+    from raydb.planner.expression import Column
 
 Side = Literal["left", "right", "full"]
+Arguments: TypeAlias = "tuple[tuple[Column, Expression], ...]"
 _SIDES: dict[str, Side] = {"LEFT": "left", "RIGHT": "right", "FULL": "full"}
+_KINDS = (None, "INNER", "OUTER", "CROSS", "COMMA", "SEMI", "ANTI")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +63,7 @@ class Source:
     scope: Scope
 
 
-def bind_from(
-    from_: exp.Expr | None, joins: list[exp.Expr], binding: Binding, bind_query: BindQuery
-) -> Source:
+def bind_from(from_: exp.Expr | None, joins: list[exp.Expr], binding: Binding) -> Source:
     """Return the rows that FROM gives; without FROM one row of no columns.
 
     A comma binds weaker than JOIN: in `a, b JOIN c ON ...` the condition does not see `a`.
@@ -60,39 +72,94 @@ def bind_from(
         return Source(Values((), ((),)), Scope())
     require_only(from_, "this")
     done: list[Source] = []
-    current = _bind_source(from_.this, binding, bind_query)
+    current = _bind_source(from_.this, binding)
     for join in joins:
-        right = _bind_source(join.this, binding, bind_query)
-        if join.args.get("kind") == "COMMA":
+        before = _cross(done, current)
+        right, arguments = _bind_beside(join.this, before.scope, binding)
+        if arguments:
+            # It may read any table before it: those behind commas are joined first.
+            done, current = [], before
+        if join.args.get("kind") == "COMMA" and not arguments:
             require_only(join, "this", "kind")
             done.append(current)
             current = right
         else:
-            current = _bind_join(join, current, right, binding, done)
+            current = _bind_join(join, current, right, arguments, binding, done)
+    return _cross(done, current)
+
+
+def _cross(done: Sequence[Source], last: Source) -> Source:
+    """Return the sources behind commas, each joined with what follows."""
     for each in reversed(done):
-        current = _inner_join(each, current, ())
-    return current
+        last = _inner_join(each, last, ())
+    return last
 
 
-def _bind_source(node: exp.Expr, binding: Binding, bind_query: BindQuery) -> Source:
+def _bind_source(node: exp.Expr, binding: Binding) -> Source:
     match node:
         case exp.Table():
             require_only(node, "this", "alias", "joins")
-            source = _bind_table(node, binding, bind_query)
-        case exp.Subquery(this=exp.Table() as inner):  # `(a JOIN b ON ...)`
+            source = _bind_table(node, binding)
+        case exp.Subquery(this=inner) if _holds_join(inner):  # `(a JOIN b ON ...)`
             require_only(node, "this", "alias", "joins")
-            source = _bind_source(inner, binding, bind_query)
+            source = _bind_source(inner, binding)
             if node.args.get("alias") is not None:
-                raise NotSupportedError("an alias for a join in parentheses is not supported")
+                source = _rename(node, source, binding)
         case exp.Subquery() | exp.Values():
-            plan = bind_query(_without(node, "alias", "joins"), binding)
+            plan = binding.bind_query(_without(node, "alias", "joins"), binding)
+            name, columns = _alias(node, "")
+            source = Source(plan, table_scope(name, output_columns(plan), columns))
+        case exp.Unnest(expressions=[argument]):
+            if node.args.get("offset"):
+                raise NotSupportedError("WITH ORDINALITY is not supported")
+            require_only(node, "expressions", "alias", "joins")
+            plan = bind_unnest(argument, binding)
+            name, columns = _alias(node, "unnest")
+            source = Source(plan, table_scope(name, output_columns(plan), columns or (name,)))
+        case exp.Lateral(this=exp.Subquery() as inner):
+            require_only(node, "this", "alias")
+            plan = binding.bind_query(inner, binding)
             name, columns = _alias(node, "")
             source = Source(plan, table_scope(name, output_columns(plan), columns))
         case _:
             raise unsupported(node)
     for join in node.args.get("joins") or ():
-        source = _bind_join(join, source, _bind_source(join.this, binding, bind_query), binding)
+        right, arguments = _bind_beside(join.this, source.scope, binding)
+        source = _bind_join(join, source, right, arguments, binding)
     return source
+
+
+def _bind_beside(node: exp.Expr, before: Scope, binding: Binding) -> tuple[Source, Arguments]:
+    """Return a source and what it reads of the tables before it, as LATERAL may."""
+    kind: Literal["lateral", "derived"] = "derived"
+    if isinstance(node, exp.Lateral):
+        kind = "lateral"
+    outer = Outer(kind, before, binding.outer, binding.numbers)
+    source = _bind_source(node, replace(binding, outer=outer))
+    return source, tuple((column, expression) for expression, column in outer.columns.items())
+
+
+def _holds_join(node: exp.Expr) -> bool:
+    """Say whether parentheses around a node hold tables rather than a query."""
+    match node:
+        case exp.Table():
+            return True
+        case exp.Subquery():
+            has_more = node.args.get("alias") is not None or node.args.get("joins")
+            return bool(has_more) or _holds_join(node.this)
+        case _:
+            return False
+
+
+def _rename(node: exp.Expr, source: Source, binding: Binding) -> Source:
+    """Return a join in parentheses under the one name of its alias."""
+    items = tuple(
+        (new_column(binding, each.name, each.expression.type), each.expression)
+        for each in source.scope.visible
+    )
+    name, columns = _alias(node, "")
+    scope = table_scope(name, [column for column, _ in items], columns)
+    return Source(Project(source.plan, items), scope)
 
 
 def _without(node: exp.Expr, *arguments: str) -> exp.Expr:
@@ -112,27 +179,27 @@ def _alias(node: exp.Expr, name: str) -> tuple[str, tuple[str, ...]]:
     return (name if alias.this is None else fold(alias.this)), columns
 
 
-def _bind_table(node: exp.Table, binding: Binding, bind_query: BindQuery) -> Source:
+def _bind_table(node: exp.Table, binding: Binding) -> Source:
+    if is_file(node):
+        return _bind_file(node, binding)
     if isinstance(node.this, exp.Anonymous):
         function = node.this.name.lower()
         plan: Plan = bind_table_function(function, node.this.expressions, binding)
         name, names = _alias(node, function)
+        if function == "generate_series" and name != function and not names:
+            names = (name,)  # As in PostgreSQL: the alias names the column too.
         return Source(plan, table_scope(name, output_columns(plan), names))
-    if is_file(node):
-        return _bind_file(node, binding)
     if not isinstance(node.this, exp.Identifier):
         raise unsupported(node.this)
     table = fold(node.this)
     name, names = _alias(node, table)
     catalog = binding.catalog
     if table in binding.queries:
-        query = binding.queries[table]
-        plan = bind_query(query.tree, query.binding)
-        names = names + query.columns[len(names) :]
+        plan = refer(binding.queries[table], binding)
     elif table in catalog.tables:
         plan = _scan(table, binding)
     elif table in catalog.views:
-        plan = _bind_view(table, binding, bind_query)
+        plan = _bind_view(table, binding)
     else:
         known = (*binding.queries, *catalog.tables, *catalog.views)
         raise ProgrammingError(f"table '{table}' does not exist{did_you_mean(table, known)}")
@@ -141,9 +208,8 @@ def _bind_table(node: exp.Table, binding: Binding, bind_query: BindQuery) -> Sou
 
 def _bind_file(node: exp.Table, binding: Binding) -> Source:
     """Return the rows of a file, `FROM 'sales.parquet'`, which is called `sales` then."""
-    path = node.this.name
-    name, names = _alias(node, PurePath(path).stem)
-    plan = _scan(file_table(path), binding)
+    name, names = _alias(node, file_alias(node))
+    plan = _scan(file_table(node), binding)
     return Source(plan, table_scope(name, output_columns(plan), names))
 
 
@@ -152,42 +218,83 @@ def _scan(table: str, binding: Binding) -> Scan:
     return Scan(table, tuple(new_column(binding, field.name, field.type) for field in schema))
 
 
-def _bind_view(view: str, binding: Binding, bind_query: BindQuery) -> Plan:
-    """Return a view's query, bound to the catalog alone."""
+def _bind_view(view: str, binding: Binding) -> Plan:
+    """Return a reference to a view's query, which is bound once, and to the catalog alone."""
+    if view in binding.bound_views:
+        return refer(binding.bound_views[view], binding)
     if view in binding.views:
         raise ProgrammingError(f"the view '{view}' refers to itself")
     (statement,) = parse(binding.catalog.views[view])
     assert isinstance(statement, Select), "a view holds a query"
-    inner = replace(binding, parameters={}, queries={}, views=(*binding.views, view))
+    inner = replace(binding, parameters={}, queries={}, views=(*binding.views, view), outer=None)
     try:
-        return bind_query(statement.tree, inner)
+        plan = binding.bind_query(statement.tree, inner)
     except ProgrammingError as error:
         raise ProgrammingError(f"in the view '{view}': {error}") from error
+    binding.bound_views[view] = name_query(view, plan, (), inner)
+    return refer(binding.bound_views[view], binding)
 
 
 def _bind_join(
     join: exp.Expr,
     left: Source,
     right: Source,
+    arguments: Arguments,
     binding: Binding,
     before_comma: Sequence[Source] = (),
 ) -> Source:
-    if join.args.get("method"):
-        raise NotSupportedError(f"{join.args['method']} JOIN is not supported")
-    require_only(join, "this", "on", "using", "side", "kind")
-    kind, side = join.args.get("kind"), join.args.get("side")
-    if kind not in (None, "INNER", "OUTER", "CROSS") or (side and side not in _SIDES):
+    """Return a join; `arguments` are what the right side reads of the left one."""
+    method, kind = join.args.get("method"), join.args.get("kind")
+    side = join.args.get("side")
+    if method not in (None, "NATURAL"):
+        raise NotSupportedError(f"{method} JOIN is not supported")
+    require_only(join, "this", "on", "using", "side", "kind", "method")
+    if kind not in _KINDS or (side and side not in _SIDES):
         raise NotSupportedError(f"{' '.join(filter(None, (side, kind)))} JOIN is not supported")
+    if kind in ("SEMI", "ANTI") and side not in (None, "LEFT"):
+        raise NotSupportedError(f"{side} {kind} JOIN is not supported; swap its sides")
+    if arguments and (kind in ("SEMI", "ANTI") or side in ("RIGHT", "FULL")):
+        read = next(iter(arguments))[0].name
+        raise ProgrammingError(
+            f"'{read}' is not visible in the right side of a {side or kind} JOIN;"
+            " only an inner or a LEFT JOIN has a row for it"
+        )
+    conditions, scope = _bind_condition(join, left, right, binding, before_comma)
+    if kind in ("SEMI", "ANTI"):
+        semi: Literal["semi", "anti"] = "semi" if kind == "SEMI" else "anti"
+        return Source(SemiJoin(semi, left.plan, right.plan, tuple(conditions)), left.scope)
+    if arguments:
+        apply_kind: Literal["left", "inner"] = "left" if side == "LEFT" else "inner"
+        plan: Plan = Apply(apply_kind, left.plan, right.plan, arguments, tuple(conditions))
+        return Source(plan, scope)
+    if side is None:
+        return replace(_inner_join(left, right, conditions), scope=scope)
+    return Source(OuterJoin(_SIDES[side], left.plan, right.plan, tuple(conditions)), scope)
+
+
+def _bind_condition(
+    join: exp.Expr,
+    left: Source,
+    right: Source,
+    binding: Binding,
+    before_comma: Sequence[Source],
+) -> tuple[list[Expression], Scope]:
+    """Return the conditions of a join, and the names that are visible behind it."""
     on, using = join.args.get("on"), join.args.get("using")
-    if kind == "CROSS":
-        if on is not None or using:
-            raise ProgrammingError("CROSS JOIN takes no ON or USING")
-        return _inner_join(left, right, ())
     scope = join_scopes(left.scope, right.scope)
-    if using:
+    is_natural = join.args.get("method") == "NATURAL"
+    if is_natural or join.args.get("kind") in ("CROSS", "COMMA"):
+        if on is not None or using:
+            word = "NATURAL" if is_natural else "CROSS"
+            raise ProgrammingError(f"{word} JOIN takes no ON or USING")
+        if not is_natural:
+            return [], scope
+        if join.args.get("kind") == "CROSS":
+            raise ProgrammingError("a join is NATURAL or CROSS, not both")
+        theirs = {each.name for each in right.scope.visible}
+        names = [each.name for each in left.scope.visible if each.name in theirs]
+    elif using:
         names = [fold(name) for name in using]
-        conditions, merged = _bind_using(names, left.scope, right.scope, side)
-        scope = merge_columns(scope, merged)
     elif on is None:
         raise ProgrammingError("JOIN needs ON or USING")
     else:
@@ -195,10 +302,9 @@ def _bind_join(
         hidden = [each.scope for each in before_comma]
         find = partial(_resolve_in_join, context.resolve, hidden)
         condition = bind_condition(on, replace(context, resolve=find))
-        conditions = [part for part in conjuncts(condition) if not _is_true(part)]
-    if side is None:
-        return replace(_inner_join(left, right, conditions), scope=scope)
-    return Source(OuterJoin(_SIDES[side], left.plan, right.plan, tuple(conditions)), scope)
+        return [part for part in conjuncts(condition) if not _is_true(part)], scope
+    conditions, merged = _bind_using(names, left.scope, right.scope, join.args.get("side"))
+    return conditions, merge_columns(scope, merged)
 
 
 def _resolve_in_join(

@@ -7,11 +7,12 @@ import decimal
 import math
 import re
 import struct
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from raydb.errors import DataError, ProgrammingError
+from raydb.planner.casts import cast_values, literal_value
 from raydb.planner.expression import Literal
 from raydb.sql.types import (
     INTEGERS,
@@ -19,19 +20,23 @@ from raydb.sql.types import (
     is_decimal,
     is_float,
     is_integer,
+    is_list,
     is_number,
 )
 from raydb.storage.type_names import sql_type_name
 
-_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
-_TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?")
-_BOOLEANS = {"true": True, "t": True, "false": False, "f": False}
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# The plain forms, which Python reads faster than a cast of one value does.
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?")
 # Exact at any size: the default context would round beyond 28 digits.
 _EXACT = decimal.Context(prec=200)
 
 
 def integer_literal(value: int) -> Literal:
-    """Return a literal of the narrowest of INTEGER, BIGINT and DECIMAL(38,0) that holds a value."""
+    """Return a literal of the narrowest of INTEGER, BIGINT and HUGEINT that holds a value."""
     for data_type in (pa.int32(), pa.int64()):
         if _fits_integer(value, data_type):
             return Literal(value, data_type)
@@ -89,10 +94,9 @@ def read_string(literal: Literal, data_type: pa.DataType) -> Literal:
     """
     if data_type == pa.string():
         return literal
-    text = str(literal.value).strip()
     try:
-        value = _read(text, data_type)
-    except (ValueError, decimal.InvalidOperation):
+        value = _read(str(literal.value), data_type)
+    except (ValueError, decimal.InvalidOperation, DataError):
         value = None
     if value is None:
         raise DataError(f"'{literal.value}' is not a valid {_kind_name(data_type)}")
@@ -108,39 +112,21 @@ def _kind_name(data_type: pa.DataType) -> str:
 
 
 def _read(text: str, data_type: pa.DataType) -> Any:  # a Python value, or None
+    if is_number(data_type) and "_" in text:
+        return None
     if is_integer(data_type):
         return int(text)
     if is_decimal(data_type):
-        value = decimal.Decimal(text)
+        value = decimal.Decimal(text.strip())
         return value if value.is_finite() else None
     if is_float(data_type):
-        return float(text)
-    if pa.types.is_boolean(data_type):
-        return _BOOLEANS.get(text.lower())
-    if data_type == pa.date32():
-        return _read_date(text)
-    if data_type == pa.time64("us"):
-        return _read_time(text)
-    if data_type == pa.timestamp("us"):
-        day, _, rest = text.replace("T", " ").partition(" ")
-        moment = dt.time() if not rest else _read_time(rest.strip())
-        return dt.datetime.combine(_read_date(day), moment)
-    return None
-
-
-def _read_date(text: str) -> dt.date:
-    found = _DATE.fullmatch(text)
-    if found is None:
-        raise ValueError(text)
-    return dt.date(*(int(part) for part in found.groups()))
-
-
-def _read_time(text: str) -> dt.time:
-    found = _TIME.fullmatch(text)
-    if found is None:
-        raise ValueError(text)
-    hour, minute, second, fraction = found.groups(default="0")
-    return dt.time(int(hour), int(minute), int(second), int(fraction.ljust(6, "0")))
+        number = float(text)
+        return None if math.isinf(number) and "inf" not in text.lower() else number
+    if data_type == pa.date32() and _DATE.fullmatch(text):
+        return dt.date.fromisoformat(text)
+    if data_type == pa.timestamp("us") and _TIMESTAMP.fullmatch(text):
+        return dt.datetime.fromisoformat(text)
+    return literal_value(cast_values(pa.scalar(text), data_type))
 
 
 def convert(literal: Literal, data_type: pa.DataType) -> Literal | None:
@@ -157,7 +143,26 @@ def convert(literal: Literal, data_type: pa.DataType) -> Literal | None:
         return _convert_number(value, data_type)
     if literal.type == pa.date32() and data_type == pa.timestamp("us"):
         return Literal(dt.datetime.combine(value, dt.time()), data_type)
+    if is_list(literal.type) and is_list(data_type):
+        return _convert_list(literal, data_type)
     return None
+
+
+def _convert_list(literal: Literal, data_type: pa.DataType) -> Literal | None:
+    if pa.types.is_fixed_size_list(data_type) and len(literal.value) != data_type.list_size:
+        return None
+    elements = []
+    for value in literal.value:
+        element = convert(Literal(value, literal.type.value_type), data_type.value_type)
+        if element is None:
+            return None
+        elements.append(element.value)
+    return Literal(tuple(elements), data_type)
+
+
+def list_literal(elements: Sequence[Literal], data_type: pa.DataType) -> Literal:
+    """Return the list of constants that are of one type."""
+    return Literal(tuple(element.value for element in elements), pa.list_(data_type))
 
 
 def _convert_number(value: int | float | decimal.Decimal, data_type: pa.DataType) -> Literal | None:

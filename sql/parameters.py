@@ -13,7 +13,9 @@ from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.planner.expression import Literal
-from raydb.sql.literals import decimal_literal, integer_literal
+from raydb.sql.literals import decimal_literal, integer_literal, list_literal
+from raydb.sql.types import INTERVAL
+from raydb.sql.typing_rules import unify
 
 Parameters = Sequence[object] | Mapping[str, object]
 
@@ -104,11 +106,40 @@ def _literal(key: str, value: Any) -> Literal:
             return decimal_literal(value)
         case dt.date() | dt.time():
             return _moment_literal(key, value)
+        case dt.timedelta():
+            # Days and time, as datetime keeps them.
+            rest = value - dt.timedelta(days=value.days)
+            nanoseconds = rest // dt.timedelta(microseconds=1) * 1000
+            return Literal(pa.MonthDayNano([0, value.days, nanoseconds]), INTERVAL)
+        case pa.MonthDayNano():
+            return Literal(value, INTERVAL)
+        case np.ndarray() if value.ndim == 1:
+            return _vector_literal(key, value)
+        case list():
+            return _list_literal(key, value)
         case _:
             raise ProgrammingError(
                 f"parameter {key} has the value {value!r} of type {type(value).__name__},"
                 " which is no type of SQL"
             )
+
+
+def _list_literal(key: str, values: Sequence[object]) -> Literal:
+    """Return a list in the type that its elements have in common."""
+    elements = [_literal(key, value) for value in values]
+    if not elements:
+        return Literal((), pa.list_(pa.null()))
+    unified = unify(elements, "combine")
+    assert all(isinstance(each, Literal) for each in unified), "constants stay constants"
+    return list_literal([each for each in unified if isinstance(each, Literal)], unified[0].type)
+
+
+def _vector_literal(key: str, values: np.ndarray[Any, Any]) -> Literal:
+    """Return an array of numbers as a list in the type of its dtype."""
+    if not values.size or values.dtype.type not in (*_NUMPY_TYPES, np.float64):
+        return _list_literal(key, list(values))
+    data_type = _NUMPY_TYPES.get(values.dtype.type, pa.float64())
+    return Literal(tuple(values.tolist()), pa.list_(data_type))
 
 
 def _numpy_literal(key: str, value: np.generic) -> Literal:

@@ -11,10 +11,13 @@ from sqlglot.errors import ParseError, TokenError
 from raydb.errors import ProgrammingError
 from raydb.sql.dialect import (
     identifier_tokens,
+    parse_entry_tokens,
     parse_expression_tokens,
     parse_tokens,
+    parse_type_tokens,
     split_tokens,
 )
+from raydb.sql.schema_names import check_schema, resolve_schemas
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -113,7 +116,7 @@ def syntax_error(
 
 def parse_tree(text: str, tokens: Iterable[Token]) -> exp.Expr:
     """Return the tree of a statement; a ProgrammingError names the first token that is wrong."""
-    return _parse(text, list(tokens), parse_tokens)
+    return resolve_schemas(_parse(text, list(tokens), parse_tokens), fold)
 
 
 def parse_scalar(text: str, tokens: Iterable[Token]) -> exp.Expr:
@@ -195,13 +198,33 @@ class TokenReader:
         self._index += 1
         return token.text if token.token_type is TokenType.IDENTIFIER else token.text.lower()
 
+    def relation(self, what: str) -> str:
+        """Read the name of a table or view, which may be qualified by the schema."""
+        name = self.name(what)
+        if self.accept("."):
+            check_schema(name)
+            name = self.name(what)
+        return name
+
+    def relations(self, what: str) -> tuple[str, ...]:
+        """Read `name, name, ...` of tables or views."""
+        found = [self.relation(what)]
+        while self.accept(","):
+            found.append(self.relation(what))
+        return tuple(found)
+
     def names(self, what: str) -> tuple[str, ...]:
         """Read `(name, name, ...)`."""
         self.expect("(")
+        found = self.listed_names(what)
+        self.expect(")")
+        return found
+
+    def listed_names(self, what: str) -> tuple[str, ...]:
+        """Read `name, name, ...`."""
         found = [self.name(what)]
         while self.accept(","):
             found.append(self.name(what))
-        self.expect(")")
         return tuple(found)
 
     def string(self, what: str) -> str:
@@ -228,6 +251,10 @@ class TokenReader:
         self._index = len(self._tokens)
         return tokens
 
+    def skip(self) -> None:
+        """Read everything to the end of the statement, if there is anything."""
+        self._index = len(self._tokens)
+
     def all_tokens(self) -> tuple[Token, ...]:
         """Return the whole statement, also what was read already."""
         return self._tokens
@@ -235,16 +262,34 @@ class TokenReader:
     def scalars(self) -> tuple[exp.Expr, ...]:
         """Read `(expression, expression, ...)`."""
         self.expect("(")
-        found: list[exp.Expr] = []
-        while True:
-            tokens = self._until_comma()
-            if not tokens:
-                raise self.error("an expression")
-            found.append(parse_scalar(self.text, tokens))
-            if not self.accept(","):
-                break
+        found = [self.scalar()]
+        while self.accept(","):
+            found.append(self.scalar())
         self.expect(")")
         return tuple(found)
+
+    def scalar(self) -> exp.Expr:
+        """Read an expression, which ends before a comma or a parenthesis."""
+        tokens = self._until_comma()
+        if not tokens:
+            raise self.error("an expression")
+        return parse_scalar(self.text, tokens)
+
+    def table_entry(self) -> exp.Expr:
+        """Read what may stand in the parentheses of CREATE TABLE: a column or a constraint."""
+        tokens = self._until_comma()
+        if not tokens:
+            raise self.error("a column or a constraint")
+        return _parse(self.text, list(tokens), parse_entry_tokens)
+
+    def data_type(self, *ends: str) -> exp.DataType:
+        """Read a type, which ends before a comma or one of the words."""
+        tokens = self._until_comma(*ends)
+        if not tokens:
+            raise self.error("a type")
+        tree = _parse(self.text, list(tokens), parse_type_tokens)
+        assert isinstance(tree, exp.DataType), tree
+        return tree
 
     def parenthesised(self) -> tuple[Token, ...]:
         """Read `( ... )` and return the tokens in between."""
@@ -261,11 +306,12 @@ class TokenReader:
         self.expect(")")
         return inside
 
-    def _until_comma(self) -> tuple[Token, ...]:
-        """Read up to the comma or the parenthesis that ends an expression."""
+    def _until_comma(self, *words: str) -> tuple[Token, ...]:
+        """Read up to the comma, the parenthesis or the word that ends an expression."""
         start, depth = self._index, 0
+        ends = (TokenType.COMMA, TokenType.R_PAREN)
         while (token := self.peek()) is not None:
-            if depth == 0 and token.token_type in (TokenType.COMMA, TokenType.R_PAREN):
+            if depth == 0 and (token.token_type in ends or _word(token) in words):
                 break
             depth += (token.token_type is TokenType.L_PAREN) - (
                 token.token_type is TokenType.R_PAREN

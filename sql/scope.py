@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
 from raydb.errors import ProgrammingError, did_you_mean
+from raydb.planner.expression import Column
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from raydb.planner.expression import Column, Expression
+    from raydb.planner.expression import Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,52 @@ class Scope:
 
     tables: tuple[ScopeTable, ...] = ()
     visible: tuple[Visible, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outer:
+    """What a query inside another sees of the row outside.
+
+    `columns` collects, for each expression over that row that the query reads, the column that
+    stands for it inside; `beyond` is what is outside of the outer query. A subquery sees both, the
+    nearer first. A LATERAL query sees the tables before it in FROM as a subquery would, but reads
+    the row beyond directly; a derived table without that word looks beyond first, as it would in
+    PostgreSQL, which does not let it see the tables before it.
+    """
+
+    kind: Literal["subquery", "lateral", "derived"]
+    scope: Scope
+    beyond: Outer | None
+    numbers: Iterator[int]
+    columns: dict[Expression, Column] = field(default_factory=dict)
+
+    def find(self, name: str, table: str | None) -> Column | None:
+        """Return the column for a name outside, or None if it is unknown there too."""
+        if self.kind == "derived":
+            return self._find_beyond(name, table) or self._stand_in(find(self.scope, name, table))
+        column = self._stand_in(find(self.scope, name, table))
+        if column is not None:
+            return column
+        column = self._find_beyond(name, table)
+        return self._stand_in(column) if self.kind == "subquery" else column
+
+    def outside_columns(self) -> frozenset[Column]:
+        """Return the columns that the query inside reads without a FROM that gives them."""
+        own = frozenset(self.columns.values())
+        if self.kind == "subquery" or self.beyond is None:
+            return own
+        return own | self.beyond.outside_columns()
+
+    def _find_beyond(self, name: str, table: str | None) -> Column | None:
+        return None if self.beyond is None else self.beyond.find(name, table)
+
+    def _stand_in(self, expression: Expression | None) -> Column | None:
+        if expression is None:
+            return None
+        if expression not in self.columns:
+            name = expression.name if isinstance(expression, Column) else "outer"
+            self.columns[expression] = Column(next(self.numbers), name, expression.type)
+        return self.columns[expression]
 
 
 def table_scope(
@@ -93,6 +140,19 @@ def find_name(scope: Scope, name: str) -> Expression | None:
 
 def _quoted(table: str | None) -> str:
     return f"'{table}'" if table else "an unnamed table"
+
+
+def find(scope: Scope, name: str, table: str | None) -> Expression | None:
+    """Return what `name` or `table.name` stands for, or None if that name or table is unknown.
+
+    Raises ProgrammingError for an ambiguous name, and for one that a known table does not have.
+    """
+    if table is None:
+        return find_name(scope, name)
+    for each in scope.tables:
+        if each.name == table:
+            return _resolve_in(each, name)
+    return None
 
 
 def resolve(scope: Scope, name: str, table: str | None) -> Expression:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import pyarrow as pa
     from sqlglot import exp
 
     from raydb.storage.table import TableDefinition
@@ -34,40 +35,173 @@ class CreateTable:
 
     definition: TableDefinition
     if_not_exists: bool
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTableAs:
+    """CREATE TABLE name [(columns)] AS query [WITH NO DATA]."""
+
+    name: str
+    columns: tuple[str, ...]
+    select: Select
+    with_data: bool
+    if_not_exists: bool
+    or_replace: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class DropTable:
-    """DROP TABLE."""
+    """DROP TABLE name, ... [CASCADE]."""
 
-    name: str
+    names: tuple[str, ...]
     if_exists: bool
+    cascade: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class CreateView:
-    """CREATE VIEW. `text` is the query exactly as written; it is bound each time it is used."""
+    """CREATE VIEW. `text` is the query exactly as written; it is bound each time it is used.
+
+    With names for the columns it is `SELECT * FROM (query) AS view (names)`.
+    """
 
     name: str
     text: str
     or_replace: bool
+    if_not_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class DropView:
-    """DROP VIEW."""
+    """DROP VIEW name, ... [CASCADE]."""
+
+    names: tuple[str, ...]
+    if_exists: bool
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AddColumn:
+    """ADD COLUMN: the definition is that of a table of this column alone."""
+
+    definition: TableDefinition
+    if_not_exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DropColumn:
+    """DROP COLUMN."""
+
+    column: str
+    if_exists: bool
+    cascade: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RenameColumn:
+    """RENAME COLUMN column TO to."""
+
+    column: str
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class RenameTable:
+    """RENAME TO to."""
+
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetDefault:
+    """ALTER COLUMN column SET DEFAULT text; None is DROP DEFAULT."""
+
+    column: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SetNotNull:
+    """ALTER COLUMN column SET NOT NULL, or DROP NOT NULL."""
+
+    column: str
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SetType:
+    """ALTER COLUMN column TYPE type [USING expression]."""
+
+    column: str
+    type: pa.DataType
+    using: exp.Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class AddConstraint:
+    """ADD [CONSTRAINT name] constraint: the definition has the constraint and no columns."""
+
+    definition: TableDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class DropConstraint:
+    """DROP CONSTRAINT name."""
 
     name: str
     if_exists: bool
+    cascade: bool
+
+
+Alteration = (
+    AddColumn
+    | DropColumn
+    | RenameColumn
+    | RenameTable
+    | SetDefault
+    | SetNotNull
+    | SetType
+    | AddConstraint
+    | DropConstraint
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AlterTable:
+    """ALTER TABLE table alteration, ..."""
+
+    table: str
+    if_exists: bool
+    alterations: tuple[Alteration, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RenameView:
+    """ALTER VIEW name RENAME TO to."""
+
+    name: str
+    if_exists: bool
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class Truncate:
+    """TRUNCATE [TABLE] name, ... [CASCADE]."""
+
+    names: tuple[str, ...]
+    cascade: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """INSERT INTO table [(columns)] followed by VALUES or a query."""
+    """INSERT INTO table [(columns)] query, with its ON CONFLICT and RETURNING.
+
+    The tree is the whole statement's.
+    """
 
     table: str
-    columns: tuple[str, ...] | None
-    select: Select
+    tree: exp.Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +228,10 @@ class CopyTo:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """UPDATE table SET column = value, ... [WHERE condition]. The tree is the whole statement's."""
+    """UPDATE table SET column = value, ... [FROM ...] [WHERE condition] [RETURNING ...].
+
+    The tree is the whole statement's.
+    """
 
     table: str
     tree: exp.Expr
@@ -102,7 +239,10 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """DELETE FROM table [WHERE condition]. The tree is the whole statement's."""
+    """DELETE FROM table [USING ...] [WHERE condition] [RETURNING ...].
+
+    The tree is the whole statement's.
+    """
 
     table: str
     tree: exp.Expr
@@ -126,9 +266,9 @@ class CreateBvh:
 
 @dataclass(frozen=True, slots=True)
 class DropBvh:
-    """DROP BVH."""
+    """DROP BVH name, ..."""
 
-    name: str
+    names: tuple[str, ...]
     if_exists: bool
 
 
@@ -141,18 +281,73 @@ class SetOption:
 
 
 @dataclass(frozen=True, slots=True)
+class ResetOption:
+    """RESET name: the setting is again what it was when the connection was opened."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShowOption:
+    """SHOW name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShowTables:
+    """SHOW TABLES."""
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    """DESCRIBE table or DESCRIBE query; `table` is None for a query."""
+
+    table: str | None
+    select: Select
+
+
+@dataclass(frozen=True, slots=True)
+class Summarize:
+    """SUMMARIZE table or SUMMARIZE query."""
+
+    select: Select
+
+
+@dataclass(frozen=True, slots=True)
 class Begin:
     """BEGIN [TRANSACTION] or START TRANSACTION."""
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """COMMIT [TRANSACTION]."""
+    """COMMIT [TRANSACTION] or END [TRANSACTION]."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rollback:
-    """ROLLBACK [TRANSACTION]."""
+    """ROLLBACK [TRANSACTION] or ABORT [TRANSACTION]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Savepoint:
+    """SAVEPOINT name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """RELEASE [SAVEPOINT] name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackTo:
+    """ROLLBACK [TRANSACTION] TO [SAVEPOINT] name."""
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,24 +360,33 @@ class Vacuum:
     """VACUUM: give back the room of deleted and replaced rows."""
 
 
+Definition = (
+    CreateTable
+    | CreateTableAs
+    | DropTable
+    | AlterTable
+    | Truncate
+    | CreateView
+    | DropView
+    | RenameView
+    | CreateBvh
+    | DropBvh
+)
+Write = Insert | Copy | Update | Delete
+Control = Begin | Commit | Rollback | Savepoint | Release | RollbackTo
+Setting = SetOption | ResetOption
+Catalog = ShowOption | ShowTables | Describe
+
 Statement = (
     Select
     | Explain
-    | CreateTable
-    | DropTable
-    | CreateView
-    | DropView
-    | Insert
-    | Copy
     | CopyTo
-    | Update
-    | Delete
-    | CreateBvh
-    | DropBvh
-    | SetOption
-    | Begin
-    | Commit
-    | Rollback
+    | Summarize
+    | Definition
+    | Write
+    | Control
+    | Setting
+    | Catalog
     | Checkpoint
     | Vacuum
 )

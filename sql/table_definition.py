@@ -2,81 +2,106 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from sqlglot import exp
 
-from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.sql.file_layout import file_layout
+from raydb.sql.kept_text import stored_check, stored_text
 from raydb.sql.nodes import require_only
 from raydb.sql.reader import fold
 from raydb.sql.types import data_type_of
-from raydb.storage.table import ForeignKey, TableDefinition
+from raydb.storage.table import Check, ForeignKey, TableDefinition, UniqueKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _CONSTRAINT_NAMES: dict[type[exp.Expr], str] = {
     exp.AutoIncrementColumnConstraint: "AUTO_INCREMENT",
-    exp.CheckColumnConstraint: "CHECK",
     exp.CollateColumnConstraint: "COLLATE",
     exp.CommentColumnConstraint: "COMMENT",
     exp.ComputedColumnConstraint: "a generated column",
-    exp.DefaultColumnConstraint: "DEFAULT",
     exp.GeneratedAsIdentityColumnConstraint: "a generated column",
     exp.LikeProperty: "LIKE",
 }
+# What a foreign key may say beside its columns; all but the first is as if it were not written.
+_CASCADE = "ON DELETE CASCADE"
+_KEY_OPTIONS = (
+    _CASCADE,
+    *(
+        f"ON {event} {action}"
+        for event in ("DELETE", "UPDATE")
+        for action in ("NO ACTION", "RESTRICT")
+    ),
+    "NOT DEFERRABLE",
+    "INITIALLY IMMEDIATE",
+)
 
 
 def table_definition(name: str, tree: exp.Expr) -> TableDefinition:
     """Return the definition that a CREATE TABLE tree writes.
 
-    Raises NotSupportedError for what is not kept (DEFAULT, CHECK, ...) and ProgrammingError for a
-    column that is defined twice or unknown to a constraint, and for a second primary key.
+    Raises NotSupportedError for what is not kept (generated columns, ...) and ProgrammingError for
+    a column that is defined twice, a second primary key, and a DEFAULT or CHECK with a query.
     """
-    require_only(tree, "this", "kind", "exists", "properties")
+    require_only(tree, "this", "kind", "exists", "properties", "replace")
     schema = tree.this
     if not isinstance(schema, exp.Schema):
         raise ProgrammingError(f"table '{name}' has no columns")
     require_only(schema, "this", "expressions")
-    entries = schema.expressions
+    definition = define(name, schema.expressions)
+    if not len(definition.schema):
+        raise ProgrammingError(f"table '{name}' has no columns")
+    layout = file_layout(name, tree.args.get("properties"), definition.schema)
+    return replace(definition, layout=layout)
+
+
+def define(name: str, entries: list[exp.Expr]) -> TableDefinition:
+    """Return the definition that the entries of CREATE TABLE write, columns and constraints.
+
+    ALTER TABLE has a single entry: a column, or a constraint and no columns.
+    """
     columns = [entry for entry in entries if isinstance(entry, exp.ColumnDef)]
-    constraints = [
-        *((kind, (fold(column.this),)) for column in columns for kind in _kinds(column)),
-        *((kind, ()) for entry in entries for kind in _table_constraints(entry)),
-    ]
     fields = _fields(name, columns)
-    primary_keys: list[tuple[str, ...]] = []
-    unique_keys: list[tuple[str, ...]] = []
+    defaults: dict[str, str] = {}
+    primary_keys: list[UniqueKey] = []
+    unique_keys: list[UniqueKey] = []
     foreign_keys: list[ForeignKey] = []
+    checks: list[Check] = []
     required: set[str] = set()
-    for kind, own in constraints:
+    for written in _constraints(entries):
+        kind, own = written.kind, written.columns
         match kind:
             case exp.NotNullColumnConstraint():
                 require_only(kind, "allow_null")
                 required.update(() if kind.args.get("allow_null") else own)
+            case exp.DefaultColumnConstraint():
+                require_only(kind, "this")
+                defaults[own[0]] = stored_text(kind.this, f"the default of column '{own[0]}'")
             case exp.PrimaryKeyColumnConstraint() | exp.PrimaryKey():
-                primary_keys.append(own or _listed(kind))
+                primary_keys.append(UniqueKey(own or _listed(kind), written.name))
             case exp.UniqueColumnConstraint():
-                unique_keys.append(own or _unique_columns(kind))
+                unique_keys.append(UniqueKey(own or _unique_columns(kind), written.name))
             case exp.Reference() | exp.ForeignKey():
-                foreign_keys.append(_foreign_key(kind, own))
+                foreign_keys.append(_foreign_key(kind, written))
+            case exp.CheckColumnConstraint():
+                require_only(kind, "this")
+                checks.append(stored_check(name, kind.this, written.name))
             case _:
                 raise NotSupportedError(f"{_constraint_name(kind)} is not supported")
-    for keys in (*primary_keys, *unique_keys, *(key.columns for key in foreign_keys)):
-        _check_columns(name, keys, [field.name for field in fields])
     if len(primary_keys) > 1:
         raise ProgrammingError(f"table '{name}' has more than one primary key")
-    primary_key = primary_keys[0] if primary_keys else ()
-    required.update(primary_key)
     return TableDefinition(
         name,
         pa.schema([field.with_nullable(field.name not in required) for field in fields]),
-        primary_key,
+        primary_keys[0] if primary_keys else None,
         tuple(unique_keys),
         tuple(foreign_keys),
-        file_layout(name, tree.args.get("properties"), fields),
+        tuple(checks),
+        tuple(defaults.items()),
     )
 
 
@@ -88,28 +113,41 @@ def _fields(table: str, columns: list[exp.ColumnDef]) -> list[pa.Field]:
         if name in fields:
             raise ProgrammingError(f"table '{table}' has two columns named '{name}'")
         fields[name] = pa.field(name, data_type_of(column.args["kind"]))
-    if not fields:
-        raise ProgrammingError(f"table '{table}' has no columns")
     return list(fields.values())
 
 
-def _kinds(column: exp.ColumnDef) -> Iterator[exp.Expr]:
-    """Yield the constraints behind a column; their names (CONSTRAINT x) are not kept."""
-    for constraint in column.args.get("constraints") or ():
-        require_only(constraint, "this", "kind")
-        yield constraint.args["kind"]
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A constraint, the name that CONSTRAINT gives it, and the column that it stands behind."""
+
+    kind: exp.Expr
+    name: str
+    columns: tuple[str, ...] = ()
 
 
-def _table_constraints(entry: exp.Expr) -> Iterator[exp.Expr]:
-    match entry:
-        case exp.ColumnDef():
-            return
-        case exp.Constraint():
-            yield from entry.expressions
-        case exp.Identifier():
-            raise ProgrammingError(f"the column '{fold(entry)}' has no type")
-        case _:
-            yield entry
+def _constraints(entries: list[exp.Expr]) -> Iterator[_Written]:
+    """Yield the constraints: first those behind columns, then those of the table."""
+    for entry in entries:
+        if isinstance(entry, exp.ColumnDef):
+            own = (fold(entry.this),)
+            for constraint in entry.args.get("constraints") or ():
+                require_only(constraint, "this", "kind")
+                yield _Written(constraint.args["kind"], _name(constraint), own)
+    for entry in entries:
+        match entry:
+            case exp.ColumnDef():
+                pass
+            case exp.Constraint():
+                for kind in entry.expressions:
+                    yield _Written(kind, _name(entry))
+            case exp.Identifier():
+                raise ProgrammingError(f"the column '{fold(entry)}' has no type")
+            case _:
+                yield _Written(entry, "")
+
+
+def _name(constraint: exp.Expr) -> str:
+    return "" if constraint.this is None else fold(constraint.this)
 
 
 def _listed(kind: exp.Expr) -> tuple[str, ...]:
@@ -128,15 +166,18 @@ def _check_index_parameters(kind: exp.Expr) -> None:
         require_only(parameters)
 
 
-def _foreign_key(kind: exp.Expr, own: tuple[str, ...]) -> ForeignKey:
+def _foreign_key(kind: exp.Expr, written: _Written) -> ForeignKey:
     """Return a foreign key; `references` is empty where it means the primary key of the table."""
+    own = written.columns
     if isinstance(kind, exp.ForeignKey):
         require_only(kind, "expressions", "reference")
         own = tuple(fold(column) for column in kind.expressions)
         kind = kind.args["reference"]
-    for option in kind.args.get("options") or ():
-        raise NotSupportedError(f"{str(option).upper()} of a foreign key is not supported")
-    require_only(kind, "this")
+    options = [str(option).upper() for option in kind.args.get("options") or ()]
+    for option in options:
+        if option not in _KEY_OPTIONS:
+            raise NotSupportedError(f"{option} of a foreign key is not supported")
+    require_only(kind, "this", "options")
     target = kind.this
     references: tuple[str, ...] = ()
     if isinstance(target, exp.Schema):
@@ -148,17 +189,7 @@ def _foreign_key(kind: exp.Expr, own: tuple[str, ...]) -> ForeignKey:
             f"the foreign key ({', '.join(own)}) has {len(own)} columns,"
             f" but it references {len(references)}"
         )
-    return ForeignKey(own, fold(target.this), references)
-
-
-def _check_columns(table: str, columns: tuple[str, ...], known: list[str]) -> None:
-    for index, column in enumerate(columns):
-        if column not in known:
-            raise ProgrammingError(
-                f"column '{column}' does not exist in '{table}'{did_you_mean(column, known)}"
-            )
-        if column in columns[:index]:
-            raise ProgrammingError(f"column '{column}' is twice in a key of '{table}'")
+    return ForeignKey(own, fold(target.this), references, written.name, _CASCADE in options)
 
 
 def _constraint_name(kind: exp.Expr) -> str:

@@ -1,4 +1,4 @@
-"""Table functions: a call in FROM whose rows the catalog itself can give."""
+"""Table functions: a call in FROM whose rows the catalog or its arguments give."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.planner.explain import show
 from raydb.planner.expression import Attribute, Literal
 from raydb.planner.logical import Values
 from raydb.sql.binding import Binding, new_column
+from raydb.sql.files import FILE_FUNCTIONS
+from raydb.sql.information_schema import bind_information_table
+from raydb.sql.schema_names import INFORMATION
+from raydb.sql.series import bind_series
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,18 +22,30 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from raydb.planner.expression import Expression
+    from raydb.planner.logical import Plan
 
+_FUNCTIONS = ("bvhs", "generate_series", "range", *FILE_FUNCTIONS)
 _BVH_COLUMNS = ("name", "table_name", "scan", "group_by", "aggregate")
 
 
-def bind_table_function(name: str, arguments: Sequence[exp.Expr], binding: Binding) -> Values:
-    """Return the rows of a table function.
+def bind_table_function(name: str, arguments: Sequence[exp.Expr], binding: Binding) -> Plan:
+    """Return the rows of a table function. Raises NotSupportedError for an unknown name."""
+    schema, _, table = name.rpartition(".")
+    if schema == INFORMATION:
+        return bind_information_table(table, binding)
+    match name:
+        case "bvhs":
+            return _bvhs(arguments, binding)
+        case "generate_series" | "range":
+            return bind_series(name, arguments, binding)
+        case _:
+            raise NotSupportedError(
+                f"the table function {name}() is not supported{did_you_mean(name, _FUNCTIONS)}"
+            )
 
-    `bvhs()` has one row a BVH: name, table_name, scan, group_by and aggregate, all VARCHAR. Raises
-    NotSupportedError for other names.
-    """
-    if name != "bvhs":
-        raise NotSupportedError(f"the table function {name}() is not supported")
+
+def _bvhs(arguments: Sequence[exp.Expr], binding: Binding) -> Values:
+    """Return one row a BVH: name, table_name, scan, group_by and aggregate, all VARCHAR."""
     if arguments:
         raise ProgrammingError(f"bvhs() takes no arguments, not {len(arguments)}")
     text = pa.string()

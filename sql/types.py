@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MAX_PRECISION = 38  # of decimal128
+INTERVAL = pa.month_day_nano_interval()
 
 _DType = exp.DType
 _TYPES: dict[exp.DType, pa.DataType] = {
@@ -24,6 +25,7 @@ _TYPES: dict[exp.DType, pa.DataType] = {
     _DType.SMALLINT: pa.int16(),
     _DType.INT: pa.int32(),
     _DType.BIGINT: pa.int64(),
+    _DType.INT128: pa.decimal128(38, 0),
     _DType.FLOAT: pa.float32(),
     _DType.DOUBLE: pa.float64(),
     _DType.VARCHAR: pa.string(),
@@ -33,8 +35,10 @@ _TYPES: dict[exp.DType, pa.DataType] = {
     _DType.TIME: pa.time64("us"),
     _DType.TIMESTAMP: pa.timestamp("us"),
     _DType.VARBINARY: pa.binary(),
+    _DType.INTERVAL: INTERVAL,
 }
-_TYPE_NAMES = (*(kind.value for kind in _TYPES), "BLOB", "DECIMAL", "INTEGER", "NUMERIC", "REAL")
+_MORE_NAMES = ("BLOB", "BYTEA", "DECIMAL", "HUGEINT", "INTEGER", "NUMERIC", "REAL")
+_TYPE_NAMES = (*(kind.value for kind in _TYPES), *_MORE_NAMES)
 # The decimal digits that an integer type needs.
 _INTEGER_DIGITS = {pa.int8(): 3, pa.int16(): 5, pa.int32(): 10, pa.int64(): 19}
 INTEGERS = tuple(_INTEGER_DIGITS)  # from narrow to wide
@@ -51,6 +55,8 @@ def data_type_of(node: exp.DataType) -> pa.DataType:
         raise ProgrammingError(
             f"type '{_written(node)}' does not exist{did_you_mean(_written(node), _TYPE_NAMES)}"
         )
+    if kind is _DType.ARRAY:
+        return _list_type(node)
     parameters = [_parameter(part, node) for part in node.expressions]
     if kind is _DType.DECIMAL and len(parameters) <= 2:
         return _decimal(parameters)
@@ -58,6 +64,24 @@ def data_type_of(node: exp.DataType) -> pa.DataType:
     if kind not in _TYPES or len(parameters) > lengths or node.args.get("nested"):
         raise NotSupportedError(f"the type {_written(node)} is not supported")
     return _TYPES[kind]
+
+
+def _list_type(node: exp.DataType) -> pa.DataType:
+    """Return `INTEGER[]`, a list, or `FLOAT[3]`, a vector: a list of a fixed length."""
+    (element,) = node.expressions or (None,)
+    if not isinstance(element, exp.DataType):
+        raise NotSupportedError(f"the type {_written(node)} is not supported")
+    data_type = data_type_of(element)
+    match node.args.get("values"):
+        case None | []:
+            return pa.list_(data_type)
+        case [exp.Literal(is_string=False) as size] if size.name.isdigit() and int(size.name):
+            if is_float(data_type):
+                return pa.list_(data_type, int(size.name))
+    raise NotSupportedError(
+        f"the type {_written(node)} is not supported: only lists of FLOAT and DOUBLE have a fixed"
+        " length, of at least one"
+    )
 
 
 def _parameter(node: exp.Expr, whole: exp.DataType) -> int:
@@ -113,6 +137,21 @@ def is_moment(data_type: pa.DataType) -> bool:
     return bool(data_type in (pa.date32(), pa.timestamp("us")))
 
 
+def is_interval(data_type: pa.DataType) -> bool:
+    """Say whether a type is INTERVAL."""
+    return bool(pa.types.is_interval(data_type))
+
+
+def is_temporal(data_type: pa.DataType) -> bool:
+    """Say whether a type is DATE, TIME, TIMESTAMP or INTERVAL."""
+    return is_moment(data_type) or data_type == pa.time64("us") or is_interval(data_type)
+
+
+def is_list(data_type: pa.DataType) -> bool:
+    """Say whether a type is a list, of any or of a fixed length."""
+    return bool(pa.types.is_list(data_type) or pa.types.is_fixed_size_list(data_type))
+
+
 def as_decimal_type(data_type: pa.DataType) -> pa.DataType:
     """Return the decimal type that holds every value of an integer or decimal type."""
     if is_integer(data_type):
@@ -154,7 +193,22 @@ def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
         )
     if is_moment(left) and is_moment(right):
         return pa.timestamp("us")
+    if is_list(left) and is_list(right):
+        return _common_list_type(left, right)
     return None
+
+
+def _common_list_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
+    """Return the vector's type of a vector and a list of numbers, else a list of what is common."""
+    for one, other in ((left, right), (right, left)):
+        if pa.types.is_fixed_size_list(one) and pa.types.is_list(other):
+            return one if is_number(other.value_type) else None
+    if pa.types.is_fixed_size_list(left) and left.list_size != right.list_size:
+        return None
+    element = common_type(left.value_type, right.value_type)
+    if element is None or pa.types.is_list(left):
+        return None if element is None else pa.list_(element)
+    return pa.list_(element, left.list_size)
 
 
 def can_cast(source: pa.DataType, target: pa.DataType) -> bool:
@@ -162,15 +216,17 @@ def can_cast(source: pa.DataType, target: pa.DataType) -> bool:
     text = pa.string()
     if source == target or pa.types.is_null(source):
         return True
-    if pa.binary() in (source, target):
-        return False
     if text in (source, target):
         return True
+    if is_list(source) and is_list(target):
+        return can_cast(source.value_type, target.value_type)
     if is_number(source) and is_number(target):
         return True
     if is_moment(source) and is_moment(target):
         return True
-    boolean = pa.bool_()
+    boolean, clock = pa.bool_(), pa.time64("us")
+    if (source, target) == (pa.timestamp("us"), clock) or {source, target} == {clock, INTERVAL}:
+        return True
     return bool(
         (source == boolean and is_integer(target)) or (is_integer(source) and target == boolean)
     )
@@ -181,5 +237,7 @@ def can_assign(source: pa.DataType, target: pa.DataType) -> bool:
     if source == target or pa.types.is_null(source):
         return True
     if target == pa.string():
-        return bool(source != pa.binary())
+        return not (source == pa.binary() or is_list(source))
+    if is_list(source) and is_list(target):
+        return can_assign(source.value_type, target.value_type)
     return (is_number(source) and is_number(target)) or (is_moment(source) and is_moment(target))

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import NotSupportedError, ProgrammingError
-from raydb.planner.expression import Attribute, Call, Column, Expression, Literal
+from raydb.planner.expression import Attribute, Call, Column, Expression, Literal, Subquery
+from raydb.planner.interval_text import interval_text
 from raydb.sql.literals import (
     convert,
     decimal_literal,
@@ -28,7 +29,7 @@ from raydb.sql.types import (
     is_decimal,
     is_float,
     is_integer,
-    is_moment,
+    is_list,
     is_number,
     wider_integer,
 )
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 BOOLEAN = pa.bool_()
-_VERBS = {
+VERBS = {
     "add": "add {1} to {0}",
     "subtract": "subtract {1} from {0}",
     "multiply": "multiply {0} by {1}",
@@ -56,9 +57,13 @@ def describe(expression: Expression) -> str:
             what = f"'{text}'"
         case Literal(value=None):
             return "NULL"
+        case Literal(value=pa.MonthDayNano() as value):
+            what = f"'{interval_text(value)}'"
+        case Literal(value=tuple()):
+            what = "a list"
         case Literal(value=value):
             what = str(value)
-        case Call():
+        case Call() | Subquery():
             what = "an expression"
     return f"{what} ({sql_type_name(expression.type)})"
 
@@ -86,6 +91,13 @@ def explicit_cast(expression: Expression, data_type: pa.DataType) -> Expression:
     if isinstance(expression, Literal) and data_type == pa.string():
         return Call("cast", (expression,), data_type)
     return cast(expression, data_type)
+
+
+def try_cast(expression: Expression, data_type: pa.DataType) -> Expression:
+    """Return TRY_CAST(expression AS type): NULL for a value that the type cannot hold."""
+    if not can_cast(expression.type, data_type):
+        raise ProgrammingError(f"cannot cast {describe(expression)} to {sql_type_name(data_type)}")
+    return Call("try_cast", (expression,), data_type)
 
 
 def unify(operands: Sequence[Expression], verb: str) -> tuple[Expression, ...]:
@@ -133,7 +145,10 @@ def _common(operands: Sequence[Expression], verb: str) -> pa.DataType:
 
 def compare(function: str, left: Expression, right: Expression) -> Call:
     """Return a comparison: equal, not_equal, less, less_equal, greater or greater_equal."""
-    return Call(function, unify((left, right), "compare"), BOOLEAN)
+    operands = unify((left, right), "compare")
+    if is_list(operands[0].type) and function not in ("equal", "not_equal"):
+        raise NotSupportedError(f"lists have no order: {describe(left)} and {describe(right)}")
+    return Call(function, operands, BOOLEAN)
 
 
 def as_boolean(expression: Expression, clause: str) -> Expression:
@@ -167,11 +182,7 @@ def is_in(operand: Expression, items: Sequence[Expression]) -> Expression:
 
 def is_distinct(left: Expression, right: Expression) -> Expression:
     """Return `left IS DISTINCT FROM right`: NULL equals NULL, and the answer is never NULL."""
-    left, right = unify((left, right), "compare")
-    both_null = logical(
-        "and", (Call("is_null", (left,), BOOLEAN), Call("is_null", (right,), BOOLEAN))
-    )
-    same = Call("coalesce", (Call("equal", (left, right), BOOLEAN), both_null), BOOLEAN)
+    same = Call("not_distinct", unify((left, right), "compare"), BOOLEAN)
     return Call("not", (same,), BOOLEAN)
 
 
@@ -197,7 +208,7 @@ def arithmetic(function: str, left: Expression, right: Expression) -> Expression
     gives an exact decimal, but for divide, which gives DOUBLE as it does where a result needs a
     scale of more than 38. DOUBLE and REAL give DOUBLE, unless both are REAL.
     """
-    verb = _VERBS[function]
+    verb = VERBS[function]
     left, right = (
         _as_number(left, right.type, verb, left, right),
         _as_number(right, left.type, verb, left, right),
@@ -228,10 +239,7 @@ def _as_number(
             return read_string(operand, wanted)
     if is_number(operand.type):
         return operand
-    message = f"cannot {verb.format(*(describe(each) for each in operands))}"
-    if is_moment(operand.type):
-        raise NotSupportedError(f"{message}: arithmetic with dates is not supported")
-    raise ProgrammingError(message)
+    raise ProgrammingError(f"cannot {verb.format(*(describe(each) for each in operands))}")
 
 
 def _as_decimal(operand: Expression) -> Expression:

@@ -77,18 +77,46 @@ def apply_change(change: Change, tables: Mapping[str, Table]) -> Mapping[str, Ta
 def delete_rows(
     table: Table, row_numbers: NDArray[np.int32], tables: Mapping[str, Table]
 ) -> Mapping[str, Table]:
-    """Mask visible rows. Raises IntegrityError if a visible row that stays points to one of them.
+    """Mask visible rows, and those that follow them by ON DELETE CASCADE.
+
+    Raises IntegrityError if a visible row that stays points to one of them.
 
     >>> delete_rows(city, np.array([0], np.int32), {"city": city})["city"].live
     array([False,  True,  True])
     """
-    after = replace(_masked(table, row_numbers), version=table.version + 1)
-    gone = _flags(row_numbers, table.row_count)
-    for referrer, key in _referrers(after, tables):
-        pointed = _first_pointed(referrer, key, gone)
-        if pointed is not None:
-            _raise_pointed(table, pointed, referrer, key, "deleted")
-    return {table.name: after}
+    tables = {**tables, table.name: table}
+    gone = _cascaded(table, row_numbers, tables)
+    changed = {
+        name: replace(
+            _masked(tables[name], np.flatnonzero(flags)), version=tables[name].version + 1
+        )
+        for name, flags in gone.items()
+    }
+    for after in changed.values():
+        for referrer, key in _referrers(after, {**tables, **changed}):
+            pointed = _first_pointed(referrer, key, gone[after.name])
+            if pointed is not None:
+                _raise_pointed(after, pointed, referrer, key, "deleted")
+    return changed
+
+
+def _cascaded(
+    table: Table, row_numbers: NDArray[np.int32], tables: Mapping[str, Table]
+) -> dict[str, NDArray[np.bool_]]:
+    """Return the rows that a DELETE takes away, as flags by table, the table itself first."""
+    gone = {table.name: _flags(row_numbers, table.row_count)}
+    queue = [table]
+    while queue:
+        target = queue.pop()
+        for referrer, key in _referrers(target, tables):
+            if not key.cascades:
+                continue
+            known = gone.get(referrer.name, np.zeros(referrer.row_count, np.bool_))
+            following = known | _pointing(referrer, key, gone[target.name])
+            if following.sum() > known.sum():
+                gone[referrer.name] = following
+                queue.append(referrer)
+    return gone
 
 
 def update_rows(
@@ -165,14 +193,18 @@ def _referrers(after: Table, tables: Mapping[str, Table]) -> Iterator[tuple[Tabl
 
 def _first_pointed(referrer: Table, key: ForeignKey, flags: NDArray[np.bool_]) -> int | None:
     """Return the first flagged row that a visible row of the referrer points to."""
+    pointing = _pointing(referrer, key, flags)
+    return int(referrer.foreign_rows[key][np.argmax(pointing)]) if pointing.any() else None
+
+
+def _pointing(referrer: Table, key: ForeignKey, flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which visible rows of the referrer point to a flagged row."""
     pointers = referrer.foreign_rows[key]
     if not flags.any():
-        return None
+        return np.zeros(len(pointers), np.bool_)
     # A pointer of -1 reads the last flag, and is taken out again.
-    pointing = flags[pointers] & (pointers >= 0)
-    if referrer.live is not None:
-        pointing &= referrer.live
-    return int(pointers[np.argmax(pointing)]) if pointing.any() else None
+    pointing: NDArray[np.bool_] = flags[pointers] & (pointers >= 0)
+    return pointing if referrer.live is None else pointing & referrer.live
 
 
 def _renumbered(pointers: NDArray[np.int32], numbers: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -204,7 +236,7 @@ def _compacted(table: Table) -> Table:
         elif live.any():
             mask = pa.array(live)
             schema = table.rows.schema
-            columns = [part.column(name).filter(mask) for name in schema.names]
+            columns = [column.filter(mask) for column in part.columns(schema.names)]
             parts.append(ArrowPart(pa.Table.from_arrays(columns, schema=schema)))
     rows = Rows(table.rows.schema, tuple(parts))
     return replace(table, rows=rows, version=table.version + 1, live=None)

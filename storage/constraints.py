@@ -20,7 +20,15 @@ from raydb.errors import IntegrityError, NotSupportedError, ProgrammingError, di
 from raydb.storage.flat.plan import plan_columns
 from raydb.storage.keys import ABSENT, find_rows, first_repeat, is_key_type
 from raydb.storage.rows import Rows
-from raydb.storage.table import ROW_NUMBER, FileLayout, ForeignKey, Table, TableDefinition
+from raydb.storage.table import (
+    ROW_NUMBER,
+    FileLayout,
+    ForeignKey,
+    Table,
+    TableDefinition,
+    UniqueKey,
+    constraint_names,
+)
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -42,18 +50,34 @@ def define_table(definition: TableDefinition, tables: Mapping[str, Table]) -> Ta
     """
     if definition.name in tables:
         raise ProgrammingError(f"table '{definition.name}' exists already")
+    definition = resolve_definition(definition, tables)
+    no_rows = {key: frozen(np.empty(0, np.int32)) for key in definition.foreign_keys}
+    return Table(definition, Rows(definition.schema), 0, no_rows)
+
+
+def resolve_definition(definition: TableDefinition, tables: Mapping[str, Table]) -> TableDefinition:
+    """Return a definition with its constraints checked and resolved; see `define_table`."""
     _check_columns(definition)
-    definition = replace(definition, schema=_require(definition.schema, definition.primary_key))
+    _check_names(definition)
+    if definition.primary_key is not None:
+        schema = _require(definition.schema, definition.primary_key.columns)
+        definition = replace(definition, schema=schema)
     definitions = {name: table.definition for name, table in tables.items()}
     definitions[definition.name] = definition
     foreign_keys = tuple(_resolve(definition, key, definitions) for key in definition.foreign_keys)
-    definition = replace(definition, foreign_keys=foreign_keys)
+    if (twice := _first_repeated(foreign_keys)) is not None:
+        raise ProgrammingError(
+            f"table '{definition.name}' has the foreign key ({', '.join(twice.columns)}) twice"
+        )
     if definition.layout != FileLayout():
         # A first look at the settings: a bad one is an error now, not when rows are written.
         settings = (dict(part) for part in astuple(definition.layout))
         plan_columns(definition.schema.empty_table(), *settings)
-    no_rows = {key: frozen(np.empty(0, np.int32)) for key in foreign_keys}
-    return Table(definition, Rows(definition.schema), 0, no_rows)
+    return replace(definition, foreign_keys=foreign_keys)
+
+
+def _first_repeated(keys: tuple[ForeignKey, ...]) -> ForeignKey | None:
+    return next((key for index, key in enumerate(keys) if key in keys[:index]), None)
 
 
 def append_rows(
@@ -75,22 +99,59 @@ def append_rows(
     rows = pa.Table.from_arrays(rows.columns, schema=definition.schema)
     batch = _Batch(definition, rows, kind)
     _check_not_null(batch)
-    if definition.primary_key:
-        _check_unique(batch, table, definition.primary_key, "primary key")
-    for columns in definition.unique_keys:
-        _check_unique(batch, table, columns, "unique key")
+    for key in definition.keys:
+        _check_unique(batch, table, key)
     live = table.live
     if live is not None:
         live = frozen(np.concatenate([live, np.ones(rows.num_rows, np.bool_)]))
     extended = Table(definition, table.rows.append(rows), table.version + 1, live=live)
     foreign_rows = {}
-    for key in definition.foreign_keys:
-        target = extended if key.table == table.name else tables[key.table]
-        found = _find_references(batch, key, target)
+    for foreign_key in definition.foreign_keys:
+        target = extended if foreign_key.table == table.name else tables[foreign_key.table]
+        found = _find_references(batch, foreign_key, target)
         if table.row_count:
-            found = np.concatenate([table.foreign_rows[key], found])
-        foreign_rows[key] = frozen(found)
+            found = np.concatenate([table.foreign_rows[foreign_key], found])
+        foreign_rows[foreign_key] = frozen(found)
     return replace(extended, foreign_rows=foreign_rows)
+
+
+def check_required(definition: TableDefinition, rows: pa.Table) -> None:
+    """Raise IntegrityError for the first row with a NULL where the definition says NOT NULL."""
+    rows = pa.Table.from_arrays(rows.columns, schema=definition.schema)
+    _check_not_null(_Batch(definition, rows, "row"))
+
+
+def check_new_constraints(
+    table: Table, definition: TableDefinition, tables: Mapping[str, Table]
+) -> Mapping[ForeignKey, NDArray[np.int32]]:
+    """Check a table's visible rows against the constraints that only the new definition has.
+
+    Returns the rows that its new foreign keys point to. Raises IntegrityError as `append_rows`.
+    """
+    old = table.definition
+    keys = [key for key in definition.keys if key not in old.keys]
+    foreign_keys = [key for key in definition.foreign_keys if key not in table.foreign_rows]
+    read = {column for key in (*keys, *foreign_keys) for column in key.columns}
+    read |= {
+        field.name
+        for field, was in zip(definition.schema, old.schema, strict=True)
+        if was.nullable and not field.nullable
+    }
+    fields = [field for field in definition.schema if field.name in read]
+    columns = [table.live_column(field.name) for field in fields]
+    batch = _Batch(definition, pa.Table.from_arrays(columns, schema=pa.schema(fields)), "row")
+    _check_not_null(batch)
+    for key in keys:
+        _check_repeats(batch, key)
+    found = {}
+    for foreign_key in foreign_keys:
+        target = table if foreign_key.table == table.name else tables[foreign_key.table]
+        pointers = np.full(table.row_count, -1, np.int32)
+        pointers[slice(None) if table.live is None else table.live] = _find_references(
+            batch, foreign_key, target
+        )
+        found[foreign_key] = frozen(pointers)
+    return found
 
 
 def check_drop(name: str, tables: Mapping[str, Table]) -> None:
@@ -112,8 +173,7 @@ def _check_columns(definition: TableDefinition) -> None:
         raise ProgrammingError(f"table '{name}' has two columns named '{column}'")
     if ROW_NUMBER in schema.names:
         raise ProgrammingError(f"a column cannot have the name '{ROW_NUMBER}', which is reserved")
-    keys = [("primary key", definition.primary_key)] if definition.primary_key else []
-    keys += [("unique key", columns) for columns in definition.unique_keys]
+    keys = [(_kind_of(key, definition), key.columns) for key in definition.keys]
     keys += [("foreign key", key.columns) for key in definition.foreign_keys]
     for kind, columns in keys:
         _check_known(columns, definition)
@@ -126,6 +186,16 @@ def _check_columns(definition: TableDefinition) -> None:
                     f"column '{column}' of table '{name}' is {sql_type_name(data_type)}, "
                     f"which cannot be part of a {kind}"
                 )
+
+
+def _check_names(definition: TableDefinition) -> None:
+    names = [name for _, name in constraint_names(definition)]
+    if (name := _first_double(names)) is not None:
+        raise ProgrammingError(f"table '{definition.name}' has two constraints named '{name}'")
+
+
+def _kind_of(key: UniqueKey, definition: TableDefinition) -> str:
+    return "primary key" if key is definition.primary_key else "unique key"
 
 
 def _first_double(names: Iterable[str]) -> str | None:
@@ -163,7 +233,8 @@ def _resolve(
         raise ProgrammingError(
             f"table '{key.table}' does not exist{did_you_mean(key.table, definitions)}"
         )
-    references = key.references or target.primary_key
+    primary_key = () if target.primary_key is None else target.primary_key.columns
+    references = key.references or primary_key
     if not references:
         raise ProgrammingError(
             f"{label} needs a primary key in table '{target.name}', which has none"
@@ -174,7 +245,7 @@ def _resolve(
             f"{label} has {len(key.columns)} columns, but refers to {len(references)} "
             f"of table '{target.name}'"
         )
-    unique = {frozenset(columns) for columns in (target.primary_key, *target.unique_keys)}
+    unique = {frozenset(each.columns) for each in target.keys}
     if frozenset(references) not in unique or len(set(references)) < len(references):
         raise ProgrammingError(
             f"{label} refers to ({', '.join(references)}), which is neither the primary key "
@@ -205,7 +276,7 @@ class _Batch:
 
 
 def _check_not_null(batch: _Batch) -> None:
-    for field, column in zip(batch.definition.schema, batch.rows.columns, strict=True):
+    for field, column in zip(batch.rows.schema, batch.rows.columns, strict=True):
         if not field.nullable and column.null_count:
             row = pc.index(column.is_null(), pa.scalar(True)).as_py()
             raise IntegrityError(
@@ -213,19 +284,38 @@ def _check_not_null(batch: _Batch) -> None:
             )
 
 
-def _check_unique(batch: _Batch, table: Table, columns: tuple[str, ...], kind: str) -> None:
-    fresh = [batch.rows.column(column) for column in columns]
-    repeat = first_repeat(fresh)
+def _check_unique(batch: _Batch, table: Table, key: UniqueKey) -> None:
+    _check_repeats(batch, key)
+    if table.row_count:
+        known = find_key(batch.rows, table, key) >= 0
+        if known.any():
+            kind = _kind_of(key, batch.definition)
+            _raise_row(batch, int(np.argmax(known)), kind, key, "is in the table already")
+
+
+def _check_repeats(batch: _Batch, key: UniqueKey) -> None:
+    repeat = first_repeat([batch.rows.column(column) for column in key.columns])
     if repeat is not None:
         row, earlier = repeat
-        _raise_row(batch, row, kind, columns, f"is that of {batch.kind} {earlier + 1}")
-    if not table.row_count:
-        return
-    found = find_rows(fresh, [table.live_column(column) for column in columns])
-    known = found >= 0
-    if known.any():
-        row = int(np.argmax(known))
-        _raise_row(batch, row, kind, columns, "is in the table already")
+        kind = _kind_of(key, batch.definition)
+        _raise_row(batch, row, kind, key, f"is that of {batch.kind} {earlier + 1}")
+
+
+def find_key(rows: pa.Table, table: Table, key: UniqueKey) -> NDArray[np.int32]:
+    """Return for each row the number of the table's visible row that has its key, else below 0."""
+    found = find_rows(
+        [rows.column(column) for column in key.columns],
+        [table.live_column(column) for column in key.columns],
+    )
+    return _numbers_of(found, table)
+
+
+def _numbers_of(found: NDArray[np.int32], table: Table) -> NDArray[np.int32]:
+    """Turn positions among a table's visible rows into row numbers; what is below 0 stays."""
+    if table.live is not None:
+        hit = found >= 0
+        found[hit] = np.flatnonzero(table.live)[found[hit]]
+    return found
 
 
 def _find_references(batch: _Batch, key: ForeignKey, target: Table) -> NDArray[np.int32]:
@@ -237,16 +327,16 @@ def _find_references(batch: _Batch, key: ForeignKey, target: Table) -> NDArray[n
     absent = found == ABSENT
     if absent.any():
         to = f"has no row in '{key.table}' ({', '.join(key.references)})"
-        _raise_row(batch, int(np.argmax(absent)), "foreign key", key.columns, to)
-    if target.live is not None:
-        hit = found >= 0
-        found[hit] = np.flatnonzero(target.live)[found[hit]]
-    return found
+        _raise_row(batch, int(np.argmax(absent)), "foreign key", key, to)
+    return _numbers_of(found, target)
 
 
-def _raise_row(batch: _Batch, row: int, kind: str, columns: tuple[str, ...], what: str) -> NoReturn:
-    key = key_text(batch.rows, row, columns)
-    raise IntegrityError(f"{batch.place(row)}: the {kind} {key} {what}")
+def _raise_row(
+    batch: _Batch, row: int, kind: str, key: UniqueKey | ForeignKey, what: str
+) -> NoReturn:
+    name = f" '{key.name}'" if key.name else ""
+    text = key_text(batch.rows, row, key.columns)
+    raise IntegrityError(f"{batch.place(row)}: the {kind}{name} {text} {what}")
 
 
 def key_text(rows: pa.Table, row: int, columns: tuple[str, ...]) -> str:

@@ -10,10 +10,10 @@ file without a fault is accepted.
 from __future__ import annotations
 
 import io
-import mmap
+import itertools
 import re
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -26,45 +26,70 @@ from raydb.storage.records import Layout, Record, records, split_fields, unquote
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import mmap
+    from collections.abc import Callable, Sequence
+
+    from raydb.storage.text_file import TextFile
 
 # Arrow reads blocks of this size, on all processors; a record that covers a block is too long.
 _BLOCK_BYTES = 4 << 20
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_EMPTY_LINE = re.compile(rb"\n\r?\n|\r\n\r|\r\r|\n\r")
 _TRUE = ["true", "True", "TRUE", "t", "T", "1"]
 _FALSE = ["false", "False", "FALSE", "f", "F", "0"]
 
 
-def read_delimited(
-    path: str,
-    schema: pa.Schema,
-    layout: Layout,
-    header: bool | None,
-    report: Callable[[int], None] | None,
-) -> pa.Table:
-    """Return the rows of a delimited file whose fields are the columns of `schema`, in order.
+@dataclass(frozen=True, eq=False, slots=True)
+class DelimitedText:
+    """A delimited file with what its records mean: `body` is the first one that is no header."""
 
-    `header`: whether the first record is a header; None finds out. `report` is called from a
-    thread of Arrow with the number of bytes read so far. Raises DataError naming file, line and
-    field, ProgrammingError for a header in another order, and OSError.
+    file: TextFile
+    layout: Layout
+    schema: pa.Schema
+    body: Record
+
+
+def open_delimited(
+    file: TextFile, schema: pa.Schema, layout: Layout, header: bool | None, skipped_lines: int
+) -> DelimitedText:
+    """Find where the rows of a file begin whose fields are the columns of `schema`, in order.
+
+    `header`: whether the first record is a header; None finds out. Raises DataError for an empty
+    file, ProgrammingError for a header in another order, NotSupportedError for a type of column
+    that text cannot hold.
     """
-    _check_types(schema)
-    with (
-        Path(path).open("rb") as file,
-        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
-    ):
-        leading = records(data, layout, first_byte(data))
+    check_types(schema)
+    start = file.skip(skipped_lines)
+    with file.view() as data:
+        leading = records(data, layout, start, skipped_lines + 1)
         first = next(leading, None)
         if first is None:
-            raise DataError(f"file '{path}' is empty")
+            raise DataError(f"file '{file.path}' is empty")
         layout = _find_trailing(data, first, layout, schema)
-        has_header = _has_header(path, data, first, layout, schema, header)
+        has_header = _has_header(file.path, data, first, layout, schema, header)
         body = next(leading, replace(first, start=first.next)) if has_header else first
-        source = _Source(path, _end_mark(layout, schema), _has_integers(schema), report)
-        table, failure = _read_all(source, schema, layout, has_header)
-        if failure is not None or source.is_suspect or _is_suspect(table, layout):
+    return DelimitedText(file, layout, schema, body)
+
+
+def read_delimited(
+    text: DelimitedText,
+    names: Sequence[str] | None = None,
+    report: Callable[[int], None] | None = None,
+) -> pa.Table:
+    """Return the rows of a delimited file, of the columns of those names (None: all).
+
+    `report` is called from a thread of Arrow with the number of bytes read so far. Raises DataError
+    naming file, line and field; fields of other columns are not looked at.
+    """
+    path, layout, schema, body = text.file.path, text.layout, text.schema, text.body
+    # What is wrong with the form of a .tbl file shows in its last column.
+    every = names is None or not layout.quotes
+    chosen = list(range(len(schema))) if every else _places(schema, names or ())
+    with text.file.view() as data:
+        source = _Source(text, report)
+        table, failure = _read_all(source, text, chosen)
+        if failure is not None or source.is_suspect or _is_suspect(table, text, data):
             fault = locate_fault(
-                data, body, layout, schema, lambda part, field: fails(part, schema, layout, field)
+                data, body, layout, schema, partial(_fails_in, schema, layout, chosen)
             )
             if fault is None and failure is not None:
                 fault = _find_too_long(data, layout, body) or f"reading failed: {failure}"
@@ -73,10 +98,32 @@ def read_delimited(
     if _lacks_column(table, layout):
         fault = miscount(len(schema) - 1, len(schema))
         raise DataError(f"file '{path}', line {body.line}: {fault}")
-    return table if layout.null_strings else _nullify_empty_strings(table)
+    table = table if layout.null_strings else _nullify_empty_strings(table)
+    return table if names is None else table.select(list(names))
 
 
-def _check_types(schema: pa.Schema) -> None:
+def read_head(text: DelimitedText, names: Sequence[str], count: int) -> pa.Table:
+    """Return the first rows of a file as `read_delimited` does, without a look at the others."""
+    with text.file.view() as data:
+        leading = records(data, text.layout, text.body.start, text.body.line)
+        stop = max((each.next for each in itertools.islice(leading, count)), default=0)
+    return read_delimited(replace(text, file=text.file.prefix(stop)), names)
+
+
+def _fails_in(
+    schema: pa.Schema, layout: Layout, chosen: list[int], part: bytes, field: int | None
+) -> bool:
+    """Tell whether whole records cannot be converted in some columns, or in one of them."""
+    return fails(part, schema, layout, [place for place in chosen if field in (None, place)])
+
+
+def _places(schema: pa.Schema, names: Sequence[str]) -> list[int]:
+    """Return the places of some columns; where there are none, of one to count the rows by."""
+    return [schema.get_field_index(name) for name in names] or [0]
+
+
+def check_types(schema: pa.Schema) -> None:
+    """Raise NotSupportedError for a column that cannot be read from text."""
     types = pa.types
     for field in schema:
         readable = (
@@ -101,12 +148,9 @@ def _has_integers(schema: pa.Schema) -> bool:
     return any(pa.types.is_integer(data_type) for data_type in schema.types)
 
 
-def first_byte(data: mmap.mmap) -> int:
-    """Return where the first record of a file begins: after a byte order mark."""
-    return len(_BYTE_ORDER_MARK) if data[:3] == _BYTE_ORDER_MARK else 0
-
-
-def _find_trailing(data: mmap.mmap, first: Record, layout: Layout, schema: pa.Schema) -> Layout:
+def _find_trailing(
+    data: mmap.mmap | bytes, first: Record, layout: Layout, schema: pa.Schema
+) -> Layout:
     """Return the layout with `trailing` as the first line of a .tbl file has it."""
     if layout.quotes:
         return layout
@@ -117,7 +161,7 @@ def _find_trailing(data: mmap.mmap, first: Record, layout: Layout, schema: pa.Sc
 
 def _has_header(
     path: str,
-    data: mmap.mmap,
+    data: mmap.mmap | bytes,
     first: Record,
     layout: Layout,
     schema: pa.Schema,
@@ -153,22 +197,16 @@ def _end_mark(layout: Layout, schema: pa.Schema) -> bytes:
 
 
 class _Source(io.RawIOBase):
-    """The bytes of a file, with an end mark after them; suspects NUL bytes and 0x as they pass."""
+    """A file's records, with an end mark after them; suspects NUL bytes and 0x as they pass."""
 
-    def __init__(
-        self,
-        path: str,
-        end_mark: bytes,
-        suspect_hexadecimal: bool,
-        report: Callable[[int], None] | None,
-    ) -> None:
+    def __init__(self, text: DelimitedText, report: Callable[[int], None] | None) -> None:
         super().__init__()
-        self._file = Path(path).open("rb")  # noqa: SIM115  (closed by close)
-        self._end_mark = end_mark
-        self._suspect_hexadecimal = suspect_hexadecimal
+        self._file = text.file
+        self._place = text.body.start
+        self._end_mark = _end_mark(text.layout, text.schema)
+        self._suspect_hexadecimal = _has_integers(text.schema)
         self._report = report
-        self._size_bytes = 0
-        self._last = b""
+        self._last = b"\n"
         self._rest: bytes | None = None
         self.is_suspect = False
 
@@ -190,13 +228,13 @@ class _Source(io.RawIOBase):
         return part
 
     def _read_file(self, size: int) -> bytes:
-        part = self._file.read(size)
+        part = self._file.read(self._place, size)
         if part:
             self.is_suspect = self.is_suspect or self._looks_odd(part)
             self._last = part[-1:]
-            self._size_bytes += len(part)
+            self._place += len(part)
             if self._report is not None:
-                self._report(self._size_bytes)
+                self._report(self._place)
         return part
 
     def _looks_odd(self, part: bytes) -> bool:
@@ -209,23 +247,22 @@ class _Source(io.RawIOBase):
         # One byte is found 20 times faster than two, and numbers hold no x.
         return any(x in part and b"0" + x in part for x in (b"x", b"X"))
 
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
 
 def _read_all(
-    source: _Source, schema: pa.Schema, layout: Layout, has_header: bool
+    source: _Source, text: DelimitedText, chosen: list[int]
 ) -> tuple[pa.Table, str | None]:
-    """Return the file's rows and None, or the rows so far and the reason for failing."""
+    """Return some columns of the file's rows and None, or no rows and the reason for failing."""
+    layout = text.layout
+    schema = pa.schema([text.schema.field(place) for place in chosen])
+    every = len(chosen) == len(text.schema)
     nothing = schema.empty_table()
     try:
-        options = _arrow_options(schema, layout, block_bytes=_BLOCK_BYTES, skip=int(has_header))
-        with source:
-            table = csv.read_csv(source, **options)
+        options = _arrow_options(
+            text.schema, layout, block_bytes=_BLOCK_BYTES, only=None if every else chosen
+        )
+        table = _with_schema(csv.read_csv(source, **options), schema)
     except pa.ArrowInvalid as error:
         return nothing, str(error)
-    table = _with_schema(table, schema)
     if layout.quotes:
         end = table.slice(table.num_rows - 1)
         if any(column.null_count < 1 for column in end.columns):
@@ -254,7 +291,17 @@ def _lacks_column(table: pa.Table, layout: Layout) -> bool:
 
 
 def _with_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    return pa.Table.from_arrays(table.columns[: len(schema)], schema=schema)
+    """Return the table without a trailing field, and with the dates that were read by a format.
+
+    Raises ArrowInvalid for a date with a time of the day.
+    """
+    columns = []
+    for column, kind in zip(table.columns, schema.types, strict=False):
+        cast = column if column.type == kind else column.cast(kind)
+        if cast is not column and not cast.cast(column.type).equals(column):
+            raise pa.ArrowInvalid("a date has a time of the day")
+        columns.append(cast)
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def _arrow_options(
@@ -262,19 +309,23 @@ def _arrow_options(
     layout: Layout,
     *,
     block_bytes: int,
-    skip: int = 0,
     only: list[int] | None = None,
 ) -> dict[str, Any]:
     """Return Arrow's options; columns are named by number, and a trailing field must be empty."""
-    types = [*schema.types, pa.null()] if layout.trailing else schema.types
+    # Arrow's formats are those of timestamps only.
+    dates = pa.date32() if layout.date_format is None else pa.timestamp("s")
+    types = [dates if kind == pa.date32() else kind for kind in schema.types]
+    if layout.trailing:
+        types.append(pa.null())
+    formats = [given for given in (layout.date_format, layout.timestamp_format) if given]
+    if layout.timestamp_format is None:
+        formats.append(csv.ISO8601)
     names = [str(place) for place in range(len(types))]
     return {
-        "read_options": csv.ReadOptions(
-            column_names=names, skip_rows_after_names=skip, block_size=block_bytes
-        ),
+        "read_options": csv.ReadOptions(column_names=names, block_size=block_bytes),
         "parse_options": csv.ParseOptions(
             delimiter=layout.delimiter,
-            quote_char='"' if layout.quotes else False,
+            quote_char=layout.quote if layout.quotes else False,
             double_quote=layout.quotes,
             escape_char=False,
             newlines_in_values=layout.quotes,
@@ -289,16 +340,29 @@ def _arrow_options(
             quoted_strings_can_be_null=False,
             true_values=_TRUE,
             false_values=_FALSE,
-            timestamp_parsers=[csv.ISO8601],
+            timestamp_parsers=formats,
         ),
     }
 
 
-def _is_suspect(table: pa.Table, layout: Layout) -> bool:
+def _is_suspect(table: pa.Table, text: DelimitedText, data: mmap.mmap | bytes) -> bool:
     if any(_has_misfit(column) for column in table.columns):
         return True
     # An empty line has become a row without any text. In a lone column it is a value.
-    return (table.num_columns > 1 or layout.trailing) and _has_empty_row(table)
+    lines_have_text = len(text.schema) > 1 or text.layout.trailing
+    return lines_have_text and _has_empty_row(table) and _has_empty_line(data, text.body.start)
+
+
+def _has_empty_line(data: mmap.mmap | bytes, start: int) -> bool:
+    """Tell whether two line ends meet, perhaps within quotes."""
+    first = True
+    for place in range(start, len(data), _BLOCK_BYTES):
+        # One byte more on the left, two more on the right for a line end of two.
+        part = data[max(place - 1, start) : place + _BLOCK_BYTES + 2]
+        if (first and part[:1] in (b"\n", b"\r")) or _EMPTY_LINE.search(part):
+            return True
+        first = False
+    return False
 
 
 def _has_empty_row(table: pa.Table) -> bool:
@@ -336,14 +400,16 @@ def _has_misfit(column: pa.ChunkedArray) -> bool:
     return False
 
 
-def fails(part: bytes, schema: pa.Schema, layout: Layout, field: int | None) -> bool:
-    """Tell whether whole records, or one field of them, cannot be converted."""
+def fails(part: bytes, schema: pa.Schema, layout: Layout, chosen: list[int]) -> bool:
+    """Tell whether some fields of whole records cannot be converted."""
+    if not chosen:
+        return False
     if part[-1:] not in (b"\n", b"\r"):
         part += b"\n"  # At the end of its input Arrow takes the empty field of '"",' for quoted.
-    chosen = list(range(len(schema))) if field is None else [field]
     options = _arrow_options(schema, layout, block_bytes=len(part) + 1, only=chosen)
     try:
         table = csv.read_csv(pa.BufferReader(part), **options)
+        table = _with_schema(table, pa.schema([schema.field(place) for place in chosen]))
     except pa.ArrowInvalid:
         return True
     if any(_has_misfit(column) for column in table.columns):

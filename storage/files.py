@@ -1,75 +1,66 @@
-"""COPY: read the rows of a file as a table's columns, and write rows to a file.
+"""COPY: read the rows of files as a table's columns, and write rows to a file.
 
     .tbl      fields end with '|', as the Star Schema Benchmark's dbgen writes them: no header, no
               quotes, no escapes. An empty field is NULL, but '' in a VARCHAR column that is NOT
               NULL. The first line decides whether a '|' follows the last field.
-    .csv      RFC 4180. An empty field is NULL, and "" is the empty string. Options: delimiter (or
-              sep), header (true or false; found out by default), null (the text of NULL).
+    .csv      RFC 4180. An empty field is NULL, and "" is the empty string. .tsv has tabs.
+    .jsonl    one JSON object a line, its keys the columns; also .ndjson and .json.
     .parquet  columns by name, regardless of case, and of types that can be cast without loss.
     .flat     likewise.
 
-All but .tbl can be written. In text, integers are decimal digits after an optional minus, DOUBLE
-and REAL are finite, BOOLEAN is true, false, t, f, 1 or 0, dates are YYYY-MM-DD, and spaces around
-numbers do not matter.
+All but .tbl can be written. The options are in options.py. In delimited text, integers are decimal
+digits after an optional minus, DOUBLE and REAL are finite, BOOLEAN is true, false, t, f, 1 or 0,
+dates are YYYY-MM-DD, and spaces around numbers do not matter. Text may be compressed: .csv.gz.
 """
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from pathlib import Path
-from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, BinaryIO
 
 import pyarrow as pa
-from pyarrow import csv, parquet
 
-from raydb.errors import (
-    DataError,
-    NotSupportedError,
-    OperationalError,
-    ProgrammingError,
-    did_you_mean,
-)
-from raydb.storage.delimited import read_delimited
+from raydb.errors import OperationalError, ProgrammingError, did_you_mean
+from raydb.storage.delimited import open_delimited, read_delimited
 from raydb.storage.fit import fit_columns
 from raydb.storage.flat import open_table, write_stream
-from raydb.storage.parquet import read_parquet
-from raydb.storage.records import Layout
+from raydb.storage.json_lines import read_json
+from raydb.storage.options import (
+    READ_OPTIONS,
+    WRITE_OPTIONS,
+    check_options,
+    compression_of,
+    text_settings,
+    whole_number,
+    with_plain_names,
+)
+from raydb.storage.parquet import read_parquet, write_parquet
+from raydb.storage.paths import check_file, describe_failure, expand, find_format
 from raydb.storage.replace import replace_file
-from raydb.storage.type_names import sql_type_name
+from raydb.storage.text_file import TextFile
+from raydb.storage.text_lines import write_delimited, write_json_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
+    from raydb.storage.options import Options, TextSettings
     from raydb.storage.table import TableDefinition
-
-_READ_OPTIONS = {
-    "tbl": ("format",),
-    "csv": ("format", "delimiter", "sep", "header", "null"),
-    "parquet": ("format",),
-    "flat": ("format",),
-}
-_WRITE_OPTIONS = {
-    "csv": ("format", "delimiter", "sep", "header"),
-    "parquet": ("format",),
-    "flat": ("format", "chunk_rows"),
-}
-TBL = Layout("|", quotes=False, null="", null_strings=False)
-_SWITCHES = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
 
 
 def read_rows(
-    path: str,
+    pattern: str,
     definition: TableDefinition,
     columns: tuple[str, ...] | None,
-    options: Mapping[str, str | bool],
+    options: Options,
     report: Callable[[int], None] | None = None,
 ) -> pa.Table:
     """Return the rows of a file in the table's schema; its constraints are not checked.
 
-    `columns` are those that the file holds, in its order (None: all); the others are NULL. The
-    extension tells the format, unless options["format"] does. `report` is called now and then
-    with the number of bytes read, perhaps from another thread.
+    The pattern may stand for several files, which are read one after the other. `columns` are those
+    that the files hold, in their order (None: all); the others are NULL. The extension tells the
+    format, unless options["format"] does. `report` is called now and then with the number of bytes
+    read of a file, perhaps from another thread.
 
     Raises ProgrammingError for unknown columns, options, extensions and types that do not match;
     OperationalError for a file that cannot be read; DataError for what is wrong inside of it,
@@ -77,31 +68,67 @@ def read_rows(
 
         file 'part.tbl', line 17, field 3 (p_size): 'big' is not an INTEGER
     """
-    settings = {name.lower(): value for name, value in options.items()}
-    kind = find_format(path, settings, _READ_OPTIONS)
-    _check_options(kind, settings, _READ_OPTIONS)
+    settings = with_plain_names(options)
     schema = _choose_columns(definition, columns)
-    layout: Layout = TBL
-    header: bool | None = False
-    if kind == "csv":
-        layout, header = _layout(settings), _header(settings)
-    try:
-        check_file(path, kind)
-        match kind:
-            case "parquet":
-                rows = read_parquet(path, schema, columns is None, report)
-            case "flat":
-                rows = _read_flat(path, schema, columns is None)
-            case _:
-                rows = read_delimited(path, schema, layout, header, report)
-    except OSError as error:
-        raise OperationalError(describe_failure(path, error)) from None
-    return _fill(rows, definition.schema)
+    found = []
+    for path in expand(pattern):
+        kind = _format_of(path, settings, READ_OPTIONS)
+        check_options(kind, settings, READ_OPTIONS)
+        read = _reader(path, kind, schema, columns is None, settings, report)
+        try:
+            check_file(path, kind)
+            found.append(read())
+        except OSError as error:
+            raise OperationalError(describe_failure(path, error)) from None
+    return _fill(pa.concat_tables(found), definition.schema)
+
+
+def _format_of(path: str, settings: Options, formats: Iterable[str]) -> str:
+    given = settings.get("format")
+    return find_format(path, None if given is None else str(given), formats, by_option=True)
+
+
+def _reader(
+    path: str,
+    kind: str,
+    schema: pa.Schema,
+    exact: bool,
+    settings: Options,
+    report: Callable[[int], None] | None,
+) -> Callable[[], pa.Table]:
+    """Return a function that reads a file; its options are checked already."""
+    match kind:
+        case "parquet":
+            return lambda: read_parquet(path, schema, exact, report)
+        case "flat":
+            return lambda: _read_flat(path, schema, exact)
+        case "json":
+            compression = compression_of(path, settings)
+            return lambda: read_json(TextFile(path, compression), schema, exact, report)
+        case _:
+            text = text_settings(path, kind, settings)
+            return lambda: _read_text(path, schema, text, report)
 
 
 def _read_flat(path: str, schema: pa.Schema, exact: bool) -> pa.Table:
-    with open_table(path) as file:
-        return copied(fit_columns(path, file.schema, schema, exact, file.scan))
+    with open_table(path) as flat:
+        return copied(fit_columns(path, flat.schema, schema, exact, flat.scan))
+
+
+def _read_text(
+    path: str, schema: pa.Schema, text: TextSettings, report: Callable[[int], None] | None
+) -> pa.Table:
+    file = open_text(path, text)
+    found = open_delimited(file, schema, text.layout, text.header, text.skipped_lines)
+    return read_delimited(found, report=report)
+
+
+def open_text(path: str, settings: TextSettings) -> TextFile:
+    """Open a delimited file, decompressed and with quotes that are doubled within quotes."""
+    file = TextFile(path, settings.compression)
+    if settings.escape is None:
+        return file
+    return file.with_doubled_quotes(settings.layout, settings.escape)
 
 
 def copied(rows: pa.Table) -> pa.Table:
@@ -112,95 +139,61 @@ def copied(rows: pa.Table) -> pa.Table:
     return pa.ipc.open_stream(sink.getvalue()).read_all()
 
 
-def write_rows(path: str, rows: pa.Table, options: Mapping[str, str | bool]) -> None:
+def write_rows(path: str, rows: pa.Table, options: Options) -> None:
     """Write rows to a file, which appears complete and synced to disk, or not at all.
 
-    The extension tells the format, unless options["format"] does. Options: for .csv delimiter (or
-    sep) and header; for .flat chunk_rows, the rows of a chunk in every column. Raises
-    ProgrammingError for unknown options and extensions and for columns of the same name,
-    NotSupportedError for types that the format lacks, OperationalError where the disk fails.
+    The extension tells the format, unless options["format"] does. Raises ProgrammingError for
+    unknown options and extensions and for columns of the same name, NotSupportedError for types
+    that the format lacks, DataError for values that it lacks, OperationalError where the disk
+    fails.
     """
-    settings = {name.lower(): value for name, value in options.items()}
-    kind = find_format(path, settings, _WRITE_OPTIONS)
-    _check_options(kind, settings, _WRITE_OPTIONS)
-    for name, count in Counter(rows.column_names).items():
-        if count > 1:
-            raise ProgrammingError(f"file '{path}' would have {count} columns named '{name}'")
+    settings = with_plain_names(options)
+    kind = _format_of(path, settings, WRITE_OPTIONS)
+    check_options(kind, settings, WRITE_OPTIONS)
+    for name, times in Counter(rows.column_names).items():
+        if times > 1:
+            raise ProgrammingError(f"file '{path}' would have {times} columns named '{name}'")
+    write = _writer(path, kind, rows, settings)
+    if kind in ("csv", "json"):
+        write = _compressed(write, compression_of(path, settings))
+    replace_file(path, write)
+
+
+def _writer(path: str, kind: str, rows: pa.Table, settings: Options) -> Callable[[BinaryIO], None]:
+    """Return a function that writes rows in a format."""
     match kind:
         case "csv":
-            _check_writable(rows.schema)
-            separators = csv.WriteOptions(
-                include_header=_header(settings) is not False,
-                delimiter=_layout(settings).delimiter,
-            )
-            replace_file(path, lambda sink: csv.write_csv(rows, sink, separators))
+            text = text_settings(path, kind, settings)
+            header = text.header is not False
+            return lambda sink: write_delimited(sink, rows, text.layout, header, text.escape)
+        case "json":
+            return lambda sink: write_json_lines(sink, rows)
         case "parquet":
-            replace_file(path, lambda sink: parquet.write_table(rows, sink, compression="zstd"))
+            return lambda sink: write_parquet(sink, rows, settings)
         case _:
-            chunk_rows = _chunk_rows(settings)
-            replace_file(path, lambda sink: _write_flat(sink, rows, chunk_rows))
+            chunk_rows = whole_number(settings, "chunk_rows")
+            return lambda sink: _write_flat(sink, rows, chunk_rows)
 
 
 def _write_flat(sink: BinaryIO, rows: pa.Table, chunk_rows: int | None) -> None:
     write_stream(sink, rows, chunk_rows=chunk_rows)
 
 
-def _check_writable(schema: pa.Schema) -> None:
-    for field in schema:
-        if pa.types.is_binary(field.type):
-            raise NotSupportedError(
-                f"column '{field.name}' is {sql_type_name(field.type)}, which cannot be written to "
-                "a .csv file"
-            )
+def _compressed(
+    write: Callable[[BinaryIO], None], compression: str | None
+) -> Callable[[BinaryIO], None]:
+    if compression is None:
+        return write
 
+    def write_compressed(sink: BinaryIO) -> None:
+        # Arrow closes what it has written to; the sink stays open, to be synced.
+        with (
+            os.fdopen(os.dup(sink.fileno()), "wb") as copy,
+            pa.CompressedOutputStream(copy, compression) as stream,
+        ):
+            write(stream)
 
-def _chunk_rows(settings: Mapping[str, str | bool]) -> int | None:
-    if "chunk_rows" not in settings:
-        return None
-    written = str(settings["chunk_rows"])
-    if not (written.isascii() and written.isdigit()):
-        raise ProgrammingError(
-            f"option chunk_rows is a whole number, not '{settings['chunk_rows']}'"
-        )
-    return int(written)
-
-
-def find_format(
-    path: str, settings: Mapping[str, str | bool] | None, formats: Iterable[str]
-) -> str:
-    """Return which of the formats a file has, by the option or by the extension.
-
-    settings: None where there are no options. Raises ProgrammingError if it is none of them.
-    """
-    known = tuple(formats)
-    if settings is not None and "format" in settings:
-        kind = str(settings["format"]).lower()
-        if kind not in known:
-            near = did_you_mean(kind, known)
-            raise ProgrammingError(f"format '{kind}' is not one of {', '.join(known)}{near}")
-        return kind
-    extension = Path(path).suffix
-    kind = extension.lower().removeprefix(".")
-    if kind not in known:
-        found = f"the unknown extension '{extension}'" if extension else "no extension"
-        raise ProgrammingError(
-            f"file '{path}' has {found}; the format may be {', '.join(known[:-1])} or {known[-1]}, "
-            f"by the extension{'' if settings is None else ' or by the option format'}"
-        )
-    return kind
-
-
-def _check_options(
-    kind: str, settings: Mapping[str, str | bool], options: Mapping[str, tuple[str, ...]]
-) -> None:
-    every = sorted({name for names in options.values() for name in names})
-    for name in settings:
-        if name not in every:
-            raise ProgrammingError(f"option '{name}' does not exist{did_you_mean(name, every)}")
-        if name not in options[kind]:
-            raise ProgrammingError(f"option '{name}' does not apply to {kind} files")
-    if "delimiter" in settings and "sep" in settings:
-        raise ProgrammingError("options 'delimiter' and 'sep' mean the same; give one of them")
+    return write_compressed
 
 
 def _choose_columns(definition: TableDefinition, columns: tuple[str, ...] | None) -> pa.Schema:
@@ -216,50 +209,6 @@ def _choose_columns(definition: TableDefinition, columns: tuple[str, ...] | None
         if column in columns[:place]:
             raise ProgrammingError(f"column '{column}' is named twice")
     return pa.schema([definition.schema.field(column) for column in columns])
-
-
-def check_file(path: str, kind: str) -> None:
-    """Raise for what is no file, and for an empty one. OSError if there is nothing at all."""
-    status = Path(path).stat()
-    if S_ISDIR(status.st_mode):
-        raise OperationalError(f"'{path}' is a directory, not a file")
-    if not S_ISREG(status.st_mode):
-        raise OperationalError(f"'{path}' is not a regular file")
-    if not status.st_size:
-        what = "is not a Parquet file: it is empty" if kind == "parquet" else "is empty"
-        raise DataError(f"file '{path}' {what}")
-
-
-def describe_failure(path: str, error: OSError) -> str:
-    """Return in one sentence why a file cannot be read."""
-    if isinstance(error, FileNotFoundError):
-        return f"file '{path}' does not exist"
-    reason = (error.strerror or str(error)).lower()
-    return f"file '{path}' cannot be read: {reason}"
-
-
-def _layout(settings: Mapping[str, str | bool]) -> Layout:
-    delimiter = str(settings.get("delimiter", settings.get("sep", ",")))
-    delimiter = "\t" if delimiter == "\\t" else delimiter
-    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
-        raise ProgrammingError(
-            f"option delimiter is one ASCII character, no quote and no line end, not '{delimiter}'"
-        )
-    null = settings.get("null", "")
-    if not isinstance(null, str) or any(mark in null for mark in (delimiter, '"', "\r", "\n")):
-        raise ProgrammingError(
-            f"option null is a text without delimiter, quote and line end, not '{null}'"
-        )
-    return Layout(delimiter, quotes=True, null=null, null_strings=True)
-
-
-def _header(settings: Mapping[str, str | bool]) -> bool | None:
-    if "header" not in settings:
-        return None
-    value = _SWITCHES.get(str(settings["header"]).lower())
-    if value is None:
-        raise ProgrammingError(f"option header is true or false, not '{settings['header']}'")
-    return value
 
 
 def _fill(rows: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -89,6 +89,44 @@ def first_repeat(columns: Columns) -> tuple[int, int] | None:
     return _row(packed, later), _row(packed, earlier)
 
 
+def keep_first(keys: Sequence[Columns], row_count: int) -> NDArray[np.bool_]:
+    """Return which rows are kept where a row goes if one that was kept before has a key of its.
+
+    Shape (row_count,). A key with a NULL part equals no other key.
+
+    >>> keep_first([[pa.chunked_array([[1, 2, 1, None, None]])]], 5)
+    array([ True,  True, False,  True,  True])
+    """
+    kept = np.ones(row_count, np.bool_)
+    ranks = [_ranks(columns, row_count) for columns in keys]
+    if not ranks:
+        return kept
+    if len(ranks) == 1:
+        _, first = np.unique(ranks[0], return_index=True)
+        kept = ranks[0] < 0
+        kept[first] = True
+        return kept
+    # Whether a row stays depends on the rows that stay before it, by any of their keys.
+    taken: list[set[int]] = [set() for _ in ranks]
+    for row in range(row_count):
+        own = [int(rank[row]) for rank in ranks]
+        kept[row] = not any(each in seen for each, seen in zip(own, taken, strict=True))
+        if kept[row]:
+            for each, seen in zip(own, taken, strict=True):
+                if each >= 0:
+                    seen.add(each)
+    return kept
+
+
+def _ranks(columns: Columns, row_count: int) -> NDArray[np.int64]:
+    """Return a number for each row, equal where the keys are, and -1 for one with a NULL part."""
+    (packed,) = _pack([columns])
+    ranks = np.full(row_count, -1, np.int64)
+    (distinct,), _ = _rank([packed.codes])
+    ranks[slice(None) if packed.rows is None else packed.rows] = distinct
+    return ranks
+
+
 def find_rows(probe: Columns, target: Columns) -> NDArray[np.int32]:
     """Return for each row of `probe` the row of `target` with the same key, NULL_KEY or ABSENT.
 

@@ -1,7 +1,8 @@
 r"""Records and fields of a delimited file, told apart byte by byte as Arrow's reader does.
 
     7|"x|      .tbl: no quotes, no escapes; every line is a record
-    7,"x, y"   .csv: RFC 4180; a quoted field may hold delimiters, line ends and doubled quotes
+    7,"x, y"   .csv: RFC 4180; a quoted field may hold delimiters, line ends and doubled quotes;
+               another character may stand for the quote
 
 A line ends with \n, \r\n or \r. A quote is special only where a field begins.
 """
@@ -24,8 +25,9 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 class Layout:
     """How a delimited file spells its records.
 
-    `delimiter` is one ASCII character and `null` the unquoted text of NULL; `null_strings` tells
-    whether it is NULL in a VARCHAR column too. `trailing`: a delimiter follows the last field.
+    `delimiter` and `quote` are one ASCII character each and `null` is the unquoted text of NULL;
+    `null_strings` tells whether it is NULL in a VARCHAR column too. `trailing`: a delimiter follows
+    the last field. `date_format` and `timestamp_format` are those of strptime, None for ISO 8601.
     """
 
     delimiter: str
@@ -33,6 +35,9 @@ class Layout:
     null: str
     null_strings: bool
     trailing: bool = False
+    quote: str = '"'
+    date_format: str | None = None
+    timestamp_format: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,7 @@ def split_fields(content: bytes, layout: Layout) -> list[bytes]:
     >>> split_fields(b'1,"a,b"', Layout(",", quotes=True, null="", null_strings=True))
     [b'1', b'"a,b"']
     """
-    if not layout.quotes or b'"' not in content:
+    if not layout.quotes or layout.quote.encode() not in content:
         return content.split(layout.delimiter.encode())
     return _field_pattern(layout).findall(content)
 
@@ -82,17 +87,24 @@ def unquote(field: bytes, layout: Layout) -> bytes:
     >>> unquote(b'"5"" pipe"', Layout(",", quotes=True, null="", null_strings=True))
     b'5" pipe'
     """
-    if not (layout.quotes and field.startswith(b'"')):
+    quote = layout.quote.encode()
+    if not (layout.quotes and field.startswith(quote)):
         return field
-    quoted = re.match(rb'"((?:[^"]|"")*+)"', field)
+    quoted = re.match(_quoted(quote), field)
     assert quoted is not None, field
-    return quoted[1].replace(b'""', b'"') + field[quoted.end() :]
+    return quoted[0][1:-1].replace(quote * 2, quote) + field[quoted.end() :]
 
 
 def _field(layout: Layout) -> bytes:
+    quote = layout.quote.encode()
     plain = rb"[^" + re.escape(layout.delimiter.encode()) + rb"\r\n]*+"
+    return rb"(?:" + _quoted(quote) + plain + rb"|(?!" + re.escape(quote) + rb")" + plain + rb")"
+
+
+def _quoted(quote: bytes) -> bytes:
+    mark = re.escape(quote)
     # Possessive repeats: a file of one endless quoted field is given up after one pass.
-    return rb'(?:"[^"]*+(?:""[^"]*+)*+"' + plain + rb'|(?!")' + plain + rb")"
+    return mark + rb"[^" + mark + rb"]*+(?:" + mark * 2 + rb"[^" + mark + rb"]*+)*+" + mark
 
 
 @functools.cache

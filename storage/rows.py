@@ -3,11 +3,13 @@
     Rows(schema, (FlatStor file, FlatStor file, Arrow table of what was added since))
 
 A part is anything with a row count, columns by name and their NULL counts. It can also give single
-rows, and say which rows a comparison holds for, without decoding a column from end to end.
+rows, say which rows a comparison holds for, and leave rows out for which it cannot hold, without
+decoding a column from end to end.
 """
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,7 +19,7 @@ import pyarrow as pa
 from raydb.storage.flat.select import select_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -48,11 +50,23 @@ class Part(Protocol):
         """The number of rows."""
 
     @property
+    def known_row_count(self) -> int | None:
+        """The number of rows, None where it takes reading them all."""
+
+    @property
+    def expected_row_count(self) -> int:
+        """The number of rows, or a guess where it takes reading them all."""
+
+    @property
     def is_decoded(self) -> bool:
         """Whether a column costs nothing to read."""
 
-    def column(self, name: str) -> pa.ChunkedArray:
-        """Return a column's values."""
+    @property
+    def is_seekable(self) -> bool:
+        """Whether single rows cost little wherever they are, and not only at the start."""
+
+    def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
+        """Return the values of some columns, which are read together."""
 
     def null_count(self, name: str) -> int:
         """Count a column's NULLs, without decoding it where the part knows."""
@@ -64,6 +78,15 @@ class Part(Protocol):
         """Return the ascending numbers of rows for which all comparisons hold, None for all rows.
 
         Others may be among them where the part cannot tell.
+        """
+
+    def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
+        """Return some columns of the first `count` rows, fewer where there are no more."""
+
+    def without(self, comparisons: Sequence[Comparison]) -> Part:
+        """Return the part without chunks of rows for none of which all comparisons hold.
+
+        The rows that are left have other numbers then.
         """
 
 
@@ -79,13 +102,28 @@ class ArrowPart:
         return int(self.table.num_rows)
 
     @property
+    def known_row_count(self) -> int:
+        """The number of rows."""
+        return self.row_count
+
+    @property
+    def expected_row_count(self) -> int:
+        """The number of rows."""
+        return self.row_count
+
+    @property
     def is_decoded(self) -> bool:
         """True: the rows are Arrow arrays."""
         return True
 
-    def column(self, name: str) -> pa.ChunkedArray:
-        """Return a column's values."""
-        return self.table.column(name)
+    @property
+    def is_seekable(self) -> bool:
+        """True: each row can be read alone."""
+        return True
+
+    def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
+        """Return the values of some columns."""
+        return [self.table.column(name) for name in names]
 
     def null_count(self, name: str) -> int:
         """Count a column's NULLs."""
@@ -99,13 +137,28 @@ class ArrowPart:
         """Return None: the rows are compared by whoever asks."""
         del comparisons
 
+    def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
+        """Return some columns of the first rows."""
+        return [self.table.column(name).slice(0, count) for name in names]
+
+    def without(self, comparisons: Sequence[Comparison]) -> ArrowPart:
+        """Return the part as it is."""
+        del comparisons
+        return self
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class FilePart:
-    """Rows in a FlatStor file; `name` is the file's name in the database directory."""
+    """Rows in a FlatStor file; `name` is the file's name in the database directory.
+
+    A file is never changed, so after ALTER TABLE `renamed` has what the file calls a column, where
+    that is not its name, and `absent` the types of columns that it lacks, which are NULL.
+    """
 
     name: str
     flat: FlatTable
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    absent: Mapping[str, pa.DataType] = field(default_factory=dict)
 
     @property
     def row_count(self) -> int:
@@ -113,28 +166,71 @@ class FilePart:
         return self.flat.row_count
 
     @property
+    def known_row_count(self) -> int:
+        """The number of rows."""
+        return self.row_count
+
+    @property
+    def expected_row_count(self) -> int:
+        """The number of rows."""
+        return self.row_count
+
+    @property
     def is_decoded(self) -> bool:
         """False: the rows are in chunks."""
         return False
 
-    def column(self, name: str) -> pa.ChunkedArray:
-        """Return a column's values."""
-        return self.flat.column(name)
+    @property
+    def is_seekable(self) -> bool:
+        """True: each row can be read alone."""
+        return True
+
+    def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
+        """Return the values of some columns."""
+        return [
+            self._nulls(name, self.row_count)
+            if name in self.absent
+            else self.flat.column(self._stored(name))
+            for name in names
+        ]
 
     def null_count(self, name: str) -> int:
         """Count a column's NULLs, from the metadata."""
-        return int(self.flat.reader(name).column.header.null_count)
+        if name in self.absent:
+            return self.row_count
+        return int(self.flat.reader(self._stored(name)).column.header.null_count)
 
     def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
         """Return a column's values in some rows; only their chunks are read."""
-        return self.flat.take(row_numbers, [name]).column(0)
+        if name in self.absent:
+            return self._nulls(name, len(row_numbers))
+        return self.flat.take(row_numbers, [self._stored(name)]).column(0)
 
     def matching_rows(self, comparisons: Sequence[Comparison]) -> NDArray[np.int64] | None:
         """Return the rows that match; chunks are skipped by zone maps and bloom filters."""
         if not comparisons:
             return None
-        wanted = [(each.column, each.operator, each.value) for each in comparisons]
+        if any(each.column in self.absent for each in comparisons):
+            return np.empty(0, np.int64)
+        wanted = [(self._stored(each.column), each.operator, each.value) for each in comparisons]
         return select_rows(self.flat, wanted)[0]
+
+    def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
+        """Return some columns of the first rows; only their chunks are read."""
+        row_numbers = np.arange(min(count, self.row_count))
+        return [self.take(name, row_numbers) for name in names]
+
+    def without(self, comparisons: Sequence[Comparison]) -> FilePart:
+        """Return the part as it is; `matching_rows` tells more."""
+        del comparisons
+        return self
+
+    def _stored(self, name: str) -> str:
+        """Return what the file calls a column."""
+        return self.renamed.get(name, name)
+
+    def _nulls(self, name: str, count: int) -> pa.ChunkedArray:
+        return pa.chunked_array([pa.nulls(count, self.absent[name])])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -150,18 +246,48 @@ class Rows:
         """The number of rows."""
         return sum(part.row_count for part in self.parts)
 
+    @property
+    def known_row_count(self) -> int | None:
+        """The number of rows, None where it takes reading them all."""
+        counts = [part.known_row_count for part in self.parts]
+        return None if None in counts else sum(count or 0 for count in counts)
+
+    @property
+    def expected_row_count(self) -> int:
+        """The number of rows, or a guess where it takes reading them all."""
+        return sum(part.expected_row_count for part in self.parts)
+
     def column(self, name: str) -> pa.ChunkedArray:
         """Return a column's values as one chunked array of the schema's type; it is kept."""
-        if name not in self._columns:
-            chunks = [chunk for part in self.parts for chunk in part.column(name).chunks]
-            self._columns[name] = pa.chunked_array(
-                [chunk for chunk in chunks if len(chunk)], self.schema.field(name).type
-            )
-        return self._columns[name]
+        return self.columns([name])[0]
+
+    def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
+        """Return the values of some columns, which are read together; they are kept."""
+        wanted = [name for name in dict.fromkeys(names) if name not in self._columns]
+        if wanted:
+            pieces = self._read(wanted)
+            for place, name in enumerate(wanted):
+                chunks = [chunk for columns in pieces for chunk in columns[place].chunks]
+                self._columns[name] = pa.chunked_array(
+                    [chunk for chunk in chunks if len(chunk)], self.schema.field(name).type
+                )
+        return [self._columns[name] for name in names]
+
+    def _read(self, names: Sequence[str]) -> list[list[pa.ChunkedArray]]:
+        """Return the columns of each part; several files are read side by side."""
+        if sum(not part.is_decoded for part in self.parts) < 2:
+            return [part.columns(names) for part in self.parts]
+        with ThreadPoolExecutor(pa.cpu_count()) as threads:
+            return list(threads.map(lambda part: part.columns(names), self.parts))
 
     def null_count(self, name: str) -> int:
         """Count a column's NULLs."""
         return sum(part.null_count(name) for part in self.parts)
+
+    @property
+    def is_seekable(self) -> bool:
+        """Whether single rows cost little wherever they are, and not only at the start."""
+        return all(part.is_seekable for part in self.parts)
 
     def is_decoded(self, name: str) -> bool:
         """Say whether a column costs nothing to read."""
@@ -192,11 +318,34 @@ class Rows:
             first += part.row_count
         return np.concatenate(shifted)
 
+    def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
+        """Return some columns of the first `count` rows, fewer where there are no more."""
+        chunks: list[list[pa.Array]] = [[] for _ in names]
+        left = count
+        for part in self.parts:
+            if left <= 0:
+                break
+            columns = part.head(names, left)
+            for place, column in enumerate(columns):
+                chunks[place] += column.chunks
+            left -= len(columns[0])
+        return [
+            pa.chunked_array(chunks[place], self.schema.field(name).type)
+            for place, name in enumerate(names)
+        ]
+
+    def without(self, comparisons: Sequence[Comparison]) -> Rows:
+        """Return the rows without chunks of them for none of which all comparisons hold.
+
+        The rows that are left have other numbers then.
+        """
+        parts = tuple(part.without(comparisons) for part in self.parts)
+        same = all(new is old for new, old in zip(parts, self.parts, strict=True))
+        return self if same else Rows(self.schema, parts)
+
     def table(self) -> pa.Table:
         """Return all columns."""
-        return pa.Table.from_arrays(
-            [self.column(name) for name in self.schema.names], schema=self.schema
-        )
+        return pa.Table.from_arrays(self.columns(self.schema.names), schema=self.schema)
 
     def append(self, rows: pa.Table) -> Rows:
         """Return these rows and then others of the same schema.

@@ -1,215 +1,210 @@
 """Files as the rows of a query, `FROM 'sales.parquet'`: opened, and read column by column.
 
 .flat, .parquet    the file's own columns, in the SQL types that hold their values
-.csv, .tbl         read whole; infer.py finds the names and types
+.csv, .tbl         names and types are found by infer.py
+.jsonl             read whole
+
+Several files are one table. They have the same columns, in any order. Their types may differ as
+integers do (the wider one holds all), as numbers do (DOUBLE) or as DATE and TIMESTAMP do. With
+union_by_name a column may be missing in some of them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import pyarrow as pa
-from pyarrow import parquet
 
-from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
-from raydb.storage.files import TBL, check_file, describe_failure, find_format
-from raydb.storage.fit import cast_column
+from raydb.errors import NotSupportedError, OperationalError, ProgrammingError, did_you_mean
+from raydb.storage.file_parts import NamedPart, fit_part, sql_type
+from raydb.storage.files import open_text
 from raydb.storage.flat import open_table
-from raydb.storage.infer import read_inferred
-from raydb.storage.parquet import not_parquet
-from raydb.storage.records import Layout
-from raydb.storage.rows import ArrowPart, Comparison, FilePart, Part, Rows
+from raydb.storage.infer import open_inferred
+from raydb.storage.json_lines import read_inferred_json
+from raydb.storage.options import (
+    QUERY_OPTIONS,
+    Option,
+    check_options,
+    columns_of,
+    compression_of,
+    switch,
+    text_settings,
+    with_plain_names,
+)
+from raydb.storage.parquet import open_parquet
+from raydb.storage.paths import (
+    check_file,
+    describe_failure,
+    expand,
+    find_format,
+    matching_files,
+)
+from raydb.storage.rows import ArrowPart, FilePart, Rows
 from raydb.storage.table import ROW_NUMBER
+from raydb.storage.text_file import TextFile
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
+    from raydb.storage.options import Options
+    from raydb.storage.rows import Part
 
-_CSV = Layout(",", quotes=True, null="", null_strings=True)
-_SQL_TYPES = frozenset(
-    {
-        *(pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64()),
-        *(pa.string(), pa.binary(), pa.date32(), pa.time64("us"), pa.timestamp("us")),
-    }
-)
-# The narrowest SQL type with all the values of a type that SQL lacks.
-_WIDENED = {
-    pa.null(): pa.string(),
-    pa.uint8(): pa.int16(),
-    pa.uint16(): pa.int32(),
-    pa.uint32(): pa.int64(),
-    pa.uint64(): pa.decimal128(20, 0),
-    pa.float16(): pa.float32(),
-    pa.large_string(): pa.string(),
-    pa.string_view(): pa.string(),
-    pa.large_binary(): pa.binary(),
-    pa.binary_view(): pa.binary(),
-    pa.date64(): pa.date32(),
-}
+Kind: TypeAlias = Literal["flat", "parquet", "csv", "json", "glob"]
+FORMATS = ("flat", "parquet", "csv", "tbl", "json")
+_FILENAME = "filename"
+_INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())  # from narrow to wide
 
 
-def open_rows(path: str) -> Rows:
-    """Open a file and return its rows; columns are read when they are asked for.
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """What FROM says of files: paths or patterns, read as one table.
 
-    Raises ProgrammingError for an unknown extension and a name that two columns have,
+    kind: the format, None where the extension tells it; 'glob' stands for the list of the files.
+    """
+
+    patterns: tuple[str, ...]
+    kind: Kind | None = None
+    options: tuple[tuple[str, Option], ...] = ()
+
+
+def open_rows(source: FileSource, whole_sample: bool = False) -> Rows:
+    """Open files and return their rows; columns are read when they are asked for.
+
+    whole_sample: all rows of a text file tell the types of its columns, and not the first ones.
+
+    Raises ProgrammingError for an unknown extension or option and a name that two columns have,
     OperationalError for a file that cannot be read or is damaged, DataError for what is wrong
     inside of it. A column of a type that SQL lacks raises NotSupportedError when it is read.
     """
-    kind = find_format(path, None, ("flat", "parquet", "csv", "tbl"))
+    if source.kind == "glob":
+        return _list_files(source.patterns)
+    settings = with_plain_names(dict(source.options))
+    if whole_sample:
+        settings["sample_size"] = "-1"
+    paths = list(dict.fromkeys(path for each in source.patterns for path in expand(each)))
+    opened = []
+    for path in paths:
+        kind = source.kind or find_format(path, None, FORMATS, by_option=False)
+        known = {name for name in settings if name != "sample_size" or not whole_sample}
+        check_options(kind, {name: settings[name] for name in known}, QUERY_OPTIONS)
+        opened.append(_open_file(path, kind, settings))
+    schema = _common_schema(opened, switch(settings, "union_by_name") is True)
+    parts = [fit_part(file.path, file.schema, schema, file.part) for file in opened]
+    if switch(settings, _FILENAME):
+        if _FILENAME in schema.names:
+            raise ProgrammingError(f"file '{paths[0]}' has a column '{_FILENAME}' already")
+        parts = [NamedPart(_FILENAME, path, part) for path, part in zip(paths, parts, strict=True)]
+        schema = schema.append(pa.field(_FILENAME, pa.string()))
+    return Rows(schema, tuple(parts))
+
+
+def _list_files(patterns: tuple[str, ...]) -> Rows:
+    paths = [path for pattern in patterns for path in matching_files(pattern)]
+    table = pa.table({"file": pa.array(paths, pa.string())})
+    return Rows(table.schema, (ArrowPart(table),))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _OpenFile:
+    """A file's rows, with the columns as it has them."""
+
+    path: str
+    schema: pa.Schema
+    part: Part
+
+
+def _open_file(path: str, kind: str, settings: Options) -> _OpenFile:
     try:
         check_file(path, kind)
         match kind:
             case "flat":
                 flat = open_table(path)
-                return _fit(path, flat.schema, FilePart(path, flat))
+                file = _OpenFile(path, flat.schema, FilePart(path, flat))
             case "parquet":
-                part = ParquetPart(path, _open_parquet(path))
-                return _fit(path, part.file.schema_arrow, part)
+                parquet = open_parquet(path)
+                file = _OpenFile(path, parquet.schema, parquet)
+            case "json":
+                text = TextFile(path, compression_of(path, settings))
+                table = read_inferred_json(text, columns_of(settings).types)
+                file = _OpenFile(path, table.schema, ArrowPart(table))
             case _:
-                table = read_inferred(path, TBL if kind == "tbl" else _CSV)
-                return _fit(path, table.schema, ArrowPart(table))
+                file = _open_delimited(path, kind, settings)
     except OSError as error:
         raise OperationalError(describe_failure(path, error)) from None
-
-
-def _fit(path: str, found: pa.Schema, part: Part) -> Rows:
-    """Return a file's rows in SQL types."""
-    for place, name in enumerate(found.names):
-        if name in found.names[:place]:
+    for place, name in enumerate(file.schema.names):
+        if name in file.schema.names[:place]:
             raise ProgrammingError(f"file '{path}' has two columns named '{name}'")
         if name == ROW_NUMBER:
             raise NotSupportedError(f"file '{path}' has a column '{name}', a name that is reserved")
-    schema = pa.schema([pa.field(field.name, _sql_type(field.type)) for field in found])
-    if all(_is_sql_type(data_type) for data_type in found.types):
-        return Rows(schema, (part,))
-    return Rows(schema, (FittedPart(path, found, part),))
+    return file
 
 
-def _sql_type(found: pa.DataType) -> pa.DataType:
-    """Return the SQL type that holds a type's values; the type itself where there is none."""
+def _open_delimited(path: str, kind: str, settings: Options) -> _OpenFile:
+    text = text_settings(path, kind, settings)
+    part = open_inferred(
+        open_text(path, text),
+        text.layout,
+        columns_of(settings),
+        text.delimiter_given,
+        text.skipped_lines,
+    )
+    schema = part.table.schema if isinstance(part, ArrowPart) else part.text.schema
+    return _OpenFile(path, schema, part)
+
+
+def _common_schema(files: Sequence[_OpenFile], by_name: bool) -> pa.Schema:
+    """Return the columns of all files in SQL types, in the order of the first file.
+
+    by_name: a column may be missing in a file, where it is NULL. Raises ProgrammingError naming the
+    file and the column where the files differ otherwise.
+    """
+    first, *others = files
+    types = {field.name: field.type for field in first.schema}
+    for file in others:
+        if not by_name:
+            _check_names(first, file)
+        for field in file.schema:
+            known = types.setdefault(field.name, field.type)
+            if known != field.type:
+                types[field.name] = _common_type(first, file, field, known)
+    return pa.schema([(name, sql_type(kind)) for name, kind in types.items()])
+
+
+def _check_names(first: _OpenFile, file: _OpenFile) -> None:
+    for one, other in ((first, file), (file, first)):
+        for name in one.schema.names:
+            if name not in other.schema.names:
+                raise ProgrammingError(
+                    f"file '{other.path}' has no column '{name}', which '{one.path}' has"
+                    f"{did_you_mean(name, other.schema.names)}; "
+                    "union_by_name => true reads it as NULL"
+                )
+
+
+def _common_type(
+    first: _OpenFile, file: _OpenFile, field: pa.Field, known: pa.DataType
+) -> pa.DataType:
+    """Return the type that holds a column's values of both files."""
+    one, other = sql_type(known), sql_type(field.type)
     types = pa.types
-    if types.is_dictionary(found):
-        return _sql_type(found.value_type)
-    if types.is_fixed_size_binary(found):
-        return pa.binary()
-    if types.is_time(found):
-        return pa.time64("us")
-    if types.is_timestamp(found) and found.tz is None:
+    if one == other or types.is_null(field.type):
+        return one
+    if types.is_null(known):
+        return other
+    if {one, other} == {pa.date32(), pa.timestamp("us")}:
         return pa.timestamp("us")
-    if types.is_decimal32(found) or types.is_decimal64(found):
-        return pa.decimal128(found.precision, found.scale)
-    return _WIDENED.get(found, found)
+    if one in _INTEGERS and other in _INTEGERS:
+        return max(one, other, key=_INTEGERS.index)
+    if _is_number(one) and _is_number(other):
+        return pa.float64()
+    raise ProgrammingError(
+        f"file '{file.path}', column '{field.name}': {sql_type_name(other)}, where "
+        f"'{first.path}' has {sql_type_name(one)}"
+    )
 
 
-def _is_sql_type(found: pa.DataType) -> bool:
-    return found in _SQL_TYPES or bool(pa.types.is_decimal128(found))
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class FittedPart:
-    """Rows whose columns are cast to SQL types, without loss; `found` has their own types."""
-
-    path: str
-    found: pa.Schema
-    part: Part
-
-    @property
-    def row_count(self) -> int:
-        """The number of rows."""
-        return self.part.row_count
-
-    @property
-    def is_decoded(self) -> bool:
-        """Whether a column costs nothing to read."""
-        return self.part.is_decoded
-
-    def column(self, name: str) -> pa.ChunkedArray:
-        """Return a column's values in its SQL type.
-
-        Raises NotSupportedError if there is none, DataError for a value that does not fit.
-        """
-        field = self._field(name)
-        return cast_column(self.path, field, self.part.column(name))
-
-    def null_count(self, name: str) -> int:
-        """Count a column's NULLs."""
-        return self.part.null_count(name)
-
-    def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
-        """Return a column's values in some rows."""
-        if self._field(name).type == self.found.field(name).type:
-            return self.part.take(name, row_numbers)
-        # The whole column, so that a value that does not fit is named by its row.
-        return self.column(name).take(pa.array(row_numbers))
-
-    def matching_rows(self, comparisons: Sequence[Comparison]) -> NDArray[np.int64] | None:
-        """Return the rows that match in columns that are not cast."""
-        return self.part.matching_rows(
-            [each for each in comparisons if self.found.field(each.column).type == each.value.type]
-        )
-
-    def _field(self, name: str) -> pa.Field:
-        sql_type = _sql_type(self.found.field(name).type)
-        if not _is_sql_type(sql_type):
-            raise NotSupportedError(
-                f"file '{self.path}', column '{name}': the type {sql_type_name(sql_type)} "
-                "is not supported"
-            )
-        return pa.field(name, sql_type)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class ParquetPart:
-    """Rows in a Parquet file."""
-
-    path: str
-    file: parquet.ParquetFile
-
-    @property
-    def row_count(self) -> int:
-        """The number of rows."""
-        return int(self.file.metadata.num_rows)
-
-    @property
-    def is_decoded(self) -> bool:
-        """False: the rows are in pages."""
-        return False
-
-    def column(self, name: str) -> pa.ChunkedArray:
-        """Return a column's values. Raises DataError for a damaged file."""
-        try:
-            return self.file.read(columns=[name]).column(name)
-        except (pa.ArrowInvalid, OSError) as error:
-            raise not_parquet(self.path, error) from None
-
-    def null_count(self, name: str) -> int:
-        """Count a column's NULLs in the statistics; all rows where there are none."""
-        metadata = self.file.metadata
-        places = [n for n in range(metadata.num_columns) if metadata.schema.column(n).path == name]
-        total = 0
-        for group in range(metadata.num_row_groups):
-            for place in places:
-                statistics = metadata.row_group(group).column(place).statistics
-                if statistics is None or not statistics.has_null_count:
-                    return self.row_count
-                total += statistics.null_count
-        return total if places else self.row_count
-
-    def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
-        """Return a column's values in some rows; pages hold too many rows to skip any."""
-        return self.column(name).take(pa.array(row_numbers))
-
-    def matching_rows(self, comparisons: Sequence[Comparison]) -> None:
-        """Return None: the rows are compared by whoever asks."""
-        del comparisons
-
-
-def _open_parquet(path: str) -> parquet.ParquetFile:
-    try:
-        return parquet.ParquetFile(path, memory_map=True)
-    except pa.ArrowInvalid as error:
-        raise not_parquet(path, error) from None
+def _is_number(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))

@@ -20,12 +20,39 @@ ROW_NUMBER = "row number"
 
 
 @dataclass(frozen=True, slots=True)
+class UniqueKey:
+    """`PRIMARY KEY (columns)` or `UNIQUE (columns)`; `name` is empty unless one was given."""
+
+    columns: tuple[str, ...]
+    name: str = ""
+
+
+# Rows that the planner measures predicates on.
+SAMPLE_RUNS = 16
+SAMPLE_RUN_ROWS = 128
+
+
+@dataclass(frozen=True, slots=True)
 class ForeignKey:
-    """`FOREIGN KEY (columns) REFERENCES table (references)`; the references are a unique key."""
+    """`FOREIGN KEY (columns) REFERENCES table (references)`; the references are a unique key.
+
+    `cascades`: rows that refer to a deleted row are deleted with it (ON DELETE CASCADE).
+    """
 
     columns: tuple[str, ...]
     table: str
     references: tuple[str, ...]
+    name: str = ""
+    cascades: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """`CHECK (text)`, of the columns that the text reads; the text is bound where it is used."""
+
+    text: str
+    columns: tuple[str, ...]
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +72,56 @@ class TableDefinition:
     """A CREATE TABLE statement: columns as an Arrow schema, and the constraints on them.
 
     A column that is NOT NULL (or in the primary key) has `nullable=False` in the schema.
+    `defaults` has the column and the expression of each DEFAULT.
     """
 
     name: str
     schema: pa.Schema
-    primary_key: tuple[str, ...] = ()
-    unique_keys: tuple[tuple[str, ...], ...] = ()
+    primary_key: UniqueKey | None = None
+    unique_keys: tuple[UniqueKey, ...] = ()
     foreign_keys: tuple[ForeignKey, ...] = ()
+    checks: tuple[Check, ...] = ()
+    defaults: tuple[tuple[str, str], ...] = ()
     layout: FileLayout = FileLayout()
+
+    @property
+    def keys(self) -> tuple[UniqueKey, ...]:
+        """The primary key, if there is one, and the unique keys."""
+        return (() if self.primary_key is None else (self.primary_key,)) + self.unique_keys
+
+
+Constraint = UniqueKey | ForeignKey | Check
+
+
+def constraint_names(definition: TableDefinition) -> list[tuple[Constraint, str]]:
+    """Return a table's constraints with their names; one without gets PostgreSQL's name for it.
+
+    >>> constraint_names(TableDefinition("t", schema, unique_keys=(UniqueKey(("a", "b")),)))
+    [(UniqueKey(columns=('a', 'b'), name=''), 't_a_b_key')]
+    """
+    kinds: list[tuple[Constraint, str]] = []
+    if definition.primary_key is not None:
+        kinds.append((definition.primary_key, f"{definition.name}_pkey"))
+    for kind, constraints in (
+        ("key", definition.unique_keys),
+        ("fkey", definition.foreign_keys),
+        ("check", definition.checks),
+    ):
+        for constraint in constraints:
+            columns = constraint.columns
+            if isinstance(constraint, Check) and len(columns) > 1:
+                columns = ()
+            kinds.append((constraint, "_".join((definition.name, *columns, kind))))
+    taken = {constraint.name for constraint, _ in kinds}
+    named: list[tuple[Constraint, str]] = []
+    for constraint, stem in kinds:
+        name, number = constraint.name or stem, 0
+        while not constraint.name and name in taken:
+            number += 1
+            name = f"{stem}{number}"
+        taken.add(name)
+        named.append((constraint, name))
+    return named
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -75,6 +144,7 @@ class Table:
     foreign_rows: Mapping[ForeignKey, NDArray[np.int32]] = field(default_factory=dict)
     live: NDArray[np.bool_] | None = None
     _null_counts: dict[str, int] = field(default_factory=dict, init=False)
+    _samples: dict[str, pa.Array] = field(default_factory=dict, init=False)
 
     @property
     def name(self) -> str:
@@ -91,6 +161,11 @@ class Table:
         """The number of visible rows."""
         return self.row_count if self.live is None else int(np.count_nonzero(self.live))
 
+    @property
+    def expected_count(self) -> int:
+        """The number of visible rows, or a guess where it takes reading them all."""
+        return self.rows.expected_row_count if self.live is None else self.live_count
+
     def live_column(self, name: str) -> pa.ChunkedArray:
         """Return a column's values in the visible rows."""
         column = self.rows.column(name)
@@ -104,3 +179,24 @@ class Table:
                 count = int(self.live_column(name).null_count)
             self._null_counts[name] = count
         return self._null_counts[name]
+
+    def sample(self, name: str) -> pa.Array:
+        """Return a column's values in some visible rows, the same for each column; they are kept.
+
+        The rows come in a few runs, so that a table in files decodes a few chunks only; of rows
+        that are read from the start they are the first ones.
+        """
+        if name not in self._samples and not self.rows.is_seekable:
+            (head,) = self.rows.head([name], SAMPLE_RUNS * SAMPLE_RUN_ROWS)
+            self._samples[name] = head.combine_chunks()
+        if name not in self._samples:
+            numbers = np.arange(self.row_count, dtype=np.int64)
+            if len(numbers) > SAMPLE_RUNS * SAMPLE_RUN_ROWS:
+                starts = np.linspace(
+                    0, self.row_count - SAMPLE_RUN_ROWS, SAMPLE_RUNS, dtype=np.int64
+                )
+                numbers = (starts[:, None] + np.arange(SAMPLE_RUN_ROWS)).ravel()
+            if self.live is not None:
+                numbers = numbers[self.live[numbers]]
+            self._samples[name] = self.rows.take(name, numbers).combine_chunks()
+        return self._samples[name]

@@ -16,6 +16,8 @@ _NAMES = {
     pa.string(): "VARCHAR",
     pa.binary(): "BLOB",
     pa.date32(): "DATE",
+    pa.month_day_nano_interval(): "INTERVAL",
+    pa.decimal128(38, 0): "HUGEINT",
 }
 
 
@@ -25,10 +27,17 @@ def sql_type_name(data_type: pa.DataType) -> str:
     >>> sql_type_name(pa.decimal128(10, 2))
     'DECIMAL(10,2)'
     """
+    if data_type in _NAMES:
+        return _NAMES[data_type]
     if pa.types.is_decimal(data_type):
         return f"DECIMAL({data_type.precision},{data_type.scale})"
     if pa.types.is_time(data_type):
         return "TIME"
     if pa.types.is_timestamp(data_type):
         return "TIMESTAMP" if data_type.tz is None else "TIMESTAMP WITH TIME ZONE"
-    return _NAMES.get(data_type, str(data_type).upper())
+    if pa.types.is_list(data_type):
+        return f"{sql_type_name(data_type.value_type)}[]"
+    if pa.types.is_fixed_size_list(data_type):
+        element = sql_type_name(data_type.value_type).replace("REAL", "FLOAT")
+        return f"{element}[{data_type.list_size}]"
+    return str(data_type).upper()

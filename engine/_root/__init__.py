@@ -39,17 +39,24 @@ threadsafety = 2
 paramstyle = "qmark"
 
 
-def connect(database: str | PathLike[str] | None = None, *, read_only: bool = False) -> Connection:
+def connect(
+    database: str | PathLike[str] | None = None,
+    *,
+    read_only: bool = False,
+    external_access: bool = True,
+) -> Connection:
     """Open a database and return a connection to it.
 
     `database` is the path of a database directory, which is made when it is absent, or None (or
     ':memory:') for a database in memory, which is gone when the connection is closed. One process
-    writes to a directory; others open it with read_only=True and see each commit. Raises
-    OperationalError when the directory cannot be opened or another process writes to it.
+    writes to a directory; others open it with read_only=True and see each commit. With
+    external_access=False no statement can read or write a file, for the life of the connection; the
+    database's own directory is no such file. Raises OperationalError when the directory cannot be
+    opened or another process writes to it.
     """
     from raydb.engine.connection import open_connection
 
-    return open_connection(database, read_only=read_only)
+    return open_connection(database, read_only=read_only, external_access=external_access)
 
 
 def __getattr__(name: str) -> object:

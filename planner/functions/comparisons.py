@@ -10,8 +10,11 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.planner.casts import Values, cast_values
+from raydb.planner.functions.decimals import is_narrow, unscaled
 from raydb.planner.functions.doubles import canonical_floats, order_codes
 from raydb.planner.functions.function import Function
+from raydb.planner.functions.lists import equal_lists
+from raydb.planner.intervals import order_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,18 +23,33 @@ if TYPE_CHECKING:
 
 
 def _compare(name: str, _: Call, left: Values, right: Values) -> Values:
-    """Compare; doubles in total order."""
+    """Compare; doubles in total order, intervals with 30 days a month, lists for equality only."""
+    if pt.is_nested(left.type):
+        equal = equal_lists(left, right)
+        return equal if name == "equal" else pc.invert(equal)
     compute = getattr(pc, name)
+    left, right = order_intervals(left), order_intervals(right)
     if pt.is_floating(left.type) or pt.is_floating(right.type):
         left, right = cast_values(left, pa.float64()), cast_values(right, pa.float64())
         if any(pc.any(pc.is_nan(value)).as_py() for value in (left, right)):
             left, right = order_codes(left), order_codes(right)
+    elif left.type == right.type and is_narrow(left.type):
+        left, right = unscaled(left), unscaled(right)
     return compute(left, right)
 
 
-def _in(_: Call, operand: Values, *members: Values) -> Values:
+def _not_distinct(call: Call, left: Values, right: Values) -> Values:
+    """Compare as `equal` does, but NULL equals NULL and nothing else."""
+    both_null = pc.and_(pc.is_null(left), pc.is_null(right))
+    return pc.coalesce(_compare("equal", call, left, right), both_null)
+
+
+def _in(call: Call, operand: Values, *members: Values) -> Values:
     """Return whether the operand is in the list: NULL for a NULL operand."""
     assert all(isinstance(member, pa.Scalar) for member in members), "the list is constant"
+    if pt.is_nested(operand.type) or pt.is_interval(operand.type):
+        equal = functools.partial(_compare, "equal", call, operand)
+        return functools.reduce(pc.or_kleene, map(equal, members))
     items = [cast_values(member, operand.type).as_py() for member in members]
     value_set = canonical_floats(pa.array(items, operand.type))
     found = pc.is_in(canonical_floats(operand), value_set=value_set)
@@ -43,5 +61,6 @@ COMPARISONS: Mapping[str, Function] = {
         name: Function(functools.partial(_compare, name))
         for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
     },
+    "not_distinct": Function(_not_distinct, strict=False),
     "in": Function(_in),
 }

@@ -13,17 +13,28 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, TypeGuard, assert_never
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.errors import DataError, NotSupportedError
-from raydb.planner.casts import Values, cast_values
-from raydb.planner.expression import Attribute, Call, Column, Expression, Literal, leaves
+from raydb.planner.casts import Values, cast_values, try_cast_values
+from raydb.planner.expression import (
+    Attribute,
+    Call,
+    Column,
+    Expression,
+    Literal,
+    Subquery,
+    leaves,
+)
 from raydb.planner.functions.comparisons import COMPARISONS
-from raydb.planner.functions.function import Function, arrow
+from raydb.planner.functions.decimals import Scaled, calculate, narrow, widen
+from raydb.planner.functions.function import Function, arrow, as_array
+from raydb.planner.functions.lists import LISTS
+from raydb.planner.functions.mathematics import MATHEMATICS
 from raydb.planner.functions.numbers import NUMBERS
 from raydb.planner.functions.patterns import PATTERNS
 from raydb.planner.functions.text import TEXT
@@ -31,19 +42,35 @@ from raydb.planner.functions.time import TIME
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 _BOOLEAN = pa.bool_()
+
+
+def _widens(cast: Call) -> bool:
+    """Tell whether the type of a cast has room for all values of the type of its argument."""
+    source, target = cast.arguments[0].type, cast.type
+    if pt.is_integer(source):
+        wider = pt.is_integer(target) and target.bit_width >= source.bit_width
+        return bool(wider or pt.is_floating(target) or pt.is_string(target))
+    if pt.is_decimal(source) and pt.is_decimal(target):
+        whole = source.precision - source.scale <= target.precision - target.scale
+        return bool(whole and source.scale <= target.scale)
+    return bool(pt.is_decimal(source) and pt.is_float64(target))
+
 
 # Functions of their arguments' values, by the names that calls use.
 FUNCTIONS: Mapping[str, Function] = {
     **COMPARISONS,
+    **MATHEMATICS,
     **NUMBERS,
     **TEXT,
     **PATTERNS,
     **TIME,
+    **LISTS,
     "not": arrow(pc.invert),
-    "cast": Function(lambda _, value: value, can_fail=True),
+    "try_cast": Function(lambda call, value: try_cast_values(value, call.type)),
+    "cast": Function(lambda _, value: value, can_fail=True, is_safe=_widens),
 }
 
 
@@ -81,9 +108,13 @@ def evaluate(
 def may_raise(expression: Expression) -> bool:
     """Tell whether some row could make the expression fail."""
     match expression:
-        case Call(function=function, arguments=arguments):
-            can_fail = function in FUNCTIONS and FUNCTIONS[function].can_fail
-            return can_fail or any(may_raise(argument) for argument in arguments)
+        case Call(function=name, arguments=arguments):
+            function = FUNCTIONS.get(name)
+            return any(may_raise(argument) for argument in arguments) or (
+                function is not None
+                and function.can_fail
+                and not (function.is_safe and function.is_safe(expression))
+            )
         case _:
             return False
 
@@ -100,30 +131,76 @@ def _value(expression: Expression, rows: Rows) -> Values:
             return pa.scalar(value, data_type)
         case Column() | Attribute():
             return rows.inputs[expression]
-        case Call(function=function):
-            if not is_known(function):
+        case Call(function=function, arguments=arguments):
+            if _is_exact(expression):
+                result = _exact(expression, rows)
+                return widen(result, expression.type) if isinstance(result, Scaled) else result
+            if function in _FORMS:
+                return _answer(expression, lambda: _FORMS[function](expression, rows))
+            if function not in FUNCTIONS:
                 raise NotSupportedError(f"the function '{function}' is not supported")
-            try:
-                values = _compute(expression, rows)
-            except pa.ArrowInvalid as error:
-                raise DataError(_sentence(expression, str(error))) from error
-            except (pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-                types = ", ".join(sql_type_name(argument.type) for argument in expression.arguments)
-                raise NotSupportedError(f"{function}({types}) is not supported") from error
-            return _fit(values, expression)
+            return _apply(expression, [_value(argument, rows) for argument in arguments])
+        case Subquery():
+            raise AssertionError("a subquery has become a join before it is evaluated")
         case _:
             assert_never(expression)
 
 
-def _compute(call: Call, rows: Rows) -> Values:
-    """Return a call's values, not yet in the type of the call."""
-    if call.function in _FORMS:
-        return _FORMS[call.function](call, rows)
+def _is_exact(expression: Expression) -> TypeGuard[Call]:
+    """Tell whether an expression is arithmetic that 64-bit integers may do for decimals."""
+    return (
+        isinstance(expression, Call)
+        and expression.function in ("add", "subtract", "multiply")
+        and pt.is_decimal128(expression.type)
+    )
+
+
+def _exact(expression: Expression, rows: Rows) -> Scaled | Values:
+    """Return an operand of exact arithmetic, or its result, in 64 bits if it fits.
+
+    So `price * (1 - discount) * (1 + tax)` reads each column and writes its result once.
+    """
+    if not _is_exact(expression):
+        values = _value(expression, rows)
+        return narrow(values) or values
+    operands = [_exact(argument, rows) for argument in expression.arguments]
+    left, right = operands
+    if isinstance(left, Scaled) and isinstance(right, Scaled):
+        result = calculate(expression.function, left, right, expression.type)
+        if result is not None:
+            return result
+    return _apply(
+        expression, [_full(*pair) for pair in zip(operands, expression.arguments, strict=True)]
+    )
+
+
+def _full(operand: Scaled | Values, argument: Expression) -> Values:
+    """Return an operand of exact arithmetic as Arrow's numbers."""
+    if not isinstance(operand, Scaled):
+        return operand
+    return widen(operand, argument.type) if pt.is_decimal(argument.type) else operand.values
+
+
+def _apply(call: Call, values: Sequence[Values]) -> Values:
+    """Return a function's values for those of its arguments."""
     function = FUNCTIONS[call.function]
-    values = [_value(argument, rows) for argument in call.arguments]
     if function.strict and any(pt.is_null(value.type) for value in values):
         return pa.scalar(None, call.type)
-    return function.compute(call, *values)
+    return _answer(call, lambda: function.compute(call, *values))
+
+
+def _answer(call: Call, compute: Callable[[], Values]) -> Values:
+    """Return what `compute` returns in the type of a call, and its errors as those of the call."""
+    try:
+        values = compute()
+    except pa.ArrowCapacityError as error:
+        raise DataError(f"the result of {call.function}() is too long") from error
+    except pa.ArrowInvalid as error:
+        raise DataError(_sentence(call, str(error))) from error
+    except (pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        types = ", ".join(sql_type_name(argument.type) for argument in call.arguments)
+        raise NotSupportedError(f"{call.function}({types}) is not supported") from error
+    return _fit(values, call)
 
 
 def _fit(values: Values, call: Call) -> Values:
@@ -159,20 +236,13 @@ def _value_where(expression: Expression, rows: Rows, mask: pa.Array) -> pa.Array
     count = pc.sum(mask, min_count=0).as_py()
     if count == 0:
         return pa.nulls(rows.count, expression.type)
+    if count == rows.count:
+        return as_array(evaluate(expression, rows.inputs, count), count)
     needed = {leaf for leaf in leaves(expression) if not isinstance(leaf, Literal)}
     chosen = {leaf: rows.inputs[leaf].filter(mask) for leaf in needed}
     values = evaluate(expression, chosen, count)
     positions = pc.subtract(pc.cumulative_sum(pc.cast(mask, pa.int64())), 1)
-    return _one_array(values).take(pc.if_else(mask, positions, pa.scalar(None, pa.int64())))
-
-
-def _one_array(values: Values) -> pa.Array:
-    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-
-
-def _all_rows(values: Values, rows: Rows) -> pa.Array:
-    """Return the values as one array of `rows.count`."""
-    return pa.repeat(values, rows.count) if isinstance(values, pa.Scalar) else _one_array(values)
+    return as_array(values, count).take(pc.if_else(mask, positions, pa.scalar(None, pa.int64())))
 
 
 def _is_true(condition: pa.Array) -> pa.Array:
@@ -187,7 +257,7 @@ def _connective(name: str, call: Call, rows: Rows) -> Values:
     result = _value(call.arguments[0], rows)
     for argument in call.arguments[1:]:
         if may_raise(argument):
-            result = _all_rows(result, rows)
+            result = as_array(result, rows.count)
             undecided = pc.fill_null(pc.not_equal(result, decided), True)
             value: Values = _value_where(argument, rows, undecided)
         else:
@@ -220,7 +290,7 @@ def _coalesce(call: Call, rows: Rows) -> Values:
     result = cast_values(_value(call.arguments[0], rows), call.type)
     for argument in call.arguments[1:]:
         if may_raise(argument):
-            result = _all_rows(result, rows)
+            result = as_array(result, rows.count)
             value: Values = _value_where(argument, rows, pc.is_null(result))
         else:
             value = _value(argument, rows)

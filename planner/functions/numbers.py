@@ -7,13 +7,22 @@ import functools
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from raydb.errors import DataError, NotSupportedError
+from raydb.errors import DataError
 from raydb.planner.casts import Values, cast_values, decimal_type, each, relabel
-from raydb.planner.functions.function import Function, row_by_row
+from raydb.planner.functions.function import (
+    Function,
+    arrow,
+    of_doubles,
+    of_numpy,
+    row_by_row,
+    with_constants,
+)
+from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,6 +40,19 @@ def _arithmetic(name: str, call: Call, left: Values, right: Values) -> Values:
     if digits > 38:  # Arrow's own bound on what a result may need, not what it does need
         left, right = _in_256_bits(left), _in_256_bits(right)
     return compute(left, right)
+
+
+def _has_room(call: Call) -> bool:
+    """Tell whether every sum, difference or product fits the type of the call."""
+    kinds = [argument.type for argument in call.arguments]
+    if not all(pt.is_decimal(kind) for kind in (call.type, *kinds)):
+        return bool(pt.is_floating(call.type))
+    digits = max(kind.precision - kind.scale for kind in kinds) + 1
+    scale = max(kind.scale for kind in kinds)
+    if call.function == "multiply":
+        digits = sum(kind.precision - kind.scale for kind in kinds)
+        scale = sum(kind.scale for kind in kinds)
+    return bool(scale <= call.type.scale and digits <= call.type.precision - call.type.scale)
 
 
 def _as_decimal(values: Values) -> Values:
@@ -61,19 +83,17 @@ def _modulo(call: Call, left: Values, right: Values) -> Values:
         return _in_python(call, decimal.Decimal.__mod__, left, right)
     left, right = cast_values(left, call.type), cast_values(right, call.type)
     if pt.is_floating(call.type):
-        return row_by_row(_float_remainder, call.type, left, right)
+        return _float_remainder(left, right)
     # The quotient of the least integer and -1 has no room; the remainder is 0 as it is for 1.
     one = pa.scalar(1, call.type)
     right = pc.if_else(pc.equal(right, pa.scalar(-1, call.type)), one, right)
     return pc.subtract(left, pc.multiply(pc.divide_checked(left, right), right))
 
 
-def _float_remainder(dividend: float | None, divisor: float | None) -> float | None:
-    if dividend is None or divisor is None:
-        return None
-    if divisor == 0:
+def _float_remainder(left: Values, right: Values) -> Values:
+    if pc.any(pc.and_(pc.equal(right, 0), pc.is_valid(left))).as_py():
         raise DataError("division by zero")
-    return math.fmod(dividend, divisor) if math.isfinite(dividend) else math.nan
+    return of_doubles(np.fmod, left, right)
 
 
 def _in_python(
@@ -82,9 +102,7 @@ def _in_python(
     """Apply a function of two decimals value by value, rounding to the scale of `call.type`."""
     quantum = decimal.Decimal(1).scaleb(-call.type.scale)
 
-    def apply(one: Any, other: Any) -> decimal.Decimal | None:
-        if one is None or other is None:
-            return None
+    def apply(one: Any, other: Any) -> decimal.Decimal:
         if other == 0:
             raise DataError("division by zero")
         return decimal.Decimal(function(one, other)).quantize(quantum)
@@ -100,28 +118,33 @@ def _negate(call: Call, value: Values) -> Values:
     return pc.negate_checked(cast_values(value, call.type))
 
 
-def _round(call: Call, value: Values, digits: Values | None = None) -> Values:
-    """Round to a number of digits behind the point, half away from zero."""
-    if digits is not None and not isinstance(digits, pa.Scalar):
-        raise NotSupportedError("round() needs a constant number of digits")
-    places = 0 if digits is None else digits.as_py()
-    if places is None:
-        return pa.scalar(None, call.type)
+def _round(mode: str, _: Call, value: Values, digits: int = 0) -> Values:
+    """Round to a number of digits behind the point."""
     if pt.is_floating(value.type):
-        return pc.round(value, places, "half_towards_infinity")
-    return _round_decimal(value, places)
-
-
-def _round_decimal(value: Values, places: int) -> Values:
+        return _round_doubles(value, digits, mode)
     value = _as_decimal(value)
     precision, scale = value.type.precision, value.type.scale
-    if places >= scale:
+    if digits >= scale:
         return value
-    if -places > precision - scale:  # 5.5 rounded to hundreds: less than half of one
+    if -digits > precision - scale:  # 5.5 rounded to hundreds: less than half of one
         zero = pa.scalar(decimal.Decimal(0), value.type)
-        return pc.if_else(pc.is_valid(value), zero, value)
+        return pc.if_else(pc.is_valid(value), zero, pa.scalar(None, value.type))
     room = decimal_type(precision + 1, scale)  # 9.99 rounds to 10.0
-    return pc.round(cast_values(value, room), places, "half_towards_infinity")
+    return pc.round(cast_values(value, room), digits, mode)
+
+
+def _round_doubles(value: Values, digits: int, mode: str) -> Values:
+    # Arrow multiplies by 10**digits, rounds and divides, so both ends of the range need care.
+    if abs(digits) > _DOUBLE_DIGITS:
+        rounded = value if digits > 0 else pa.scalar(0.0)
+        return pc.if_else(pc.is_valid(value), rounded, pa.scalar(None, value.type))
+    size = pc.abs(value)
+    if digits > 0:
+        as_it_is = pc.greater_equal(size, _ALL_WHOLE)
+    else:
+        as_it_is = pc.is_nan(value)
+        value = pc.if_else(pc.less(size, _SMALLEST), 0.0, value)
+    return pc.if_else(as_it_is, value, pc.round(pc.if_else(as_it_is, 0.0, value), digits, mode))
 
 
 def _floor_or_ceil(name: str, _: Call, value: Values) -> Values:
@@ -132,18 +155,97 @@ def _floor_or_ceil(name: str, _: Call, value: Values) -> Values:
     return getattr(pc, name)(value)
 
 
-# Functions that can fail for some values of their arguments.
+def _sign(_: Call, value: Values) -> Values:
+    return pc.sign(value)
 
+
+def _greatest(_: Call, *values: Values) -> Values:
+    """Return the greatest value of each row, NULLs aside; NaN is greater than all other doubles."""
+    greatest = pc.max_element_wise(*values, skip_nulls=True)
+    if pt.is_floating(greatest.type):
+        for value in values:
+            is_nan = pc.fill_null(pc.is_nan(value), False)
+            greatest = pc.if_else(is_nan, pa.scalar(math.nan, greatest.type), greatest)
+    return greatest
+
+
+def _least(_: Call, *values: Values) -> Values:
+    return pc.min_element_wise(*values, skip_nulls=True)
+
+
+def _gcd(call: Call, left: Values, right: Values) -> Values:
+    """Return the greatest common divisor, which is never negative."""
+    left, right = pc.abs_checked(left), pc.abs_checked(right)
+    return of_numpy(np.gcd, call.type, left, right)
+
+
+def _lcm(call: Call, left: Values, right: Values) -> Values:
+    """Return the least common multiple, 0 where a number is 0."""
+    divisor = _gcd(call, left, right)
+    one = pa.scalar(1, call.type)
+    factor = pc.divide(pc.abs_checked(left), pc.if_else(pc.equal(divisor, 0), one, divisor))
+    return pc.multiply_checked(factor, pc.abs_checked(right))
+
+
+def _factorial(_: Call, number: Values) -> Values:
+    if pc.any(pc.less(number, 0)).as_py():
+        raise DataError("the factorial of a negative number is not defined")
+    if pc.any(pc.greater_equal(number, len(_FACTORIALS))).as_py():
+        raise DataError("the result of factorial() has more than 38 digits")
+    return each(number, _FACTORIALS.take, _FACTORIALS.type)
+
+
+def _shift(name: str, call: Call, value: Values, count: Values) -> Values:
+    """Shift bits; those that leave the number are lost."""
+    width = call.type.bit_width
+    if pc.any(pc.or_(pc.less(count, 0), pc.greater_equal(count, width))).as_py():
+        raise DataError(f"{sql_type_name(call.type)} is shifted by 0 to {width - 1} bits")
+    return getattr(pc, name)(value, cast_values(count, call.type))
+
+
+def _bit_count(call: Call, value: Values) -> Values:
+    unsigned = np.dtype(f"u{value.type.bit_width // 8}")
+    return of_numpy(lambda bits: np.bitwise_count(bits.view(unsigned)), call.type, value)
+
+
+# Doubles from 2**52 on are whole; times 10**290 they are still in the range of doubles.
+_ALL_WHOLE = 2.0**52
+_DOUBLE_DIGITS = 290
+_SMALLEST = 1e-300
+_FACTORIALS = pa.array(
+    [decimal.Decimal(math.factorial(n)) for n in range(34)], pa.decimal128(38, 0)
+)
 
 NUMBERS: Mapping[str, Function] = {
-    "add": Function(functools.partial(_arithmetic, "add"), True, "addition"),
-    "subtract": Function(functools.partial(_arithmetic, "subtract"), True, "subtraction"),
-    "multiply": Function(functools.partial(_arithmetic, "multiply"), True, "multiplication"),
+    **{
+        name: Function(functools.partial(_arithmetic, name), True, operation, is_safe=_has_room)
+        for name, operation in (
+            ("add", "addition"),
+            ("subtract", "subtraction"),
+            ("multiply", "multiplication"),
+        )
+    },
     "divide": Function(_divide, True, "division"),
     "modulo": Function(_modulo, True),
     "negate": Function(_negate, True, "negation"),
     "abs": Function(lambda _, value: pc.abs_checked(value), True, "absolute value"),
-    "round": Function(_round, True, "rounding"),
+    "round": Function(
+        with_constants(functools.partial(_round, "half_towards_infinity")), True, "rounding"
+    ),
+    "trunc": Function(with_constants(functools.partial(_round, "towards_zero")), True, "rounding"),
     "floor": Function(functools.partial(_floor_or_ceil, "floor"), True, "rounding"),
     "ceil": Function(functools.partial(_floor_or_ceil, "ceil"), True, "rounding"),
+    "sign": Function(_sign),
+    "greatest": Function(_greatest, strict=False),
+    "least": Function(_least, strict=False),
+    "gcd": Function(_gcd, can_fail=True),
+    "lcm": Function(_lcm, can_fail=True),
+    "factorial": Function(_factorial, can_fail=True),
+    "bit_and": arrow(pc.bit_wise_and),
+    "bit_or": arrow(pc.bit_wise_or),
+    "bit_xor": arrow(pc.bit_wise_xor),
+    "bit_not": arrow(pc.bit_wise_not),
+    "shift_left": Function(functools.partial(_shift, "shift_left"), can_fail=True),
+    "shift_right": Function(functools.partial(_shift, "shift_right"), can_fail=True),
+    "bit_count": Function(_bit_count),
 }

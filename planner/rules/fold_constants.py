@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import DataError
+from raydb.planner.casts import literal_value
 from raydb.planner.expression import Call, Expression, Literal, rewrite
 from raydb.planner.functions import evaluate
 from raydb.planner.logical import Plan, map_expressions, map_sources
@@ -33,7 +34,7 @@ def _fold(expression: Expression) -> Expression:
             isinstance(argument, Literal) for argument in arguments
         ):
             try:
-                value = evaluate(expression, {}, 1)[0].as_py()
+                value = literal_value(evaluate(expression, {}, 1)[0])
             except DataError:
                 # 1 / 0 is an error only for the rows that reach it: leave it to the execution.
                 return expression

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
+from raydb.planner.common_tables import map_references, queries_in, references_in
 from raydb.planner.expression import Column, Expression, columns_of, expressions_of
 from raydb.planner.logical import (
     Aggregate,
@@ -28,8 +29,10 @@ from raydb.planner.logical import (
     Values,
     Window,
     WorkingTable,
+    expressions_in,
     map_sources,
     output_columns,
+    sources_of,
 )
 from raydb.planner.star import NoStar
 
@@ -43,6 +46,47 @@ def prune_columns(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Drop the columns that nothing needs; the plan's own output stays."""
     del catalog
     return _prune(plan, frozenset(output_columns(plan)))
+
+
+def prune_common_tables(plan: Plan) -> Plan:
+    """Drop the columns of common table expressions that no reference to them needs."""
+    queries = queries_in(plan)
+    places: dict[int, set[int]] = {number: set() for number in queries}
+
+    def note(part: Plan) -> None:
+        """Note which columns of the references in a plan are read anywhere in it."""
+        read = _columns_read(part)
+        for reference in references_in(part):
+            used = (i for i, column in enumerate(reference.columns) if column in read)
+            places[reference.number].update(used)
+
+    def narrow(reference: CommonTable) -> Plan:
+        columns = tuple(reference.columns[i] for i in sorted(places[reference.number]))
+        return replace(reference, query=queries[reference.number], columns=columns)
+
+    note(plan)
+    for number in reversed(queries):
+        queries[number] = _prune_to_places(queries[number], sorted(places[number]))
+        note(queries[number])
+    for number, query in queries.items():
+        queries[number] = map_references(query, narrow)
+    return map_references(plan, narrow)
+
+
+def _columns_read(plan: Plan) -> frozenset[Column]:
+    """Return the columns that a plan gives, and those that some node in it reads."""
+    read = set(output_columns(plan))
+    nodes = [plan]
+    while nodes:
+        node = nodes.pop()
+        sources = sources_of(node)
+        nodes += sources
+        read |= _read_by(expressions_in(node))
+        if isinstance(node, Sort):
+            read |= {key.column for key in node.keys}
+        if isinstance(node, Union | Recursive):
+            read |= {column for source in sources for column in output_columns(source)}
+    return frozenset(read)
 
 
 def _prune(plan: Plan, needed: frozenset[Column]) -> Plan:

@@ -2,6 +2,7 @@
 
 InnerJoin([a, b], [a.x = b.x, a.y > 1])  ->  InnerJoin([Filter(a.y > 1, a), b], [a.x = b.x])
 Filter(a.y > 1, a LEFT JOIN b)           ->  Filter(a.y > 1, a) LEFT JOIN b
+a LEFT JOIN b ON a.x = b.x AND b.y > 1   ->  a LEFT JOIN Filter(b.y > 1, b) ON a.x = b.x
 Filter(key = 1, Aggregate(source))       ->  Aggregate(Filter(key = 1, source))
 """
 
@@ -25,6 +26,7 @@ from raydb.planner.logical import (
     InnerJoin,
     OuterJoin,
     Plan,
+    SemiJoin,
     Sort,
     map_sources,
     output_columns,
@@ -45,6 +47,15 @@ def push_down_filters(plan: Plan, catalog: CatalogInfo) -> Plan:
             plan = InnerJoin(pushed, rest) if len(pushed) > 1 else filter_rows(pushed[0], rest)
         case Filter(source=source, predicate=predicate):
             plan = _push(conjuncts(predicate), source)
+        case OuterJoin(kind="left") | SemiJoin(kind="anti" | "mark"):
+            rest, (right,) = _distribute(_parts(plan.conditions), (plan.right,))
+            plan = replace(plan, right=right, conditions=rest)
+        case OuterJoin(kind="right"):
+            rest, (left,) = _distribute(_parts(plan.conditions), (plan.left,))
+            plan = replace(plan, left=left, conditions=rest)
+        case SemiJoin():
+            rest, (left, right) = _distribute(_parts(plan.conditions), (plan.left, plan.right))
+            plan = replace(plan, left=left, right=right, conditions=rest)
         case _:
             pass
     return map_sources(plan, lambda source: push_down_filters(source, catalog))
@@ -64,13 +75,13 @@ def filter_rows(source: Plan, predicates: Sequence[Expression]) -> Plan:
 def _push(predicates: Sequence[Expression], source: Plan) -> Plan:
     """Filter a source as deep inside as each predicate allows."""
     match source:
-        case OuterJoin(kind="left", left=left):
+        case OuterJoin(kind="left", left=left) | SemiJoin(left=left):
             rest, (pushed,) = _distribute(predicates, (left,))
             return filter_rows(replace(source, left=pushed), rest)
         case OuterJoin(kind="right", right=right):
             rest, (pushed,) = _distribute(predicates, (right,))
             return filter_rows(replace(source, right=pushed), rest)
-        case Aggregate(source=inner, keys=keys, star=NoStar()) if keys:
+        case Aggregate(source=inner, keys=keys, star=NoStar(), grouping=None) if keys:
             # A star stays as it was matched: the fused job filters its groups by code.
             definitions = dict(keys)
             below = [p for p in predicates if columns_of(p) and columns_of(p) <= set(definitions)]
@@ -81,6 +92,10 @@ def _push(predicates: Sequence[Expression], source: Plan) -> Plan:
             return replace(source, source=filter_rows(inner, predicates))
         case _:
             return filter_rows(source, predicates)
+
+
+def _parts(conditions: Sequence[Expression]) -> list[Expression]:
+    return [part for condition in conditions for part in conjuncts(condition)]
 
 
 def _distribute(

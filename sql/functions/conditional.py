@@ -1,4 +1,4 @@
-"""Functions that choose one of their arguments."""
+"""Functions that choose one of their arguments, or tell its type."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import pyarrow as pa
 
 from raydb.planner.expression import Call, Expression, Literal
 from raydb.sql.functions.signature import Signature
-from raydb.sql.typing_rules import choose, compare, unify
+from raydb.sql.typing_rules import as_boolean, choose, compare, unify
+from raydb.storage.type_names import sql_type_name
 
 
 def _coalesce(_: str, *arguments: Expression) -> Expression:
@@ -18,7 +19,27 @@ def _nullif(_: str, left: Expression, right: Expression) -> Expression:
     return choose((compare("equal", left, right),), (Literal(None, pa.null()), left))
 
 
+def _if(name: str, condition: Expression, yes: Expression, no: Expression) -> Expression:
+    return choose((as_boolean(condition, f"{name}()"),), (yes, no))
+
+
+def _greatest_or_least(name: str, *arguments: Expression) -> Expression:
+    unified = unify(arguments, "compare")
+    return Call(name, unified, unified[0].type)
+
+
+def _typeof(_: str, operand: Expression) -> Expression:
+    return Literal(sql_type_name(operand.type), pa.string())
+
+
 CONDITIONAL = {
     "coalesce": Signature(_coalesce, 1, None),
+    "greatest": Signature(_greatest_or_least, 1, None),
+    "if": Signature(_if, 3, 3),
+    "ifnull": Signature(_coalesce, 2, 2),
+    "iif": Signature(_if, 3, 3),
+    "least": Signature(_greatest_or_least, 1, None),
     "nullif": Signature(_nullif, 2, 2),
+    "nvl": Signature(_coalesce, 2, 2),
+    "typeof": Signature(_typeof, 1, 1),
 }

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.sql.functions.aggregates import AGGREGATES
 from raydb.sql.functions.conditional import CONDITIONAL
+from raydb.sql.functions.lists import LISTS
 from raydb.sql.functions.numbers import NUMBERS
+from raydb.sql.functions.patterns import PATTERNS
 from raydb.sql.functions.signature import Signature, check_count
 from raydb.sql.functions.text import TEXT
 from raydb.sql.functions.time import TIME
@@ -17,7 +19,14 @@ if TYPE_CHECKING:
 
     from raydb.planner.expression import Expression
 
-_SCALARS: Mapping[str, Signature] = {**CONDITIONAL, **NUMBERS, **TEXT, **TIME}
+_SCALARS: Mapping[str, Signature] = {
+    **CONDITIONAL,
+    **NUMBERS,
+    **TEXT,
+    **PATTERNS,
+    **TIME,
+    **LISTS,
+}
 
 
 def bind_scalar(name: str, arguments: Sequence[Expression]) -> Expression:

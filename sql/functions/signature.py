@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import ProgrammingError
-from raydb.planner.expression import Expression, Literal
-from raydb.sql.types import is_number
-from raydb.sql.typing_rules import describe
+from raydb.planner.expression import Call, Expression, Literal
+from raydb.sql.types import is_integer, is_number
+from raydb.sql.typing_rules import cast, describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    # Returns an argument of the named function, checked and cast, or raises ProgrammingError.
+    Parameter = Callable[[str, Expression], Expression]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,34 @@ def require_number(name: str, argument: Expression) -> None:
     """Raise ProgrammingError if an argument is no number."""
     if not is_number(argument.type):
         raise ProgrammingError(f"{name}() needs a number, not {describe(argument)}")
+
+
+def as_double(name: str, operand: Expression) -> Expression:
+    """Return a number as DOUBLE; raises ProgrammingError for others."""
+    operand = typed(operand, pa.float64())
+    require_number(name, operand)
+    return cast(operand, pa.float64())
+
+
+def require_integer(name: str, operand: Expression) -> Expression:
+    """Return an argument that is an integer or NULL; raises ProgrammingError for others."""
+    operand = typed(operand, pa.int32())
+    if not is_integer(operand.type):
+        raise ProgrammingError(f"{name}() needs an integer, not {describe(operand)}")
+    return operand
+
+
+def takes(function: str, result: pa.DataType, *parameters: Parameter) -> Callable[..., Expression]:
+    """Return the binder of a call of `function` whose arguments are what `parameters` require."""
+
+    def bind(name: str, *arguments: Expression) -> Expression:
+        checked = tuple(
+            require(name, argument)
+            for require, argument in zip(parameters, arguments, strict=False)
+        )
+        return Call(function, checked, result)
+
+    return bind
 
 
 def require_text(name: str, operand: Expression) -> Expression:

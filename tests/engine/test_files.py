@@ -94,11 +94,14 @@ def test_types_that_sql_lacks_become_the_nearest(con):
 
 
 def test_other_types_are_named_when_they_are_read(con):
-    flatstor.write_table(pa.table({"id": [1], "v": [[1.0, 2.0]]}), "v.flat")
-    assert rows(con, "SELECT id FROM 'v.flat'") == [(1,)]
-    for sql in ("SELECT v FROM 'v.flat'", "SELECT count(*) FROM 'v.flat' GROUP BY v"):
-        with pytest.raises(raydb.NotSupportedError, match=r"file 'v.flat', column 'v': the type L"):
+    nested = {"id": [1], "v": [{"x": 1.0}], "at": pa.array([1], pa.timestamp("us", "UTC"))}
+    parquet.write_table(pa.table(nested), "v.parquet")
+    assert rows(con, "SELECT id FROM 'v.parquet'") == [(1,)]
+    for sql in ("SELECT v FROM 'v.parquet'", "SELECT count(*) FROM 'v.parquet' GROUP BY v"):
+        with pytest.raises(raydb.NotSupportedError, match=r"file 'v.parquet', column 'v': the typ"):
             con.execute(sql)
+    with pytest.raises(raydb.NotSupportedError, match=r"column 'at': the type TIMESTAMP WITH TIME"):
+        con.execute("SELECT at FROM 'v.parquet'")
     parquet.write_table(pa.table({"at": pa.array([1], pa.timestamp("ns"))}), "ns.parquet")
     with pytest.raises(raydb.DataError, match=r"row 1, column 'at': .* does not fit TIMESTAMP"):
         con.execute("SELECT at FROM 'ns.parquet'")

@@ -165,7 +165,7 @@ def test_select_without_from(db):
     assert db.run(ComputeColumns(source, ((a, lit(7, INT64)),))) == [(7,)]
     never = FilterRows(source, lit(False, BOOL))
     assert db.run(ComputeColumns(never, ((a, lit(7, INT64)),))) == []
-    count = HashAggregate(source, (), ((a, AggregateCall("count_star", None, INT64)),), "")
+    count = HashAggregate(source, (), ((a, AggregateCall("count_star", (), INT64)),), "")
     assert db.run(count) == [(1,)]
 
 
@@ -202,7 +202,7 @@ def test_columns_that_nothing_reads_are_not_computed(db):
     computed = ComputeColumns(
         scan, ((bad, call("divide", t["a"], zero, kind=INT32)), (good, t["a"]))
     )
-    total = HashAggregate(computed, (), ((n, AggregateCall("count", good, INT64)),), "")
+    total = HashAggregate(computed, (), ((n, AggregateCall("count", (good,), INT64)),), "")
     assert db.run(total) == db.sql("SELECT count(a) FROM t")
 
 
@@ -273,11 +273,11 @@ def test_join_on_expressions_carries_only_what_is_read(db):
     key = call("add", lc["a"], lit(1, INT32), kind=INT32)
     joined = HashJoin("left", left, right, (key,), (rc["a"],), (call("less", lc["id"], rc["id"]),))
     n = db.column("n", INT64)
-    count = HashAggregate(joined, (), ((n, AggregateCall("count_star", None, INT64)),), "")
+    count = HashAggregate(joined, (), ((n, AggregateCall("count_star", (), INT64)),), "")
     expected = "FROM t l LEFT JOIN u r ON l.a + 1 = r.a AND l.id < r.id"
     assert db.run(count) == db.sql(f"SELECT count(*) {expected}")
     by_text = HashAggregate(
-        joined, ((rc["s"], rc["s"]),), ((n, AggregateCall("count", lc["x"], INT64)),), ""
+        joined, ((rc["s"], rc["s"]),), ((n, AggregateCall("count", (lc["x"],), INT64)),), ""
     )
     same_rows(db.run(by_text), db.sql(f"SELECT r.s, count(l.x) {expected} GROUP BY r.s"))
 
@@ -288,7 +288,7 @@ def test_join_without_any_column(db):
     n = db.column("n", INT64)
     for keys, on in (((lc["s"],), (rc["s"],)), ((), ())):
         joined = HashJoin("inner", left, right, keys, on)
-        count = HashAggregate(joined, (), ((n, AggregateCall("count_star", None, INT64)),), "")
+        count = HashAggregate(joined, (), ((n, AggregateCall("count_star", (), INT64)),), "")
         condition = "l.s = r.s" if keys else "true"
         assert db.run(count) == db.sql(f"SELECT count(*) FROM t l JOIN u r ON {condition}")
 
@@ -306,12 +306,16 @@ def test_join_of_type_null(db):
     assert [row[0] for row in db.run(same_key)] == [None] * 90
 
 
-def test_join_of_nested_types_is_refused():
+def test_lists_are_carried_by_a_join_but_are_no_keys():
     db = Database(t=pa.table({"a": [[1], [2]], "id": [1, 2]}))
     left, lc = db.scan("t")
     right, rc = db.scan("t")
-    with pytest.raises(NotSupportedError, match=r"a join of rows with the type list<.*> is not"):
-        db.run(HashJoin("inner", left, right, (lc["id"],), (rc["id"],)))
+    assert db.run(HashJoin("inner", left, right, (lc["id"],), (rc["id"],))) == [
+        ([1], 1, [1], 1),
+        ([2], 2, [2], 2),
+    ]
+    with pytest.raises(NotSupportedError, match="a join on .* is not supported"):
+        db.run(HashJoin("inner", left, right, (lc["a"],), (rc["a"],)))
 
 
 def test_a_table_joined_with_itself_many_times(db):
@@ -323,7 +327,7 @@ def test_a_table_joined_with_itself_many_times(db):
 
 
 def test_cross_product_in_morsels(monkeypatch, db):
-    monkeypatch.setattr("raydb.engine.join.MORSEL_ROWS", 50)
+    monkeypatch.setattr("raydb.engine.join_partners.MORSEL_ROWS", 50)
     left, lc = db.scan("t")
     right, rc = db.scan("u")
     plan = HashJoin(
@@ -347,28 +351,28 @@ GROUPINGS = [[], ["a"], ["b"], ["x"], ["d"], ["s"], ["day"], ["f"], ["a", "s"], 
 @pytest.mark.parametrize("name", ["t", "empty", "one"])
 def test_aggregates(db, grouping, name):
     scan, t = db.scan(name)
-    wanted = [("count(*)", AggregateCall("count_star", None, INT64))]
+    wanted = [("count(*)", AggregateCall("count_star", (), INT64))]
     for column in ("a", "b", "x", "d", "s", "day", "f"):
         kind = t[column].type
         wanted += [
             (
                 f"{function}({column})",
-                AggregateCall(function, t[column], INT64 if function == "count" else kind),
+                AggregateCall(function, (t[column],), INT64 if function == "count" else kind),
             )
             for function in ("count", "min", "max")
         ]
         wanted.append(
-            (f"count(DISTINCT {column})", AggregateCall("count", t[column], INT64, distinct=True))
+            (f"count(DISTINCT {column})", AggregateCall("count", (t[column],), INT64, distinct=True))
         )
         wanted.append(
-            (f"max(DISTINCT {column})", AggregateCall("max", t[column], kind, distinct=True))
+            (f"max(DISTINCT {column})", AggregateCall("max", (t[column],), kind, distinct=True))
         )
     total = pa.decimal128(38, 2)
     wanted += [
-        ("sum(a)::BIGINT", AggregateCall("sum", t["a"], INT64)),
-        ("sum(d)", AggregateCall("sum", t["d"], total)),
-        ("sum(DISTINCT a)::BIGINT", AggregateCall("sum", t["a"], INT64, distinct=True)),
-        ("sum(DISTINCT d)", AggregateCall("sum", t["d"], total, distinct=True)),
+        ("sum(a)::BIGINT", AggregateCall("sum", (t["a"],), INT64)),
+        ("sum(d)", AggregateCall("sum", (t["d"],), total)),
+        ("sum(DISTINCT a)::BIGINT", AggregateCall("sum", (t["a"],), INT64, distinct=True)),
+        ("sum(DISTINCT d)", AggregateCall("sum", (t["d"],), total, distinct=True)),
     ]
     keys = tuple((db.column(key, t[key].type), t[key]) for key in grouping)
     calls = tuple((db.column(sql, aggregate.type), aggregate) for sql, aggregate in wanted)
@@ -397,7 +401,7 @@ def reference(db, key, column, function):
 def test_averages_are_the_nearest_doubles(db, column, distinct):
     scan, t = db.scan("t")
     k, v = db.column("k", TEXT), db.column("v", DOUBLE)
-    aggregate = AggregateCall("avg", t[column], DOUBLE, distinct)
+    aggregate = AggregateCall("avg", (t[column],), DOUBLE, distinct)
     actual = dict(db.run(HashAggregate(scan, ((k, t["s"]),), ((v, aggregate),), "")))
 
     def average(values):
@@ -414,8 +418,8 @@ def test_sums_and_averages_of_doubles(distinct):
     scan, t = db.scan("t")
     s, m = db.column("s", DOUBLE), db.column("m", DOUBLE)
     calls = (
-        (s, AggregateCall("sum", t["v"], DOUBLE, distinct)),
-        (m, AggregateCall("avg", t["v"], DOUBLE, distinct)),
+        (s, AggregateCall("sum", (t["v"],), DOUBLE, distinct)),
+        (m, AggregateCall("avg", (t["v"],), DOUBLE, distinct)),
     )
     rows = db.run(HashAggregate(scan, ((t["k"], t["k"]),), calls, ""))
     total = 0.5 if distinct else 1.0
@@ -431,7 +435,7 @@ def test_sums_of_bigint_are_exact_or_an_error(keys):
         v = db.column("v", target)
         grouping = tuple((t[key], t[key]) for key in keys)
         plan = HashAggregate(
-            scan, grouping, ((v, AggregateCall("sum", t["v"], target, distinct)),), ""
+            scan, grouping, ((v, AggregateCall("sum", (t["v"],), target, distinct)),), ""
         )
         return db.run(plan)[0][-1]
 
@@ -456,7 +460,7 @@ def test_sums_of_wide_decimals_are_exact_or_an_error():
     v = db.column("v", widest)
     for name in ("t", "u"):
         scan, columns = db.scan(name)
-        plan = HashAggregate(scan, (), ((v, AggregateCall("sum", columns["v"], widest)),), "")
+        plan = HashAggregate(scan, (), ((v, AggregateCall("sum", (columns["v"],), widest)),), "")
         if name == "t":
             assert db.run(plan) == [(top,)]
         else:
@@ -470,7 +474,7 @@ def test_sums_of_narrow_integers_widen():
         db = Database(t=pa.table({"v": pa.array([top] * 1000, kind)}))
         scan, t = db.scan("t")
         s = db.column("s", INT64)
-        assert db.run(HashAggregate(scan, (), ((s, AggregateCall("sum", t["v"], INT64)),), "")) == [
+        assert db.run(HashAggregate(scan, (), ((s, AggregateCall("sum", (t["v"],), INT64)),), "")) == [
             (1000 * top,)
         ]
 
@@ -480,7 +484,7 @@ def test_aggregates_of_type_null(db):
     nothing = lit(None, pa.null())
     calls = [("sum", INT64), ("avg", DOUBLE), ("min", TEXT), ("max", TEXT), ("count", INT64)]
     items = tuple(
-        (db.column(f, kind), AggregateCall(f, nothing, kind, d))
+        (db.column(f, kind), AggregateCall(f, (nothing,), kind, d))
         for f, kind in calls
         for d in (False, True)
     )
@@ -496,7 +500,7 @@ def test_group_by_expressions_and_having(db):
     groups = HashAggregate(
         scan,
         ((k, key),),
-        ((n, AggregateCall("count_star", None, INT64)), (s, AggregateCall("sum", argument, INT64))),
+        ((n, AggregateCall("count_star", (), INT64)), (s, AggregateCall("sum", (argument,), INT64))),
         "",
     )
     having = FilterRows(groups, call("greater", n, lit(20, INT64)))
@@ -511,15 +515,6 @@ def test_distinct_rows(db):
     names = ("x", "f", "d")
     plan = HashAggregate(scan, tuple((t[n], t[n]) for n in names), (), "")
     same_rows(db.run(plan), db.sql("SELECT DISTINCT x, f, d FROM t"))
-
-
-def test_unknown_aggregates(db):
-    scan, t = db.scan("t")
-    plan = HashAggregate(
-        scan, (), ((db.column("m", DOUBLE), AggregateCall("median", t["x"], DOUBLE)),), ""
-    )
-    with pytest.raises(NotSupportedError, match="the aggregate 'median' is not supported"):
-        db.run(plan)
 
 
 # -- order
@@ -604,7 +599,7 @@ def test_fused_jobs_are_handed_over(db):
 
     class Job:
         keys = ((key, lit("?", TEXT)),)
-        aggregates = ((total, AggregateCall("sum", lit(1, INT64), INT64)),)
+        aggregates = ((total, AggregateCall("sum", (lit(1, INT64),), INT64)),)
 
     job = Job()
     result = pa.table({f"c{key.number}": ["a", "b"], f"c{total.number}": [1, 2]})
@@ -626,7 +621,7 @@ def test_text_beyond_one_array(monkeypatch, db):
     grouped = HashAggregate(
         FilterRows(scan, call("like", t["s"], lit("%", TEXT))),
         ((low, call("upper", t["s"], kind=TEXT)),),
-        ((n, AggregateCall("count_star", None, INT64)),),
+        ((n, AggregateCall("count_star", (), INT64)),),
         "",
     )
     same_rows(
@@ -705,8 +700,8 @@ def test_a_star_join_of_many_rows():
         plan = HashJoin("inner", plan, dimension, (f[key],), (columns[key],))
     s, m = db.column("s", INT64), db.column("m", INT64)
     calls = (
-        (s, AggregateCall("sum", f["revenue"], INT64)),
-        (m, AggregateCall("max", f["revenue"], INT64)),
+        (s, AggregateCall("sum", (f["revenue"],), INT64)),
+        (m, AggregateCall("max", (f["revenue"],), INT64)),
     )
     keys = tuple((found[name], found[name]) for name in ("year", "brand"))
     ordered = SortRows(

@@ -69,7 +69,7 @@ COPY pet TO '$TMP/pet.csv' (chunk_rows 8);
 COPY pet TO '$TMP/pet.flat' (chunkrows 8);
 -- error: ProgrammingError: option 'chunkrows' does not exist; did you mean 'chunk_rows'?
 COPY pet TO '$TMP/pet.tbl';
--- error: ProgrammingError: file '$TMP/pet.tbl' has the unknown extension '.tbl'; the format may be csv, parquet or flat, by the extension or by the option format
+-- error: ProgrammingError: file '$TMP/pet.tbl' has the unknown extension '.tbl'; the format may be csv, parquet, flat or json, by the extension or by the option format
 COPY pet TO '$TMP/none/pet.csv';
 -- error: OperationalError: file '$TMP/none/pet.csv' cannot be written: no such file or directory
 COPY pet TO '$TMP' (FORMAT flat);
@@ -85,9 +85,9 @@ COPY pet TO STDOUT;
 SELECT * FROM '$TMP/missing.flat';
 -- error: OperationalError: file '$TMP/missing.flat' does not exist
 SELECT * FROM '$TMP/pet.xls';
--- error: ProgrammingError: file '$TMP/pet.xls' has the unknown extension '.xls'; the format may be flat, parquet, csv or tbl, by the extension
+-- error: ProgrammingError: file '$TMP/pet.xls' has the unknown extension '.xls'; the format may be flat, parquet, csv, tbl or json, by the extension
 SELECT * FROM '$TMP/pet';
--- error: ProgrammingError: file '$TMP/pet' has no extension; the format may be flat, parquet, csv or tbl, by the extension
+-- error: ProgrammingError: file '$TMP/pet' has no extension; the format may be flat, parquet, csv, tbl or json, by the extension
 SELECT * FROM '$DATA/empty.csv';
 -- error: DataError: file '$DATA/empty.csv' is empty
 SELECT column2, sum(column1) FROM '$DATA/nation.tbl' GROUP BY column2;
@@ -96,8 +96,36 @@ SELECT column2, sum(column1) FROM '$DATA/nation.tbl' GROUP BY column2;
 -- NULL | 3
 SELECT * FROM '$DATA/short_row.tbl';
 -- error: DataError: file '$DATA/short_row.tbl', line 2: 3 fields where 4 are expected
-CREATE VIEW v AS SELECT * FROM '$TMP/pet.flat';
--- error: NotSupportedError: the view 'v' can't read a file; copy it into a table first
+
+-- A view over a file opens it at each use.
+CREATE VIEW v AS SELECT id, name FROM '$TMP/view.csv';
+-- error: OperationalError: file '$TMP/view.csv' does not exist
+COPY (SELECT 1 AS id, 'a' AS name) TO '$TMP/view.csv';
+CREATE VIEW v AS SELECT id, name FROM '$TMP/view.csv';
+CREATE VIEW w AS SELECT id + 1 AS next FROM v WHERE name <> 'z';
+
+SELECT * FROM v JOIN w ON next = id + 1;
+-- 1 | 'a' | 2
+COPY (SELECT 2 AS id, 'b' AS name) TO '$TMP/view.csv';
+
+SELECT * FROM w;
+-- 3
+INSERT INTO pet (id, name) SELECT id + 200, name FROM v;
+SELECT name FROM pet WHERE id = 202;
+-- 'b'
+COPY (SELECT 2 AS id) TO '$TMP/view.csv';
+SELECT * FROM w;
+-- error: ProgrammingError: in the view 'w': in the view 'v': column 'name' does not exist in 'view'
+SELECT * FROM pet WHERE id IN (SELECT id - 1 FROM '$TMP/view.csv') AND EXISTS (SELECT 1 FROM '$TMP/pet.flat' AS f WHERE f.id = pet.id);
+-- 1 | 'Rex' | 31.50 | 2019-04-01
+
+-- The files of one statement are not those of another, nor are they tables.
+SELECT * FROM "$TMP/pet.csv";
+-- error: ProgrammingError: table '$TMP/pet.csv' does not exist
+CREATE TABLE "'$TMP/pet.csv'" (a INTEGER);
+SELECT * FROM '$TMP/pet.csv';
+-- error: ProgrammingError: the table ''$TMP/pet.csv'' is called as the file is; rename it
+DROP TABLE "'$TMP/pet.csv'";
 EXPLAIN SELECT name FROM '$TMP/pet.flat' WHERE id = 1;
 -- has: pet.flat' (id, name)
 DELETE FROM '$TMP/pet.flat';

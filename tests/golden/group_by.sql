@@ -87,6 +87,6 @@ SELECT sum(amount) FROM sale GROUP BY sum(amount);
 SELECT sum(*) FROM sale;
 -- error: ProgrammingError: * is not allowed in an aggregate
 SELECT total(amount) FROM sale;
--- error: ProgrammingError: function 'total' does not exist
+-- error: ProgrammingError: function 'total' does not exist; did you mean 'today'?
 SELECT region FROM sale GROUP BY 2;
 -- error: ProgrammingError: GROUP BY position 2 is not in the SELECT list, which has 1

@@ -55,15 +55,9 @@ SELECT 1 2;
 -- error: ProgrammingError: syntax error at line 1, column 10: unexpected '2'
 
 -- SQL that RayDB does not run is refused by name.
-SELECT rank() OVER (ORDER BY lo_tax) FROM lineorder;
--- error: NotSupportedError: a window function (OVER) is not supported
-SELECT lo_tax FROM lineorder UNION SELECT lo_tax FROM customer;
--- error: NotSupportedError: UNION is not supported
-SELECT lo_tax FROM lineorder WHERE lo_tax IN (SELECT lo_tax FROM customer);
--- error: NotSupportedError: IN with a query is not supported
-TRUNCATE lineorder;
--- error: NotSupportedError: TRUNCATE is not supported
-ALTER TABLE lineorder ADD COLUMN lo_toll INTEGER;
--- error: NotSupportedError: ALTER is not supported
+MERGE INTO lineorder USING customer ON lo_tax = 1 WHEN MATCHED THEN DELETE;
+-- error: NotSupportedError: MERGE is not supported
+CALL lineorder();
+-- error: NotSupportedError: CALL is not supported
 SELECT lo_price FROM lineorder;
 -- 10

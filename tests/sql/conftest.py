@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 
 from raydb import sql
@@ -49,8 +50,9 @@ def catalog_of(text: str, views: dict[str, str] | None = None) -> CatalogInfo:
     for statement in sql.parse(text):
         assert isinstance(statement, sql.CreateTable)
         definition = statement.definition
+        sample = {field.name: pa.array([], field.type) for field in definition.schema}
         tables[definition.name] = TableInfo(
-            definition, 10, dict.fromkeys(definition.schema.names, 0)
+            definition, 10, dict.fromkeys(definition.schema.names, 0), sample
         )
     return CatalogInfo(tables, views or {})
 

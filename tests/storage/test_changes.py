@@ -19,7 +19,7 @@ from raydb.storage.changes import (
     update_rows,
 )
 from raydb.storage.constraints import define_table
-from raydb.storage.table import ForeignKey, TableDefinition
+from raydb.storage.table import ForeignKey, TableDefinition, UniqueKey
 
 INT, TEXT = pa.int32(), pa.string()
 CITY_NATION = ForeignKey(("nation",), "nation", ("id",))
@@ -101,9 +101,9 @@ def state_of(table):
 def db():
     db = Database()
     db.define("nation", ("id", INT), ("name", TEXT, False), ("code", TEXT),
-              primary_key=("id",), unique_keys=(("code",),))  # fmt: skip
+              primary_key=UniqueKey(("id",)), unique_keys=(UniqueKey(("code",)),))  # fmt: skip
     db.define("city", ("id", INT), ("nation", INT), ("twin", INT),
-              primary_key=("id",), foreign_keys=(CITY_NATION, CITY_TWIN))  # fmt: skip
+              primary_key=UniqueKey(("id",)), foreign_keys=(CITY_NATION, CITY_TWIN))  # fmt: skip
     db.append("nation", (1, "Italy", "IT"), (2, "Peru", None), (3, "Chad", None))
     db.append("city", (10, 1, None), (11, 1, 10), (12, None, 12), (13, 2, 11))
     return db
@@ -217,7 +217,7 @@ def test_an_update_may_swap_keys(db):
 def test_keys_that_are_nan_or_minus_zero_are_the_same():
     db = Database()
     key = ForeignKey(("x",), "point", ("x",))
-    db.define("point", ("x", pa.float64()), ("name", TEXT), primary_key=("x",))
+    db.define("point", ("x", pa.float64()), ("name", TEXT), primary_key=UniqueKey(("x",)))
     db.define("mark", ("x", pa.float64()), foreign_keys=(key,))
     db.append("point", (float("nan"), "a"), (0.0, "b"))
     db.append("mark", (float("nan"),), (-0.0,))
@@ -282,9 +282,9 @@ def test_random_changes_keep_the_references(seed):
     print(f"seed {seed}")
     rng = np.random.default_rng(seed)
     db = Database()
-    db.define("nation", ("id", INT), primary_key=("id",))
+    db.define("nation", ("id", INT), primary_key=UniqueKey(("id",)))
     db.define("city", ("id", INT), ("nation", INT), ("twin", INT),
-              primary_key=("id",), foreign_keys=(CITY_NATION, CITY_TWIN))  # fmt: skip
+              primary_key=UniqueKey(("id",)), foreign_keys=(CITY_NATION, CITY_TWIN))  # fmt: skip
     allowed = 0
     for _ in range(120):
         name = str(rng.choice(["nation", "city"]))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from raydb.errors import IntegrityError, NotSupportedError, ProgrammingError
 from raydb.storage.constraints import append_rows, check_drop, define_table
-from raydb.storage.table import ForeignKey, TableDefinition
+from raydb.storage.table import ForeignKey, TableDefinition, UniqueKey
 
 INT, LONG, TEXT = pa.int32(), pa.int64(), pa.string()
 
@@ -41,7 +41,7 @@ def fails(error, message):
 def nation():
     table = define_table(
         definition("nation", ("id", INT), ("name", TEXT, False), ("code", TEXT),
-                   primary_key=("id",), unique_keys=(("code", "name"),)), {},
+                   primary_key=UniqueKey(("id",)), unique_keys=(UniqueKey(("code", "name")),)), {},
     )  # fmt: skip
     return append(table, (1, "Italy", "IT"), (2, "Peru", None), (5, "Peru", None))
 
@@ -49,7 +49,7 @@ def nation():
 @pytest.fixture
 def city_definition():
     return definition("city", ("name", TEXT), ("nation", LONG), ("twin", TEXT),
-                      primary_key=("name",),
+                      primary_key=UniqueKey(("name",)),
                       foreign_keys=(ForeignKey(("nation",), "nation", ()),
                                     ForeignKey(("twin",), "city", ("name",))))  # fmt: skip
 
@@ -75,17 +75,17 @@ BAD_DEFINITIONS = [
     (definition("t"), ProgrammingError, "table 't' has no columns"),
     (definition("t", A, ("A", TEXT)), ProgrammingError, "table 't' has two columns named 'A'"),
     (
-        definition("t", ("apple", INT), primary_key=("aple",)),
+        definition("t", ("apple", INT), primary_key=UniqueKey(("aple",))),
         ProgrammingError,
         "column 'aple' does not exist in 't'; did you mean 'apple'?",
     ),
     (
-        definition("t", A, unique_keys=(("a", "a"),)),
+        definition("t", A, unique_keys=(UniqueKey(("a", "a")),)),
         ProgrammingError,
         "a unique key of table 't' names column 'a' twice",
     ),
     (
-        definition("t", ("v", pa.list_(pa.float32())), primary_key=("v",)),
+        definition("t", ("v", pa.list_(pa.float32())), primary_key=UniqueKey(("v",))),
         NotSupportedError,
         "column 'v' of table 't' is LIST<ITEM: FLOAT>, which cannot be part of a primary key",
     ),
@@ -210,7 +210,10 @@ def test_foreign_rows_grow_with_the_table(nation, city_definition):
 
 def test_keys_are_shown_as_sql_writes_them():
     day = define_table(
-        definition("day", ("d", pa.date32()), ("b", pa.binary()), primary_key=("d", "b")), {}
+        definition(
+            "day", ("d", pa.date32()), ("b", pa.binary()), primary_key=UniqueKey(("d", "b"))
+        ),
+        {},
     )
     row = (dt.date(1992, 1, 2), b"\x01\xff")
     message = (
@@ -241,7 +244,7 @@ def test_a_table_to_which_another_refers_is_not_dropped(nation, city_definition)
 
 
 def test_small_appends_after_a_big_one_keep_few_chunks():
-    table = define_table(definition("t", A, B, primary_key=("a",)), {})
+    table = define_table(definition("t", A, B, primary_key=UniqueKey(("a",))), {})
     big = pa.table({"a": pa.array(range(0, 200_000, 2), INT), "b": ["x"] * 100_000})
     table = append_rows(table, big, {})
     for number in range(100):
@@ -256,7 +259,7 @@ def test_small_appends_after_a_big_one_keep_few_chunks():
 
 
 SELF = definition("node", ("id", INT), ("part", TEXT), ("up", INT), ("up_part", TEXT),
-                  primary_key=("id", "part"),
+                  primary_key=UniqueKey(("id", "part")),
                   foreign_keys=(ForeignKey(("up", "up_part"), "node", ()),))  # fmt: skip
 NODE = st.tuples(
     st.integers(0, 4), st.sampled_from("ab"),

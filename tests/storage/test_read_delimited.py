@@ -16,7 +16,7 @@ from raydb.errors import DataError, NotSupportedError, OperationalError, Program
 from raydb.storage import delimited
 from raydb.storage.constraints import append_rows, define_table
 from raydb.storage.files import read_rows
-from raydb.storage.table import TableDefinition
+from raydb.storage.table import TableDefinition, UniqueKey
 
 INT, TEXT, MONEY = pa.int32(), pa.string(), pa.decimal128(10, 2)
 PART = TableDefinition(
@@ -29,7 +29,7 @@ PART = TableDefinition(
             pa.field("p_note", TEXT),
         ]
     ),
-    primary_key=("p_id",),
+    primary_key=UniqueKey(("p_id",)),
 )
 
 
@@ -284,7 +284,7 @@ def test_a_lone_integer_whose_quote_is_never_closed(read):
         ("", {"null": "a,b"}, ProgrammingError,
          "option null is a text without delimiter, quote and line end, not 'a,b'"),
         ("", {"format": "cvs"}, ProgrammingError,
-         "format 'cvs' is not one of tbl, csv, parquet, flat; did you mean 'csv'?"),
+         "format 'cvs' is not one of tbl, csv, parquet, flat, json; did you mean 'csv'?"),
         ("", {"format": "tbl", "header": True}, ProgrammingError,
          "option 'header' does not apply to tbl files"),
     ],
@@ -325,14 +325,16 @@ def test_files_that_cannot_be_read(read, tmp_path):
             read(name, b"\xef\xbb\xbf")
     with exactly(
         ProgrammingError,
-        "file 'part.tbl.gz' has the unknown extension '.gz'; the format may be tbl, csv, "
-        "parquet or flat, by the extension or by the option format",
+        "file 'part.tbl.xz' has the unknown extension '.xz'; the format may be tbl, csv, "
+        "parquet, flat or json, by the extension or by the option format",
     ):
+        read("part.tbl.xz", "x")
+    with pytest.raises(DataError, match=r"^file 'part.tbl.gz' is not a gzip file: "):
         read("part.tbl.gz", "x")
     with exactly(
         ProgrammingError,
-        "file 'part' has no extension; the format may be tbl, csv, parquet or flat, "
-        "by the extension or by the option format",
+        "file 'part' has no extension; the format may be tbl, csv, parquet, flat or "
+        "json, by the extension or by the option format",
     ):
         read("part", "x")
 

@@ -124,7 +124,7 @@ def test_values_that_do_not_fit(read, have, want, good, bad, shown, place):
         (pa.binary(), TEXT, "BLOB cannot be read as VARCHAR"),
         (pa.timestamp("us", "UTC"), pa.timestamp("us"),
          "TIMESTAMP WITH TIME ZONE cannot be read as TIMESTAMP"),
-        (pa.list_(pa.int32()), INT, "LIST<ELEMENT: INT32> cannot be read as INTEGER"),
+        (pa.list_(pa.int32()), INT, "INTEGER[] cannot be read as INTEGER"),
     ],
 )  # fmt: skip
 def test_types_that_cannot_be_cast(read, have, want, names):

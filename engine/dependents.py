@@ -1,0 +1,82 @@
+"""What depends on tables and views: a statement that would break a view or a BVH is refused.
+
+A view and a BVH are kept as text, so they depend on whatever the text needs to be bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from raydb import sql
+from raydb.errors import Error, ProgrammingError
+from raydb.planner.star import canonical_definition
+
+if TYPE_CHECKING:
+    from raydb.engine.files import FileAccess
+    from raydb.engine.snapshot import Snapshot
+
+
+def settle(
+    before: Snapshot, after: Snapshot, files: FileAccess, what: str, *, cascade: bool | None = None
+) -> Snapshot:
+    """Return the snapshot `after` with the BVHs and views that it leaves.
+
+    BVHs whose definition means something else now are built anew. Those that do not bind any more,
+    and views that did bind before, are dropped with `cascade`; else ProgrammingError says that
+    `what` is not possible. None means that the statement has no CASCADE.
+    """
+    hint = "; CASCADE drops it too" if cascade is False else ""
+    for name, bvh in after.bvhs.items():
+        try:
+            (statement,) = sql.parse(bvh.definition.text)
+            assert isinstance(statement, sql.CreateBvh)
+            definition = canonical_definition(sql.bind_bvh(statement, after.describe()))
+        except ProgrammingError as error:
+            if not cascade:
+                raise ProgrammingError(
+                    f"{what}: the BVH '{name}' needs it{hint or f' ({error})'}"
+                ) from None
+            rest = {other: kept for other, kept in after.bvhs.items() if other != name}
+            after = replace(after, bvhs=rest)
+            continue
+        if definition != bvh.definition:
+            after = after.with_bvh(definition)
+    return _settle_views(before, after, files, what, hint, cascade=bool(cascade))
+
+
+def _settle_views(
+    before: Snapshot, after: Snapshot, files: FileAccess, what: str, hint: str, *, cascade: bool
+) -> Snapshot:
+    while True:
+        for name in after.views:
+            error = view_error(name, after, files)
+            known = before.views.get(name) == after.views[name]
+            if error is None or not known or view_error(name, before, files) is not None:
+                continue
+            if not cascade:
+                raise ProgrammingError(f"{what}: the view '{name}' needs it{hint or f' ({error})'}")
+            rest = {other: text for other, text in after.views.items() if other != name}
+            after = replace(after, views=rest)
+            break
+        else:
+            return after
+
+
+def view_error(name: str, snapshot: Snapshot, files: FileAccess) -> Error | None:
+    """Return why a view cannot be read, None if it can."""
+    try:
+        bind_view(name, snapshot, files)
+    except Error as error:
+        return error
+    return None
+
+
+def bind_view(name: str, snapshot: Snapshot, files: FileAccess) -> None:
+    """Raise the error, if there is one, that reading a view gives."""
+    (select,) = sql.parse(snapshot.views[name])
+    assert isinstance(select, sql.Select)
+    others = {other: text for other, text in snapshot.views.items() if other != name}
+    alone = replace(snapshot, views=others)
+    opened = files.open_files(select, alone, ())
+    sql.bind_select(select, alone.with_changes(opened).describe())

@@ -1,0 +1,216 @@
+"""Common table expressions in a plan: where they are, copies of their queries, and changes to all.
+
+The query of a reference is a plan of its own: the rules run on it once, however many refer to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from raydb.planner.expression import Column, Expression, Subquery, rewrite
+from raydb.planner.logical import (
+    Aggregate,
+    Apply,
+    CommonTable,
+    Plan,
+    Scan,
+    WorkingTable,
+    expressions_in,
+    map_expressions,
+    map_sources,
+    output_columns,
+    sources_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+def subqueries_in(plan: Plan) -> list[Plan]:
+    """Return the plans of the subqueries in the expressions of a node itself."""
+    found: list[Plan] = []
+
+    def collect(expression: Expression) -> Expression:
+        if isinstance(expression, Subquery):
+            found.append(expression.plan)
+        return expression
+
+    for expression in expressions_in(plan):
+        rewrite(expression, collect)
+    return found
+
+
+def references_in(plan: Plan) -> Iterator[CommonTable]:
+    """Yield the references in a plan, those in subqueries too, but not in their queries."""
+    if isinstance(plan, CommonTable):
+        yield plan
+    for source in (*sources_of(plan), *subqueries_in(plan)):
+        yield from references_in(source)
+
+
+def map_references(plan: Plan, change: Callable[[CommonTable], Plan]) -> Plan:
+    """Return the plan with `change` applied to each of the references in it."""
+
+    def change_subquery(expression: Expression) -> Expression:
+        if isinstance(expression, Subquery):
+            return replace(expression, plan=map_references(expression.plan, change))
+        return expression
+
+    if isinstance(plan, CommonTable):
+        return change(plan)
+    if next(references_in(plan), None) is None:
+        return plan
+    plan = map_sources(plan, lambda source: map_references(source, change))
+    return map_expressions(plan, lambda expression: rewrite(expression, change_subquery))
+
+
+def map_queries(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
+    """Return the plan with `change` applied to it and, once each, to the queries in it."""
+    changed: dict[int, Plan] = {}
+
+    def change_query(reference: CommonTable) -> Plan:
+        if reference.number not in changed:
+            changed[reference.number] = map_references(change(reference.query), change_query)
+        return replace(reference, query=changed[reference.number])
+
+    return map_references(change(plan), change_query)
+
+
+def reads_working_table(plan: Plan, number: int) -> bool:
+    """Tell whether a plan reads the rows that a recursive query has added last."""
+    match plan:
+        case WorkingTable():
+            return plan.number == number
+        case CommonTable(query=query):
+            return reads_working_table(query, number)
+        case _:
+            within = (*sources_of(plan), *subqueries_in(plan))
+            return any(reads_working_table(source, number) for source in within)
+
+
+def queries_in(plan: Plan) -> dict[int, Plan]:
+    """Return the queries in a plan by number, each behind those that it refers to itself."""
+    found: dict[int, Plan] = {}
+
+    def visit(plan: Plan) -> None:
+        for reference in references_in(plan):
+            if reference.number not in found:
+                visit(reference.query)
+                found[reference.number] = reference.query
+
+    visit(plan)
+    return found
+
+
+def free_columns(plan: Plan | Subquery) -> frozenset[Column]:
+    """Return the columns that a plan reads but no node of it gives: those of an outer query."""
+    every: set[Column] = set()
+    given: set[Column] = set()
+    for part in _parts(plan):
+        if isinstance(part, Column):
+            every.add(part)
+        elif isinstance(part, Plan):
+            given.update(output_columns(part))
+        if isinstance(part, Apply | Subquery):
+            given.update(column for column, _ in part.arguments)
+    return frozenset(every - given)
+
+
+def highest_number(plan: Plan) -> int:
+    """Return the highest number of a column in a plan and in the queries in it."""
+    return max((part.number for part in _parts(plan) if isinstance(part, Column)), default=-1)
+
+
+def renumbered(plan: Plan, numbers: Iterator[int]) -> Plan:
+    """Return a copy of a plan whose columns have new numbers, free columns excepted."""
+    copy: Plan = _with_new_numbers(plan, numbers)
+    return copy
+
+
+def _with_new_numbers(whole: Any, numbers: Iterator[int]) -> Any:
+    free = free_columns(whole)
+    new: dict[Column, Column] = {}
+
+    def change(part: Any) -> Any:
+        match part:
+            case Column():
+                if part not in new:
+                    new[part] = part if part in free else replace(part, number=next(numbers))
+                return new[part]
+            case tuple():
+                return tuple(change(each) for each in part)
+            case _ if is_dataclass(part) and not isinstance(part, type):
+                changed = {field.name: change(getattr(part, field.name)) for field in fields(part)}
+                return replace(part, **changed)
+            case _:
+                return part
+
+    return change(whole)
+
+
+def separate_subqueries(plan: Plan, numbers: Iterator[int]) -> Plan:
+    """Return a plan in which a subquery that several nodes have is another one in each.
+
+    It comes to that where an alias of the select list is used in WHERE or HAVING.
+    """
+    seen: set[int] = set()
+
+    def visit(plan: Plan) -> Plan:
+        copies: dict[int, Subquery] = {}
+        here: set[int] = set()
+
+        def change(expression: Expression) -> Expression:
+            if not isinstance(expression, Subquery):
+                return expression
+            identity = id(expression.plan)
+            here.add(identity)
+            if identity not in seen:
+                return expression
+            if identity not in copies:
+                copies[identity] = _with_new_numbers(expression, numbers)
+            return copies[identity]
+
+        if subqueries_in(plan):
+            plan = map_expressions(plan, lambda expression: rewrite(expression, change))
+            seen.update(here)
+        return map_sources(plan, visit)
+
+    return visit(plan)
+
+
+def _parts(part: Any) -> Iterator[Any]:
+    """Yield a value of a plan and everything in it: nodes, expressions, columns."""
+    yield part
+    if isinstance(part, tuple):
+        for each in part:
+            yield from _parts(each)
+    elif is_dataclass(part) and not isinstance(part, type):
+        for field in fields(part):
+            yield from _parts(getattr(part, field.name))
+
+
+def has_aggregate(plan: Plan) -> bool:
+    """Tell whether a plan aggregates rows, in its subqueries and queries too."""
+    if isinstance(plan, Aggregate) or (isinstance(plan, CommonTable) and has_aggregate(plan.query)):
+        return True
+    return any(has_aggregate(source) for source in (*sources_of(plan), *subqueries_in(plan)))
+
+
+def tables_of(plan: Plan) -> frozenset[str]:
+    """Return the names of the tables that a plan scans, its subqueries and queries included."""
+    names: set[str] = set()
+    seen: set[int] = set()
+
+    def visit(plan: Plan) -> None:
+        match plan:
+            case Scan(table=table):
+                names.add(table)
+            case CommonTable(number=number, query=query) if number not in seen:
+                seen.add(number)
+                visit(query)
+        for source in (*sources_of(plan), *subqueries_in(plan)):
+            visit(source)
+
+    visit(plan)
+    return frozenset(names)

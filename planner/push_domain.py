@@ -1,0 +1,317 @@
+"""Runs a query for all outer rows at once: its domain, the distinct outer values, joins its tables.
+
+    for each o:  {.. i.a < o.a ..}   ->   D = SELECT DISTINCT a FROM o
+                                          {.. i.a < D.a ..} for each row of D, with D's columns
+
+Whatever a query does, it does for each row of the domain apart: it groups by it, numbers rows by
+it, and joins on it. Neumann and Kemper, "Unnesting Arbitrary Queries" (BTW 2015).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from raydb.errors import NotSupportedError
+from raydb.planner.common_tables import free_columns, renumbered
+from raydb.planner.dependent import Independent, Workshop, depends
+from raydb.planner.expression import (
+    Call,
+    Column,
+    Expression,
+    map_aggregate,
+    map_window,
+    substitute,
+)
+from raydb.planner.logical import (
+    Aggregate,
+    CommonTable,
+    Filter,
+    InnerJoin,
+    Limit,
+    OuterJoin,
+    Plan,
+    Project,
+    SemiJoin,
+    Sort,
+    Union,
+    Values,
+    Window,
+    WorkingTable,
+    output_columns,
+    sources_of,
+)
+from raydb.planner.nulls import columns_without_null, is_never_null
+from raydb.planner.pull_up import limit_rows, row_number_call, value_or_zero
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from raydb.planner.expression import WindowCall
+
+Names = dict[Column, Column]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pushed:
+    """A query for the whole domain; `names` are the columns that hold the outer row's values."""
+
+    plan: Plan
+    names: Names
+
+    def passed_on(self) -> tuple[tuple[Column, Expression], ...]:
+        """Return the items of a projection that keep the outer row's values."""
+        return tuple((column, column) for column in self.names.values())
+
+
+def share(plan: Plan, workshop: Workshop) -> tuple[Plan, Plan, dict[Column, Column]]:
+    """Return a plan for use at two places, and the columns of the second by those of the plan.
+
+    The plan runs once, unless it has other rows at each step of a recursion or for each outer row.
+    """
+    columns = output_columns(plan)
+    if isinstance(plan, CommonTable):
+        fresh = tuple(workshop.new_column(c.name, c.type) for c in columns)
+        return plan, replace(plan, columns=fresh), dict(zip(columns, fresh, strict=True))
+    if _has_working_table(plan) or free_columns(plan):
+        copy = renumbered(plan, workshop.numbers)
+        return plan, copy, dict(zip(columns, output_columns(copy), strict=True))
+    # The reference keeps the columns that are read above, and the query gets others.
+    query = renumbered(plan, workshop.numbers)
+    first = CommonTable(next(workshop.numbers), "shared rows", query, columns)
+    return share(first, workshop)
+
+
+class _Domain:
+    """The distinct values that a query reads of its outer rows, as often as they are needed.
+
+    The columns of `plan` stand for the outer row; those in `never_null` have no NULL.
+    """
+
+    def __init__(self, plan: Plan, never_null: frozenset[Column], workshop: Workshop) -> None:
+        self._plan = plan
+        self._columns = output_columns(plan)
+        self._never_null = never_null
+        self.workshop = workshop
+        self.outer = frozenset(self._columns)
+
+    def rows(self) -> _Pushed:
+        """Return the domain in columns of its own."""
+        self._plan, plan, names = share(self._plan, self.workshop)
+        return _Pushed(plan, names)
+
+    def new_names(self) -> Names:
+        """Return new columns for the outer row's values."""
+        return {c: self.workshop.new_column(c.name, c.type) for c in self._columns}
+
+    def conditions(self, one: Names, other: Names) -> tuple[Expression, ...]:
+        """Return the conditions that two parts of the query are of the same outer row."""
+        return tuple(
+            Call(
+                "equal" if column in self._never_null else "not_distinct",
+                (one[column], other[column]),
+                pa.bool_(),
+            )
+            for column in self._columns
+        )
+
+
+def push_domain(
+    source: Plan, plan: Plan, arguments: Mapping[Column, Expression], workshop: Workshop
+) -> tuple[Plan, Independent]:
+    """Return the outer rows, for use above, and the query without its dependence on them.
+
+    `arguments` are the columns of the query that stand for expressions over the outer rows.
+    """
+    source, copy, names = share(source, workshop)
+    values = {
+        workshop.new_column(column.name, column.type): substitute(e, names)
+        for column, e in arguments.items()
+    }
+    keys = tuple(zip(arguments, values, strict=True))
+    known = columns_without_null(source, workshop.catalog)
+    never_null = frozenset(c for c, e in arguments.items() if is_never_null(e, known))
+    rows = Aggregate(Project(copy, tuple(values.items())), keys, ())
+    domain = _Domain(rows, never_null, workshop)
+    pushed = _push(plan, domain)
+    same = {column: column for column in arguments}
+    return source, Independent(pushed.plan, domain.conditions(same, pushed.names))
+
+
+def _push(plan: Plan, domain: _Domain) -> _Pushed:
+    """Return a query for the whole domain."""
+    if not depends(plan, domain.outer):
+        return _with_domain((plan,), (), domain)
+    match plan:
+        case Filter(source=source, predicate=predicate):
+            below = _push(source, domain)
+            return replace(below, plan=Filter(below.plan, substitute(predicate, below.names)))
+        case Project(source=source, items=items):
+            below = _push(source, domain)
+            changed = tuple((column, substitute(e, below.names)) for column, e in items)
+            return replace(below, plan=Project(below.plan, changed + below.passed_on()))
+        case Window(source=source, calls=calls):
+            below = _push(source, domain)
+            divided = tuple((c, _divide(call, below.names)) for c, call in calls)
+            return replace(below, plan=Window(below.plan, divided))
+        case Sort(source=source):
+            # The order of a query matters to a Limit only, which reads it itself.
+            return _push(source, domain)
+        case Limit():
+            return _push_limit(plan, domain)
+        case Aggregate():
+            return _push_aggregate(plan, domain)
+        case InnerJoin():
+            return _push_inner_join(plan, domain)
+        case OuterJoin(kind="full"):
+            return _push_full_join(plan, domain)
+        case OuterJoin(kind="right", left=left, right=right):
+            kept = _push(right, domain)
+            other, conditions = _push_other(left, plan.conditions, kept, domain)
+            joined = replace(plan, left=other, right=kept.plan, conditions=conditions)
+            return replace(kept, plan=joined)
+        case OuterJoin(left=left, right=right) | SemiJoin(left=left, right=right):
+            kept = _push(left, domain)
+            other, conditions = _push_other(right, plan.conditions, kept, domain)
+            joined = replace(plan, left=kept.plan, right=other, conditions=conditions)
+            return replace(kept, plan=joined)
+        case Union(sources=sources, columns=columns):
+            return _union([_push(source, domain) for source in sources], sources, columns, domain)
+        case Values(rows=rows, columns=columns):
+            parts = [_push_row(row, columns, domain) for row in rows]
+            return _union([part for part, _ in parts], [p for _, p in parts], columns, domain)
+        case _:
+            raise NotSupportedError("WITH RECURSIVE that reads an outer row is not supported")
+
+
+def _has_working_table(plan: Plan) -> bool:
+    if isinstance(plan, CommonTable):
+        return _has_working_table(plan.query)
+    return isinstance(plan, WorkingTable) or any(map(_has_working_table, sources_of(plan)))
+
+
+def _with_domain(
+    sources: Sequence[Plan], conditions: Sequence[Expression], domain: _Domain
+) -> _Pushed:
+    """Join sources that read no outer row with the domain."""
+    rows = domain.rows()
+    changed = tuple(substitute(condition, rows.names) for condition in conditions)
+    return replace(rows, plan=InnerJoin((rows.plan, *sources), changed))
+
+
+def _divide(call: WindowCall, names: Names) -> WindowCall:
+    call = map_window(call, lambda expression: substitute(expression, names))
+    return replace(call, partition_by=(*names.values(), *call.partition_by))
+
+
+def _push_limit(plan: Limit, domain: _Domain) -> _Pushed:
+    """Number the rows of each outer row in their order, and keep the first."""
+    below = _push(plan.source, domain)
+    order = plan.source.keys if isinstance(plan.source, Sort) else ()
+    number = domain.workshop.new_column("row_number", pa.int64())
+    call = row_number_call(below.names.values(), order)
+    first = limit_rows(Window(below.plan, ((number, call),)), number, plan)
+    columns = (*output_columns(plan), *below.names.values())
+    return replace(below, plan=Project(first, tuple((column, column) for column in columns)))
+
+
+def _push_aggregate(plan: Aggregate, domain: _Domain) -> _Pushed:
+    below = _push(plan.source, domain)
+
+    def change(expression: Expression) -> Expression:
+        return substitute(expression, below.names)
+
+    names = domain.new_names()
+    own = tuple((column, change(key)) for column, key in plan.keys)
+    added = tuple((names[column], below.names[column]) for column in names)
+    calls = tuple((column, map_aggregate(call, change)) for column, call in plan.aggregates)
+    grouping = plan.grouping
+    if grouping is not None:
+        if () in grouping.sets:
+            raise NotSupportedError(
+                "a total over all rows (ROLLUP, CUBE or GROUPING SETS with an empty set)"
+                " is not supported in a subquery that reads outer rows"
+            )
+        places = tuple(range(len(own), len(own) + len(added)))
+        grouping = replace(grouping, sets=tuple((*each, *places) for each in grouping.sets))
+    if plan.keys:
+        return _Pushed(Aggregate(below.plan, (*own, *added), calls, None, grouping), names)
+    # Without keys there is a row for every outer row, even where there is nothing to aggregate.
+    rows = domain.rows()
+    found = tuple((domain.workshop.new_column(c.name, c.type), call) for c, call in calls)
+    grouped = Aggregate(below.plan, added, found)
+    joined = OuterJoin("left", rows.plan, grouped, domain.conditions(rows.names, names))
+    results = tuple(
+        (column, value_or_zero(value, call))
+        for (column, _), (value, call) in zip(calls, found, strict=True)
+    )
+    return replace(rows, plan=Project(joined, results + rows.passed_on()))
+
+
+def _push_inner_join(plan: InnerJoin, domain: _Domain) -> _Pushed:
+    pushed = {
+        place: _push(source, domain)
+        for place, source in enumerate(plan.sources)
+        if depends(source, domain.outer)
+    }
+    if not pushed:
+        return _with_domain(plan.sources, plan.conditions, domain)
+    first, *others = pushed.values()
+    conditions = [substitute(condition, first.names) for condition in plan.conditions]
+    for other in others:
+        conditions += domain.conditions(first.names, other.names)
+    sources = tuple(
+        pushed[place].plan if place in pushed else source
+        for place, source in enumerate(plan.sources)
+    )
+    return replace(first, plan=InnerJoin(sources, tuple(conditions)))
+
+
+def _push_other(
+    plan: Plan, conditions: Sequence[Expression], kept: _Pushed, domain: _Domain
+) -> tuple[Plan, tuple[Expression, ...]]:
+    """Return the other side of a join that keeps the rows of one, and the join's conditions."""
+    changed = tuple(substitute(condition, kept.names) for condition in conditions)
+    if not depends(plan, domain.outer):
+        return plan, changed
+    other = _push(plan, domain)
+    return other.plan, changed + domain.conditions(kept.names, other.names)
+
+
+def _push_full_join(plan: OuterJoin, domain: _Domain) -> _Pushed:
+    left, right = _push(plan.left, domain), _push(plan.right, domain)
+    conditions = tuple(substitute(condition, left.names) for condition in plan.conditions)
+    conditions += domain.conditions(left.names, right.names)
+    joined = OuterJoin("full", left.plan, right.plan, conditions)
+    names = domain.new_names()
+    values = tuple(
+        (names[column], Call("coalesce", (left.names[column], right.names[column]), column.type))
+        for column in names
+    )
+    kept = tuple((column, column) for column in output_columns(plan))
+    return _Pushed(Project(joined, kept + values), names)
+
+
+def _push_row(
+    row: Sequence[Expression], columns: Sequence[Column], domain: _Domain
+) -> tuple[_Pushed, Plan]:
+    """Return a row of VALUES for the whole domain, and a plan with the row's columns alone."""
+    rows = domain.rows()
+    own = [domain.workshop.new_column(column.name, column.type) for column in columns]
+    items = tuple((c, substitute(e, rows.names)) for c, e in zip(own, row, strict=True))
+    alone = Project(rows.plan, items)
+    return replace(rows, plan=Project(rows.plan, items + rows.passed_on())), alone
+
+
+def _union(
+    pushed: Sequence[_Pushed], sources: Sequence[Plan], columns: Sequence[Column], domain: _Domain
+) -> _Pushed:
+    """Put the rows of sources behind each other; the domain's columns follow their own."""
+    names = domain.new_names()
+    parts = []
+    for part, source in zip(pushed, sources, strict=True):
+        listed = (*output_columns(source), *(part.names[column] for column in names))
+        parts.append(Project(part.plan, tuple((column, column) for column in listed)))
+    return _Pushed(Union(tuple(parts), (*columns, *names.values())), names)

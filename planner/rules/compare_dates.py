@@ -1,0 +1,65 @@
+"""Rule: compare dates with dates.
+
+CAST(d AS TIMESTAMP) < TIMESTAMP '1998-09-02 00:00'   ->  d < DATE '1998-09-02'
+CAST(d AS TIMESTAMP) < TIMESTAMP '1998-09-02 12:00'   ->  d <= DATE '1998-09-02'
+
+`date '1998-12-01' - interval '90' day` is a timestamp, as in PostgreSQL; this keeps the cast off
+the column, for the sake of speed and of the zone maps and BVHs that know the column alone.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from raydb.planner.expression import Call, Expression, Literal, rewrite
+from raydb.planner.logical import Plan, map_expressions, map_sources
+
+if TYPE_CHECKING:
+    from raydb.planner.catalog import CatalogInfo
+
+# A comparison with the sides exchanged.
+_MIRRORED = {
+    "equal": "equal",
+    "not_equal": "not_equal",
+    "less": "greater",
+    "less_equal": "greater_equal",
+    "greater": "less",
+    "greater_equal": "less_equal",
+}
+# A comparison of a midnight with a later time of a day, as one with the day.
+_OF_DAY = {
+    "less": "less_equal",
+    "less_equal": "less_equal",
+    "greater": "greater",
+    "greater_equal": "greater",
+}
+
+
+def compare_dates(plan: Plan, catalog: CatalogInfo) -> Plan:
+    """Replace comparisons of dates with constant timestamps."""
+    plan = map_sources(plan, lambda source: compare_dates(source, catalog))
+    return map_expressions(plan, lambda expression: rewrite(expression, _compare))
+
+
+def _compare(expression: Expression) -> Expression:
+    match expression:
+        case Call(function, (Literal() as constant, Call("cast") as cast)) if function in _MIRRORED:
+            return _with_date(_MIRRORED[function], cast, constant) or expression
+        case Call(function, (Call("cast") as cast, Literal() as constant)) if function in _MIRRORED:
+            return _with_date(function, cast, constant) or expression
+        case _:
+            return expression
+
+
+def _with_date(function: str, cast: Call, constant: Literal) -> Expression | None:
+    (operand,) = cast.arguments
+    if operand.type != pa.date32() or not isinstance(constant.value, dt.datetime):
+        return None
+    if constant.value.time() != dt.time():
+        if function not in _OF_DAY:
+            return None  # never equal; rare, and NULL has to stay NULL
+        function = _OF_DAY[function]
+    return Call(function, (operand, Literal(constant.value.date(), pa.date32())), pa.bool_())

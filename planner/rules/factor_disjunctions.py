@@ -1,0 +1,60 @@
+"""Rule: take out of an OR what all of its branches say.
+
+(k = j AND a) OR (k = j AND b)  ->  k = j AND (a OR b)
+
+so that `k = j` can be the key of a join (TPC-H, query 19).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from raydb.planner.expression import Call, Expression, Literal, conjuncts, rewrite
+from raydb.planner.functions import may_raise
+from raydb.planner.logical import Plan, map_expressions, map_sources
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raydb.planner.catalog import CatalogInfo
+
+
+def factor_disjunctions(plan: Plan, catalog: CatalogInfo) -> Plan:
+    """Factor every OR; three-valued logic distributes as two-valued logic does."""
+    plan = map_sources(plan, lambda source: factor_disjunctions(source, catalog))
+    return map_expressions(plan, lambda expression: rewrite(expression, _factor))
+
+
+def _factor(expression: Expression) -> Expression:
+    match expression:
+        case Call(function="or", arguments=arguments) if not may_raise(expression):
+            branches = [conjuncts(argument) for argument in arguments]
+            common = [part for part in branches[0] if all(part in each for each in branches[1:])]
+            if not common:
+                return expression
+            rest = [[part for part in each if part not in common] for each in branches]
+            return all_of([*common, any_of([all_of(each) for each in rest])])
+        case _:
+            return expression
+
+
+def all_of(conditions: Sequence[Expression]) -> Expression:
+    """Return the conjunction of conditions; of none it is true."""
+    parts = [part for condition in conditions for part in conjuncts(condition)]
+    parts = [part for part in parts if part != Literal(True, pa.bool_())]
+    match parts:
+        case []:
+            return Literal(True, pa.bool_())
+        case [only]:
+            return only
+        case _:
+            return Call("and", tuple(parts), pa.bool_())
+
+
+def any_of(conditions: Sequence[Expression]) -> Expression:
+    """Return the disjunction of conditions, of which there is at least one."""
+    if Literal(True, pa.bool_()) in conditions:
+        return Literal(True, pa.bool_())
+    return conditions[0] if len(conditions) == 1 else Call("or", tuple(conditions), pa.bool_())

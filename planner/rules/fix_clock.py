@@ -1,0 +1,56 @@
+"""Rule: one moment for the whole statement.
+
+now(), CURRENT_DATE  ->  the time when the statement was planned
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from typing import TYPE_CHECKING
+
+from raydb.planner.expression import Call, Expression, Literal, Subquery, rewrite
+from raydb.planner.logical import Plan, expressions_in, map_expressions, map_sources, sources_of
+
+if TYPE_CHECKING:
+    from raydb.planner.catalog import CatalogInfo
+
+
+def fix_clock(plan: Plan, _: CatalogInfo) -> Plan:
+    """Replace now() by one constant, the local time."""
+    return _fix(plan, dt.datetime.now())
+
+
+def reads_clock(plan: Plan) -> bool:
+    """Tell whether a plan that is bound, but not optimized, depends on the time."""
+    parts = [expression for part in expressions_in(plan) for expression in _parts(part)]
+    return any(
+        (isinstance(part, Call) and part.function == "now")
+        or (isinstance(part, Subquery) and reads_clock(part.plan))
+        for part in parts
+    ) or any(reads_clock(source) for source in sources_of(plan))
+
+
+def _parts(expression: Expression) -> list[Expression]:
+    found: list[Expression] = []
+
+    def note(part: Expression) -> Expression:
+        found.append(part)
+        return part
+
+    rewrite(expression, note)
+    return found
+
+
+def _fix(plan: Plan, now: dt.datetime) -> Plan:
+    def replace(expression: Expression) -> Expression:
+        match expression:
+            case Call(function="now", type=data_type):
+                return Literal(now, data_type)
+            case Subquery(plan=inner):
+                return dataclasses.replace(expression, plan=_fix(inner, now))
+            case _:
+                return expression
+
+    plan = map_sources(plan, lambda source: _fix(source, now))
+    return map_expressions(plan, lambda expression: rewrite(expression, replace))

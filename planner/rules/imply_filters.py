@@ -1,0 +1,91 @@
+"""Rule: filters on one source of a join that the join's conditions imply.
+
+n1.name = 'A' AND n2.name = 'B' OR n1.name = 'B' AND n2.name = 'A'
+->  n1.name IN A, B before the join  (TPC-H, query 7)
+
+a.x = b.y AND a.x = 5
+->  b.y = 5 before the join
+
+The conditions stay: what is implied only lets fewer rows through to them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from raydb.planner.expression import (
+    Call,
+    Column,
+    Expression,
+    Literal,
+    columns_of,
+    conjuncts,
+    substitute,
+)
+from raydb.planner.functions import may_raise
+from raydb.planner.logical import InnerJoin, Plan, map_sources, output_columns
+from raydb.planner.rules.factor_disjunctions import all_of, any_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from raydb.planner.catalog import CatalogInfo
+
+
+def imply_filters(plan: Plan, catalog: CatalogInfo) -> Plan:
+    """Add the implied filters to the conditions of every inner join."""
+    plan = map_sources(plan, lambda source: imply_filters(source, catalog))
+    if not isinstance(plan, InnerJoin):
+        return plan
+    implied = [*_of_disjunctions(plan), *_of_constants(plan.conditions)]
+    return replace(plan, conditions=tuple(dict.fromkeys((*plan.conditions, *implied))))
+
+
+def _of_disjunctions(join: InnerJoin) -> Iterator[Expression]:
+    """Yield, for each OR over several sources, what it says of one source in every branch."""
+    outputs = [frozenset(output_columns(source)) for source in join.sources]
+    for condition in join.conditions:
+        match condition:
+            case Call(function="or", arguments=branches) if not may_raise(condition):
+                for own in outputs:
+                    if columns_of(condition) <= own:
+                        continue
+                    said = [_parts_over(branch, own) for branch in branches]
+                    if all(said):
+                        yield any_of([all_of(parts) for parts in said])
+
+
+def _parts_over(branch: Expression, columns: frozenset[Column]) -> list[Expression]:
+    return [p for p in conjuncts(branch) if columns_of(p) and columns_of(p) <= columns]
+
+
+def _of_constants(conditions: Sequence[Expression]) -> Iterator[Expression]:
+    """Yield what holds for a column because it holds for one that it equals.
+
+    Only comparisons with constants are carried over, along one equality.
+    """
+    pairs = [
+        pair
+        for condition in conditions
+        if isinstance(condition, Call) and condition.function == "equal"
+        for pair in _both_ways(condition.arguments)
+    ]
+    for condition in conditions:
+        match condition:
+            case Call(arguments=(Column() as column, *constants)) if (
+                constants
+                and all(isinstance(each, Literal) for each in constants)
+                and condition.function
+                in ("equal", "less", "less_equal", "greater", "greater_equal", "in")
+            ):
+                for one, other in pairs:
+                    if one == column:
+                        yield substitute(condition, {column: other})
+
+
+def _both_ways(sides: tuple[Expression, ...]) -> Iterator[tuple[Column, Column]]:
+    match sides:
+        case (Column() as left, Column() as right):
+            yield left, right
+            yield right, left

@@ -1,0 +1,134 @@
+"""Rule: put the query of a common table expression in the place of a reference to it.
+
+WITH c AS (q) SELECT ... FROM c           ->  Project(c's columns, q)
+WITH c AS (q) SELECT ... FROM c a, c b    ->  two copies of q if it only reads and filters a table
+
+What stays runs once, and all references read its rows. A star stays one: where a join can run on a
+BVH, the aggregates above each copy of it may be fused.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from raydb.planner.common_tables import (
+    free_columns,
+    highest_number,
+    map_references,
+    references_in,
+    renumbered,
+    subqueries_in,
+)
+from raydb.planner.logical import (
+    CommonTable,
+    Filter,
+    InnerJoin,
+    Plan,
+    Project,
+    Scan,
+    Series,
+    Values,
+    output_columns,
+    sources_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from raydb.planner.catalog import CatalogInfo
+
+# Rows written in a statement are copied up to this many.
+_FEW_ROWS = 100
+
+
+def inline_common_tables(plan: Plan, catalog: CatalogInfo) -> Plan:
+    """Inline every reference that is the only one of its query, or whose query is cheap."""
+    if next(references_in(plan), None) is None:
+        return plan
+    numbers = itertools.count(highest_number(plan) + 1)
+    kept: dict[int, Plan] = {}
+    # A query refers to those of lower numbers only; so all references to the highest are in sight.
+    while waiting := _waiting(plan, kept):
+        number = max(waiting)
+        references = waiting[number]
+        if _is_inlined(references, catalog):
+            put = _inlining(references[0], numbers)
+            plan = map_references(plan, put)
+            kept = {other: map_references(query, put) for other, query in kept.items()}
+        else:
+            kept[number] = references[0].query
+    return _with_queries(plan, kept)
+
+
+def _waiting(plan: Plan, kept: dict[int, Plan]) -> dict[int, list[CommonTable]]:
+    """Return the references to queries that are not kept, by number."""
+    found: dict[int, list[CommonTable]] = {}
+    for source in (plan, *kept.values()):
+        for reference in references_in(source):
+            if reference.number not in kept:
+                found.setdefault(reference.number, []).append(reference)
+    return found
+
+
+def _inlining(first: CommonTable, numbers: Iterator[int]) -> Callable[[CommonTable], Plan]:
+    """Return what puts a copy of the query in the place of each reference to it.
+
+    The first copy is the query as it is.
+    """
+    unused = [first.query]
+
+    def put(reference: CommonTable) -> Plan:
+        if reference.number != first.number:
+            return reference
+        query = unused.pop() if unused else renumbered(first.query, numbers)
+        return Project(query, tuple(zip(reference.columns, output_columns(query), strict=True)))
+
+    return put
+
+
+def _is_inlined(references: list[CommonTable], catalog: CatalogInfo) -> bool:
+    reference = references[0]
+    if free_columns(reference.query):
+        return True  # it differs with the row of the outer query
+    if reference.materialized is not None:
+        return not reference.materialized
+    return len(references) == 1 or _is_cheap(reference.query, catalog)
+
+
+def _is_cheap(plan: Plan, catalog: CatalogInfo) -> bool:
+    """Tell whether a query costs no more than its rows would if they were kept."""
+    match plan:
+        case Scan() | Series():
+            return True
+        case Values(rows=rows):
+            return len(rows) <= _FEW_ROWS
+        case Filter(source=source) | Project(source=source):
+            return not subqueries_in(plan) and _is_cheap(source, catalog)
+        case InnerJoin(sources=sources):
+            with_bvh = {bvh.definition.table for bvh in catalog.bvhs.values()}
+            return bool(with_bvh & _scanned(plan)) and all(
+                _is_cheap(source, catalog) for source in sources
+            )
+        case _:
+            return False
+
+
+def _scanned(plan: Plan) -> set[str]:
+    if isinstance(plan, Scan):
+        return {plan.table}
+    return {table for source in sources_of(plan) for table in _scanned(source)}
+
+
+def _with_queries(plan: Plan, kept: dict[int, Plan]) -> Plan:
+    """Return the plan whose references hold the queries as they are kept."""
+    done: dict[int, Plan] = {}
+
+    def hold(reference: CommonTable) -> Plan:
+        number = reference.number
+        if number not in done:
+            done[number] = map_references(kept[number], hold)
+        return replace(reference, query=done[number])
+
+    return map_references(plan, hold)

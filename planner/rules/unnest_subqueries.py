@@ -1,0 +1,187 @@
+"""Rule: make joins of subqueries and of LATERAL.
+
+WHERE x > (SELECT avg(y) FROM b)                 ->  JOIN (one row: avg(y))
+WHERE x > (SELECT avg(y) FROM b WHERE k = a.k)   ->  LEFT JOIN (avg(y) by k) ON k = a.k
+WHERE EXISTS (SELECT ... WHERE k = a.k)          ->  SEMI JOIN ON k = a.k
+SELECT x IN (SELECT y FROM b)                    ->  mark join ON x = y, and marks for NULL
+
+A subquery runs whether or not a CASE or an AND around it wants its value, so that what fails in it
+fails the statement: 1 / 0, or a second row.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from raydb.errors import NotSupportedError
+from raydb.planner.common_tables import highest_number, map_queries, subqueries_in
+from raydb.planner.dependent import Workshop
+from raydb.planner.expression import (
+    Call,
+    Expression,
+    Subquery,
+    columns_of,
+    conjuncts,
+    rewrite,
+)
+from raydb.planner.logical import (
+    Aggregate,
+    Apply,
+    Filter,
+    InnerJoin,
+    Limit,
+    OuterJoin,
+    Plan,
+    Project,
+    SemiJoin,
+    Union,
+    Values,
+    Window,
+    map_expressions,
+    map_sources,
+    output_columns,
+)
+from raydb.planner.outer_rows import OuterRows
+from raydb.planner.rules.inline_common_tables import inline_common_tables
+from raydb.planner.rules.push_down_filters import filter_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.expression import Column
+
+_NO_COLUMNS = Values((), ((),))
+
+
+def unnest_subqueries(plan: Plan, catalog: CatalogInfo) -> Plan:
+    """Replace every Subquery and every Apply."""
+    workshop = Workshop(itertools.count(highest_number(plan) + 1), catalog)
+    unnested = map_queries(plan, lambda query: unnest(query, workshop))
+    # Rows that serve at two places are a common table, which is kept only where it pays.
+    return plan if unnested == plan else inline_common_tables(unnested, catalog)
+
+
+def unnest(plan: Plan, workshop: Workshop) -> Plan:
+    """Replace the subqueries of a plan, the innermost first."""
+    if isinstance(plan, Limit) and isinstance(plan.source, Project):
+        # So that a limit that has to number rows finds their order right below.
+        moved = unnest(replace(plan, source=plan.source.source), workshop)
+        return _unnest_expressions(replace(plan.source, source=moved), workshop)
+    plan = map_sources(plan, lambda source: unnest(source, workshop))
+    return _unnest_expressions(plan, workshop)
+
+
+def _unnest_expressions(plan: Plan, workshop: Workshop) -> Plan:
+    """Replace the subqueries in the expressions of a plan's top node."""
+    if isinstance(plan, Apply):
+        return _unnest_apply(plan, workshop)
+    if not subqueries_in(plan):
+        return plan
+    match plan:
+        case Filter(source=source, predicate=predicate):
+            return _filter(source, conjuncts(predicate), workshop)
+        case InnerJoin(conditions=conditions):
+            parts = [part for condition in conditions for part in conjuncts(condition)]
+            nested = [part for part in parts if _has_subquery(part)]
+            plain = tuple(part for part in parts if not _has_subquery(part))
+            return _filter(replace(plan, conditions=plain), nested, workshop)
+        case Project(source=source) | Aggregate(source=source) | Window(source=source):
+            rows = OuterRows(source, workshop, unnest)
+            changed = map_expressions(plan, rows.without_subqueries)
+            changed = map_sources(changed, lambda _: rows.plan)
+            return _only(changed, output_columns(plan))
+        case OuterJoin() | SemiJoin():
+            return _unnest_conditions(plan, workshop)
+        case Values():
+            return _unnest_values(plan, workshop)
+        case _:
+            raise AssertionError(f"{type(plan).__name__} has no expressions")
+
+
+def _has_subquery(expression: Expression) -> bool:
+    match expression:
+        case Call(arguments=arguments):
+            return any(_has_subquery(argument) for argument in arguments)
+        case _:
+            return isinstance(expression, Subquery)
+
+
+def _only(plan: Plan, columns: Sequence[Column]) -> Plan:
+    """Return the plan's rows with these columns only, in this order."""
+    if output_columns(plan) == tuple(columns):
+        return plan
+    return Project(plan, tuple((column, column) for column in columns))
+
+
+def _filter(source: Plan, predicates: Iterable[Expression], workshop: Workshop) -> Plan:
+    """Return the rows for which all predicates are true."""
+    parts = list(predicates)
+    plain = [part for part in parts if not _has_subquery(part)]
+    rows = OuterRows(filter_rows(source, plain), workshop, unnest)
+    nested = [part for part in parts if _has_subquery(part)]
+    left = [part for part in nested if not rows.keep_where(part)]
+    rest = [rows.without_subqueries(part) for part in left]
+    return _only(filter_rows(rows.plan, rest), output_columns(source))
+
+
+def _unnest_conditions(plan: OuterJoin | SemiJoin, workshop: Workshop) -> Plan:
+    """Compute the subqueries of a join's conditions on the side whose rows they read."""
+    left = OuterRows(plan.left, workshop, unnest)
+    right = OuterRows(plan.right, workshop, unnest)
+    of_left = frozenset(output_columns(plan.left))
+
+    def change(part: Expression) -> Expression:
+        if not isinstance(part, Subquery):
+            return part
+        read = columns_of(part)
+        if read.isdisjoint(of_left):
+            return right.without_subqueries(part)
+        if read.isdisjoint(output_columns(plan.right)):
+            return left.without_subqueries(part)
+        raise NotSupportedError(
+            "a subquery in the ON of an outer, semi or anti join that reads both sides"
+            " is not supported"
+        )
+
+    conditions = tuple(rewrite(condition, change) for condition in plan.conditions)
+    joined = replace(plan, left=left.plan, right=right.plan, conditions=conditions)
+    return _only(joined, output_columns(plan))
+
+
+def _unnest_values(plan: Values, workshop: Workshop) -> Plan:
+    """Make a query of each row of VALUES that has subqueries; the others stay together."""
+    parts: list[Plan] = []
+    for nested, group in itertools.groupby(plan.rows, lambda row: any(map(_has_subquery, row))):
+        if not nested:
+            parts.append(Values(_fresh(plan.columns, workshop), tuple(group)))
+            continue
+        for row in group:
+            rows = OuterRows(_NO_COLUMNS, workshop, unnest)
+            values = [rows.without_subqueries(value) for value in row]
+            columns = _fresh(plan.columns, workshop)
+            parts.append(Project(rows.plan, tuple(zip(columns, values, strict=True))))
+    if len(parts) == 1:
+        columns = output_columns(parts[0])
+        return Project(parts[0], tuple(zip(plan.columns, columns, strict=True)))
+    return Union(tuple(parts), plan.columns)
+
+
+def _fresh(columns: Iterable[Column], workshop: Workshop) -> tuple[Column, ...]:
+    return tuple(workshop.new_column(column.name, column.type) for column in columns)
+
+
+def _unnest_apply(plan: Apply, workshop: Workshop) -> Plan:
+    """Join the left rows with those that the right query has for them."""
+    rows = OuterRows(plan.left, workshop, unnest)
+    arguments = {column: rows.without_subqueries(e) for column, e in plan.arguments}
+    columns = output_columns(plan)
+    nested = [part for part in plan.conditions if _has_subquery(part)]
+    if plan.kind == "inner":
+        joined = rows.join_rows(plan.right, arguments, (), keep=False)
+        return _filter(_only(joined, columns), plan.conditions, workshop)
+    if nested:
+        raise NotSupportedError("a subquery in the ON of LEFT JOIN LATERAL is not supported")
+    return _only(rows.join_rows(plan.right, arguments, plan.conditions, keep=True), columns)

@@ -1,0 +1,48 @@
+"""The files that a statement reads, found before it is bound: they are tables of its catalog."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from raydb.sql.files import file_source, file_table, is_file
+from raydb.sql.parameters import Parameters, bind_parameters
+from raydb.sql.parser import parse
+from raydb.sql.reader import fold
+from raydb.sql.statements import Delete, Insert, Select, Update
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from raydb.storage.sources import FileSource
+
+
+def files_of(
+    statement: Select | Insert | Update | Delete,
+    views: Mapping[str, str],
+    parameters: Parameters = (),
+) -> Mapping[str, FileSource]:
+    """Return the files that a statement reads, also by way of views.
+
+    Whoever binds the statement puts each of them into the catalog, under its name here.
+
+    >>> files_of(parse("SELECT * FROM 'a.csv' JOIN t USING (id)")[0], {})
+    {"'a.csv'": FileSource(patterns=('a.csv',), kind=None, options=())}
+    """
+    tables = [table for table in _tables(statement.tree, views, set()) if is_file(table)]
+    has_parameters = any(table.find(exp.Parameter, exp.Placeholder) for table in tables)
+    values = bind_parameters(statement.tree, parameters) if has_parameters else {}
+    return {file_table(table): file_source(table, values) for table in tables}
+
+
+def _tables(tree: exp.Expr, views: Mapping[str, str], seen: set[str]) -> Iterator[exp.Table]:
+    """Yield the tables in a statement, and those in the views that it names."""
+    for table in tree.find_all(exp.Table):
+        yield table
+        name = fold(table.this) if isinstance(table.this, exp.Identifier) else ""
+        if name in views and name not in seen:
+            seen.add(name)
+            (view,) = parse(views[name])
+            assert isinstance(view, Select), "a view holds a query"
+            yield from _tables(view.tree, views, seen)

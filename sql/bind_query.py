@@ -1,0 +1,89 @@
+"""Queries: a SELECT, VALUES, a set operation, or one of them with WITH, ORDER BY and LIMIT."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from raydb.errors import ProgrammingError
+from raydb.planner.logical import Plan, Values, output_columns
+from raydb.sql.bind_expression import bind_expression
+from raydb.sql.bind_items import Item
+from raydb.sql.bind_output import MODIFIERS, bind_order, finish
+from raydb.sql.bind_select import bind_select_clauses
+from raydb.sql.bind_set_operation import bind_set_operation
+from raydb.sql.bind_with import with_queries
+from raydb.sql.binding import Binding, context_of, new_column
+from raydb.sql.nodes import refuse_deep_nesting, require_only, unsupported
+from raydb.sql.parameters import Parameters, bind_parameters
+from raydb.sql.scope import Scope, table_scope
+from raydb.sql.typing_rules import unify
+
+if TYPE_CHECKING:
+    from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.expression import Expression
+    from raydb.sql.statements import Select
+
+
+def bind_select(select: Select, catalog: CatalogInfo, parameters: Parameters = ()) -> Plan:
+    """Return the logical plan of a query: names resolved, types checked, casts inserted.
+
+    Raises ProgrammingError for what is wrong and NotSupportedError for what is not supported.
+    """
+    with refuse_deep_nesting():
+        given = bind_parameters(select.tree, parameters)
+        return bind_query(select.tree, Binding(catalog, given, bind_query))
+
+
+def bind_query(node: exp.Expr, binding: Binding) -> Plan:
+    """Return the plan of a query or of a query inside another."""
+    inner = with_queries(node, binding)
+    match node:
+        case exp.Select():
+            return bind_select_clauses(node, inner)
+        case exp.Values():
+            require_only(node, "expressions", "with_", *MODIFIERS)
+            return _with_modifiers(node, bind_values(node, inner), inner)
+        case exp.Subquery():
+            require_only(node, "this", "with_", *MODIFIERS)
+            return _with_modifiers(node, bind_query(node.this, inner), inner)
+        case exp.SetOperation():
+            return _with_modifiers(node, bind_set_operation(node, inner), inner)
+        case _:
+            raise unsupported(node)
+
+
+def _with_modifiers(node: exp.Expr, plan: Plan, binding: Binding) -> Plan:
+    """Return the plan of `(query) ORDER BY ... LIMIT ...`; the order sees the query's columns."""
+    if not any(node.args.get(name) for name in MODIFIERS):
+        return plan
+    columns = output_columns(plan)
+    items = [Item(column.name, exp.Star(), column) for column in columns]
+    scope = table_scope("", columns)
+    order = bind_order(node, items, context_of(binding, scope, "ORDER BY"))
+    return finish(node, plan, [(column.name, column) for column in columns], order, binding)
+
+
+def bind_values(node: exp.Expr, binding: Binding) -> Values:
+    """Return VALUES as a plan; its columns are column1, column2, ..."""
+    rows = [value_row(row, binding) for row in node.expressions]
+    width = len(rows[0])
+    for number, row in enumerate(rows, 1):
+        if len(row) != width:
+            raise ProgrammingError(
+                f"row {number} of VALUES has {len(row)} values, but the first row has {width}"
+            )
+    unified = [unify(cells, "combine") for cells in zip(*rows, strict=True)]
+    columns = tuple(
+        new_column(binding, f"column{number}", cells[0].type)
+        for number, cells in enumerate(unified, 1)
+    )
+    return Values(columns, tuple(zip(*unified, strict=True)))
+
+
+def value_row(node: exp.Expr, binding: Binding) -> tuple[Expression, ...]:
+    """Return one row of VALUES, each value in its own type."""
+    require_only(node, "expressions")
+    context = context_of(binding, Scope(), "VALUES")
+    return tuple(bind_expression(value, context) for value in node.expressions)

@@ -1,0 +1,240 @@
+"""Statements that define: CREATE, DROP, ALTER and TRUNCATE."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.sql.dialect import text_of
+from raydb.sql.kept_text import stored_text
+from raydb.sql.parse_query import query_of, refuse_parameters
+from raydb.sql.reader import TokenReader, parse_tree
+from raydb.sql.statements import (
+    AddColumn,
+    AddConstraint,
+    Alteration,
+    AlterTable,
+    CreateBvh,
+    CreateTable,
+    CreateTableAs,
+    CreateView,
+    DropBvh,
+    DropColumn,
+    DropConstraint,
+    DropTable,
+    DropView,
+    RenameColumn,
+    RenameTable,
+    RenameView,
+    SetDefault,
+    SetNotNull,
+    SetType,
+    Truncate,
+)
+from raydb.sql.table_definition import define, table_definition
+from raydb.sql.types import data_type_of
+
+if TYPE_CHECKING:
+    from raydb.sql.statements import Definition
+
+_PARTS = ("SCAN", "GROUP BY", "AGGREGATE")
+
+
+def read_create(reader: TokenReader) -> Definition:
+    """Read CREATE TABLE, VIEW or BVH, the word CREATE being read."""
+    replace = reader.accept("OR", "REPLACE")
+    kind = reader.take().text.upper()
+    match kind:
+        case "TABLE":
+            return _create_table(reader, replace)
+        case "VIEW":
+            return _create_view(reader, replace)
+        case "BVH" if not replace:
+            return _create_bvh(reader)
+        case _:
+            raise NotSupportedError(
+                f"CREATE {'OR REPLACE ' if replace else ''}{kind} is not supported"
+            )
+
+
+def _create_table(reader: TokenReader, replace: bool) -> CreateTable | CreateTableAs:
+    if_not_exists = reader.accept("IF", "NOT", "EXISTS")
+    if replace and if_not_exists:
+        raise ProgrammingError("CREATE OR REPLACE TABLE takes no IF NOT EXISTS")
+    name = reader.relation("the name of a table")
+    columns: tuple[str, ...] = ()
+    if reader.at_any("("):
+        inside = TokenReader(reader.text, reader.parenthesised())
+        if reader.at_any("AS"):
+            columns = inside.listed_names("the name of a column")
+            inside.finish()
+    elif not reader.at_any("AS"):
+        raise reader.error("'(' or 'AS'")
+    if not reader.accept("AS"):
+        reader.skip()
+        tree = parse_tree(reader.text, reader.all_tokens())
+        return CreateTable(table_definition(name, tree), if_not_exists, replace)
+    tokens = reader.rest()
+    words = [token.text.upper() for token in tokens]
+    with_data = words[-3:] != ["WITH", "NO", "DATA"]
+    if not with_data:
+        tokens = tokens[:-3]
+    elif words[-2:] == ["WITH", "DATA"]:
+        tokens = tokens[:-2]
+    select = query_of(reader.text, tokens)
+    return CreateTableAs(name, columns, select, with_data, if_not_exists, replace)
+
+
+def _create_view(reader: TokenReader, replace: bool) -> CreateView:
+    if_not_exists = reader.accept("IF", "NOT", "EXISTS")
+    if replace and if_not_exists:
+        raise ProgrammingError("CREATE OR REPLACE VIEW takes no IF NOT EXISTS")
+    name = reader.relation("the name of a view")
+    columns = reader.names("the name of a column") if reader.at_any("(") else ()
+    reader.expect("AS")
+    tokens = reader.rest()
+    select = query_of(reader.text, tokens)
+    refuse_parameters(select.tree, f"the view '{name}'")
+    text = reader.text[tokens[0].start : tokens[-1].end + 1]
+    if columns:
+        names = [text_of(exp.to_identifier(each, quoted=True)) for each in (name, *columns)]
+        text = " ".join(("SELECT * FROM", f"({text})", "AS", names[0], f"({', '.join(names[1:])})"))
+    return CreateView(name, text, replace, if_not_exists)
+
+
+def _create_bvh(reader: TokenReader) -> CreateBvh:
+    name = reader.name("the name of a BVH")
+    reader.expect("ON")
+    table = reader.relation("the name of a table")
+    reader.expect("(")
+    parts: dict[str, tuple[exp.Expr, ...]] = {}
+    while True:
+        part = reader.accept_any(*_PARTS)
+        if part is None:
+            raise reader.error("SCAN, GROUP BY or AGGREGATE")
+        if part in parts:
+            raise ProgrammingError(f"the BVH '{name}' has {part} twice")
+        parts[part] = reader.scalars()
+        if not reader.accept(","):
+            break
+    reader.expect(")")
+    scan, group_by, aggregate = (parts.get(part, ()) for part in _PARTS)
+    tokens = reader.all_tokens()
+    text = reader.text[tokens[0].start : tokens[-1].end + 1]
+    return CreateBvh(name, table, scan, group_by, aggregate, text)
+
+
+def read_drop(reader: TokenReader) -> Definition:
+    """Read DROP TABLE, VIEW or BVH, the word DROP being read."""
+    kind = reader.take().text.upper()
+    if kind not in ("TABLE", "VIEW", "BVH"):
+        raise NotSupportedError(f"DROP {kind} is not supported")
+    if_exists = reader.accept("IF", "EXISTS")
+    names = reader.relations(f"the name of a {kind if kind == 'BVH' else kind.lower()}")
+    cascade = _cascade(reader)
+    match kind:
+        case "TABLE":
+            return DropTable(names, if_exists, cascade)
+        case "VIEW":
+            return DropView(names, if_exists, cascade)
+        case _:
+            return DropBvh(names, if_exists)
+
+
+def read_truncate(reader: TokenReader) -> Truncate:
+    """Read TRUNCATE, that word being read."""
+    reader.accept("TABLE")
+    names = reader.relations("the name of a table")
+    if reader.accept_any("CONTINUE", "RESTART"):  # there are no identity columns
+        reader.expect("IDENTITY")
+    return Truncate(names, _cascade(reader))
+
+
+def _cascade(reader: TokenReader) -> bool:
+    return reader.accept_any("CASCADE", "RESTRICT") == "CASCADE"
+
+
+def read_alter(reader: TokenReader) -> AlterTable | RenameView:
+    """Read ALTER TABLE or ALTER VIEW, the word ALTER being read."""
+    kind = reader.take().text.upper()
+    if kind not in ("TABLE", "VIEW"):
+        raise NotSupportedError(f"ALTER {kind} is not supported")
+    if_exists = reader.accept("IF", "EXISTS")
+    name = reader.relation(f"the name of a {kind.lower()}")
+    if kind == "VIEW":
+        reader.expect("RENAME", "TO")
+        return RenameView(name, if_exists, reader.name("the new name"))
+    alterations = [_alteration(name, reader)]
+    while reader.accept(","):
+        alterations.append(_alteration(name, reader))
+    if len(alterations) > 1 and any(isinstance(each, RenameTable) for each in alterations):
+        raise ProgrammingError("RENAME TO stands alone in an ALTER TABLE")
+    return AlterTable(name, if_exists, tuple(alterations))
+
+
+def _alteration(table: str, reader: TokenReader) -> Alteration:
+    match reader.accept_any("ADD", "DROP", "RENAME", "ALTER"):
+        case "ADD":
+            return _add(table, reader)
+        case "DROP":
+            return _drop_part(reader)
+        case "RENAME":
+            if reader.accept("TO"):
+                return RenameTable(reader.name("the new name"))
+            if reader.at_any("CONSTRAINT"):
+                raise NotSupportedError("RENAME CONSTRAINT is not supported")
+            reader.accept("COLUMN")
+            column = reader.name("the name of a column")
+            reader.expect("TO")
+            return RenameColumn(column, reader.name("the new name"))
+        case "ALTER":
+            reader.accept("COLUMN")
+            return _alter_column(reader.name("the name of a column"), reader)
+        case _ if reader.peek() is not None:
+            word = reader.take().text.upper()
+            raise NotSupportedError(f"ALTER TABLE ... {word} is not supported")
+        case _:
+            raise reader.error("ADD, DROP, RENAME or ALTER")
+
+
+def _add(table: str, reader: TokenReader) -> AddColumn | AddConstraint:
+    is_column = reader.accept("COLUMN")
+    if_not_exists = reader.accept("IF", "NOT", "EXISTS")
+    entry = reader.table_entry()
+    if isinstance(entry, exp.ColumnDef):
+        return AddColumn(define(table, [entry]), if_not_exists)
+    if is_column or if_not_exists or isinstance(entry, exp.Identifier):
+        raise ProgrammingError("ADD COLUMN needs the name and the type of a column")
+    return AddConstraint(define(table, [entry]))
+
+
+def _drop_part(reader: TokenReader) -> DropColumn | DropConstraint:
+    is_constraint = reader.accept("CONSTRAINT")
+    if not is_constraint:
+        reader.accept("COLUMN")
+    if_exists = reader.accept("IF", "EXISTS")
+    name = reader.name(f"the name of a {'constraint' if is_constraint else 'column'}")
+    cascade = _cascade(reader)
+    if is_constraint:
+        return DropConstraint(name, if_exists, cascade)
+    return DropColumn(name, if_exists, cascade)
+
+
+def _alter_column(column: str, reader: TokenReader) -> SetDefault | SetNotNull | SetType:
+    if reader.accept("DROP", "DEFAULT"):
+        return SetDefault(column, None)
+    if reader.accept("SET", "DEFAULT"):
+        default = reader.scalar()
+        return SetDefault(column, stored_text(default, f"the default of column '{column}'"))
+    for action in ("SET", "DROP"):
+        if reader.accept(action, "NOT", "NULL"):
+            return SetNotNull(column, action == "SET")
+    reader.accept("SET", "DATA")
+    reader.expect("TYPE")
+    data_type = data_type_of(reader.data_type("USING"))
+    using = reader.scalar() if reader.accept("USING") else None
+    if using is not None:
+        refuse_parameters(using, "USING")
+    return SetType(column, data_type, using)

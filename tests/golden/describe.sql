@@ -1,0 +1,72 @@
+CREATE TABLE nation (id INTEGER PRIMARY KEY, name VARCHAR UNIQUE NOT NULL, size DECIMAL(10, 2) DEFAULT 1.5);
+
+CREATE TABLE shop (a BIGINT, b TIMESTAMP, c DOUBLE, d BLOB, nation INTEGER REFERENCES nation, UNIQUE (a, b), PRIMARY KEY (a, c));
+
+CREATE VIEW v AS SELECT name, count(*) AS n FROM nation GROUP BY name;
+
+DESCRIBE nation;
+-- 'id' | 'INTEGER' | 'NO' | 'PRI' | NULL | NULL
+-- 'name' | 'VARCHAR' | 'NO' | 'UNI' | NULL | NULL
+-- 'size' | 'DECIMAL(10,2)' | 'YES' | NULL | '1.5' | NULL
+
+DESC main.shop;
+-- 'a' | 'BIGINT' | 'NO' | 'PRI' | NULL | NULL
+-- 'b' | 'TIMESTAMP' | 'YES' | NULL | NULL | NULL
+-- 'c' | 'DOUBLE' | 'NO' | 'PRI' | NULL | NULL
+-- 'd' | 'BLOB' | 'YES' | NULL | NULL | NULL
+-- 'nation' | 'INTEGER' | 'YES' | NULL | NULL | NULL
+
+DESCRIBE v;
+-- 'n' | 'BIGINT' | 'YES' | NULL | NULL | NULL
+-- 'name' | 'VARCHAR' | 'YES' | NULL | NULL | NULL
+
+DESCRIBE SELECT id + 1 AS next, name, size * 2 AS twice, NULL AS nothing FROM nation;
+-- 'name' | 'VARCHAR' | 'YES' | NULL | NULL | NULL
+-- 'next' | 'INTEGER' | 'YES' | NULL | NULL | NULL
+-- 'nothing' | 'INTEGER' | 'YES' | NULL | NULL | NULL
+-- 'twice' | 'DECIMAL(12,2)' | 'YES' | NULL | NULL | NULL
+
+DESCRIBE WITH q AS (SELECT true AS yes) FROM q;
+-- 'yes' | 'BOOLEAN' | 'YES' | NULL | NULL | NULL
+
+DESCRIBE nothing;
+-- error: ProgrammingError: table 'nothing' does not exist; did you mean 'nation'?
+
+DESCRIBE SELECT nothing FROM nation;
+-- error: ProgrammingError: column 'nothing' does not exist in 'nation'
+
+DESCRIBE;
+-- error: ProgrammingError: syntax error at line 1, column 9: the statement ends too early, expected the name of a table
+
+SHOW TABLES;
+-- 'nation'
+-- 'shop'
+-- 'v'
+
+SHOW fused_path_;
+-- error: ProgrammingError: setting 'fused_path_' does not exist; did you mean 'fused_path'?
+
+SHOW backend;
+-- 'auto'
+
+SET backend = 'cpu';
+
+SHOW backend;
+-- 'cpu'
+
+RESET backend;
+
+SHOW backend;
+-- 'auto'
+
+SHOW ALL;
+-- error: NotSupportedError: SHOW ALL is not supported; SHOW TABLES lists the tables
+
+RESET nothing;
+-- error: ProgrammingError: setting 'nothing' does not exist
+
+RESET ALL;
+-- error: NotSupportedError: RESET ALL is not supported; name a setting
+
+SHOW;
+-- error: ProgrammingError: syntax error at line 1, column 5: the statement ends too early, expected TABLES or the name of a setting

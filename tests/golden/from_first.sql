@@ -1,0 +1,47 @@
+CREATE TABLE t (a INTEGER, b VARCHAR);
+
+INSERT INTO t VALUES (1, 'x'), (2, 'y');
+
+FROM t ORDER BY a;
+-- 1 | 'x'
+-- 2 | 'y'
+FROM t SELECT b WHERE a = 2;
+-- 'y'
+FROM t SELECT count(*), max(b);
+-- 2 | 'y'
+FROM t WHERE a > 1;
+-- 2 | 'y'
+SELECT b FROM (FROM t WHERE a = 1) AS s;
+-- 'x'
+FROM t JOIN (VALUES (1, 'p')) AS v(n, s) ON n = a SELECT s, b;
+-- 'p' | 'x'
+TABLE t ORDER BY a DESC;
+-- 2 | 'y'
+-- 1 | 'x'
+FROM t UNION ALL FROM t ORDER BY a;
+-- 1 | 'x'
+-- 1 | 'x'
+-- 2 | 'y'
+-- 2 | 'y'
+SELECT a, b FROM t LIMIT 0;
+-- (no rows)
+VALUES (1, 'a'), (2, NULL);
+-- 1 | 'a'
+-- 2 | NULL
+SELECT * FROM (VALUES (1, 'a'), (2, 'b')) AS v(n, s) WHERE n = 2;
+-- 2 | 'b'
+SELECT a FROM t WHERE (a, b) IN (VALUES (1, 'x'), (2, 'x'));
+-- 1
+SELECT 1 + 1 WHERE true;
+-- 2
+SELECT 1 + 1 WHERE 1 > 2;
+-- (no rows)
+
+FROM nothing;
+-- error: ProgrammingError: table 'nothing' does not exist
+TABLE nothing;
+-- error: ProgrammingError: table 'nothing' does not exist
+SELECT a.b FROM t;
+-- error: ProgrammingError: table 'a' is not in FROM
+VALUES (1), (1, 2);
+-- error: ProgrammingError: row 2 of VALUES has 2 values, but the first row has 1

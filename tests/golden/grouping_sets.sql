@@ -1,0 +1,160 @@
+CREATE TABLE sale (region VARCHAR, product VARCHAR, year INTEGER, amount INTEGER);
+
+INSERT INTO sale VALUES ('N', 'p', 1, 10), ('N', 'q', 1, 20), ('S', 'p', 1, 30), ('S', 'p', 2, 40), ('S', NULL, 2, 50);
+
+SELECT region, product, sum(amount) FROM sale GROUP BY ROLLUP (region, product) ORDER BY region, product, 3;
+-- 'N' | 'p' | 10
+-- 'N' | 'q' | 20
+-- 'N' | NULL | 30
+-- 'S' | 'p' | 70
+-- 'S' | NULL | 50
+-- 'S' | NULL | 120
+-- NULL | NULL | 150
+SELECT region, product, sum(amount), grouping(region), grouping(product), grouping(region, product)
+FROM sale GROUP BY CUBE (region, product) ORDER BY 6, region, product;
+-- 'N' | 'p' | 10 | 0 | 0 | 0
+-- 'N' | 'q' | 20 | 0 | 0 | 0
+-- 'S' | 'p' | 70 | 0 | 0 | 0
+-- 'S' | NULL | 50 | 0 | 0 | 0
+-- 'N' | NULL | 30 | 0 | 1 | 1
+-- 'S' | NULL | 120 | 0 | 1 | 1
+-- NULL | 'p' | 80 | 1 | 0 | 2
+-- NULL | 'q' | 20 | 1 | 0 | 2
+-- NULL | NULL | 50 | 1 | 0 | 2
+-- NULL | NULL | 150 | 1 | 1 | 3
+SELECT region, year, count(*) FROM sale GROUP BY GROUPING SETS ((region), (year), ()) ORDER BY region, year;
+-- 'N' | NULL | 2
+-- 'S' | NULL | 3
+-- NULL | 1 | 3
+-- NULL | 2 | 2
+-- NULL | NULL | 5
+SELECT region, year, count(*) FROM sale GROUP BY GROUPING SETS ((region, year), year) ORDER BY region, year;
+-- 'N' | 1 | 2
+-- 'S' | 1 | 1
+-- 'S' | 2 | 2
+-- NULL | 1 | 3
+-- NULL | 2 | 2
+
+-- Sets are kept when they come twice, and multiply with plain keys and with each other.
+SELECT region, count(*) FROM sale GROUP BY GROUPING SETS ((region), (region)) ORDER BY region;
+-- 'N' | 2
+-- 'N' | 2
+-- 'S' | 3
+-- 'S' | 3
+SELECT year, region, sum(amount) FROM sale GROUP BY year, ROLLUP (region) ORDER BY year, region;
+-- 1 | 'N' | 30
+-- 1 | 'S' | 30
+-- 1 | NULL | 60
+-- 2 | 'S' | 90
+-- 2 | NULL | 90
+SELECT region, year, count(*) FROM sale GROUP BY ROLLUP (region), ROLLUP (year) ORDER BY region, year;
+-- 'N' | 1 | 2
+-- 'N' | NULL | 2
+-- 'S' | 1 | 1
+-- 'S' | 2 | 2
+-- 'S' | NULL | 3
+-- NULL | 1 | 3
+-- NULL | 2 | 2
+-- NULL | NULL | 5
+SELECT region, product, year, count(*) FROM sale GROUP BY ROLLUP ((region, product), year) ORDER BY region, product, year, 4;
+-- 'N' | 'p' | 1 | 1
+-- 'N' | 'p' | NULL | 1
+-- 'N' | 'q' | 1 | 1
+-- 'N' | 'q' | NULL | 1
+-- 'S' | 'p' | 1 | 1
+-- 'S' | 'p' | 2 | 1
+-- 'S' | 'p' | NULL | 2
+-- 'S' | NULL | 2 | 1
+-- 'S' | NULL | NULL | 1
+-- NULL | NULL | NULL | 5
+SELECT region, count(*) FROM sale GROUP BY GROUPING SETS (ROLLUP (region), CUBE (region)) ORDER BY region;
+-- 'N' | 2
+-- 'N' | 2
+-- 'S' | 3
+-- 'S' | 3
+-- NULL | 5
+-- NULL | 5
+SELECT region, sum(amount) FROM sale GROUP BY region, () ORDER BY region;
+-- 'N' | 30
+-- 'S' | 120
+SELECT sum(amount) FROM sale GROUP BY ();
+-- 150
+
+-- The set of no keys gives a row even of no rows.
+SELECT region, sum(amount), count(*), grouping(region) FROM sale WHERE amount > 99 GROUP BY ROLLUP (region);
+-- NULL | NULL | 0 | 1
+SELECT region, sum(amount) FROM sale WHERE amount > 99 GROUP BY GROUPING SETS ((region));
+-- (no rows)
+
+-- Keys by position, alias and expression; HAVING, QUALIFY and ORDER BY see the sets.
+SELECT upper(region) || '!' AS r, sum(amount) FROM sale GROUP BY ROLLUP (r) ORDER BY r;
+-- 'N!' | 30
+-- 'S!' | 120
+-- NULL | 150
+SELECT region, sum(amount) FROM sale GROUP BY ROLLUP (1) ORDER BY 2;
+-- 'N' | 30
+-- 'S' | 120
+-- NULL | 150
+SELECT 'all' AS label, sum(amount) FROM sale GROUP BY ROLLUP (label) ORDER BY 1;
+-- 'all' | 150
+-- NULL | 150
+SELECT region, product, sum(amount) FROM sale GROUP BY CUBE (region, product) HAVING grouping(region) = 1 ORDER BY product, 3;
+-- NULL | 'p' | 80
+-- NULL | 'q' | 20
+-- NULL | NULL | 50
+-- NULL | NULL | 150
+SELECT CASE WHEN grouping(region) = 1 THEN 'total' ELSE region END AS r, sum(amount) FROM sale GROUP BY ROLLUP (region) ORDER BY grouping(region), r;
+-- 'N' | 30
+-- 'S' | 120
+-- 'total' | 150
+SELECT region, sum(amount) AS s, rank() OVER (PARTITION BY grouping(region) ORDER BY sum(amount) DESC) AS k
+FROM sale GROUP BY ROLLUP (region) ORDER BY grouping(region), k;
+-- 'S' | 120 | 1
+-- 'N' | 30 | 2
+-- NULL | 150 | 1
+SELECT region, count(DISTINCT product), avg(year) FROM sale GROUP BY ROLLUP (region) ORDER BY region;
+-- 'N' | 2 | 1.0
+-- 'S' | 1 | 1.6666666666666667
+-- NULL | 2 | 1.4
+SELECT grouping(region) FROM sale GROUP BY region;
+-- 0
+-- 0
+SELECT DISTINCT grouping_id(region, year) FROM sale GROUP BY CUBE (region, year) ORDER BY 1;
+-- 0
+-- 1
+-- 2
+-- 3
+SELECT * FROM (SELECT region, sum(amount) AS s FROM sale GROUP BY ROLLUP (region)) AS t WHERE region = 'N';
+-- 'N' | 30
+SELECT count(*) FROM (SELECT DISTINCT region, sum(amount) FROM sale GROUP BY ROLLUP (region, year)) AS t;
+-- 5
+
+-- On a BVH each set is a fused job.
+CREATE BVH by_region ON sale (SCAN (region, year), GROUP BY (region, product, year), AGGREGATE (amount));
+
+EXPLAIN SELECT region, year, sum(amount) FROM sale WHERE year = 2 GROUP BY ROLLUP (region, year);
+-- has: path: fused
+-- has: ConcatenateRows: 3 sources
+-- has: FusedScanAggregate: sum(amount) by region, year
+-- has: FusedScanAggregate: sum(amount) by region
+SELECT region, year, sum(amount), grouping(region, year) FROM sale WHERE year = 2 GROUP BY ROLLUP (region, year) ORDER BY region, year;
+-- 'S' | 2 | 90 | 0
+-- 'S' | NULL | 90 | 1
+-- NULL | NULL | 90 | 3
+SELECT region, sum(amount) FROM sale WHERE year = 9 GROUP BY ROLLUP (region);
+-- NULL | NULL
+SELECT * FROM (SELECT region, sum(amount) AS s FROM sale GROUP BY ROLLUP (region)) AS t WHERE region = 'N';
+-- 'N' | 30
+
+SELECT region, product, sum(amount) FROM sale GROUP BY ROLLUP (region);
+-- error: ProgrammingError: column 'product' must be in GROUP BY or inside an aggregate
+SELECT grouping(product) FROM sale GROUP BY ROLLUP (region);
+-- error: ProgrammingError: GROUPING needs keys of GROUP BY; 'product' (VARCHAR) is none
+SELECT region FROM sale WHERE grouping(region) = 1 GROUP BY ROLLUP (region);
+-- error: ProgrammingError: WHERE cannot contain GROUPING
+SELECT grouping() FROM sale GROUP BY ROLLUP (region);
+-- error: ProgrammingError: GROUPING needs keys of GROUP BY
+SELECT region FROM sale GROUP BY ROLLUP (sum(amount));
+-- error: ProgrammingError: GROUP BY cannot contain the aggregate sum
+SELECT region FROM sale GROUP BY ROLLUP (7);
+-- error: ProgrammingError: GROUP BY position 7 is not in the SELECT list, which has 1

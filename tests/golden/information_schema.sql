@@ -1,0 +1,129 @@
+CREATE TABLE nation (id INTEGER PRIMARY KEY, name VARCHAR(20) NOT NULL UNIQUE, size DECIMAL(10, 2) DEFAULT 0);
+
+CREATE TABLE shop (
+  id BIGINT, nation INTEGER REFERENCES nation ON DELETE CASCADE, name VARCHAR, opened TIMESTAMP,
+  CONSTRAINT shop_key PRIMARY KEY (id, nation), FOREIGN KEY (name) REFERENCES nation (name),
+  CHECK (id > 0), CONSTRAINT named CHECK (length(name) > id), CHECK (id < 1000));
+
+CREATE VIEW sizes AS SELECT name, size * 2 AS twice FROM nation;
+
+SELECT * FROM information_schema.tables;
+-- 'raydb' | 'main' | 'nation' | 'BASE TABLE'
+-- 'raydb' | 'main' | 'shop' | 'BASE TABLE'
+-- 'raydb' | 'main' | 'sizes' | 'VIEW'
+
+SELECT table_name, column_name, ordinal_position, column_default, is_nullable, data_type, numeric_precision, numeric_scale
+FROM information_schema.columns ORDER BY table_name, ordinal_position;
+-- 'nation' | 'id' | 1 | NULL | 'NO' | 'INTEGER' | 32 | 0
+-- 'nation' | 'name' | 2 | NULL | 'NO' | 'VARCHAR' | NULL | NULL
+-- 'nation' | 'size' | 3 | '0' | 'YES' | 'DECIMAL(10,2)' | 10 | 2
+-- 'shop' | 'id' | 1 | NULL | 'NO' | 'BIGINT' | 64 | 0
+-- 'shop' | 'nation' | 2 | NULL | 'NO' | 'INTEGER' | 32 | 0
+-- 'shop' | 'name' | 3 | NULL | 'YES' | 'VARCHAR' | NULL | NULL
+-- 'shop' | 'opened' | 4 | NULL | 'YES' | 'TIMESTAMP' | NULL | NULL
+-- 'sizes' | 'name' | 1 | NULL | 'YES' | 'VARCHAR' | NULL | NULL
+-- 'sizes' | 'twice' | 2 | NULL | 'YES' | 'DECIMAL(12,2)' | 12 | 2
+
+SELECT schema_name FROM information_schema.schemata;
+-- 'information_schema'
+-- 'main'
+
+SELECT table_name, view_definition FROM information_schema.views;
+-- 'sizes' | 'SELECT name, size * 2 AS twice FROM nation'
+
+SELECT table_name, constraint_name, constraint_type FROM information_schema.table_constraints ORDER BY table_name, constraint_name;
+-- 'nation' | 'nation_name_key' | 'UNIQUE'
+-- 'nation' | 'nation_pkey' | 'PRIMARY KEY'
+-- 'shop' | 'named' | 'CHECK'
+-- 'shop' | 'shop_id_check' | 'CHECK'
+-- 'shop' | 'shop_id_check1' | 'CHECK'
+-- 'shop' | 'shop_key' | 'PRIMARY KEY'
+-- 'shop' | 'shop_name_fkey' | 'FOREIGN KEY'
+-- 'shop' | 'shop_nation_fkey' | 'FOREIGN KEY'
+
+SELECT constraint_name, column_name, ordinal_position, position_in_unique_constraint FROM information_schema.key_column_usage ORDER BY table_name, constraint_name, ordinal_position;
+-- 'nation_name_key' | 'name' | 1 | NULL
+-- 'nation_pkey' | 'id' | 1 | NULL
+-- 'shop_key' | 'id' | 1 | NULL
+-- 'shop_key' | 'nation' | 2 | NULL
+-- 'shop_name_fkey' | 'name' | 1 | 1
+-- 'shop_nation_fkey' | 'nation' | 1 | 1
+
+SELECT constraint_name, unique_constraint_name, update_rule, delete_rule FROM information_schema.referential_constraints;
+-- 'shop_name_fkey' | 'nation_name_key' | 'NO ACTION' | 'NO ACTION'
+-- 'shop_nation_fkey' | 'nation_pkey' | 'NO ACTION' | 'CASCADE'
+
+SELECT constraint_name, check_clause FROM information_schema.check_constraints;
+-- 'named' | 'length(name) > id'
+-- 'shop_id_check' | 'id > 0'
+-- 'shop_id_check1' | 'id < 1000'
+
+-- They join like any table.
+SELECT t.table_name, count(*) FROM information_schema.tables AS t JOIN information_schema.columns c ON t.table_name = c.table_name
+WHERE t.table_type = 'BASE TABLE' GROUP BY t.table_name HAVING count(*) > 3;
+-- 'shop' | 4
+
+SELECT information_schema.tables.table_name, tables.table_type FROM information_schema.tables WHERE table_name LIKE 's%';
+-- 'shop' | 'BASE TABLE'
+-- 'sizes' | 'VIEW'
+
+SELECT count(*) FROM information_schema.routines;
+-- error: ProgrammingError: table 'information_schema.routines' does not exist
+
+SELECT count(*) FROM information_schema.table;
+-- error: ProgrammingError: table 'information_schema.table' does not exist; did you mean 'tables'?
+
+INSERT INTO information_schema.tables VALUES (1);
+-- error: ProgrammingError: INSERT needs the name of a table
+
+DELETE FROM information_schema.tables;
+-- error: ProgrammingError: DELETE needs the name of a table
+
+DROP TABLE information_schema.tables;
+-- error: ProgrammingError: the schema 'information_schema' can only be read
+
+-- The schema of tables is main.
+CREATE TABLE main.extra (a INTEGER REFERENCES main.nation (id));
+
+INSERT INTO main.nation VALUES (1, 'Italy', 5);
+
+INSERT INTO main.extra (a) VALUES (1);
+
+SELECT main.extra.a, e.a FROM main.extra, main.extra AS e WHERE main.extra.a = e.a;
+-- 1 | 1
+
+UPDATE main.extra SET a = 1 WHERE extra.a = 1;
+
+CREATE VIEW main.ones AS SELECT a FROM main.extra;
+
+ALTER TABLE main.extra ADD COLUMN b INTEGER;
+
+COPY main.extra (a) TO '$TMP/extra.csv';
+
+COPY main.extra (a) FROM '$TMP/extra.csv';
+
+SELECT * FROM main.ones;
+-- 1
+-- 1
+
+DELETE FROM main.extra;
+
+DROP TABLE main.extra CASCADE;
+
+SELECT * FROM other.nation;
+-- error: ProgrammingError: schema 'other' does not exist
+
+SELECT * FROM db.main.nation;
+-- error: NotSupportedError: the name of a catalog is not supported
+
+CREATE TABLE mian.x (a INTEGER);
+-- error: ProgrammingError: schema 'mian' does not exist; did you mean 'main'?
+
+DROP TABLE other.nation;
+-- error: ProgrammingError: schema 'other' does not exist
+
+SELECT other.nation.id FROM nation;
+-- error: ProgrammingError: schema 'other' does not exist
+
+CREATE SCHEMA s;
+-- error: NotSupportedError: CREATE SCHEMA is not supported

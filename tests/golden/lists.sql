@@ -1,0 +1,183 @@
+SELECT [1, 2, 3], ARRAY[1, 2, 3], [], [1, NULL], ['a', 'b'], [[1], [2, 3]], [1, 2.5];
+-- [1, 2, 3] | [1, 2, 3] | [] | [1, None] | ['a', 'b'] | [[1], [2, 3]] | [Decimal('1.0'), Decimal('2.5')]
+
+SELECT [1, 'a'];
+-- error: DataError: 'a' is not a valid INTEGER
+
+CREATE TABLE t (id INTEGER, a INTEGER[], s VARCHAR[], v FLOAT[3]);
+
+INSERT INTO t VALUES (1, [3, 1, 2], ['x', 'y'], [1, 2, 3]), (2, [], [], [0.5, 0, -0.5]), (3, NULL, NULL, NULL),
+  (4, [1, NULL, 1], ['x', NULL], '[1, 1, 1]'), (5, ARRAY[7], ARRAY['it''s'], ARRAY[1, 0, 0]);
+
+SELECT * FROM t ORDER BY id;
+-- 1 | [3, 1, 2] | ['x', 'y'] | [1.0, 2.0, 3.0]
+-- 2 | [] | [] | [0.5, 0.0, -0.5]
+-- 3 | NULL | NULL | NULL
+-- 4 | [1, None, 1] | ['x', None] | [1.0, 1.0, 1.0]
+-- 5 | [7] | ["it's"] | [1.0, 0.0, 0.0]
+
+INSERT INTO t (v) VALUES ([1, 2]);
+-- error: DataError: [1, 2] is out of range for FLOAT[3]
+
+INSERT INTO t (a) VALUES (['one']);
+-- error: ProgrammingError: column 'a' has the type INTEGER[], but its value is a list (VARCHAR[])
+
+INSERT INTO t (a) VALUES (1);
+-- error: ProgrammingError: column 'a' has the type INTEGER[], but its value is 1 (INTEGER)
+
+-- Subscripts count from 1, and outside there is NULL.
+SELECT id, a[1], a[2], a[0], a[-1], a[4], s[1], v[3], a[id] FROM t ORDER BY id;
+-- 1 | 3 | 1 | NULL | NULL | NULL | 'x' | 3.0 | 3
+-- 2 | NULL | NULL | NULL | NULL | NULL | NULL | -0.5 | NULL
+-- 3 | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL
+-- 4 | 1 | NULL | NULL | NULL | NULL | 'x' | 1.0 | NULL
+-- 5 | 7 | NULL | NULL | NULL | NULL | 'it''s' | 0.0 | NULL
+
+SELECT id, a[1:2], a[2:], a[:1], a[3:2], v[2:3] FROM t ORDER BY id;
+-- 1 | [3, 1] | [1, 2] | [3] | [] | [2.0, 3.0]
+-- 2 | [] | [] | [] | [] | [0.0, -0.5]
+-- 3 | NULL | NULL | NULL | NULL | NULL
+-- 4 | [1, None] | [None, 1] | [1] | [] | [1.0, 1.0]
+-- 5 | [7] | [] | [7] | [] | [0.0, 0.0]
+
+SELECT [1, 2][1], [[1, 2], [3]][2][1], a['x'] FROM t;
+-- error: ProgrammingError: a subscript is an integer, not 'x' (VARCHAR)
+
+SELECT id, len(a), array_length(a), array_length(a, 1), cardinality(s), len(v) FROM t ORDER BY id;
+-- 1 | 3 | 3 | 3 | 2 | 3
+-- 2 | 0 | 0 | 0 | 0 | 3
+-- 3 | NULL | NULL | NULL | NULL | NULL
+-- 4 | 3 | 3 | 3 | 2 | 3
+-- 5 | 1 | 1 | 1 | 1 | 3
+
+SELECT id, list_contains(a, 1), array_contains(s, 'x'), list_position(a, 1), list_contains(a, NULL) FROM t ORDER BY id;
+-- 1 | true | true | 2 | NULL
+-- 2 | false | false | NULL | NULL
+-- 3 | NULL | NULL | NULL | NULL
+-- 4 | true | true | 1 | NULL
+-- 5 | false | false | NULL | NULL
+
+SELECT id, list_append(a, 9), array_prepend(0, a), list_concat(a, [5, 6]), a || 4, a || [5], 0 || a FROM t ORDER BY id;
+-- 1 | [3, 1, 2, 9] | [0, 3, 1, 2] | [3, 1, 2, 5, 6] | [3, 1, 2, 4] | [3, 1, 2, 5] | [0, 3, 1, 2]
+-- 2 | [9] | [0] | [5, 6] | [4] | [5] | [0]
+-- 3 | [9] | [0] | [5, 6] | [4] | [5] | [0]
+-- 4 | [1, None, 1, 9] | [0, 1, None, 1] | [1, None, 1, 5, 6] | [1, None, 1, 4] | [1, None, 1, 5] | [0, 1, None, 1]
+-- 5 | [7, 9] | [0, 7] | [7, 5, 6] | [7, 4] | [7, 5] | [0, 7]
+
+SELECT id, list_sort(a), list_reverse_sort(a), list_reverse(a), list_distinct(a) FROM t ORDER BY id;
+-- 1 | [1, 2, 3] | [3, 2, 1] | [2, 1, 3] | [3, 1, 2]
+-- 2 | [] | [] | [] | []
+-- 3 | NULL | NULL | NULL | NULL
+-- 4 | [1, 1, None] | [1, 1, None] | [1, None, 1] | [1]
+-- 5 | [7] | [7] | [7] | [7]
+
+SELECT id, list_sum(a), list_min(a), list_max(a), list_avg(a), list_aggregate(a, 'sum') FROM t ORDER BY id;
+-- 1 | 6 | 1 | 3 | 2.0 | 6
+-- 2 | NULL | NULL | NULL | NULL | NULL
+-- 3 | NULL | NULL | NULL | NULL | NULL
+-- 4 | 2 | 1 | 1 | 1.0 | 2
+-- 5 | 7 | 7 | 7 | 7.0 | 7
+
+SELECT id, array_to_string(a, '-'), array_to_string(s, ', '), list_aggregate(s, 'string_agg', '+') FROM t ORDER BY id;
+-- 1 | '3-1-2' | 'x, y' | 'x+y'
+-- 2 | '' | '' | ''
+-- 3 | NULL | NULL | NULL
+-- 4 | '1-1' | 'x' | 'x'
+-- 5 | '7' | 'it''s' | 'it''s'
+
+SELECT string_split('a,b,,c', ','), str_split('abc', '-'), split(NULL, ','), list_value(1, 2), list_value();
+-- ['a', 'b', '', 'c'] | ['abc'] | NULL | [1, 2] | []
+
+SELECT id, array_distance(v, [1, 2, 3]::FLOAT[3]), list_distance(v, [1, 1, 1]), array_inner_product(v, [1, 2, 3]),
+  round(array_cosine_distance(v, [1, 2, 3]::FLOAT[3]), 6) FROM t ORDER BY id;
+-- 1 | 0.0 | 2.23606797749979 | 14.0 | 0.0
+-- 2 | 4.06201920231798 | 1.8708286933869707 | -1.0 | 1.377964
+-- 3 | NULL | NULL | NULL | NULL
+-- 4 | 2.23606797749979 | 0.0 | 6.0 | 0.07418
+-- 5 | 3.605551275463989 | 1.4142135623730951 | 1.0 | 0.732739
+
+SELECT array_distance(v, [1, 2]) FROM t;
+-- error: DataError: [1, 2] is out of range for FLOAT[3]
+
+SELECT list_distance([1, 2], [1, 2, 3]);
+-- error: DataError: list_distance() needs two lists of the same length
+
+SELECT list_distance([1, NULL], [1, 2]);
+-- error: DataError: list_distance() of a list that contains NULL is not defined
+
+-- Equality; NULL elements are equal, as in PostgreSQL.
+SELECT id, a = [3, 1, 2], a <> [], a = [1, NULL, 1], a IS NULL, a IS DISTINCT FROM NULL, a IN ([7], []) FROM t ORDER BY id;
+-- 1 | true | true | false | false | true | false
+-- 2 | false | false | false | false | true | true
+-- 3 | NULL | NULL | NULL | true | false | NULL
+-- 4 | false | true | true | false | true | false
+-- 5 | false | true | false | false | true | true
+
+SELECT id FROM t WHERE v = [1, 1, 1];
+-- 4
+
+SELECT a < [1] FROM t;
+-- error: NotSupportedError: lists have no order: 'a' (INTEGER[]) and a list (INTEGER[])
+
+-- What lists are not good for is refused.
+SELECT * FROM t ORDER BY a;
+-- error: NotSupportedError: values of the type INTEGER[] have no order
+
+SELECT count(*) FROM t GROUP BY a;
+-- error: NotSupportedError: grouping by INTEGER[] is not supported
+
+SELECT DISTINCT a FROM t;
+-- error: NotSupportedError: grouping by INTEGER[] is not supported
+
+SELECT count(*) FROM t x JOIN t y ON x.a = y.a;
+-- error: NotSupportedError: a join on INTEGER[] is not supported
+
+SELECT max(a) FROM t;
+-- error: NotSupportedError: max() of INTEGER[] is not supported
+
+-- They travel through joins.
+SELECT x.id, x.a, y.v FROM t x JOIN t y ON x.id = y.id + 1 ORDER BY x.id;
+-- 2 | [] | [1.0, 2.0, 3.0]
+-- 3 | NULL | [0.5, 0.0, -0.5]
+-- 4 | [1, None, 1] | NULL
+-- 5 | [7] | [1.0, 1.0, 1.0]
+
+SELECT id, CASE WHEN id > 2 THEN a ELSE [0] END, coalesce(a, [1, 2]) FROM t ORDER BY id;
+-- 1 | [0] | [3, 1, 2]
+-- 2 | [0] | []
+-- 3 | NULL | [1, 2]
+-- 4 | [1, None, 1] | [1, None, 1]
+-- 5 | [7] | [7]
+
+SELECT id, a::BIGINT[], a::VARCHAR[], a::VARCHAR, v::DOUBLE[] FROM t ORDER BY id;
+-- 1 | [3, 1, 2] | ['3', '1', '2'] | '[3, 1, 2]' | [1.0, 2.0, 3.0]
+-- 2 | [] | [] | '[]' | [0.5, 0.0, -0.5]
+-- 3 | NULL | NULL | NULL | NULL
+-- 4 | [1, None, 1] | ['1', None, '1'] | '[1, NULL, 1]' | [1.0, 1.0, 1.0]
+-- 5 | [7] | ['7'] | '[7]' | [1.0, 0.0, 0.0]
+
+UPDATE t SET a = list_append(a, 100) WHERE id = 1;
+
+SELECT a FROM t WHERE id = 1;
+-- [3, 1, 2, 100]
+
+COPY t TO '$TMP/lists.parquet';
+
+SELECT * FROM '$TMP/lists.parquet' ORDER BY id;
+-- 1 | [3, 1, 2, 100] | ['x', 'y'] | [1.0, 2.0, 3.0]
+-- 2 | [] | [] | [0.5, 0.0, -0.5]
+-- 3 | NULL | NULL | NULL
+-- 4 | [1, None, 1] | ['x', None] | [1.0, 1.0, 1.0]
+-- 5 | [7] | ["it's"] | [1.0, 0.0, 0.0]
+
+COPY t TO '$TMP/lists.flat';
+
+SELECT * FROM '$TMP/lists.flat' ORDER BY id;
+-- 1 | [3, 1, 2, 100] | ['x', 'y'] | [1.0, 2.0, 3.0]
+-- 2 | [] | [] | [0.5, 0.0, -0.5]
+-- 3 | NULL | NULL | NULL
+-- 4 | [1, None, 1] | ['x', None] | [1.0, 1.0, 1.0]
+-- 5 | [7] | ["it's"] | [1.0, 0.0, 0.0]
+
+COPY t TO '$TMP/lists.csv';
+-- error: NotSupportedError: column 'a' is INTEGER[], which cannot be written to a .csv file

@@ -1,0 +1,57 @@
+-- Numbers.
+SELECT .5, 5., 1_000, 1e10, 1.5e-3, 0x1F, 0xff, 1_000.5;
+-- 0.5 | 5 | 1000 | 10000000000.0 | 0.0015 | 31 | 255 | 1000.5
+
+SELECT 1abc;
+-- error: ProgrammingError: syntax error at line 1, column 9: unexpected 'abc'
+
+SELECT 0o17;
+-- error: ProgrammingError: syntax error at line 1, column 9: unexpected 'o17'
+
+SELECT 0b11;
+-- error: NotSupportedError: a constant b'...' is not supported
+
+-- Strings: quotes are doubled, parts are joined.
+SELECT 'it''s', 'one ' 'string',
+  'over '
+  'two lines';
+-- 'it''s' | 'one string' | 'over two lines'
+
+SELECT e'a\nb', E'tab\there', e'it\'s';
+-- 'a\nb' | 'tab	here' | 'it''s'
+
+SELECT e'\x41\102\u0043', e'a\\b';
+-- 'ABC' | 'a\b'
+
+-- Bytes.
+SELECT x'AB', X'00ff', x'', '\xAB'::BLOB, '\xABCD'::BYTEA;
+-- b'\xab' | b'\x00\xff' | b'' | b'\xab' | b'\xab\xcd'
+
+SELECT x'ABC';
+-- error: DataError: x'ABC' has an odd number of hexadecimal digits
+
+SELECT '\xZZ'::BLOB;
+-- error: DataError: '\xZZ' is not a valid BLOB
+
+-- Dates and times.
+SELECT DATE '2024-02-29', DATE '2024-2-9', TIME '10:11:12.5', TIMESTAMP '2024-01-02 03:04',
+  TIMESTAMP '2024-01-02T03:04:05.123456', TIMESTAMP '2024-01-02';
+-- 2024-02-29 | 2024-02-09 | datetime.time(10, 11, 12, 500000) | 2024-01-02T03:04:00 | 2024-01-02T03:04:05.123456 | 2024-01-02T00:00:00
+
+SELECT TIMESTAMP '2024-01-02 25:00:00';
+-- error: DataError: '2024-01-02 25:00:00' is not a valid TIMESTAMP
+
+SELECT TIME '10:60';
+-- error: DataError: '10:60' is not a valid TIME
+
+SELECT DATE 'yesterday';
+-- error: DataError: 'yesterday' is not a valid DATE
+
+SELECT DATE '0000-01-01';
+-- error: DataError: '0000-01-01' is not a valid DATE
+
+SELECT DATE '10000-01-01';
+-- error: DataError: '10000-01-01' is not a valid DATE
+
+SELECT TIMESTAMP '2024-01-02 03:04:05Z';
+-- error: DataError: '2024-01-02 03:04:05Z' is not a valid TIMESTAMP
