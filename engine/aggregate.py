@@ -22,7 +22,6 @@ from raydb.engine.codes import encode, group_rows
 from raydb.engine.exact_sums import as_doubles, average, is_exact, join_limbs
 from raydb.engine.grouped import Grouped, rows_of, sees_nulls
 from raydb.engine.relation import Relation, joined
-from raydb.errors import DataError
 from raydb.planner.casts import cast_values
 from raydb.planner.functions import canonical_floats
 
@@ -52,6 +51,9 @@ def aggregate(
     }
     inputs: dict[Any, Grouped] = {}
     for column, call in calls:
+        if call.function == "first" and not call.order_by and call.filter is None and keys:
+            columns[column] = joined(values[call.arguments[0]]).take(rows)
+            continue
         read = (call.arguments, call.distinct, call.filter, call.order_by, sees_nulls(call))
         if read not in inputs:
             inputs[read] = rows_of(call, groups, values)
@@ -99,6 +101,8 @@ def _extreme(call: AggregateCall, rows: Grouped) -> pa.Array:
     codes = encode(values)
     some = rows.members.sizes > 0
     found = _extreme_codes(rows, codes.codes, least=call.function in ("min", "bool_and"))
+    if pt.is_interval(values.type):
+        return _first(call, rows.take(np.flatnonzero(codes.codes == found[rows.members.numbers])))
     return codes.decode(np.where(some, found, 0), some)
 
 
@@ -143,13 +147,6 @@ def _last(_: AggregateCall, rows: Grouped) -> pa.Array:
     return _values_at(rows, _extreme_codes(rows, here, least=False))
 
 
-def _single(_: AggregateCall, rows: Grouped) -> pa.Array:
-    """Return the value of the only row of a group."""
-    if (rows.members.sizes > 1).any():
-        raise DataError("a subquery used as an expression gave more than one row")
-    return _first(_, rows)
-
-
 def _values_at(rows: Grouped, places: NDArray[np.int64]) -> pa.Array:
     """Return the first argument at a row of each group, NULL for groups without a row."""
     return joined(rows.arguments[0]).take(pa.array(places, mask=rows.members.sizes == 0))
@@ -178,7 +175,6 @@ _FOLDS: Mapping[str, Callable[[AggregateCall, Grouped], pa.Array]] = {
     "any_value": _first,
     "first": _first,
     "last": _last,
-    "single": _single,
     "arg_min": _arg_extreme,
     "arg_max": _arg_extreme,
     "quantile_cont": quantile,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -56,7 +56,7 @@ def quantile(call: AggregateCall, rows: Grouped) -> pa.Array:
     return pa.array(np.where(share == 0, numbers[low], between), mask=nothing)
 
 
-def _constant(argument: Expression) -> object:
+def _constant(argument: Expression) -> Any:
     assert isinstance(argument, Literal), "the binder takes constants only"
     return argument.value
 

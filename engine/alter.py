@@ -292,8 +292,9 @@ def drop_references(
     """Return the snapshot without the foreign keys to a table for which `refers` is true."""
 
     def is_gone(constraint: Constraint) -> bool:
-        is_key = isinstance(constraint, ForeignKey)
-        return is_key and constraint.table == name and refers(constraint)
+        return (
+            isinstance(constraint, ForeignKey) and constraint.table == name and refers(constraint)
+        )
 
     for table in snapshot.tables.values():
         definition = _without_constraints(table.definition, is_gone)

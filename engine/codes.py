@@ -213,8 +213,8 @@ class Membership:
 
     def sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sum of each group's doubles, added up in the order of the rows."""
-        sums: NDArray[np.float64] = np.bincount(self.numbers, values, self.count)
-        return sums
+        # Of no rows at all numpy counts in integers.
+        return np.bincount(self.numbers, values, self.count).astype(np.float64, copy=False)
 
     def starts(self) -> NDArray[np.int64]:
         """Return where each group of rows sorted by group begins, and the end."""

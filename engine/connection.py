@@ -10,6 +10,7 @@ from raydb.engine.python_values import python_values
 from raydb.engine.session import Result, Session
 from raydb.engine.store import Store
 from raydb.errors import InterfaceError, ProgrammingError
+from raydb.kernels.choice import warm_up
 from raydb.sql import type_name
 from raydb.storage.home import Home
 
@@ -53,6 +54,7 @@ class Connection:
     def __init__(self, session: Session) -> None:
         self._session: Session | None = session
         self._lock = threading.RLock()
+        warm_up()
 
     def cursor(self) -> Cursor:
         """Return a new cursor. Raises InterfaceError on a closed connection."""

@@ -145,6 +145,11 @@ class Database:
         finally:
             self._state = _State(after)
 
+    def discard(self, before: Snapshot) -> None:
+        """Forget what is not saved: a statement was interrupted after it, outside a transaction."""
+        if self._state.unsaved != ():
+            self._state = _State(before)
+
     def checkpoint(self) -> None:
         """Move the log's rows into files."""
         if self.in_transaction:

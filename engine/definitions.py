@@ -86,6 +86,8 @@ def _with_room(name: str, or_replace: bool, snapshot: Snapshot) -> Snapshot:
 
 def _settle_new(table: Table, snapshot: Snapshot, work: Work) -> Snapshot:
     after = snapshot.with_table(table)
+    if table.name not in work.snapshot.tables:
+        return after
     return settle(work.snapshot, after, work.files, f"table '{table.name}' cannot be replaced")
 
 
@@ -179,6 +181,8 @@ def _create_view(statement: sql.CreateView, work: Work) -> Snapshot:
         check_free(name, snapshot)
     after = replace(snapshot, views={**snapshot.views, name: statement.text})
     bind_view(name, after, work.files)
+    if name not in snapshot.views:
+        return after
     return settle(snapshot, after, work.files, f"view '{name}' cannot be replaced")
 
 

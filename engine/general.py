@@ -14,21 +14,20 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.types as pt
 
-from raydb.engine.aggregate import aggregate
+from raydb.engine.by_parts import aggregate_rows, window_rows
 from raydb.engine.join import run_join
+from raydb.engine.memory import Memory
 from raydb.engine.recursion import generations
 from raydb.engine.relation import (
     Relation,
     column_name,
     concatenate,
     for_each_morsel,
-    joined,
 )
 from raydb.engine.scan import scan_matches, scan_slice, without_excluded
-from raydb.engine.window import compute_windows
-from raydb.errors import InternalError, NotSupportedError, OperationalError
+from raydb.engine.sort import sort
+from raydb.errors import InternalError, OperationalError
 from raydb.planner.casts import cast_values
 from raydb.planner.expression import (
     AggregateCall,
@@ -40,8 +39,7 @@ from raydb.planner.expression import (
     columns_of,
     expressions_of,
 )
-from raydb.planner.functions import evaluate, may_raise, order_codes
-from raydb.planner.intervals import order_intervals
+from raydb.planner.functions import evaluate, may_raise
 from raydb.planner.physical import (
     ComputeColumns,
     ConcatenateRows,
@@ -60,19 +58,14 @@ from raydb.planner.physical import (
     WorkingRows,
 )
 from raydb.storage.table import ROW_NUMBER
-from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from raydb.planner.fuse import FusedScanAggregate
-    from raydb.planner.logical import SortKey
     from raydb.storage.table import Table
 
 _FilteredCall = TypeVar("_FilteredCall", AggregateCall, WindowCall)
-
-# Beyond this many rows a selection of the first ones, kept in a heap, loses to a sort.
-_MAX_SELECTED_ROWS = 10_000
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -84,6 +77,7 @@ class Sources:
 
     tables: Mapping[str, Table]
     run_fused: Callable[[FusedScanAggregate], pa.Table]
+    memory: Memory
     shared: dict[int, Relation] = field(default_factory=dict)
     working: dict[int, Relation] = field(default_factory=dict)
 
@@ -92,15 +86,18 @@ def run_plan(
     plan: PhysicalPlan,
     tables: Mapping[str, Table],
     run_fused: Callable[[FusedScanAggregate], pa.Table],
+    memory: Memory | None = None,
 ) -> pa.Table:
     """Run a physical plan and return its rows.
 
     The table's columns are those of the plan, in its order and of exactly its types; the column
-    numbered n is called `c<n>`. `run_fused` runs a fused job and names its columns likewise.
+    numbered n is called `c<n>`. `run_fused` runs a fused job and names its columns likewise. Rows
+    beyond what `memory` allows lie in temporary files, those of the table too.
     Raises DataError for a value that cannot be computed and OperationalError when memory runs out.
     """
+    sources = Sources(tables, run_fused, memory or Memory())
     try:
-        return _run(plan, frozenset(output_columns(plan)), Sources(tables, run_fused)).table()
+        return _run(plan, frozenset(output_columns(plan)), sources).table()
     except MemoryError as error:
         raise OperationalError("there is not enough memory to run the statement") from error
     except pa.ArrowException as error:
@@ -167,7 +164,7 @@ def _run(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> Relat
             return concatenate(parts, columns).combined()
         case SortRows(source=source, keys=keys):
             read = live | {key.column for key in keys}
-            return _sort(_run(source, read, sources), keys, None).select(columns)
+            return sort(_run(source, read, sources), keys, None, sources.memory).select(columns)
         case LimitRows():
             return _limit(plan, live, sources)
         case _:
@@ -277,10 +274,10 @@ def _run_steps(
     if isinstance(node, ScanTable) and lowest is not None:
         read = [column for column in node.columns if column in live]
         table = without_excluded(sources.tables[node.table], read, lowest)
-        rows = scan_matches(table, read, lowest) or _scan(table, read)
+        rows = scan_matches(table, read, lowest, sources.memory) or _scan(table, read)
     if rows is None:
         rows = _run(node, live, sources)
-    return run(rows) if renames_only else for_each_morsel(rows, run, columns)
+    return run(rows) if renames_only else for_each_morsel(rows, run, columns, sources.memory)
 
 
 def _filter_step(predicate: Expression, live: frozenset[Column]) -> Callable[[Relation], Relation]:
@@ -347,11 +344,12 @@ def _aggregate(plan: HashAggregate, live: frozenset[Column], sources: Sources) -
     of_expression = dict(zip(read, values[len(keys) :], strict=True))
     columns = [column for column in output_columns(plan) if column in live]
     if plan.grouping is None:
-        return aggregate(keys, calls, of_expression, rows.row_count).select(columns)
+        groups = aggregate_rows(keys, calls, of_expression, rows.row_count, sources.memory)
+        return groups.select(columns)
     parts = []
     for number, places in enumerate(plan.grouping.sets):
         chosen = {plan.keys[place][0]: values[place] for place in places}
-        groups = aggregate(chosen, calls, of_expression, rows.row_count)
+        groups = aggregate_rows(chosen, calls, of_expression, rows.row_count, sources.memory)
         count = groups.row_count
         missing = {key: pa.nulls(count, key.type) for key in keys if key not in chosen}
         numbers = pa.repeat(pa.scalar(number, plan.grouping.number.type), count)
@@ -379,8 +377,7 @@ def _window(plan: WindowRows, live: frozenset[Column], sources: Sources) -> Rela
     carried = [column for column in output_columns(plan.source) if column in live]
     rows, values = _run_with(plan.source, carried, list(read), sources)
     of_expression = dict(zip(read, values, strict=True))
-    windows = compute_windows(calls, of_expression, rows.row_count)
-    return Relation({**rows.columns, **windows}, rows.row_count)
+    return window_rows(rows, calls, of_expression, sources.memory)
 
 
 # -- order
@@ -394,7 +391,7 @@ def _limit(plan: LimitRows, live: frozenset[Column], sources: Sources) -> Relati
             return _run(ComputeColumns(LimitRows(source, count, offset), items), live, sources)
         case SortRows(source=source, keys=keys) if count is not None:
             rows = _run(source, live | {key.column for key in keys}, sources)
-            rows = _sort(rows, keys, offset + count)
+            rows = sort(rows, keys, offset + count, sources.memory)
             columns = [column for column in output_columns(plan) if column in live]
             return rows.select(columns).slice(offset, count)
         case SeriesRows(start=start, stop=stop, step=step) as series:
@@ -446,35 +443,3 @@ def _over_working(plan: PhysicalPlan) -> PhysicalPlan:
             return WorkingRows(number, columns)
         case _:
             raise AssertionError(f"{type(plan).__name__} is above no recursion")
-
-
-def _sort(rows: Relation, keys: Sequence[SortKey], limit: int | None) -> Relation:
-    """Return the rows in order, or the first `limit` of them; rows that compare equal stay put.
-
-    Doubles are in total order, text is in order of its UTF-8 bytes.
-    """
-    values: dict[str, pa.ChunkedArray | pa.Array] = {}
-    order: list[tuple[str, str]] = []
-    for number, key in enumerate(keys):
-        column = joined(order_intervals(order_codes(rows.columns[key.column])))
-        if pt.is_nested(column.type):
-            kind = sql_type_name(column.type)
-            raise NotSupportedError(f"values of the type {kind} have no order")
-        if column.null_count == rows.row_count:
-            continue
-        if column.null_count:
-            # A key of its own places the NULLs; Arrow's option is one for all keys before 25.
-            values[f"null{number}"] = pc.is_null(column)
-            order.append((f"null{number}", "descending" if key.nulls_first else "ascending"))
-            # What stands for a NULL is never compared with a value, but it has to be one.
-            column = pc.fill_null(column, column.drop_null()[0])
-        values[f"key{number}"] = column
-        order.append((f"key{number}", "descending" if key.descending else "ascending"))
-    if not order:
-        return rows
-    if limit is not None and limit <= min(_MAX_SELECTED_ROWS, rows.row_count // 8):
-        values["row"] = pa.array(np.arange(rows.row_count))
-        order.append(("row", "ascending"))
-        first = pc.select_k_unstable(pa.table(values), k=limit, sort_keys=order)
-        return rows.take(first)
-    return rows.take(pc.sort_indices(pa.table(values), sort_keys=order))

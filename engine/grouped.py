@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from raydb.planner.expression import AggregateCall, Expression
 
 # Aggregates that see the rows whose argument is NULL.
-_SEE_NULLS = frozenset({"first", "last", "list", "single"})
+_SEE_NULLS = frozenset({"first", "last", "list"})
 
 
 @dataclass(frozen=True, eq=False)

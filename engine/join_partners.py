@@ -118,7 +118,10 @@ class Partners:
         # Where the range of each pair's row starts, less the number of its first pair.
         shift = np.repeat(self.ranges.start[rows] - begins, shares)
         build = np.arange(first, last) + shift
-        return probe, build if self.ranges.order is None else self.ranges.order[build]
+        return (
+            probe if self.ranges.rows is None else self.ranges.rows[probe],
+            build if self.ranges.order is None else self.ranges.order[build],
+        )
 
 
 def find_partners(
@@ -178,8 +181,8 @@ def left_rows_with_partner(
     partners = find_partners(left, right, comparisons, null_safe)
     if partners.places is not None:
         found = np.zeros(left.rows.row_count, np.bool_)
-        probe, build = partners.all_pairs()
-        found[(slice(None) if probe is None else probe) if partners.probe_is_left else build] = True
+        for of_probe_side, of_build_side in partners.pairs_in_parts():
+            found[of_probe_side if partners.probe_is_left else of_build_side] = True
         return found
     assert partners.ranges is not None
     ranges = partners.ranges
@@ -206,20 +209,22 @@ def _by_keys(
     # The last place is where a code of -1 leads.
     table = np.full(codes.size + 1, -1, np.int32)
     table[own[known]] = known
+    places = np.empty(len(others), np.int32)
+
+    def look_up(start: int, stop: int) -> None:
+        places[start:stop] = table[others[start:stop]]
+
+    in_morsels(len(others), look_up)
     if np.array_equal(table[own[known]], known):
-        places = np.empty(len(others), np.int32)
-
-        def look_up(start: int, stop: int) -> None:
-            places[start:stop] = table[others[start:stop]]
-
-        in_morsels(len(others), look_up)
         return Partners(probe_is_left, places=places)
     word = Word(own[known].view(np.uint64), codes.size.bit_length())
     order = known[sort_rows(word)]
     counts = np.bincount(own[known], minlength=codes.size)
-    stops = np.append(np.cumsum(counts), 0)
-    starts = np.append(stops[:-1] - counts, 0)
-    return Partners(probe_is_left, ranges=Ranges(starts[others], stops[others], order))
+    stops = np.cumsum(counts)
+    rows = np.flatnonzero(places >= 0)
+    found = others[rows]
+    ranges = Ranges(stops[found] - counts[found], stops[found], order, rows)
+    return Partners(probe_is_left, ranges=ranges)
 
 
 def _by_comparisons(left: Side, right: Side, comparisons: Sequence[Compared]) -> Partners:

@@ -24,14 +24,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Ranges:
-    """The partners of probe row i are the build rows `order[start[i]:stop[i]]`.
+    """The partners of probe row `rows[i]` are the build rows `order[start[i]:stop[i]]`.
 
-    Without `order` they are the rows of those numbers.
+    Without `rows` it is row i; without `order` the partners are the rows of those numbers.
     """
 
     start: NDArray[np.int64]
     stop: NDArray[np.int64]
-    order: NDArray[np.int64] | None
+    order: NDArray[np.int64] | None = None
+    rows: NDArray[np.int64] | None = None
 
     def pair_count(self) -> int:
         """Return the number of pairs."""
@@ -79,7 +80,7 @@ def find_ranges(comparisons: Sequence[Comparison]) -> Ranges:
 def _one_after_the_other(
     first: pa.ChunkedArray | pa.Array, second: pa.ChunkedArray | pa.Array
 ) -> pa.ChunkedArray:
-    chunks = []
+    chunks: list[pa.Array] = []
     for values in (first, second):
         chunks += values.chunks if isinstance(values, pa.ChunkedArray) else [values]
     return pa.chunked_array(chunks, first.type)

@@ -1,16 +1,28 @@
-"""Rows in flight between the nodes of the general path, and the loop that computes over them."""
+"""Rows in flight between the nodes of the general path, and the loop that computes over them.
+
+    collector.add(part) ...   ->   collector.relation()
+
+Rows come in parts, a morsel each. They wait in memory while they fit, beyond that in a temporary
+file that is mapped at the end: its columns are Arrow arrays like any others.
+"""
 
 from __future__ import annotations
 
+import itertools
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from concurrent.futures import Future
 
+    from raydb.engine.memory import Memory, SpillFile
     from raydb.planner.expression import Column
 
 # Rows that one thread computes at a time: 1 MiB a column of 64-bit numbers, so that what one
@@ -20,6 +32,14 @@ MORSEL_ROWS = 131_072
 # Arrow addresses the text of one array by int32; arrays are joined only far below that.
 _JOINED_BYTES = 2**30
 
+# Fewer rows at a time are never computed, and more only if they take a small share of the room,
+# which what a function makes of them may exceed several times.
+_LEAST_ROWS = 64
+_MORSEL_SHARE = 16
+
+_Work = TypeVar("_Work")
+_Result = TypeVar("_Result")
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Relation:
@@ -27,6 +47,16 @@ class Relation:
 
     columns: Mapping[Column, pa.ChunkedArray | pa.Array]
     row_count: int
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of all values, wherever they are."""
+        return sum(values.nbytes for values in self.columns.values())
+
+    def rows_within(self, size_bytes: int) -> int:
+        """Return how many rows of average size take at most so many bytes; some at least."""
+        width = max(self.size_bytes // max(self.row_count, 1), 1)
+        return max(size_bytes // width, _LEAST_ROWS)
 
     def table(self) -> pa.Table:
         """Return the rows as a table whose columns are named `c<number>`."""
@@ -87,21 +117,133 @@ def concatenate(relations: Sequence[Relation], columns: Iterable[Column]) -> Rel
 
 
 def for_each_morsel(
-    relation: Relation, compute: Callable[[Relation], Relation], columns: Sequence[Column]
+    relation: Relation,
+    compute: Callable[[Relation], Relation],
+    columns: Sequence[Column],
+    memory: Memory,
 ) -> Relation:
     """Apply a function of rows to morsels of a relation, in threads, and join the results in order.
 
     The columns of a morsel are plain arrays, unless one has more text than an array can hold.
     """
-    if relation.row_count <= MORSEL_ROWS:
-        return concatenate([compute(relation.combined())], columns)
-    starts = range(0, relation.row_count, MORSEL_ROWS)
+    room = memory.room() // (_MORSEL_SHARE * pa.cpu_count())
+    step = min(MORSEL_ROWS, relation.rows_within(room))
+
+    def compute_from(start: int) -> Relation:
+        return _compute(compute, relation.slice(start, step).combined(), columns)
+
+    if relation.row_count <= step:
+        return concatenate([compute_from(0)], columns)
+    collector = Collector(memory, columns, relation)
+    for part in in_order(compute_from, range(0, relation.row_count, step)):
+        collector.add(part)
+    return collector.relation()
+
+
+def _compute(
+    compute: Callable[[Relation], Relation], rows: Relation, columns: Sequence[Column]
+) -> Relation:
+    """Apply a function to rows, in halves where the results are more text than an array holds."""
+    try:
+        return compute(rows)
+    except pa.ArrowCapacityError:
+        if rows.row_count < 2:
+            raise
+        middle = rows.row_count // 2
+        halves = rows.slice(0, middle), rows.slice(middle, rows.row_count)
+        return concatenate([_compute(compute, half, columns) for half in halves], columns)
+
+
+def in_order(compute: Callable[[_Work], _Result], works: Iterable[_Work]) -> Iterator[_Result]:
+    """Yield a function's results for each work in order; threads are a few works ahead.
+
+    No more than a few, so that results do not pile up: all pairs of a cross product would not fit.
+    """
     with ThreadPoolExecutor(pa.cpu_count()) as threads:
-        # On an error, Ctrl-C included, `map` cancels the morsels that have not begun.
-        parts = threads.map(
-            lambda start: compute(relation.slice(start, MORSEL_ROWS).combined()), starts
+        waiting: deque[Future[_Result]] = deque()
+        try:
+            for work in works:
+                waiting.append(threads.submit(compute, work))
+                if len(waiting) > 2 * pa.cpu_count():
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            # On an error, Ctrl-C included, what has not begun never will.
+            for future in waiting:
+                future.cancel()
+
+
+class Collector:
+    """Collects some columns of parts of rows.
+
+    `source` are rows whose columns may be among those of the parts as they are: these need no
+    memory of their own.
+    """
+
+    def __init__(
+        self, memory: Memory, columns: Sequence[Column], source: Relation | None = None
+    ) -> None:
+        self._memory = memory
+        self._columns = columns
+        self._parts: list[Relation] = []
+        self._row_count = 0
+        self._held = 0
+        self._shared = frozenset(() if source is None else _addresses(source.columns.values()))
+        self._file: SpillFile | None = None
+
+    def add(self, part: Relation) -> None:
+        """Add rows behind those that are there."""
+        chosen = part.select(self._columns)
+        self._row_count += chosen.row_count
+        self._parts.append(chosen)
+        if self._memory.limit is None or not self._columns:
+            return
+        self._held += sum(
+            values.nbytes
+            for values in chosen.columns.values()
+            if not self._shared.issuperset(_addresses([values]))
         )
-        return concatenate(list(parts), columns)
+        if self._memory.is_crowded(self._held):
+            self._spill()
+
+    def relation(self) -> Relation:
+        """Return all rows."""
+        if self._file is None:
+            return concatenate(self._parts, self._columns)
+        self._spill()
+        return mapped(self._file.batches(), self._columns)
+
+    def _spill(self) -> None:
+        """Move the rows in memory to the file."""
+        if self._file is None:
+            self._file = self._memory.new_file(schema_of(self._columns))
+        for part in self._parts:
+            for batch in part.table().to_batches():
+                self._file.write(batch)
+        self._parts.clear()
+        self._held = 0
+
+
+def schema_of(columns: Iterable[Column]) -> pa.Schema:
+    """Return the schema that rows have in a file."""
+    return pa.schema([(column_name(column), column.type) for column in columns])
+
+
+def mapped(batches: Sequence[pa.RecordBatch], columns: Sequence[Column]) -> Relation:
+    """Return rows that were read from a file."""
+    values = {
+        column: pa.chunked_array([batch.column(place) for batch in batches], column.type)
+        for place, column in enumerate(columns)
+    }
+    return Relation(values, sum(batch.num_rows for batch in batches))
+
+
+def _addresses(columns: Iterable[pa.ChunkedArray | pa.Array]) -> Iterator[int]:
+    """Yield where the buffers of some columns begin."""
+    for values in columns:
+        for chunk in _chunks(values):
+            yield from (buffer.address for buffer in chunk.buffers() if buffer is not None)
 
 
 def joined(values: pa.ChunkedArray | pa.Array) -> pa.Array | pa.ChunkedArray:
@@ -110,8 +252,13 @@ def joined(values: pa.ChunkedArray | pa.Array) -> pa.Array | pa.ChunkedArray:
         return values
     if values.num_chunks == 1:
         return values.chunk(0)
-    is_text = pa.types.is_string(values.type) or pa.types.is_binary(values.type)
-    return values if is_text and values.nbytes >= _JOINED_BYTES else values.combine_chunks()
+    is_long = _is_text(values.type) and values.nbytes >= _JOINED_BYTES
+    return values if is_long else values.combine_chunks()
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    large = pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
+    return bool(large or pa.types.is_string(kind) or pa.types.is_binary(kind))
 
 
 def _chunks(values: Any) -> list[pa.Array]:
@@ -121,12 +268,22 @@ def _chunks(values: Any) -> list[pa.Array]:
 def _take(values: pa.ChunkedArray | pa.Array, row_numbers: pa.Array) -> pa.ChunkedArray:
     whole = joined(values)
     if isinstance(whole, pa.Array):
-        return pa.chunked_array([whole.take(row_numbers)])
+        return pa.chunked_array([whole.take(some) for some in _short_enough(whole, row_numbers)])
     # Too much text for the 32-bit addresses of one array: take from 64-bit ones, in pieces.
     large = pa.large_string() if pa.types.is_string(values.type) else pa.large_binary()
     wide = values.cast(large).combine_chunks()
-    pieces = [
-        wide.take(row_numbers.slice(start, MORSEL_ROWS)).cast(values.type)
-        for start in range(0, len(row_numbers), MORSEL_ROWS)
-    ]
+    pieces = [wide.take(some).cast(values.type) for some in _short_enough(wide, row_numbers)]
     return pa.chunked_array(pieces, type=values.type)
+
+
+def _short_enough(values: pa.Array, row_numbers: pa.Array) -> list[pa.Array]:
+    """Return row numbers in pieces, the text of each of which an array can hold."""
+    if not _is_text(values.type) or values.nbytes * len(row_numbers) < _JOINED_BYTES:
+        return [row_numbers]
+    lengths = pc.binary_length(values)
+    if pc.max(lengths).as_py() * len(row_numbers) < _JOINED_BYTES:
+        return [row_numbers]
+    ends = np.cumsum(lengths.take(row_numbers).fill_null(0).to_numpy(), dtype=np.int64)
+    edges = np.arange(_JOINED_BYTES, ends[-1], _JOINED_BYTES)
+    cuts = np.unique(np.concatenate([[0], np.searchsorted(ends, edges), [len(ends)]])).tolist()
+    return [row_numbers.slice(low, high - low) for low, high in itertools.pairwise(cuts)]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.engine.memory import Memory
     from raydb.storage.table import Table
 
 # Single rows are read where at most one in so many is wanted: more of them cost as much as the
@@ -56,12 +57,16 @@ def without_excluded(table: Table, columns: Sequence[Column], predicate: Express
     return table if rows is table.rows else replace(table, rows=rows)
 
 
-def scan_matches(table: Table, columns: Sequence[Column], predicate: Expression) -> Relation | None:
+def scan_matches(
+    table: Table, columns: Sequence[Column], predicate: Expression, memory: Memory
+) -> Relation | None:
     """Return some columns of the visible rows for which a predicate holds.
 
     None where that is no better than to filter the table from end to end: it is decoded already,
     or many rows match. Raises DataError as the predicate does.
     """
+    if not table.rows.is_counted:
+        return None  # All columns of a text file are read together.
     comparisons = _comparisons(predicate)
     read = columns_of(predicate)
     if all(_is_decoded(table, column) for column in {*columns, *read}):
@@ -76,7 +81,7 @@ def scan_matches(table: Table, columns: Sequence[Column], predicate: Expression)
 
     rows = _fetch(table, sorted(read, key=lambda column: column.number), candidates)
     rows = Relation({**rows.columns, _NUMBER: pa.array(candidates)}, len(candidates))
-    matches = for_each_morsel(rows, keep, list(rows.columns))
+    matches = for_each_morsel(rows, keep, list(rows.columns), memory)
     if not _are_few(matches.row_count, table):
         return None
     numbers = matches.columns[_NUMBER].to_numpy()
@@ -91,7 +96,7 @@ def scan_slice(table: Table, columns: Sequence[Column], offset: int, count: int)
     """
     if all(_is_decoded(table, column) for column in columns):
         return None
-    if table.rows.known_row_count is None and table.live is None:
+    if not table.rows.is_counted:
         found = table.rows.head([column.name for column in columns], offset + count)
         rows = Relation(dict(zip(columns, found, strict=True)), len(found[0]))
         return rows.slice(offset, count)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, assert_never, get_args
 
 import pyarrow as pa
@@ -21,13 +22,14 @@ from raydb.engine.definitions import apply_definition
 from raydb.engine.files import FileAccess
 from raydb.engine.fused import prepare_fused, run_fused
 from raydb.engine.general import run_plan
+from raydb.engine.memory import Memory, parse_limit
 from raydb.engine.names import check_table
-from raydb.engine.settings import setting_text, with_setting, without_setting
+from raydb.engine.settings import Settings, setting_text, with_setting, without_setting
 from raydb.engine.summarize import summarize
 from raydb.engine.work import Work
 from raydb.engine.write import write
 from raydb.errors import OperationalError, ProgrammingError
-from raydb.planner import PlannerOptions, plan_query
+from raydb.planner import plan_query
 from raydb.planner.common_tables import has_aggregate, tables_of
 from raydb.planner.explain import describe, render
 from raydb.planner.logical import Plan, output_columns
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from raydb.engine.store import Store
+    from raydb.planner import PlannerOptions
     from raydb.planner.fuse import FusedScanAggregate
     from raydb.planner.physical import PhysicalPlan
     from raydb.storage.table import Table
@@ -97,7 +100,7 @@ class Session:
         self.database = Database(store)
         self.files = FileAccess(external_access)
         self.read_only = read_only
-        self.options = PlannerOptions()
+        self.settings = Settings()
         self._plans: OrderedDict[tuple[str, PlannerOptions], PreparedPlan] = OrderedDict()
         self._planned_on = self.database.snapshot
 
@@ -107,9 +110,9 @@ class Session:
         """Run the statements of a text and return the result of the last one."""
         if self.read_only:
             self.database.reload()
-        cached = self._known_plans().get((text, self.options)) if not parameters else None
+        cached = self._known_plans().get((text, self.settings.planner)) if not parameters else None
         if cached is not None:
-            self._plans.move_to_end((text, self.options))
+            self._plans.move_to_end((text, self.settings.planner))
             return self._run(cached)
         statements = sql.parse(text)
         if len(statements) > 1 and parameters:
@@ -135,7 +138,7 @@ class Session:
         prepared = self._prepare(select, ())
         plans = self._known_plans()
         if prepared.is_repeatable:
-            plans[text, self.options] = prepared
+            plans[text, self.settings.planner] = prepared
         if len(plans) > PLAN_CACHE_SIZE:
             plans.popitem(last=False)
         return prepared
@@ -143,9 +146,14 @@ class Session:
     def _execute(self, statement: sql.Statement, parameters: Parameters) -> Result:
         """Run one statement. The database changes at its end or not at all."""
         before = self.database.snapshot
-        result = self._reading_files(lambda: self._dispatch(statement, parameters))
-        if not self.database.in_transaction:
-            self.database.save(before)
+        try:
+            result = self._reading_files(lambda: self._dispatch(statement, parameters))
+            if not self.database.in_transaction:
+                self.database.save(before)
+        except BaseException:
+            if not self.database.in_transaction:
+                self.database.discard(before)
+            raise
         return result
 
     def _reading_files(self, run: Callable[[], Result]) -> Result:
@@ -217,7 +225,9 @@ class Session:
         columns = output_columns(logical)
         return PreparedPlan(
             plan_query(
-                logical, self.database.snapshot.with_changes(files).describe(), self.options
+                logical,
+                self.database.snapshot.with_changes(files).describe(),
+                self.settings.planner,
             ),
             tuple(column.name for column in columns),
             tuple(column.type for column in columns),
@@ -233,9 +243,20 @@ class Session:
                 prepared.jobs[job] = prepare_fused(job)
             return run_fused(job, prepared.jobs[job], tables)
 
-        rows = run_plan(prepared.plan, tables, run_job)
+        with Memory(parse_limit(self.settings.memory_limit), self._temp_folder()) as memory:
+            rows = run_plan(prepared.plan, tables, run_job, memory)
         assert tuple(rows.schema.types) == prepared.types, (rows.schema, prepared.types)
         return Result(rows, prepared.names, rows.num_rows)
+
+    def _temp_folder(self) -> str:
+        """Return the folder for temporary files: by default the database directory.
+
+        Its disk has room for a database; the system's folder may itself be in memory.
+        """
+        if self.settings.temp_directory:
+            return self.settings.temp_directory
+        store = self.database.store
+        return gettempdir() if store is None or self.read_only else str(store.home.folder)
 
     def _explain(self, statement: sql.Explain, parameters: Parameters) -> Result:
         plan = self._prepare(statement.select, parameters).plan
@@ -260,7 +281,7 @@ class Session:
                 value = "on" if self.files.allowed else "off"
                 return _listed(pa.table({"external_access": [value]}))
             case sql.ShowOption(name=name):
-                return _listed(pa.table({name: [setting_text(self.options, name)]}))
+                return _listed(pa.table({name: [setting_text(self.settings, name)]}))
             case sql.ShowTables():
                 catalog = self.database.snapshot.describe()
                 return self._run(self._plan(sql.bind_show_tables(catalog), {}))
@@ -290,9 +311,11 @@ class Session:
             case sql.ResetOption(name="external_access"):
                 self.files = self.files.with_setting("on")
             case sql.SetOption(name=name, value=value):
-                self.options = with_setting(self.options, name, value)
+                if name == "temp_directory":
+                    self.files.check(value)
+                self.settings = with_setting(self.settings, name, value)
             case sql.ResetOption(name=name):
-                self.options = without_setting(self.options, name)
+                self.settings = without_setting(self.settings, name)
             case _:
                 assert_never(statement)
 

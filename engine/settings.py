@@ -2,52 +2,79 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from raydb.errors import ProgrammingError, did_you_mean
+from raydb.engine.memory import DEFAULT_LIMIT, parse_limit
+from raydb.errors import OperationalError, ProgrammingError, did_you_mean
 from raydb.kernels.choice import choose_backend
-
-if TYPE_CHECKING:
-    from raydb.planner import PlannerOptions
+from raydb.planner import PlannerOptions
 
 SWITCH = {"on": True, "true": True, "off": False, "false": False}
 
 
-def with_setting(options: PlannerOptions, name: str, value: str) -> PlannerOptions:
-    """Return the options with one setting changed.
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What SET has set.
+
+    memory_limit: as it was written. temp_directory: where temporary files go; empty for the
+    database directory, or the system's folder for them where there is none to write to.
+    """
+
+    planner: PlannerOptions = field(default_factory=PlannerOptions)
+    memory_limit: str = DEFAULT_LIMIT
+    temp_directory: str = ""
+
+
+def with_setting(settings: Settings, name: str, value: str) -> Settings:
+    """Return the settings with one of them changed.
 
     backend: 'auto' or 'cpu'. fused_path: 'on' or 'off'; off sends every query to the general path,
-    to compare the two. Raises ProgrammingError for an unknown setting or value.
+    to compare the two. memory_limit: see `parse_limit`. temp_directory: a folder that exists.
+    Raises ProgrammingError for an unknown setting or value and OperationalError for a folder that
+    cannot be written to.
     """
     match name:
         case "backend":
             choose_backend(value)
-            return replace(options, backend=value)
+            return replace(settings, planner=replace(settings.planner, backend=value))
         case "fused_path":
             if value.lower() not in SWITCH:
                 raise ProgrammingError(f"fused_path is 'on' or 'off', not '{value}'")
-            return replace(options, fused_path=SWITCH[value.lower()])
+            fused_path = SWITCH[value.lower()]
+            return replace(settings, planner=replace(settings.planner, fused_path=fused_path))
+        case "memory_limit":
+            parse_limit(value)
+            return replace(settings, memory_limit=value)
+        case "temp_directory":
+            if value and not (Path(value).is_dir() and os.access(value, os.W_OK)):
+                raise OperationalError(f"temp_directory '{value}' is no folder to write to")
+            return replace(settings, temp_directory=value)
         case _:
             raise _unknown(name)
 
 
-def without_setting(options: PlannerOptions, name: str) -> PlannerOptions:
-    """Return the options with one setting as it is at first."""
-    return with_setting(options, name, setting_text(type(options)(), name))
+def without_setting(settings: Settings, name: str) -> Settings:
+    """Return the settings with one of them as it is at first."""
+    return with_setting(settings, name, setting_text(Settings(), name))
 
 
-def setting_text(options: PlannerOptions, name: str) -> str:
+def setting_text(settings: Settings, name: str) -> str:
     """Return the value of a setting as SET takes it. Raises ProgrammingError for an unknown one."""
     match name:
         case "backend":
-            return options.backend
+            return settings.planner.backend
         case "fused_path":
-            return "on" if options.fused_path else "off"
+            return "on" if settings.planner.fused_path else "off"
+        case "memory_limit":
+            return settings.memory_limit
+        case "temp_directory":
+            return settings.temp_directory
         case _:
             raise _unknown(name)
 
 
 def _unknown(name: str) -> ProgrammingError:
-    near = did_you_mean(name, ("backend", "external_access", "fused_path"))
-    return ProgrammingError(f"setting '{name}' does not exist{near}")
+    known = ("backend", "external_access", "fused_path", "memory_limit", "temp_directory")
+    return ProgrammingError(f"setting '{name}' does not exist{did_you_mean(name, known)}")

@@ -12,7 +12,7 @@ from raydb.engine.build_bvh import build_bvh
 from raydb.errors import DataError
 from raydb.planner.catalog import BvhDefinition, BvhInfo, CatalogInfo, TableInfo
 from raydb.planner.expression import attributes_of
-from raydb.storage.sample import Sample
+from raydb.storage.sample import NullCounts, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -48,7 +48,7 @@ class Snapshot:
                 name: TableInfo(
                     table.definition,
                     table.expected_count,
-                    {n: table.null_count(n) for n in table.definition.schema.names},
+                    NullCounts(table),
                     Sample(table),
                 )
                 for name, table in self.tables.items()

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.types as pt
 
 from raydb.engine.aggregate import aggregate
 from raydb.engine.codes import encode
@@ -112,7 +113,7 @@ def _compute(task: Task) -> pa.ChunkedArray | pa.Array:
         return _pick(task, pieces)
     if call.function in _SUMS and not call.distinct:
         return _sum(task, pieces)
-    if call.function in _EXTREMES:
+    if call.function in _EXTREMES and not pt.is_interval(call.type):
         return _extreme(task, pieces)
     return _aggregate_frames(task, pieces)
 
@@ -228,7 +229,7 @@ def _pick(task: Task, pieces: Pieces) -> pa.ChunkedArray | pa.Array:
     kept = _kept_places(task)
     pieces = kept.narrow(pieces)
     counts = [ends - starts for starts, ends in pieces]
-    total = sum(counts)
+    total: Places = np.sum(counts, axis=0)
     missing = np.zeros(task.arrangement.row_count, np.bool_)
     match task.call.function:
         case "first_value":
@@ -274,7 +275,7 @@ def _narrow(task: Task, pieces: Pieces) -> tuple[Pieces, pa.ChunkedArray | pa.Ar
         kept = _keep(mask)
         pieces = kept.narrow(pieces)
         values = None if values is None else _take(values, kept.places)
-    counts: Places = sum((ends - starts for starts, ends in pieces), start=np.int64(0))
+    counts: Places = np.sum([ends - starts for starts, ends in pieces], axis=0)
     return pieces, values, counts
 
 
@@ -300,8 +301,8 @@ def _sum(task: Task, pieces: Pieces) -> pa.Array:
 def _difference(numbers: NDArray[np.int64], pieces: Pieces) -> NDArray[np.int64]:
     """Return the sum of each frame as the difference of running sums."""
     running = np.concatenate([[0], np.cumsum(numbers)])
-    total: NDArray[np.int64] = sum(
-        (running[ends] - running[starts] for starts, ends in pieces), start=np.int64(0)
+    total: NDArray[np.int64] = np.sum(
+        [running[ends] - running[starts] for starts, ends in pieces], axis=0
     )
     return total
 

@@ -34,6 +34,13 @@ def choose_backend(setting: str) -> tuple[str, str]:
 def load_backend(name: str) -> Backend:
     """Import a backend that `choose_backend` named."""
     assert name == "cpu", name
-    from raydb.kernels.cpu.backend import CpuBackend  # noqa: PLC0415  (numba takes 0.24 s)
+    from raydb.kernels.cpu.backend import CpuBackend  # noqa: PLC0415  (few processes need all)
 
     return CpuBackend()
+
+
+def warm_up() -> None:
+    """Begin to get what the default backend runs ready, in the background; returns at once."""
+    from raydb.kernels.cpu import warm  # noqa: PLC0415  (as above)
+
+    warm.start()

@@ -57,6 +57,7 @@ from raydb.planner.physical import (
     WindowRows,
     WorkingRows,
 )
+from raydb.planner.rules.reduce_group_keys import reduce_group_keys
 from raydb.planner.star import NoStar, Star
 
 if TYPE_CHECKING:
@@ -153,6 +154,10 @@ def _lower_aggregate(plan: Aggregate, lowering: _Lowering) -> PhysicalPlan:
             reason = fused
         case _:
             reason = "SET fused_path = 'off'"
+    if isinstance(plan.star, Star):
+        return _lower(
+            reduce_group_keys(replace(plan, star=NoStar(reason)), lowering.catalog), lowering
+        )
     source = _lower(plan.source, lowering)
     return HashAggregate(source, plan.keys, plan.aggregates, reason, plan.grouping)
 

@@ -20,6 +20,7 @@ from raydb.planner.rules.prune_columns import prune_columns, prune_common_tables
 from raydb.planner.rules.push_down_filters import push_down_filters
 from raydb.planner.rules.push_down_limits import push_down_limits
 from raydb.planner.rules.push_down_semi_joins import push_down_semi_joins
+from raydb.planner.rules.reduce_group_keys import reduce_group_keys
 from raydb.planner.rules.remove_redundant import remove_redundant
 from raydb.planner.rules.strengthen_joins import strengthen_joins
 from raydb.planner.rules.unnest_subqueries import unnest_subqueries
@@ -49,6 +50,7 @@ RULES: tuple[Rule, ...] = (
     push_down_semi_joins,
     push_down_limits,
     order_joins,
+    reduce_group_keys,
     prune_columns,
 )
 

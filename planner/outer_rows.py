@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import pyarrow as pa
 
 from raydb.planner.common_tables import free_columns
+from raydb.planner.dependent import key_side
 from raydb.planner.expression import (
     AggregateCall,
     Call,
@@ -30,7 +31,6 @@ from raydb.planner.logical import (
     Project,
     SemiJoin,
     Sort,
-    Values,
     Window,
     output_columns,
 )
@@ -38,6 +38,7 @@ from raydb.planner.nulls import COMPARISONS, columns_without_null, is_never_null
 from raydb.planner.pull_up import pull_up
 from raydb.planner.push_domain import push_domain, share
 from raydb.planner.rules.push_down_filters import filter_rows
+from raydb.planner.unique import has_one_row, has_one_row_at_most, is_unique_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -173,15 +174,46 @@ class OuterRows:
         arguments = dict(subquery.arguments)
         plan = self._unnest(subquery.plan, self._workshop)
         (column,) = output_columns(plan)
-        if _has_one_row_at_most(plan):
+        found = self._look_up(plan, arguments)
+        if found is None:
+            if not has_one_row_at_most(plan):
+                plan = self._first_row(plan)
+            (column,) = output_columns(plan)
             found = self._make_independent(plan, arguments)
-        else:
-            value = self._workshop.new_column(column.name, column.type)
-            call = AggregateCall("single", (column,), column.type)
-            single = Aggregate(plan, (), ((value, call),))
-            found = self._make_independent(single, arguments)
-            column = value
         return self._left_join(found, (), guarded=True).resolve(column)
+
+    def _first_row(self, plan: Plan) -> Plan:
+        """Return the first value of a query, which is an error to ask for where there are more.
+
+        The number of rows is looked at above the join: only outer rows that there are ask.
+        """
+        (column,) = output_columns(plan)
+        value, count, only = (
+            self._workshop.new_column(column.name, kind)
+            for kind in (column.type, pa.int64(), column.type)
+        )
+        calls = (
+            (value, AggregateCall("first", (column,), column.type)),
+            (count, AggregateCall("count_star", (), pa.int64())),
+        )
+        first = Aggregate(plan, (), calls)
+        return Project(first, ((only, Call("single", (value, count), column.type)),))
+
+    def _look_up(self, plan: Plan, arguments: Mapping[Column, Expression]) -> Independent | None:
+        """Return a query that finds one row at most by a key of a table, or None for others."""
+        outer = frozenset(arguments) & free_columns(plan)
+        found = pull_up(plan, outer, self._workshop) if outer else None
+        if found is None or found.always:
+            return None
+        keys = {
+            key_side(condition, outer)
+            for condition in found.conditions
+            if isinstance(condition, Call) and condition.function == "equal"
+        }
+        columns = {key for key in keys if isinstance(key, Column)}
+        if not is_unique_by(found.plan, columns, self._workshop.catalog):
+            return None
+        return _over_rows(found, arguments)
 
     def _truth_of_one_row(self, subquery: Subquery, found: Independent) -> Expression:
         """Return the answer of EXISTS or ANY for a query that has a row for every outer row."""
@@ -237,25 +269,14 @@ class OuterRows:
         return self._make_independent(self._unnest(plan, self._workshop), arguments)
 
     def _make_independent(self, plan: Plan, arguments: Mapping[Column, Expression]) -> Independent:
-        """Return a query, without subqueries, that depends on the rows by a join only.
-
-        What it says of the columns that stood for a row, it says of the rows themselves.
-        """
+        """Return a query, without subqueries, that depends on the rows by a join only."""
         free = free_columns(plan)
         used = {column: e for column, e in arguments.items() if column in free}
         found = pull_up(plan, frozenset(used), self._workshop)
         if found is None:
             self.plan, found = push_domain(self.plan, plan, used, self._workshop)
 
-        def over_rows(expression: Expression) -> Expression:
-            return substitute(expression, used)
-
-        return replace(
-            found,
-            conditions=tuple(over_rows(condition) for condition in found.conditions),
-            definitions={column: over_rows(e) for column, e in found.definitions.items()},
-            guards=tuple(over_rows(guard) for guard in found.guards),
-        )
+        return _over_rows(found, used)
 
     def _left_join(
         self, found: Independent, conditions: Sequence[Expression], *, guarded: bool
@@ -272,7 +293,7 @@ class OuterRows:
             plan = Project(plan, (*kept, (marker, _TRUE)))
             present.append(Call("not", (_is_null(marker),), _BOOLEAN))
         every = (*found.conditions, *conditions)
-        if not every and _has_one_row(plan):
+        if not every and has_one_row(plan):
             self.plan = InnerJoin((self.plan, plan), ())
         else:
             self.plan = OuterJoin("left", self.plan, plan, every)
@@ -308,6 +329,16 @@ class OuterRows:
         return mark
 
 
+def _over_rows(found: Independent, arguments: Mapping[Column, Expression]) -> Independent:
+    """Return a query that speaks of the outer rows themselves, not of what stood for them."""
+    return replace(
+        found,
+        conditions=tuple(substitute(each, arguments) for each in found.conditions),
+        definitions={column: substitute(e, arguments) for column, e in found.definitions.items()},
+        guards=tuple(substitute(guard, arguments) for guard in found.guards),
+    )
+
+
 def _is_null(expression: Expression) -> Call:
     return Call("is_null", (expression,), _BOOLEAN)
 
@@ -339,37 +370,3 @@ def _as_set(subquery: Subquery) -> Plan:
                 plan = source
             case _:
                 return plan
-
-
-def _has_one_row_at_most(plan: Plan) -> bool:
-    match plan:
-        case Aggregate(keys=(), grouping=None):
-            return True
-        case Project(source=source) | Filter(source=source) | Sort(source=source):
-            return _has_one_row_at_most(source)
-        case Limit(source=source, count=count):
-            return (count is not None and count <= 1) or _has_one_row_at_most(source)
-        case Values(rows=rows):
-            return len(rows) <= 1
-        case InnerJoin(sources=sources):
-            return all(_has_one_row_at_most(source) for source in sources)
-        case SemiJoin(left=left):
-            return _has_one_row_at_most(left)
-        case OuterJoin(kind="left", left=left, right=right):
-            return _has_one_row_at_most(left) and _has_one_row_at_most(right)
-        case _:
-            return False
-
-
-def _has_one_row(plan: Plan) -> bool:
-    match plan:
-        case Aggregate(keys=(), grouping=None):
-            return True
-        case Project(source=source) | Sort(source=source):
-            return _has_one_row(source)
-        case Values(rows=rows):
-            return len(rows) == 1
-        case InnerJoin(sources=sources, conditions=()):
-            return all(_has_one_row(source) for source in sources)
-        case _:
-            return False

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from raydb.planner.logical import SortKey
 
 # The aggregates of no rows that are not NULL.
-_ZERO_OF_NOTHING = ("count", "count_star")
+_ZERO_OF_NOTHING = ("count", "count_star", "entropy", "regr_count")
 _WHOLE = Frame("rows", Bound("unbounded_preceding"), Bound("unbounded_following"))
 
 
@@ -79,17 +79,15 @@ def pull_up(plan: Plan, outer: frozenset[Column], workshop: Workshop) -> Indepen
         case Window(source=source):
             found = pull_up(source, outer, workshop)
             return None if found is None else _window(plan, found, outer)
-        case Limit(source=source, count=count, offset=0) if count is None or count > 0:
-            found = pull_up(source, outer, workshop)
-            if found is not None and found.always:
-                return found
-            return None if found is None else _limit(plan, found, outer, workshop)
         case Limit(source=source):
-            found = pull_up(source, outer, workshop)
+            found = pull_up(source.source if isinstance(source, Sort) else source, outer, workshop)
             return None if found is None else _limit(plan, found, outer, workshop)
-        case Sort(source=source):
-            # The order of a query matters to a Limit only, which reads it itself.
-            return pull_up(source, outer, workshop)
+        case Sort(source=source, keys=keys):
+            found = pull_up(source, outer, workshop)
+            if found is None or found.always or any(k.column in found.definitions for k in keys):
+                return found
+            # Aggregates such as string_agg see the rows in their order.
+            return replace(found, plan=Sort(found.plan, keys))
         case _:
             return None
 
@@ -150,7 +148,8 @@ def _project(
 
 
 def _join(plan: InnerJoin, outer: frozenset[Column], workshop: Workshop) -> Independent | None:
-    sources, conditions = [], []
+    sources: list[Plan] = []
+    conditions: list[Expression] = []
     definitions: dict[Column, Expression] = {}
     for source in plan.sources:
         found = pull_up(source, outer, workshop)
@@ -255,6 +254,8 @@ def _limit(
     plan: Limit, found: Independent, outer: frozenset[Column], workshop: Workshop
 ) -> Independent | None:
     """Number the rows of each outer row in their order, and keep the first."""
+    if found.always and plan.offset == 0 and plan.count != 0:
+        return found
     keys = _keys(found, outer)
     order = plan.source.keys if isinstance(plan.source, Sort) else ()
     if keys is None or any(key.column in found.definitions for key in order):

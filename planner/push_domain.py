@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.errors import NotSupportedError
-from raydb.planner.common_tables import free_columns, renumbered
+from raydb.planner.common_tables import free_columns, reads_working_table, renumbered
 from raydb.planner.dependent import Independent, Workshop, depends
 from raydb.planner.expression import (
     Call,
     Column,
     Expression,
+    Literal,
     map_aggregate,
     map_window,
     substitute,
@@ -34,6 +34,7 @@ from raydb.planner.logical import (
     OuterJoin,
     Plan,
     Project,
+    Recursive,
     SemiJoin,
     Sort,
     Union,
@@ -80,6 +81,8 @@ def share(plan: Plan, workshop: Workshop) -> tuple[Plan, Plan, dict[Column, Colu
         return plan, copy, dict(zip(columns, output_columns(copy), strict=True))
     # The reference keeps the columns that are read above, and the query gets others.
     query = renumbered(plan, workshop.numbers)
+    # A reference knows the columns of its query by their places, which a projection keeps.
+    query = Project(query, tuple((column, column) for column in output_columns(query)))
     first = CommonTable(next(workshop.numbers), "shared rows", query, columns)
     return share(first, workshop)
 
@@ -95,7 +98,18 @@ class _Domain:
         self._columns = output_columns(plan)
         self._never_null = never_null
         self.workshop = workshop
-        self.outer = frozenset(self._columns)
+        self._outer = frozenset(self._columns)
+        self._recursions: set[int] = set()
+
+    def concerns(self, plan: Plan) -> bool:
+        """Tell whether a plan has other rows for other outer rows."""
+        return depends(plan, self._outer) or any(
+            reads_working_table(plan, number) for number in self._recursions
+        )
+
+    def enter(self, number: int) -> None:
+        """Go into the step of a recursion whose rows have the columns of the domain."""
+        self._recursions.add(number)
 
     def rows(self) -> _Pushed:
         """Return the domain in columns of its own."""
@@ -142,7 +156,7 @@ def push_domain(
 
 def _push(plan: Plan, domain: _Domain) -> _Pushed:
     """Return a query for the whole domain."""
-    if not depends(plan, domain.outer):
+    if not domain.concerns(plan):
         return _with_domain((plan,), (), domain)
     match plan:
         case Filter(source=source, predicate=predicate):
@@ -157,12 +171,14 @@ def _push(plan: Plan, domain: _Domain) -> _Pushed:
             divided = tuple((c, _divide(call, below.names)) for c, call in calls)
             return replace(below, plan=Window(below.plan, divided))
         case Sort(source=source):
-            # The order of a query matters to a Limit only, which reads it itself.
-            return _push(source, domain)
+            below = _push(source, domain)
+            return replace(below, plan=replace(plan, source=below.plan))
         case Limit():
             return _push_limit(plan, domain)
-        case Aggregate():
+        case Aggregate(grouping=None):
             return _push_aggregate(plan, domain)
+        case Aggregate():
+            return _push(_one_by_one(plan, domain.workshop), domain)
         case InnerJoin():
             return _push_inner_join(plan, domain)
         case OuterJoin(kind="full"):
@@ -170,20 +186,27 @@ def _push(plan: Plan, domain: _Domain) -> _Pushed:
         case OuterJoin(kind="right", left=left, right=right):
             kept = _push(right, domain)
             other, conditions = _push_other(left, plan.conditions, kept, domain)
-            joined = replace(plan, left=other, right=kept.plan, conditions=conditions)
-            return replace(kept, plan=joined)
+            return replace(
+                kept, plan=replace(plan, left=other, right=kept.plan, conditions=conditions)
+            )
         case OuterJoin(left=left, right=right) | SemiJoin(left=left, right=right):
             kept = _push(left, domain)
             other, conditions = _push_other(right, plan.conditions, kept, domain)
-            joined = replace(plan, left=kept.plan, right=other, conditions=conditions)
-            return replace(kept, plan=joined)
+            return replace(
+                kept, plan=replace(plan, left=kept.plan, right=other, conditions=conditions)
+            )
         case Union(sources=sources, columns=columns):
             return _union([_push(source, domain) for source in sources], sources, columns, domain)
         case Values(rows=rows, columns=columns):
             parts = [_push_row(row, columns, domain) for row in rows]
             return _union([part for part, _ in parts], [p for _, p in parts], columns, domain)
+        case Recursive():
+            return _push_recursive(plan, domain)
+        case WorkingTable(columns=columns):
+            names = domain.new_names()
+            return _Pushed(replace(plan, columns=(*columns, *names.values())), names)
         case _:
-            raise NotSupportedError("WITH RECURSIVE that reads an outer row is not supported")
+            raise AssertionError(f"{type(plan).__name__} reads no outer row")
 
 
 def _has_working_table(plan: Plan) -> bool:
@@ -208,7 +231,8 @@ def _divide(call: WindowCall, names: Names) -> WindowCall:
 
 def _push_limit(plan: Limit, domain: _Domain) -> _Pushed:
     """Number the rows of each outer row in their order, and keep the first."""
-    below = _push(plan.source, domain)
+    source = plan.source.source if isinstance(plan.source, Sort) else plan.source
+    below = _push(source, domain)
     order = plan.source.keys if isinstance(plan.source, Sort) else ()
     number = domain.workshop.new_column("row_number", pa.int64())
     call = row_number_call(below.names.values(), order)
@@ -227,17 +251,8 @@ def _push_aggregate(plan: Aggregate, domain: _Domain) -> _Pushed:
     own = tuple((column, change(key)) for column, key in plan.keys)
     added = tuple((names[column], below.names[column]) for column in names)
     calls = tuple((column, map_aggregate(call, change)) for column, call in plan.aggregates)
-    grouping = plan.grouping
-    if grouping is not None:
-        if () in grouping.sets:
-            raise NotSupportedError(
-                "a total over all rows (ROLLUP, CUBE or GROUPING SETS with an empty set)"
-                " is not supported in a subquery that reads outer rows"
-            )
-        places = tuple(range(len(own), len(own) + len(added)))
-        grouping = replace(grouping, sets=tuple((*each, *places) for each in grouping.sets))
     if plan.keys:
-        return _Pushed(Aggregate(below.plan, (*own, *added), calls, None, grouping), names)
+        return _Pushed(Aggregate(below.plan, (*own, *added), calls), names)
     # Without keys there is a row for every outer row, even where there is nothing to aggregate.
     rows = domain.rows()
     found = tuple((domain.workshop.new_column(c.name, c.type), call) for c, call in calls)
@@ -250,11 +265,51 @@ def _push_aggregate(plan: Aggregate, domain: _Domain) -> _Pushed:
     return replace(rows, plan=Project(joined, results + rows.passed_on()))
 
 
+def _one_by_one(plan: Aggregate, workshop: Workshop) -> Union:
+    """Return the groups of each grouping set by an aggregate of its own, all behind each other.
+
+    So the total over all rows, a set without keys, is there for an outer row without rows too.
+    """
+    assert plan.grouping is not None
+    parts = []
+    for place, keys in enumerate(plan.grouping.sets):
+        copy = renumbered(plan, workshop.numbers)
+        assert isinstance(copy, Aggregate)
+        assert copy.grouping is not None
+        number = copy.grouping.number
+        grouped = Aggregate(copy.source, tuple(copy.keys[key] for key in keys), copy.aggregates)
+        given = frozenset(output_columns(grouped))
+        items = tuple(
+            (column, column if column in given else Literal(None, column.type))
+            for column in output_columns(copy)
+            if column != number
+        )
+        parts.append(Project(grouped, (*items, (number, Literal(place, number.type)))))
+    return Union(tuple(parts), output_columns(plan))
+
+
+def _push_recursive(plan: Recursive, domain: _Domain) -> _Pushed:
+    """Give every row of the recursion the outer row that it is for."""
+    base = _push(plan.base, domain)
+    domain.enter(plan.number)
+    step = _push(plan.step, domain)
+    names = domain.new_names()
+    return _Pushed(
+        replace(
+            plan,
+            base=_with_names(base, plan.base),
+            step=_with_names(step, plan.step),
+            columns=(*plan.columns, *names.values()),
+        ),
+        names,
+    )
+
+
 def _push_inner_join(plan: InnerJoin, domain: _Domain) -> _Pushed:
     pushed = {
         place: _push(source, domain)
         for place, source in enumerate(plan.sources)
-        if depends(source, domain.outer)
+        if domain.concerns(source)
     }
     if not pushed:
         return _with_domain(plan.sources, plan.conditions, domain)
@@ -274,7 +329,7 @@ def _push_other(
 ) -> tuple[Plan, tuple[Expression, ...]]:
     """Return the other side of a join that keeps the rows of one, and the join's conditions."""
     changed = tuple(substitute(condition, kept.names) for condition in conditions)
-    if not depends(plan, domain.outer):
+    if not domain.concerns(plan):
         return plan, changed
     other = _push(plan, domain)
     return other.plan, changed + domain.conditions(kept.names, other.names)
@@ -310,8 +365,11 @@ def _union(
 ) -> _Pushed:
     """Put the rows of sources behind each other; the domain's columns follow their own."""
     names = domain.new_names()
-    parts = []
-    for part, source in zip(pushed, sources, strict=True):
-        listed = (*output_columns(source), *(part.names[column] for column in names))
-        parts.append(Project(part.plan, tuple((column, column) for column in listed)))
+    parts = [_with_names(part, source) for part, source in zip(pushed, sources, strict=True)]
     return _Pushed(Union(tuple(parts), (*columns, *names.values())), names)
+
+
+def _with_names(pushed: _Pushed, plan: Plan) -> Plan:
+    """Return what a plan has become with the plan's columns, and the domain's behind them."""
+    own = tuple((column, column) for column in output_columns(plan))
+    return Project(pushed.plan, own + pushed.passed_on())

@@ -225,7 +225,7 @@ def _distinct_values(info: TableInfo, name: str, catalog: CatalogInfo) -> float:
     PostgreSQL: n d / (n - f + f n / N) for d values in a sample of n of N rows, f of them once.
     """
     definition = info.definition
-    if (name,) in (definition.primary_key, *definition.unique_keys):
+    if any(key.columns == (name,) for key in definition.keys):
         return float(info.row_count)
     referenced = [key.table for key in definition.foreign_keys if key.columns == (name,)]
     if referenced:

@@ -95,7 +95,7 @@ def bind_aggregate_call(written: WrittenCall, context: Context, bind: Bind) -> A
     """
     name = written.name
     if written.ignore_nulls is not None:
-        raise ProgrammingError(f"{name}() takes IGNORE NULLS and RESPECT NULLS only with OVER")
+        raise ProgrammingError(f"{name}() takes neither IGNORE NULLS nor RESPECT NULLS")
     call = _bind_function(written, context, bind)
     if written.filter is not None:
         condition = as_boolean(bind(written.filter, context), "FILTER")

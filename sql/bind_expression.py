@@ -431,10 +431,8 @@ def _function(node: exp.Expr, context: Context) -> Expression:
     name = function_name(node)
     if name == "exists" and len(node.expressions) == 1 and query_in(node.expressions[0]):
         return bind_exists(node.expressions[0], context)  # EXISTS (VALUES ...)
-    if is_aggregate(name):
+    if is_aggregate(name) or is_window_function(name):
         return _aggregate(node, context)
-    if is_window_function(name):
-        raise ProgrammingError(f"the window function {name}() needs OVER (...)")
     if name in ("grouping", "grouping_id"):
         return _grouping(node, context)
     return bind_scalar(name, [bind_expression(each, context) for each in node.expressions])
@@ -442,6 +440,8 @@ def _function(node: exp.Expr, context: Context) -> Expression:
 
 def _aggregate(node: exp.Expr, context: Context) -> Expression:
     written = read_call(node)
+    if is_window_function(written.name):
+        raise ProgrammingError(f"the window function {written.name}() needs OVER (...)")
     if not is_aggregate(written.name):
         raise ProgrammingError(f"{written.name}() is no aggregate")
     if context.aggregates is None:

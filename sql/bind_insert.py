@@ -87,6 +87,7 @@ def _bind_rows(tree: exp.Expr, definition: TableDefinition, binding: Binding) ->
     if isinstance(query, exp.Values) and not any(
         query.args.get(name) for name in ("with_", "order", "limit", "offset")
     ):
+        require_only(query, "expressions")
         return _insert_values(target, query, binding)
     return _insert_query(target, bind_query(query, binding), binding)
 

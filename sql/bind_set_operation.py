@@ -43,6 +43,11 @@ def bind_set_operation(node: exp.Expr, binding: Binding) -> Plan:
         operands = [node.this, node.expression]
     else:
         operands = _operands(node)
+    for operand in operands:
+        if not isinstance(operand, exp.Subquery) and any(map(operand.args.get, MODIFIERS)):
+            raise ProgrammingError(
+                f"ORDER BY, LIMIT and OFFSET before {word} need parentheses around their query"
+            )
     plans = [binding.bind_query(operand, binding) for operand in operands]
     if isinstance(node, exp.Union):
         return union_of(plans, binding, distinct=distinct, by_name=by_name)

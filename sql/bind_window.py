@@ -21,7 +21,7 @@ from raydb.planner.expression import Bound, Frame, Literal, OrderItem, WindowCal
 from raydb.planner.functions import evaluate
 from raydb.sql.bind_aggregate import bind_aggregate_call, bind_order_items, read_call
 from raydb.sql.functions import is_aggregate
-from raydb.sql.functions.signature import Signature, check_count, typed
+from raydb.sql.functions.signature import check_count, typed
 from raydb.sql.nodes import require_only, unsupported
 from raydb.sql.reader import fold
 from raydb.sql.types import common_type, is_integer, is_interval, is_moment, is_number
@@ -116,7 +116,7 @@ def _bind_function(written: WrittenCall, context: Context, bind: Bind) -> Window
     least, most, kind = _FUNCTIONS[name]
     if written.ignore_nulls is not None and kind is not None:
         raise ProgrammingError(f"{name}() has no NULLs to ignore or respect")
-    check_count(name, Signature(typed, least, most), len(written.arguments))
+    check_count(name, least, most, len(written.arguments))
     arguments = [typed(bind(argument, context), _INTEGER) for argument in written.arguments]
     numbers = arguments if name == "ntile" else arguments[1:2]
     for argument in numbers:
@@ -140,7 +140,8 @@ def _bind_aggregate(written: WrittenCall, context: Context, bind: Bind) -> Windo
     if not is_aggregate(written.name):
         names = (*_FUNCTIONS, *_FRAME_VALUES)
         raise ProgrammingError(
-            f"window function '{written.name}' does not exist{did_you_mean(written.name, names)}"
+            f"'{written.name}' is no window function and no aggregate"
+            f"{did_you_mean(written.name, names)}"
         )
     if written.order:
         raise NotSupportedError(
@@ -318,7 +319,9 @@ def _cast_bound(bound: Bound, target: pa.DataType | None) -> Bound:
 def _bind_exclude(
     written: exp.Expr | None,
 ) -> OneOf["no_others", "current_row", "group", "ties"]:
-    match "NO OTHERS" if written is None else written.name.upper():
+    if written is None:
+        return "no_others"
+    match written.name.upper():
         case "NO OTHERS":
             return "no_others"
         case "CURRENT ROW":

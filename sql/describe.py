@@ -31,7 +31,7 @@ def bind_describe(describe: Describe, catalog: CatalogInfo, parameters: Paramete
     tree = describe.select.tree
     with refuse_deep_nesting():
         binding = Binding(catalog, bind_parameters(tree, parameters), bind_query)
-        if describe.table in catalog.tables:
+        if describe.table is not None and describe.table in catalog.tables:
             rows = _described(catalog.tables[describe.table].definition)
         else:
             columns = output_columns(bind_query(tree, binding))

@@ -174,6 +174,13 @@ class RayDialect(Postgres):
                 return exp.Literal.string(self._prev.text)
             return super()._parse_table_part(schema)
 
+        def _parse_derived_table_values(
+            self, allow_value_synonym: bool = False
+        ) -> exp.Values | None:
+            # Only INSERT allows MySQL's VALUE, and it forgets ORDER BY and LIMIT behind the rows.
+            values = super()._parse_derived_table_values()
+            return self._parse_query_modifiers(values) if allow_value_synonym else values
+
         def _parse_join(
             self,
             skip_join_token: bool = False,
@@ -189,6 +196,10 @@ class RayDialect(Postgres):
 
     class Generator(PostgresGenerator):
         """Writes trees as SQL again, for the names of columns."""
+
+        def pow_sql(self, expression: exp.Pow) -> str:
+            """Write `a ^ b` as it was written, where PostgreSQL's generator has POWER(a, b)."""
+            return self.binary(expression, "^")
 
         def placeholder_sql(self, expression: exp.Placeholder) -> str:
             """Write `:name` as it was written, where PostgreSQL's drivers have `%(name)s`."""

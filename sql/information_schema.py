@@ -151,8 +151,7 @@ def _key_column_usage(binding: Binding) -> Iterator[Row]:
 def _referenced(key: ForeignKey, binding: Binding) -> tuple[UniqueKey, str]:
     """Return the key that a foreign key refers to, and its name."""
     for constraint, name in constraint_names(binding.catalog.tables[key.table].definition):
-        is_key = isinstance(constraint, UniqueKey)
-        if is_key and set(constraint.columns) == set(key.references):
+        if isinstance(constraint, UniqueKey) and set(constraint.columns) == set(key.references):
             return constraint, name
     raise AssertionError(f"{key} refers to no key")
 

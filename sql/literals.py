@@ -79,6 +79,11 @@ def natural(literal: Literal) -> Literal:
     return literal
 
 
+def is_bare_null(expression: object) -> bool:
+    """Say whether an expression is NULL without a type of its own, as CAST(NULL AS t) has one."""
+    return isinstance(expression, Literal) and pa.types.is_null(expression.type)
+
+
 def is_bare_string(literal: object) -> bool:
     """Say whether an expression is a string constant, whose type its neighbours decide."""
     return (

@@ -26,10 +26,8 @@ _NODE_NAMES: dict[type[exp.Expr], str] = {
     exp.Dot: "a qualified function",
     exp.Escape: "LIKE ... ESCAPE",
     exp.Exists: "EXISTS (SELECT ...)",
-    exp.Filter: "FILTER",
     exp.GroupingSets: "GROUPING SETS",
     exp.HexString: "a constant x'...'",
-    exp.IgnoreNulls: "IGNORE NULLS",
     exp.JSONExtract: "the operator ->",
     exp.JSONExtractScalar: "the operator ->>",
     exp.Kwarg: "a named argument =>",
@@ -41,8 +39,6 @@ _NODE_NAMES: dict[type[exp.Expr], str] = {
     exp.Tuple: "a row (a, b)",
     exp.UnicodeString: "a constant u&'...'",
     exp.Var: "DEFAULT",
-    exp.Window: "a window function (OVER)",
-    exp.WithinGroup: "WITHIN GROUP",
 }
 _ARGUMENT_NAMES = {
     "catalog": "the name of a catalog",

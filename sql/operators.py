@@ -16,7 +16,7 @@ import pyarrow as pa
 from raydb.errors import ProgrammingError
 from raydb.planner.expression import Call, Expression, Literal
 from raydb.sql import typing_rules
-from raydb.sql.literals import is_bare_string, read_string
+from raydb.sql.literals import is_bare_null, is_bare_string, read_string
 from raydb.sql.types import (
     INTERVAL,
     common_type,
@@ -83,7 +83,7 @@ def arithmetic(function: str, left: Expression, right: Expression) -> Expression
 
 def _beside(function: str, operand: Expression, other: pa.DataType) -> Expression:
     """Return an operand in the type that it takes beside a value of another one."""
-    if not isinstance(operand, Literal) or not (operand.value is None or is_bare_string(operand)):
+    if not isinstance(operand, Literal) or not (is_bare_null(operand) or is_bare_string(operand)):
         return operand
     if function not in ("add", "subtract") or not is_temporal(other):
         wanted = pa.int64()

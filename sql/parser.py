@@ -40,6 +40,8 @@ from raydb.sql.statements import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sqlglot import Token
 
 # Statements of other databases, so that they are told from a misspelt word.
@@ -199,7 +201,7 @@ def _vacuum(reader: TokenReader) -> Vacuum:
     return Vacuum()
 
 
-_STATEMENTS = {
+_STATEMENTS: dict[str, Callable[[TokenReader], Statement]] = {
     "EXPLAIN": _explain,
     "DESCRIBE": _describe,
     "DESC": _describe,

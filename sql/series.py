@@ -115,7 +115,7 @@ def _moments(name: str, values: Sequence[Literal], binding: Binding) -> Plan:
     if not (is_interval(step.type) or pa.types.is_null(step.type)):
         raise ProgrammingError(f"{name}() of dates takes an interval, not {describe(step)}")
     start, stop = ends
-    if None in (start, stop, step.value):
+    if start is None or stop is None or step.value is None:
         return Values((new_column(binding, name, _TIMESTAMP),), ())
     forward = _direction(name, step.value)
     inclusive = name == "generate_series"

@@ -94,6 +94,7 @@ def define(name: str, entries: list[exp.Expr]) -> TableDefinition:
                 raise NotSupportedError(f"{_constraint_name(kind)} is not supported")
     if len(primary_keys) > 1:
         raise ProgrammingError(f"table '{name}' has more than one primary key")
+    required.update(column for key in primary_keys for column in key.columns)
     return TableDefinition(
         name,
         pa.schema([field.with_nullable(field.name not in required) for field in fields]),

@@ -17,6 +17,7 @@ from raydb.sql.literals import (
     convert,
     decimal_literal,
     integer_literal,
+    is_bare_null,
     is_bare_string,
     natural,
     read_string,
@@ -122,7 +123,7 @@ def unify(operands: Sequence[Expression], verb: str) -> tuple[Expression, ...]:
 def _adapt(operand: Expression, beside: pa.DataType) -> Expression:
     if not isinstance(operand, Literal) or pa.types.is_null(beside):
         return operand
-    if operand.value is None:
+    if is_bare_null(operand):
         return Literal(None, beside)
     if is_bare_string(operand):
         operand = read_string(operand, beside) if beside != pa.string() else operand
@@ -231,7 +232,7 @@ def arithmetic(function: str, left: Expression, right: Expression) -> Expression
 def _as_number(
     operand: Expression, beside: pa.DataType, verb: str, *operands: Expression
 ) -> Expression:
-    if isinstance(operand, Literal) and (operand.value is None or is_bare_string(operand)):
+    if isinstance(operand, Literal) and (is_bare_null(operand) or is_bare_string(operand)):
         wanted = beside if is_number(beside) else pa.int32()
         if operand.value is None:
             return Literal(None, wanted)

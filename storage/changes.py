@@ -88,7 +88,8 @@ def delete_rows(
     gone = _cascaded(table, row_numbers, tables)
     changed = {
         name: replace(
-            _masked(tables[name], np.flatnonzero(flags)), version=tables[name].version + 1
+            _masked(tables[name], np.flatnonzero(flags).astype(np.int32)),
+            version=tables[name].version + 1,
         )
         for name, flags in gone.items()
     }

@@ -131,7 +131,8 @@ def check_new_constraints(
     old = table.definition
     keys = [key for key in definition.keys if key not in old.keys]
     foreign_keys = [key for key in definition.foreign_keys if key not in table.foreign_rows]
-    read = {column for key in (*keys, *foreign_keys) for column in key.columns}
+    read = {column for key in keys for column in key.columns}
+    read |= {column for key in foreign_keys for column in key.columns}
     read |= {
         field.name
         for field, was in zip(definition.schema, old.schema, strict=True)

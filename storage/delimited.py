@@ -271,7 +271,7 @@ def _read_all(
     return table, None
 
 
-def _find_too_long(data: mmap.mmap, layout: Layout, body: Record) -> str | None:
+def _find_too_long(data: mmap.mmap | bytes, layout: Layout, body: Record) -> str | None:
     for record in records(data, layout, body.start, body.line):
         size_bytes = record.next - record.start
         if size_bytes > _BLOCK_BYTES:

@@ -52,7 +52,7 @@ def miscount(found: int, expected: int) -> str:
 
 
 def locate_fault(
-    data: mmap.mmap,
+    data: mmap.mmap | bytes,
     body: Record,
     layout: Layout,
     schema: pa.Schema,
@@ -77,7 +77,9 @@ def locate_fault(
     return _misfit(data, batch, layout, schema, fails)
 
 
-def _broken(data: mmap.mmap, record: Record, layout: Layout, schema: pa.Schema) -> str | None:
+def _broken(
+    data: mmap.mmap | bytes, record: Record, layout: Layout, schema: pa.Schema
+) -> str | None:
     """Return what is wrong with a record's form: its quotes, number of fields, bytes."""
     where = f"line {record.line}"
     if not record.closed:
@@ -101,7 +103,7 @@ def _broken(data: mmap.mmap, record: Record, layout: Layout, schema: pa.Schema) 
 
 
 def _misfit(
-    data: mmap.mmap,
+    data: mmap.mmap | bytes,
     batch: list[Record],
     layout: Layout,
     schema: pa.Schema,

@@ -58,6 +58,8 @@ def sql_type(found: pa.DataType) -> pa.DataType:
         return pa.time64("us")
     if types.is_decimal32(found) or types.is_decimal64(found):
         return pa.decimal128(found.precision, found.scale)
+    if types.is_fixed_size_binary(found):
+        return pa.binary()
     if types.is_list(found) or types.is_large_list(found):
         return pa.list_(sql_type(found.value_type))
     if types.is_fixed_size_list(found):
@@ -97,9 +99,9 @@ class FittedPart:
         return self.part.row_count
 
     @property
-    def known_row_count(self) -> int | None:
-        """The number of rows, None where it takes reading them all."""
-        return self.part.known_row_count
+    def is_counted(self) -> bool:
+        """Whether the number of rows is known without reading them."""
+        return self.part.is_counted
 
     @property
     def expected_row_count(self) -> int:
@@ -202,9 +204,9 @@ class NamedPart:
         return self.part.row_count
 
     @property
-    def known_row_count(self) -> int | None:
-        """The number of rows, None where it takes reading them all."""
-        return self.part.known_row_count
+    def is_counted(self) -> bool:
+        """Whether the number of rows is known without reading them."""
+        return self.part.is_counted
 
     @property
     def expected_row_count(self) -> int:

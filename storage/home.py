@@ -123,6 +123,11 @@ class Home:
         return home
 
     @property
+    def folder(self) -> Path:
+        """The database directory."""
+        return self._path
+
+    @property
     def snapshot(self) -> Snapshot:
         """Version, state, records and files that belong together, whatever another thread does."""
         return self._snapshot

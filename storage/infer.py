@@ -32,7 +32,7 @@ from raydb.storage.delimited import (
     read_head,
 )
 from raydb.storage.records import Layout, Record, records, split_fields, unquote
-from raydb.storage.rows import ArrowPart, Comparison, Part
+from raydb.storage.rows import ArrowPart, Comparison
 
 if TYPE_CHECKING:
     import mmap
@@ -94,9 +94,9 @@ class DelimitedPart:
         return len(next(iter(self._columns.values())))
 
     @property
-    def known_row_count(self) -> int | None:
-        """The number of rows once a column has been read."""
-        return self.row_count if self._columns else None
+    def is_counted(self) -> bool:
+        """False: the lines would have to be read."""
+        return False
 
     @property
     def is_decoded(self) -> bool:
@@ -155,7 +155,7 @@ class DelimitedPart:
 
 def open_inferred(
     file: TextFile, layout: Layout, columns: Columns, delimiter_given: bool, skipped_lines: int
-) -> Part:
+) -> ArrowPart | DelimitedPart:
     """Return the rows of a delimited file.
 
     Raises DataError naming file and line for a broken record, ProgrammingError for names of columns

@@ -9,8 +9,10 @@ wrong file no more than what is wrong, so that its lines are read again, one by 
 
 from __future__ import annotations
 
+import itertools
 import json
 from contextlib import suppress
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +20,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import json as arrow_json
 
-from raydb.errors import DataError, NotSupportedError
+from raydb.errors import DataError, NotSupportedError, ProgrammingError
 from raydb.storage.faults import first_failure
 from raydb.storage.fit import fit_columns
+from raydb.storage.infer import LateValueError
+from raydb.storage.rows import ArrowPart
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from raydb.storage.rows import Comparison
     from raydb.storage.text_file import TextFile
 
 # Arrow reads blocks of this size, on all processors; a line must fit into one.
@@ -35,14 +43,103 @@ _TIME = r"^\d{2}:\d{2}:\d{2}(\.\d{1,6})?$"
 _TIMESTAMP = r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?$"
 
 
-def read_inferred_json(file: TextFile, given: Mapping[str, pa.DataType]) -> pa.Table:
+@dataclass(frozen=True, eq=False, slots=True)
+class JsonPart:
+    """Rows in a file of JSON lines, read column by column.
+
+    A value that does not fit what the first lines have is a LateValueError, and so is a further
+    key where all columns are read.
+    """
+
+    file: TextFile
+    schema: pa.Schema
+    expected_row_count: int
+    _columns: dict[str, pa.ChunkedArray] = field(default_factory=dict)
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows, counted by reading a column."""
+        if not self._columns:
+            self.columns(self.schema.names[:1])
+        return len(next(iter(self._columns.values())))
+
+    @property
+    def is_counted(self) -> bool:
+        """False: the lines would have to be read."""
+        return False
+
+    @property
+    def is_decoded(self) -> bool:
+        """False: the rows are text."""
+        return False
+
+    @property
+    def is_seekable(self) -> bool:
+        """False: where a row begins is not known."""
+        return False
+
+    def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
+        """Return the values of some columns. Raises DataError naming the line."""
+        wanted = [name for name in dict.fromkeys(names) if name not in self._columns]
+        if wanted:
+            self._columns.update(zip(wanted, self._read(self.file, wanted), strict=True))
+        return [self._columns[name] for name in names]
+
+    def null_count(self, name: str) -> int:
+        """Return how many NULLs there may be: all rows."""
+        del name
+        return self.expected_row_count
+
+    def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
+        """Return a column's values in some rows; the whole column is read."""
+        return self.columns([name])[0].take(pa.array(row_numbers))
+
+    def matching_rows(self, comparisons: Sequence[Comparison]) -> None:
+        """Return None: the rows are compared by whoever asks."""
+        del comparisons
+
+    def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
+        """Return some columns of the first rows; the file is read no further."""
+        return self._read(self.file.prefix(_sample_end(self.file, count)), names)
+
+    def without(self, comparisons: Sequence[Comparison]) -> JsonPart:
+        """Return the part as it is."""
+        del comparisons
+        return self
+
+    def _read(self, file: TextFile, names: Sequence[str]) -> list[pa.ChunkedArray]:
+        schema = pa.schema([self.schema.field(name) for name in names])
+        try:
+            return list(read_json(file, schema, exact=len(names) == len(self.schema)).columns)
+        except (DataError, ProgrammingError) as error:
+            raise LateValueError(f"{error}; the columns are those of the lines before") from None
+
+
+def open_inferred_json(
+    file: TextFile, given: Mapping[str, pa.DataType], sample: int | None
+) -> ArrowPart | JsonPart:
     """Return the rows of a file, with the columns that its lines have.
 
-    given: the types of columns where a query gives them; only these columns are read then. Raises
-    DataError, naming the line, for what is no JSON and for a key whose values are of several kinds.
+    given: the types of columns where a query gives them; only these columns are read then. sample:
+    how many lines tell the columns, None for all. Raises DataError, naming the line, for what is no
+    JSON and for a key whose values are of several kinds.
     """
     if given:
-        return read_json(file, pa.schema(list(given.items())), exact=False)
+        return ArrowPart(read_json(file, pa.schema(list(given.items())), exact=False))
+    stop = file.size_bytes if sample is None else _sample_end(file, sample)
+    if stop >= file.size_bytes:
+        return ArrowPart(_infer(file))
+    rows = _infer(file.prefix(stop))
+    return JsonPart(file, rows.schema, file.size_bytes * rows.num_rows // stop)
+
+
+def _sample_end(file: TextFile, count: int) -> int:
+    """Return where the first lines of a file end."""
+    lines = itertools.islice(_lines(file, file.skip(0)), count)
+    return max((line.stop for line in lines), default=0)
+
+
+def _infer(file: TextFile) -> pa.Table:
     rows = _read(file, {})
     texts = {field.name: pa.string() for field in rows.schema if pa.types.is_timestamp(field.type)}
     if texts:
@@ -63,11 +160,11 @@ def read_json(
     not read. `report` is called with the number of bytes once they are read. Raises
     ProgrammingError for keys that do not match, DataError for values that do not fit.
     """
-    for field in schema:
-        if pa.types.is_binary(field.type) or pa.types.is_interval(field.type):
+    for column in schema:
+        if pa.types.is_binary(column.type) or pa.types.is_interval(column.type):
             raise NotSupportedError(
-                f"column '{field.name}' is {sql_type_name(field.type)}, which cannot be read from "
-                "a JSON file"
+                f"column '{column.name}' is {sql_type_name(column.type)}, which cannot be read from"
+                " a JSON file"
             )
     keys = {key.lower(): key for key in _first_keys(file)}
     names = [keys.get(name.lower(), name) for name in schema.names]
@@ -146,8 +243,11 @@ def _read(file: TextFile, kinds: Mapping[str, pa.DataType], infer: bool = True) 
     )
     blocks = arrow_json.ReadOptions(block_size=_BLOCK_BYTES)
     try:
-        return arrow_json.read_json(file.stream(start), blocks, options)
-    except pa.ArrowException as error:
+        rows = arrow_json.read_json(file.stream(start), blocks, options)
+        # Arrow takes any bytes for text; `names` reads those of the keys.
+        rows.validate(full=bool(rows.schema.names))
+        return rows
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         fault = _locate_fault(file, start, kinds) or f"reading failed: {error}"
         raise DataError(f"file '{file.path}', {fault}") from None
 
@@ -165,25 +265,35 @@ def _check_start(file: TextFile, start: int) -> None:
 
 def _first_keys(file: TextFile) -> list[str]:
     """Return the keys of the first line, none if it cannot be read."""
-    for _, line in _lines(file, file.skip(0)):
+    for line in _lines(file, file.skip(0)):
         with suppress(ValueError):
-            found = json.loads(line)
+            found = json.loads(line.text)
             return list(found) if isinstance(found, dict) else []
         break
     return []
 
 
-def _lines(file: TextFile, start: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that are not blank, with their numbers from 1."""
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a file: its number from 1, its text, and the byte behind its end."""
+
+    number: int
+    text: bytes
+    stop: int
+
+
+def _lines(file: TextFile, start: int) -> Iterator[_Line]:
+    """Yield the lines that are not blank."""
     with file.view() as data:
         number = 1
         while start < len(data):
             stop = data.find(b"\n", start)
             stop = len(data) if stop < 0 else stop
-            line = data[start:stop]
-            if line.strip():
-                yield number, line
-            start, number = stop + 1, number + 1
+            text = data[start:stop]
+            start = min(stop + 1, len(data))
+            if text.strip():
+                yield _Line(number, text, start)
+            number += 1
 
 
 # -- what is wrong with a file
@@ -192,14 +302,14 @@ def _lines(file: TextFile, start: int) -> Iterator[tuple[int, bytes]]:
 def _locate_fault(file: TextFile, start: int, kinds: Mapping[str, pa.DataType]) -> str | None:
     """Return what is wrong with the first line that is wrong, as "line 17, column 'a': ..."."""
     seen = {name: _expected(kind) for name, kind in kinds.items()}
-    for number, line in _lines(file, start):
-        where = f"line {number}"
-        if len(line) >= _BLOCK_BYTES:
-            return f"{where}: {len(line)} bytes, where a line may have {_BLOCK_BYTES}"
+    for line in _lines(file, start):
+        where = f"line {line.number}"
+        if len(line.text) >= _BLOCK_BYTES:
+            return f"{where}: {len(line.text)} bytes, where a line may have {_BLOCK_BYTES}"
         try:
-            found = json.loads(line, parse_float=Decimal, object_pairs_hook=_Pairs)
+            found = json.loads(line.text, parse_float=Decimal, object_pairs_hook=_Pairs)
         except UnicodeDecodeError as error:
-            return f"{where}: byte 0x{line[error.start]:02x} is not valid UTF-8"
+            return f"{where}: byte 0x{line.text[error.start]:02x} is not valid UTF-8"
         except ValueError as error:
             return f"{where}: {_plain(error)}"
         if not isinstance(found, _Pairs):

@@ -57,7 +57,7 @@ QUERY_OPTIONS = {
     ),
     "parquet": _SEVERAL_FILES,
     "flat": _SEVERAL_FILES,
-    "json": ("columns", "compression", *_SEVERAL_FILES),
+    "json": ("columns", "sample_size", "compression", *_SEVERAL_FILES),
 }
 _SWITCHES = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
 _TEXT_COMPRESSIONS = {"gzip": "gzip", "zstd": "zstd", "none": None}

@@ -135,9 +135,9 @@ class ParquetPart:
         return sum(self._row_counts())
 
     @property
-    def known_row_count(self) -> int:
-        """The number of rows."""
-        return self.row_count
+    def is_counted(self) -> bool:
+        """True: the metadata has the number."""
+        return True
 
     @property
     def expected_row_count(self) -> int:

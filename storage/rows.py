@@ -50,8 +50,8 @@ class Part(Protocol):
         """The number of rows."""
 
     @property
-    def known_row_count(self) -> int | None:
-        """The number of rows, None where it takes reading them all."""
+    def is_counted(self) -> bool:
+        """Whether the number of rows is known without reading them."""
 
     @property
     def expected_row_count(self) -> int:
@@ -102,9 +102,9 @@ class ArrowPart:
         return int(self.table.num_rows)
 
     @property
-    def known_row_count(self) -> int:
-        """The number of rows."""
-        return self.row_count
+    def is_counted(self) -> bool:
+        """True."""
+        return True
 
     @property
     def expected_row_count(self) -> int:
@@ -166,9 +166,9 @@ class FilePart:
         return self.flat.row_count
 
     @property
-    def known_row_count(self) -> int:
-        """The number of rows."""
-        return self.row_count
+    def is_counted(self) -> bool:
+        """True."""
+        return True
 
     @property
     def expected_row_count(self) -> int:
@@ -247,10 +247,9 @@ class Rows:
         return sum(part.row_count for part in self.parts)
 
     @property
-    def known_row_count(self) -> int | None:
-        """The number of rows, None where it takes reading them all."""
-        counts = [part.known_row_count for part in self.parts]
-        return None if None in counts else sum(count or 0 for count in counts)
+    def is_counted(self) -> bool:
+        """Whether the number of rows is known without reading them."""
+        return all(part.is_counted for part in self.parts)
 
     @property
     def expected_row_count(self) -> int:

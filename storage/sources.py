@@ -21,7 +21,7 @@ from raydb.storage.file_parts import NamedPart, fit_part, sql_type
 from raydb.storage.files import open_text
 from raydb.storage.flat import open_table
 from raydb.storage.infer import open_inferred
-from raydb.storage.json_lines import read_inferred_json
+from raydb.storage.json_lines import open_inferred_json
 from raydb.storage.options import (
     QUERY_OPTIONS,
     Option,
@@ -127,8 +127,10 @@ def _open_file(path: str, kind: str, settings: Options) -> _OpenFile:
                 file = _OpenFile(path, parquet.schema, parquet)
             case "json":
                 text = TextFile(path, compression_of(path, settings))
-                table = read_inferred_json(text, columns_of(settings).types)
-                file = _OpenFile(path, table.schema, ArrowPart(table))
+                columns = columns_of(settings)
+                json = open_inferred_json(text, columns.types, columns.sample)
+                schema = json.table.schema if isinstance(json, ArrowPart) else json.schema
+                file = _OpenFile(path, schema, json)
             case _:
                 file = _open_delimited(path, kind, settings)
     except OSError as error:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from raydb.errors import DataError
 from raydb.planner.casts import Values, cast_values
 from raydb.planner.functions.decimals import is_narrow, unscaled
 from raydb.planner.functions.doubles import canonical_floats, order_codes
@@ -56,6 +57,13 @@ def _in(call: Call, operand: Values, *members: Values) -> Values:
     return pc.if_else(pc.is_valid(operand), found, pa.scalar(None, pa.bool_()))
 
 
+def _single(_: Call, value: Values, count: Values) -> Values:
+    """Return the first value of a subquery's rows, unless there is one more."""
+    if pc.any(pc.greater(count, 1)).as_py():
+        raise DataError("a subquery used as an expression gave more than one row")
+    return value
+
+
 COMPARISONS: Mapping[str, Function] = {
     **{
         name: Function(functools.partial(_compare, name))
@@ -63,4 +71,5 @@ COMPARISONS: Mapping[str, Function] = {
     },
     "not_distinct": Function(_not_distinct, strict=False),
     "in": Function(_in),
+    "single": Function(_single, can_fail=True, strict=False),
 }

@@ -17,6 +17,7 @@ from raydb.planner.common_tables import (
     free_columns,
     highest_number,
     map_references,
+    queries_in,
     references_in,
     renumbered,
     subqueries_in,
@@ -49,27 +50,21 @@ def inline_common_tables(plan: Plan, catalog: CatalogInfo) -> Plan:
         return plan
     numbers = itertools.count(highest_number(plan) + 1)
     kept: dict[int, Plan] = {}
-    # A query refers to those of lower numbers only; so all references to the highest are in sight.
-    while waiting := _waiting(plan, kept):
-        number = max(waiting)
-        references = waiting[number]
-        if _is_inlined(references, catalog):
-            put = _inlining(references[0], numbers)
+    # Each query comes before those that it refers to: all references to it are in sight then.
+    for number in reversed(queries_in(plan)):
+        found = [
+            reference
+            for source in (plan, *kept.values())
+            for reference in references_in(source)
+            if reference.number == number
+        ]
+        if _is_inlined(found, catalog):
+            put = _inlining(found[0], numbers)
             plan = map_references(plan, put)
             kept = {other: map_references(query, put) for other, query in kept.items()}
         else:
-            kept[number] = references[0].query
+            kept[number] = found[0].query
     return _with_queries(plan, kept)
-
-
-def _waiting(plan: Plan, kept: dict[int, Plan]) -> dict[int, list[CommonTable]]:
-    """Return the references to queries that are not kept, by number."""
-    found: dict[int, list[CommonTable]] = {}
-    for source in (plan, *kept.values()):
-        for reference in references_in(source):
-            if reference.number not in kept:
-                found.setdefault(reference.number, []).append(reference)
-    return found
 
 
 def _inlining(first: CommonTable, numbers: Iterator[int]) -> Callable[[CommonTable], Plan]:

@@ -24,7 +24,7 @@ from raydb.planner.rules.push_down_filters import filter_rows
 from raydb.planner.statistics import Statistics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from raydb.planner.catalog import CatalogInfo
 
@@ -43,65 +43,73 @@ def _order_all(plan: Plan, statistics: Statistics) -> Plan:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Part:
-    """A plan to be joined, with its columns."""
+    """A plan to be joined, its columns, and for each class of equal columns one that it has."""
 
     plan: Plan
     columns: frozenset[Column]
+    members: Mapping[int, Column]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Step:
+    """Two parts that could be joined next, the conditions between them, and the cost."""
+
+    one: _Part
+    other: _Part
+    conditions: tuple[Expression, ...]
+    cost: tuple[bool, float, float]
 
 
 def _order(join: InnerJoin, statistics: Statistics) -> Plan:
     classes, conditions = _equality_classes(join.conditions)
-    parts = []
-    for source in join.sources:
-        columns = frozenset(output_columns(source))
-        within = [_equal(a, b) for each in classes for a, b in pairwise(_members(each, columns))]
-        parts.append(_Part(filter_rows(source, within), columns))
-    while len(parts) > 1:
-        one, other, here = _cheapest(parts, classes, conditions, statistics)
+    parts = [_part(source, classes) for source in join.sources]
+    steps = [_step(one, other, conditions, statistics) for one, other in combinations(parts, 2)]
+    checked: set[Expression] = set()
+    while steps:
+        best = min(steps, key=lambda step: step.cost)
+        one, other = best.one, best.other
         larger, smaller = sorted((one, other), key=lambda part: -statistics.row_count(part.plan))
-        joined = InnerJoin((larger.plan, smaller.plan), tuple(here))
-        conditions = [condition for condition in conditions if condition not in here]
+        joined = _Part(
+            InnerJoin((larger.plan, smaller.plan), best.conditions),
+            one.columns | other.columns,
+            {**one.members, **other.members},
+        )
+        checked.update(best.conditions)
         parts = [part for part in parts if part not in (one, other)]
-        parts.append(_Part(joined, one.columns | other.columns))
-    return filter_rows(parts[0].plan, conditions)
+        # Only the pairs of the new part are new, so that 64 tables take no longer than they must.
+        steps = [step for step in steps if not {step.one, step.other} & {one, other}]
+        steps += [_step(joined, part, conditions, statistics) for part in parts]
+        parts.append(joined)
+    return filter_rows(parts[0].plan, [c for c in conditions if c not in checked])
 
 
-def _cheapest(
-    parts: Sequence[_Part],
-    classes: Sequence[Sequence[Column]],
-    conditions: Sequence[Expression],
-    statistics: Statistics,
-) -> tuple[_Part, _Part, list[Expression]]:
-    """Return the two parts to join next and the conditions that the join checks."""
-    best = None
-    for one, other in combinations(parts, 2):
-        here = _between(one, other, classes, conditions)
-        connected = any(_is_equality(condition) for condition in here)
-        rows = statistics.joined_row_count(one.plan, other.plan, here)
-        # Of equals the one with less to read, so that small tables meet first.
-        read = statistics.row_count(one.plan) + statistics.row_count(other.plan)
-        cost = (not connected, rows, read)
-        if best is None or cost < best[0]:
-            best = (cost, one, other, here)
-    assert best is not None
-    return best[1:]
+def _part(source: Plan, classes: Sequence[Sequence[Column]]) -> _Part:
+    """Return a source as a part, whose columns of one class are equal."""
+    columns = frozenset(output_columns(source))
+    own = [[column for column in each if column in columns] for each in classes]
+    within = [_equal(a, b) for each in own for a, b in pairwise(each)]
+    members = {number: each[0] for number, each in enumerate(own) if each}
+    return _Part(filter_rows(source, within), columns, members)
 
 
-def _between(
-    one: _Part,
-    other: _Part,
-    classes: Sequence[Sequence[Column]],
-    conditions: Sequence[Expression],
-) -> list[Expression]:
-    """Return the conditions that a join of two parts can check and neither part alone could."""
+def _step(
+    one: _Part, other: _Part, conditions: Sequence[Expression], statistics: Statistics
+) -> _Step:
     known = one.columns | other.columns
-    found: list[Expression] = []
-    for each in classes:
-        ours, theirs = _members(each, one.columns), _members(each, other.columns)
-        if ours and theirs:
-            found.append(_equal(ours[0], theirs[0]))
-    found += [c for c in conditions if columns_of(c) and columns_of(c) <= known]
-    return found
+    here = [
+        _equal(column, other.members[number])
+        for number, column in one.members.items()
+        if number in other.members
+    ]
+    for condition in conditions:
+        columns = columns_of(condition)
+        if columns <= known and not columns <= one.columns and not columns <= other.columns:
+            here.append(condition)
+    connected = any(_is_equality(condition) for condition in here)
+    rows = statistics.joined_row_count(one.plan, other.plan, here)
+    # Of equals the one with less to read, so that small tables meet first.
+    read = statistics.row_count(one.plan) + statistics.row_count(other.plan)
+    return _Step(one, other, tuple(here), (not connected, rows, read))
 
 
 def _equality_classes(
@@ -121,10 +129,6 @@ def _equality_classes(
             case _:
                 rest.append(condition)
     return classes, rest
-
-
-def _members(columns: Iterable[Column], of: frozenset[Column]) -> list[Column]:
-    return [column for column in columns if column in of]
 
 
 def _equal(left: Column, right: Column) -> Expression:

@@ -4,6 +4,7 @@ InnerJoin([a, b], [a.x = b.x, a.y > 1])  ->  InnerJoin([Filter(a.y > 1, a), b], 
 Filter(a.y > 1, a LEFT JOIN b)           ->  Filter(a.y > 1, a) LEFT JOIN b
 a LEFT JOIN b ON a.x = b.x AND b.y > 1   ->  a LEFT JOIN Filter(b.y > 1, b) ON a.x = b.x
 Filter(key = 1, Aggregate(source))       ->  Aggregate(Filter(key = 1, source))
+Filter(a = 1, Window(source))            ->  Window(Filter(a = 1, source)) if it partitions by a
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from raydb.planner.logical import (
     Plan,
     SemiJoin,
     Sort,
+    Window,
     map_sources,
     output_columns,
 )
@@ -88,6 +90,12 @@ def _push(predicates: Sequence[Expression], source: Plan) -> Plan:
             above = [p for p in predicates if p not in below]
             inner = filter_rows(inner, [substitute(p, definitions) for p in below])
             return filter_rows(replace(source, source=inner), above)
+        case Window(source=inner, calls=calls):
+            # Whole partitions go: whatever is in the partition keys of all functions.
+            shared = frozenset.intersection(*(frozenset(call.partition_by) for _, call in calls))
+            below = [p for p in predicates if columns_of(p) and columns_of(p) <= shared]
+            above = [p for p in predicates if p not in below]
+            return filter_rows(replace(source, source=filter_rows(inner, below)), above)
         case Sort(source=inner):
             return replace(source, source=filter_rows(inner, predicates))
         case _:

@@ -15,6 +15,8 @@ import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from raydb.errors import NotSupportedError
 from raydb.planner.common_tables import highest_number, map_queries, subqueries_in
 from raydb.planner.dependent import Workshop
@@ -25,10 +27,12 @@ from raydb.planner.expression import (
     columns_of,
     conjuncts,
     rewrite,
+    substitute,
 )
 from raydb.planner.logical import (
     Aggregate,
     Apply,
+    CommonTable,
     Filter,
     InnerJoin,
     Limit,
@@ -42,13 +46,16 @@ from raydb.planner.logical import (
     map_expressions,
     map_sources,
     output_columns,
+    sources_of,
 )
 from raydb.planner.outer_rows import OuterRows
+from raydb.planner.pull_up import row_number_call
+from raydb.planner.push_domain import share
 from raydb.planner.rules.inline_common_tables import inline_common_tables
 from raydb.planner.rules.push_down_filters import filter_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expression import Column
@@ -58,10 +65,12 @@ _NO_COLUMNS = Values((), ((),))
 
 def unnest_subqueries(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Replace every Subquery and every Apply."""
+    if not _is_nested(plan):
+        return plan
     workshop = Workshop(itertools.count(highest_number(plan) + 1), catalog)
     unnested = map_queries(plan, lambda query: unnest(query, workshop))
     # Rows that serve at two places are a common table, which is kept only where it pays.
-    return plan if unnested == plan else inline_common_tables(unnested, catalog)
+    return inline_common_tables(unnested, catalog)
 
 
 def unnest(plan: Plan, workshop: Workshop) -> Plan:
@@ -101,12 +110,25 @@ def _unnest_expressions(plan: Plan, workshop: Workshop) -> Plan:
             raise AssertionError(f"{type(plan).__name__} has no expressions")
 
 
+def _is_nested(plan: Plan) -> bool:
+    """Tell whether there is a Subquery or an Apply in a plan or in the queries in it."""
+    if isinstance(plan, Apply) or subqueries_in(plan):
+        return True
+    sources = (plan.query,) if isinstance(plan, CommonTable) else sources_of(plan)
+    return any(map(_is_nested, sources))
+
+
 def _has_subquery(expression: Expression) -> bool:
-    match expression:
-        case Call(arguments=arguments):
-            return any(_has_subquery(argument) for argument in arguments)
-        case _:
-            return isinstance(expression, Subquery)
+    return next(_subqueries(expression), None) is not None
+
+
+def _subqueries(expression: Expression) -> Iterator[Subquery]:
+    """Yield the subqueries of an expression that are in no other subquery's arguments."""
+    if isinstance(expression, Subquery):
+        yield expression
+    elif isinstance(expression, Call):
+        for argument in expression.arguments:
+            yield from _subqueries(argument)
 
 
 def _only(plan: Plan, columns: Sequence[Column]) -> Plan:
@@ -129,6 +151,8 @@ def _filter(source: Plan, predicates: Iterable[Expression], workshop: Workshop) 
 
 def _unnest_conditions(plan: OuterJoin | SemiJoin, workshop: Workshop) -> Plan:
     """Compute the subqueries of a join's conditions on the side whose rows they read."""
+    if any(_reads_both(subquery, plan) for e in plan.conditions for subquery in _subqueries(e)):
+        return _join_by_pairs(plan, workshop)
     left = OuterRows(plan.left, workshop, unnest)
     right = OuterRows(plan.right, workshop, unnest)
     of_left = frozenset(output_columns(plan.left))
@@ -136,19 +160,50 @@ def _unnest_conditions(plan: OuterJoin | SemiJoin, workshop: Workshop) -> Plan:
     def change(part: Expression) -> Expression:
         if not isinstance(part, Subquery):
             return part
-        read = columns_of(part)
-        if read.isdisjoint(of_left):
-            return right.without_subqueries(part)
-        if read.isdisjoint(output_columns(plan.right)):
-            return left.without_subqueries(part)
-        raise NotSupportedError(
-            "a subquery in the ON of an outer, semi or anti join that reads both sides"
-            " is not supported"
-        )
+        side = right if columns_of(part).isdisjoint(of_left) else left
+        return side.without_subqueries(part)
 
     conditions = tuple(rewrite(condition, change) for condition in plan.conditions)
     joined = replace(plan, left=left.plan, right=right.plan, conditions=conditions)
     return _only(joined, output_columns(plan))
+
+
+def _reads_both(subquery: Subquery, join: OuterJoin | SemiJoin) -> bool:
+    read = columns_of(subquery)
+    return not any(read.isdisjoint(output_columns(side)) for side in (join.left, join.right))
+
+
+def _join_by_pairs(plan: OuterJoin | SemiJoin, workshop: Workshop) -> Plan:
+    """Find the numbers of the rows that are partners by an inner join, and join by them."""
+    left, left_number = _number_rows(plan.left, workshop)
+    right, right_number = _number_rows(plan.right, workshop)
+    left, left_copy, names = share(left, workshop)
+    right, right_copy, right_names = share(right, workshop)
+    names |= right_names
+    conditions = [substitute(condition, names) for condition in plan.conditions]
+    partners = _filter(InnerJoin((left_copy, right_copy), ()), conditions, workshop)
+    pair = names[left_number], names[right_number]
+    pairs = Project(partners, tuple((column, column) for column in pair))
+    on_left = (_equal(left_number, pair[0]),)
+    if isinstance(plan, SemiJoin):
+        found: Plan = replace(plan, left=left, right=pairs, conditions=on_left)
+    else:
+        rows = (
+            InnerJoin((left, pairs), on_left)
+            if plan.kind == "right"
+            else OuterJoin("left", left, pairs, on_left)
+        )
+        found = replace(plan, left=rows, right=right, conditions=(_equal(pair[1], right_number),))
+    return _only(found, output_columns(plan))
+
+
+def _number_rows(plan: Plan, workshop: Workshop) -> tuple[Plan, Column]:
+    number = workshop.new_column("row_number", pa.int64())
+    return Window(plan, ((number, row_number_call((), ())),)), number
+
+
+def _equal(one: Column, other: Column) -> Call:
+    return Call("equal", (one, other), pa.bool_())
 
 
 def _unnest_values(plan: Values, workshop: Workshop) -> Plan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -9,13 +10,13 @@ import pyarrow.types as pt
 
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.expression import AggregateCall, Expression, Literal
-from raydb.sql.functions.signature import Signature, check_count, require_number, typed
+from raydb.sql.functions.signature import check_count, require_number, typed
 from raydb.sql.types import can_cast, is_decimal, is_integer, is_moment, is_number
 from raydb.sql.typing_rules import as_boolean, cast, describe
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _HUGEINT = pa.decimal128(38, 0)
 
@@ -35,6 +36,15 @@ WITHIN_GROUP = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    """`bind(name, *arguments)` returns the call."""
+
+    bind: Callable[..., AggregateCall]
+    least: int
+    most: int
+
+
 def is_aggregate(name: str) -> bool:
     """Say whether a function is an aggregate."""
     return name in AGGREGATES or name in WITHIN_GROUP
@@ -49,9 +59,8 @@ def bind_aggregate(name: str, arguments: Sequence[Expression], distinct: bool) -
     if name not in AGGREGATES:
         raise ProgrammingError(f"{name}() needs WITHIN GROUP (ORDER BY ...)")
     signature = AGGREGATES[name]
-    check_count(name, signature, len(arguments))
+    check_count(name, signature.least, signature.most, len(arguments))
     call = signature.bind(name, *arguments)
-    assert isinstance(call, AggregateCall), "aggregates are bound to aggregates"
     if not distinct or call.function in _INDIFFERENT_TO_REPEATS:
         return call
     if call.filter is not None:
@@ -68,11 +77,11 @@ def bind_within_group(
     if name not in WITHIN_GROUP:
         raise ProgrammingError(f"{name}() does not take WITHIN GROUP")
     if name == "mode":
-        check_count(name, Signature(_any, 0, 0), len(arguments))
+        check_count(name, 0, 0, len(arguments))
         if descending:
             raise NotSupportedError("mode() WITHIN GROUP (ORDER BY ... DESC) is not supported")
         return _any("mode", key)
-    check_count(name, Signature(_quantile_cont, 1, 1), len(arguments))
+    check_count(name, 1, 1, len(arguments))
     bind = _quantile_cont if name == "percentile_cont" else _quantile_disc
     call = bind(name, key, *arguments)
     if not descending:
@@ -216,55 +225,55 @@ def _number(name: str, argument: Expression) -> Expression:
 def _ordered(name: str, argument: Expression) -> Expression:
     """Return an argument whose values have an order."""
     argument = typed(argument, pa.int32())
-    if pt.is_nested(argument.type) or pt.is_interval(argument.type):
+    if pt.is_nested(argument.type):
         raise NotSupportedError(f"{name}() of {sql_type_name(argument.type)} is not supported")
     return argument
 
 
-AGGREGATES: Mapping[str, Signature] = {
-    "approx_count_distinct": Signature(_count_distinct, 1, 1),
-    "array_agg": Signature(_list, 1, 1),
-    "avg": Signature(_statistic, 1, 1),
-    "bit_and": Signature(_bits, 1, 1),
-    "bit_or": Signature(_bits, 1, 1),
-    "bit_xor": Signature(_bits, 1, 1),
-    "bool_and": Signature(_logical, 1, 1),
-    "bool_or": Signature(_logical, 1, 1),
-    "count": Signature(_count, 1, 1),
-    "count_if": Signature(_count_if, 1, 1),
-    "countif": Signature(_count_if, 1, 1),
-    "entropy": Signature(_entropy, 1, 1),
-    "every": Signature(_logical, 1, 1),
-    "group_concat": Signature(_string_agg, 1, 2),
-    "list": Signature(_list, 1, 1),
-    "listagg": Signature(_string_agg, 1, 2),
-    "max": Signature(_extreme, 1, 1),
-    "median": Signature(_median, 1, 1),
-    "min": Signature(_extreme, 1, 1),
-    "mode": Signature(_any, 1, 1),
-    "quantile": Signature(_quantile_disc, 2, 2),
-    "quantile_cont": Signature(_quantile_cont, 2, 2),
-    "quantile_disc": Signature(_quantile_disc, 2, 2),
-    "regr_count": Signature(_regr_count, 2, 2),
-    "string_agg": Signature(_string_agg, 1, 2),
-    "sum": Signature(_sum, 1, 1),
-    **dict.fromkeys(("any_value", "arbitrary", "first", "last"), Signature(_any, 1, 1)),
+AGGREGATES: Mapping[str, _Signature] = {
+    "approx_count_distinct": _Signature(_count_distinct, 1, 1),
+    "array_agg": _Signature(_list, 1, 1),
+    "avg": _Signature(_statistic, 1, 1),
+    "bit_and": _Signature(_bits, 1, 1),
+    "bit_or": _Signature(_bits, 1, 1),
+    "bit_xor": _Signature(_bits, 1, 1),
+    "bool_and": _Signature(_logical, 1, 1),
+    "bool_or": _Signature(_logical, 1, 1),
+    "count": _Signature(_count, 1, 1),
+    "count_if": _Signature(_count_if, 1, 1),
+    "countif": _Signature(_count_if, 1, 1),
+    "entropy": _Signature(_entropy, 1, 1),
+    "every": _Signature(_logical, 1, 1),
+    "group_concat": _Signature(_string_agg, 1, 2),
+    "list": _Signature(_list, 1, 1),
+    "listagg": _Signature(_string_agg, 1, 2),
+    "max": _Signature(_extreme, 1, 1),
+    "median": _Signature(_median, 1, 1),
+    "min": _Signature(_extreme, 1, 1),
+    "mode": _Signature(_any, 1, 1),
+    "quantile": _Signature(_quantile_disc, 2, 2),
+    "quantile_cont": _Signature(_quantile_cont, 2, 2),
+    "quantile_disc": _Signature(_quantile_disc, 2, 2),
+    "regr_count": _Signature(_regr_count, 2, 2),
+    "string_agg": _Signature(_string_agg, 1, 2),
+    "sum": _Signature(_sum, 1, 1),
+    **dict.fromkeys(("any_value", "arbitrary", "first", "last"), _Signature(_any, 1, 1)),
     **dict.fromkeys(
         ("arg_max", "arg_min", "argmax", "argmin", "max_by", "min_by"),
-        Signature(_arg_extreme, 2, 2),
+        _Signature(_arg_extreme, 2, 2),
     ),
     **dict.fromkeys(
         (
             *("kurtosis", "product", "skewness", "stddev", "stddev_pop", "stddev_samp"),
             *("var_pop", "var_samp", "variance"),
         ),
-        Signature(_statistic, 1, 1),
+        _Signature(_statistic, 1, 1),
     ),
     **dict.fromkeys(
         (
             *("corr", "covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr_intercept"),
             *("regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy"),
         ),
-        Signature(_statistic, 2, 2),
+        _Signature(_statistic, 2, 2),
     ),
 }

@@ -35,5 +35,5 @@ def bind_scalar(name: str, arguments: Sequence[Expression]) -> Expression:
         known = (*_SCALARS, *AGGREGATES, "cast", "extract")
         raise ProgrammingError(f"function '{name}' does not exist{did_you_mean(name, known)}")
     signature = _SCALARS[name]
-    check_count(name, signature, len(arguments))
+    check_count(name, signature.least, signature.most, len(arguments))
     return signature.bind(name, *arguments)

@@ -28,9 +28,8 @@ class Signature:
     most: int | None
 
 
-def check_count(name: str, signature: Signature, count: int) -> None:
+def check_count(name: str, least: int, most: int | None, count: int) -> None:
     """Raise ProgrammingError if a function does not take that many arguments."""
-    least, most = signature.least, signature.most
     if least <= count <= (count if most is None else most):
         return
     if most is None:

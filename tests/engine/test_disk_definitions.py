@@ -9,8 +9,8 @@ import raydb
 SCHEMA = """
 CREATE TABLE d (id INTEGER PRIMARY KEY, name VARCHAR NOT NULL DEFAULT 'none', size SMALLINT);
 CREATE TABLE f (
-  d INTEGER REFERENCES d (id) ON DELETE CASCADE, m INTEGER CONSTRAINT low CHECK (m < 100), t VARCHAR)
-  WITH (t.chunk_rows = 2);
+  d INTEGER REFERENCES d (id) ON DELETE CASCADE, m INTEGER CONSTRAINT low CHECK (m < 100),
+  t VARCHAR) WITH (t.chunk_rows = 2);
 INSERT INTO d VALUES (1, 'x', 7), (2, 'y', NULL), (3, 'z', 9);
 INSERT INTO f VALUES (1, 1, 'a'), (2, 2, NULL), (NULL, 4, 'c'), (2, 8, 'd'), (1, 16, 'e');
 DELETE FROM f WHERE m = 4;
@@ -32,10 +32,10 @@ CHANGES = {
     "rename a key": "ALTER TABLE d RENAME COLUMN id TO key",
     "rename a foreign key": "ALTER TABLE f RENAME COLUMN d TO place",
     "rename a table": "ALTER TABLE d RENAME TO dimension",
-    "change a type": "ALTER TABLE f ALTER m TYPE BIGINT USING m + 1, ALTER t TYPE INTEGER USING NULL",
+    "change types": "ALTER TABLE f ALTER m TYPE BIGINT USING m + 1, ALTER t TYPE DATE USING NULL",
     "change defaults": "ALTER TABLE d ALTER name SET DEFAULT 'new', ALTER name DROP NOT NULL",
     "add constraints": "ALTER TABLE f ADD CONSTRAINT one UNIQUE (m), ADD CHECK (m <> 3)",
-    "drop constraints": "ALTER TABLE f DROP CONSTRAINT low, DROP CONSTRAINT f_d_fkey",
+    "drop constraints": "ALTER TABLE f DROP CONSTRAINT low, DROP CONSTRAINT f_d_fkey CASCADE",
     "create as": "CREATE TABLE g AS SELECT name, sum(m) AS s FROM f JOIN d ON d = id GROUP BY name",
     "replace": "CREATE OR REPLACE TABLE f (d INTEGER REFERENCES d (id), m INTEGER)",
     "truncate": "TRUNCATE f",
@@ -155,8 +155,8 @@ def first_column(con, table):
 
 def test_a_reader_follows_definitions(path):
     with raydb.connect(path) as con, raydb.connect(path, read_only=True) as reader:
-        for change in list(CHANGES.values())[:4]:
-            con.execute(change.replace(" n ", f" n{len(change)} "))
+        for name in ("add a column", "rename", "change defaults", "create as", "truncate"):
+            con.execute(CHANGES[name])
             assert state(reader) == state(con)
         for text in (
             "ALTER TABLE f ADD COLUMN q INTEGER",

@@ -77,7 +77,7 @@ WRITES = [
 OTHERS = [
     'SELECT * FROM "a.csv"',
     "SELECT * FROM \"'a.csv'\"",
-    'SELECT * FROM "read_csv(\'a.csv\')"',
+    "SELECT * FROM \"read_csv('a.csv')\"",
     "SELECT * FROM 'a.csv'.t",
     "SELECT * FROM a.csv",
     "ATTACH 'shop' AS other",
@@ -145,10 +145,11 @@ def test_no_statement_reaches_a_file(con, folder, statement):
 @pytest.mark.parametrize("statement", READS)
 def test_with_access_the_same_statements_do(folder, statement):
     with raydb.connect("shop", read_only=True) as con:
-        try:
+        if "missing" in statement or "nothing" in statement:
+            with pytest.raises(raydb.OperationalError, match=r"does not exist|no file matches"):
+                con.execute(statement)
+        else:
             con.execute(statement)
-        except raydb.OperationalError as error:
-            assert "missing.csv" in str(error) or "*.nothing" in str(error)
 
 
 @pytest.mark.parametrize("statement", OTHERS)

@@ -8,42 +8,20 @@ engines. No division by zero for the same reason. Doubles are computed only by o
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
-from random import Random
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from random_tables import COLUMNS, DAYS, TEXTS, Column, Table, typed_literal
-
+from query_features import FEATURES, OFF
+from random_tables import DAYS, TEXTS, Column, Table, typed_literal
 from stars import literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from random import Random
 
 KINDS = ("integer", "integer", "integer", "text", "double", "decimal", "date", "boolean")
 TYPES = {"integer": "INTEGER", "double": "DOUBLE", "decimal": "DECIMAL(12, 2)"}
 TYPES |= {"text": "VARCHAR", "date": "DATE", "boolean": "BOOLEAN"}
-
-# What the generator may use. A feature that is off is left out; one that is on may not be refused.
-FEATURES = dict.fromkeys(
-    (
-        *("all aggregates", "between", "bool aggregate", "case", "cast", "coalesce", "column aliases"),
-        "cross join",
-        *("count distinct", "cte", "cube", "date arithmetic", "date function", "decimal"),
-        *("derived table", "distinct", "distinct on", "escape", "except", "except all", "exists"),
-        *("extreme", "filter", "frame exclude", "frame groups", "frame range", "frame rows"),
-        *("full join", "full join on anything", "greatest", "group by", "group by all"),
-        *("grouping function", "grouping sets", "having", "ilike", "implicit null order", "in list"),
-        *("in subquery", "integer division", "intersect", "intersect all", "interval", "is boolean"),
-        *("is distinct from", "join", "lateral", "lateral left join", "left join", "like", "limit"),
-        "math function",
-        *("mixed numbers", "not in subquery", "nullif", "numeric function", "null literal"),
-        *("order by expression", "qualify", "quantified", "recursive cte", "right join"),
-        *("rollup", "row in subquery", "row value", "scalar subquery", "semi join", "set operation in parentheses"),
-        *("string_agg", "subquery in aggregate", "subquery in on", "text function", "union", "union all"),
-        *("unicode case", "using", "values", "variance", "window", "window over aggregate"),
-    ),
-    True,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +59,8 @@ class Writer:
 
     def takes(self, feature: str, chance: float = 1.0) -> bool:
         """Draw whether to use a feature, and note it."""
-        if not FEATURES[feature] or feature in self.banned or self.rng.random() >= chance:
+        assert feature in FEATURES, feature
+        if feature in OFF | self.banned or self.rng.random() >= chance:
             return False
         self.used.add(feature)
         return True
@@ -94,6 +73,10 @@ class Writer:
     def name(self, stem: str) -> str:
         """Return a name that is new in this query."""
         return f"{stem}{next(self.names)}"
+
+    def without_queries(self) -> Writer:
+        """Return a writer of the same query that writes no subqueries."""
+        return replace(self, predicate_queries=(), value_query=None)
 
 
 def column_value(column: Column, qualifier: str) -> Value:
@@ -129,8 +112,6 @@ def leaf(w: Writer, scope: Scope, kind: str) -> Value:
         columns = outer
     if columns and w.rng.random() < 0.8:
         column = w.rng.choice(columns)
-        if kind in {"integer", "double", "date"} and column.bound == 0:
-            w.used.add("extreme")
         if kind == "decimal":
             w.used.add("decimal")
         return column
@@ -316,7 +297,8 @@ def predicate(w: Writer, scope: Scope, depth: int = 2) -> str:
             case 1:
                 return f"({sides[0]} OR {sides[1]})"
             case 2 if w.takes("is boolean"):
-                return f"({sides[0]}) IS {rng.choice(('', 'NOT '))}{rng.choice(('TRUE', 'FALSE', 'NULL'))}"
+                no, truth = rng.choice(("", "NOT ")), rng.choice(("TRUE", "FALSE", "NULL"))
+                return f"({sides[0]}) IS {no}{truth}"
             case _:
                 return f"({sides[0]} AND {sides[1]})"
     if depth > 0 and w.predicate_queries and rng.random() < 0.3:
@@ -356,9 +338,7 @@ def comparison(w: Writer, scope: Scope, depth: int) -> str:
             return f"{sides[0]} {compare(rng)} {sides[1]}"
         case 8 if w.takes("row value", 0.5):
             other = rng.choice(present)
-            pairs = [
-                f"({leaf(w, scope, kind).sql}, {leaf(w, scope, other).sql})" for _ in range(2)
-            ]
+            pairs = [f"({leaf(w, scope, kind).sql}, {leaf(w, scope, other).sql})" for _ in range(2)]
             return f"{pairs[0]} {rng.choice(('=', '<>'))} {pairs[1]}"
         case _:
             return f"{left.sql} {compare(rng)} {expression(w, scope, kind, depth).sql}"
@@ -378,7 +358,3 @@ def like(w: Writer, left: Value, no: str) -> str:
     if w.takes("like"):
         return f"{left.sql} {no}LIKE '{pattern}'"
     return f"{left.sql} IS NULL"
-
-
-# The kinds that some column has; every table has integers.
-COLUMN_KINDS = frozenset(column.kind for column in COLUMNS)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from query_features import NOT_IN_DUCKDB, NOT_IN_SQLITE
+from random_aggregates import INEXACT, aggregate, direction, window
 from random_expressions import (
-    COLUMN_KINDS,
-    KINDS,
     Scope,
     Value,
     Writer,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from random_tables import Table
 
 # How a query is judged: by other engines, or by splitting it with its condition.
-CHECKS = ("answer", "answer", "answer", "where", "distinct", "aggregate", "having", "count")
+CHECKS = (*("answer",) * 5, "where", "distinct", "aggregate", "having", "count")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,26 +60,13 @@ class Select:
     kinds: tuple[str, ...]
 
 
-# The features whose text SQLite does not take, or whose meaning differs there: types (decimals are
-# doubles, dates are texts), LIKE's escapes and ILIKE, NULLs in GREATEST, the order of NULLs.
-NOT_IN_SQLITE = frozenset(
-    (
-        *("bool aggregate", "column aliases", "cube", "date arithmetic", "date function", "decimal"),
-        *("distinct on", "except all", "greatest", "grouping function", "grouping sets"),
-        *("ilike", "implicit null order", "intersect all", "interval", "lateral"),
-        *("lateral left join", "math function", "mixed numbers", "qualify", "quantified"),
-        *("rollup", "semi join", "set operation in parentheses", "string_agg", "unicode case"),
-        *("values", "variance"),
-    )
-)
-
-
 def random_trial(rng: Random, tables: list[Table]) -> Trial:
-    """Return a query; a third are such that SQLite can judge them too."""
-    banned = NOT_IN_SQLITE if rng.random() < 0.33 else frozenset()
-    w = Writer(rng, tables, banned)
+    """Return a query; half of those for other engines are such that SQLite can judge them too."""
+    check = rng.choice(CHECKS)
+    w = Writer(rng, tables)
+    if check == "answer":
+        w.banned = rng.choice((NOT_IN_SQLITE, NOT_IN_DUCKDB))
     w.predicate_queries, w.value_query = PREDICATE_QUERIES, scalar_subquery
-    check = "answer" if banned else rng.choice(CHECKS)
     if check == "answer":
         sql, ordered = top_query(w)
         return Trial(sql, check, ordered, frozenset(w.used))
@@ -87,9 +74,6 @@ def random_trial(rng: Random, tables: list[Table]) -> Trial:
 
 
 # Queries that are compared with other engines
-
-# The kind of aggregates whose last digits differ, so that nothing may depend on them.
-INEXACT = "inexact"
 
 
 def top_query(w: Writer) -> tuple[str, bool]:
@@ -111,9 +95,11 @@ def top_query(w: Writer) -> tuple[str, bool]:
         sql = f"WITH {recursive}{', '.join(ctes)} {sql}"
     if "DISTINCT ON" in sql or INEXACT in body.kinds or w.rng.random() < 0.4:
         return sql, False
-    places = list(range(1, len(body.kinds) + 1))
-    w.rng.shuffle(places)
-    sql += f" ORDER BY {', '.join(direction(w, str(place)) for place in places)}"
+    keys = [str(place + 1) for place in range(len(body.kinds))]
+    if not body.sql.startswith("(") and w.takes("order by name", 0.3):
+        keys = [f"a{place}" for place in range(len(body.kinds))]
+    w.rng.shuffle(keys)
+    sql += f" ORDER BY {', '.join(direction(w, key) for key in keys)}"
     if w.takes("limit", 0.5):
         sql += f" LIMIT {w.rng.choice((0, 1, 3, 10))}"
         sql += w.rng.choice(("", "", " OFFSET 1", " OFFSET 4"))
@@ -141,18 +127,17 @@ def recursive_cte(w: Writer) -> str:
     return f"{name} (a0) AS (SELECT id FROM t2 {union} {step})"
 
 
-def direction(w: Writer, key: str) -> str:
-    """Return a sort key with a direction and a place for NULLs."""
-    text = key + w.rng.choice(("", " ASC", " DESC"))
-    if w.takes("implicit null order", 0.1):
-        return text
-    return f"{text} NULLS {w.rng.choice(('FIRST', 'LAST'))}"
-
-
 def query(w: Writer, outer: tuple[Value, ...], depth: int, kinds: tuple[str, ...] = ()) -> Select:
     """Return a query whose columns have the kinds, where there are any."""
     if depth > 0:
-        for operator in ("UNION", "UNION ALL", "INTERSECT", "INTERSECT ALL", "EXCEPT", "EXCEPT ALL"):
+        for operator in (
+            "UNION",
+            "UNION ALL",
+            "INTERSECT",
+            "INTERSECT ALL",
+            "EXCEPT",
+            "EXCEPT ALL",
+        ):
             if w.takes(operator.lower(), 0.05):
                 return set_operation(w, outer, operator, depth, kinds)
     if w.rng.random() < 0.35 and w.takes("group by"):
@@ -219,7 +204,8 @@ def grouped(w: Writer, outer: tuple[Value, ...], depth: int, kinds: tuple[str, .
     aggregates = [aggregate(w, own, depth) for _ in range(w.rng.randint(1, 3))]
     condition = predicate(w, Scope(source.columns, outer), depth)
     where = f" WHERE {condition}" if w.rng.random() < 0.4 else ""
-    group, items = group_clause(w, keys)
+    with_sets = not outer or w.takes("correlated grouping sets")
+    group, items = group_clause(w, keys, with_sets=with_sets)
     exact = tuple(value for value in aggregates if value.kind != INEXACT)
     inner = Scope((*keys, *exact))
     if kinds:
@@ -228,6 +214,8 @@ def grouped(w: Writer, outer: tuple[Value, ...], depth: int, kinds: tuple[str, .
         items = [*items, *keys, *aggregates]
         if inner.columns and w.takes("window over aggregate", 0.1):
             items.append(window(w, inner, tuple(value.sql for value in inner.columns)))
+    if not kinds and "OVER" not in items[-1].sql and group.startswith(" GROUP BY q"):
+        group = " GROUP BY ALL" if w.takes("group by all", 0.1) else group
     having = ""
     if exact and w.takes("having", 0.25):
         side = w.rng.choice(exact)
@@ -238,16 +226,17 @@ def grouped(w: Writer, outer: tuple[Value, ...], depth: int, kinds: tuple[str, .
 
 def grouped_item(w: Writer, scope: Scope, kind: str) -> Value:
     """Return an expression over keys and aggregates, without a subquery that would see them."""
-    asked = replace(w, predicate_queries=(), value_query=None)
-    return expression(asked, scope, kind, 1)
+    return expression(w.without_queries(), scope, kind, 1)
 
 
-def group_clause(w: Writer, keys: list[Value]) -> tuple[str, list[Value]]:
+def group_clause(w: Writer, keys: list[Value], *, with_sets: bool) -> tuple[str, list[Value]]:
     """Return GROUP BY, and items that it allows besides the keys."""
     if not keys:
         return "", []
     names = [key.sql for key in keys]
     listed = ", ".join(names)
+    if not with_sets:
+        return f" GROUP BY {listed}", []
     text = ""
     if w.takes("rollup", 0.08):
         text = f"ROLLUP ({listed})"
@@ -260,129 +249,6 @@ def group_clause(w: Writer, keys: list[Value]) -> tuple[str, list[Value]]:
     if text and w.takes("grouping function", 0.5):
         return f" GROUP BY {text}", [Value(f"GROUPING({listed})", "integer")]
     return f" GROUP BY {text or listed}", []
-
-
-def aggregate(w: Writer, scope: Scope, depth: int) -> Value:
-    """Return an aggregate over an expression, perhaps of distinct values, perhaps filtered."""
-    asked = w
-    if not w.takes("subquery in aggregate", 0.1):
-        asked = replace(w, predicate_queries=(), value_query=None)
-    found = unfiltered(asked, scope, depth)
-    if w.takes("filter", 0.15):
-        return replace(found, sql=f"{found.sql} FILTER (WHERE {predicate(asked, scope, 1)})")
-    return found
-
-
-def unfiltered(w: Writer, scope: Scope, depth: int) -> Value:
-    kind = w.rng.choice([column.kind for column in scope.columns])
-    value = expression(w, scope, kind, depth - 1).sql
-    shape = w.rng.randrange(9)
-    if shape == 0:
-        return Value("COUNT(*)", "integer", 10**4)
-    if shape == 1:
-        return Value(f"COUNT({value})", "integer", 10**4)
-    if shape == 2 and w.takes("count distinct"):
-        return Value(f"COUNT(DISTINCT {value})", "integer", 10**4)
-    if shape == 3 and w.takes("bool aggregate"):
-        function = w.rng.choice(("BOOL_AND", "BOOL_OR"))
-        return Value(f"{function}({predicate(w, scope, 1)})", "boolean")
-    if shape == 4 and w.takes("string_agg"):
-        shown = expression(w, scope, "text", 1).sql
-        return Value(f"STRING_AGG({shown}, '|' ORDER BY {shown})", "text")
-    if shape == 5 and depth > 1 and w.takes("variance"):
-        function = w.rng.choice(("STDDEV_SAMP", "VAR_POP", "STDDEV", "VAR_SAMP", "STDDEV_POP"))
-        return Value(f"{function}({operand(w, scope, 'integer', 1).sql})", INEXACT)
-    if shape <= 7 or kind == "boolean":
-        number = w.rng.choice(("integer", "integer", "double", "decimal"))
-        asked = operand(w, scope, number, depth - 1).sql
-        distinct = w.rng.choice(("", "", "", "DISTINCT "))
-        if w.rng.random() < 0.3 and (number != "decimal" or depth > 1):
-            return Value(f"AVG({distinct}{asked})", INEXACT if number == "decimal" else "double")
-        return Value(f"SUM({distinct}{asked})", number)
-    return Value(f"{w.rng.choice(('MIN', 'MAX'))}({value})", kind)
-
-
-# Windows
-
-
-def window(
-    w: Writer, scope: Scope, key: tuple[str, ...], functions: tuple[str, ...] = ()
-) -> Value:
-    """Return a window function; those that depend on the order of peers get a total order."""
-    w = replace(w, predicate_queries=(), value_query=None)
-    kind = w.rng.choice([column.kind for column in scope.columns])
-    argument = leaf(w, scope, kind)
-    number = operand(w, scope, "integer", 0).sql
-    function = w.rng.choice(functions or WINDOW_FUNCTIONS)
-    total = function in TOTAL_FUNCTIONS
-    parts = []
-    if w.rng.random() < 0.6:
-        parts.append(f"PARTITION BY {w.rng.choice(scope.columns).sql}")
-    sorts = [w.rng.choice(scope.columns).sql] if w.rng.random() < 0.6 else []
-    frame = ""
-    if function in FRAMED_FUNCTIONS:
-        frame = random_frame(w, total, sorts, scope)
-        total = total or frame.startswith(" ROWS")
-    if total:
-        sorts += [name for name in key if name not in sorts]
-    if sorts and not frame.startswith(" RANGE OFFSET"):
-        parts.append(f"ORDER BY {', '.join(direction(w, sort) for sort in sorts)}")
-    frame = frame.replace(" RANGE OFFSET", "")
-    call, kind = {
-        "ntile": (f"NTILE({w.rng.randint(1, 4)})", "integer"),
-        "lag": (f"LAG({argument.sql}, {w.rng.randint(0, 3)})", kind),
-        "lead": (f"LEAD({argument.sql}, 1, {constant(w, kind).sql})", kind),
-        "first_value": (f"FIRST_VALUE({argument.sql})", kind),
-        "last_value": (f"LAST_VALUE({argument.sql})", kind),
-        "nth_value": (f"NTH_VALUE({argument.sql}, {w.rng.randint(1, 3)})", kind),
-        "count": (w.rng.choice(("COUNT(*)", f"COUNT({argument.sql})")), "integer"),
-        "sum": (f"SUM({number})", "integer"),
-        "avg": (f"AVG({number})", "double"),
-        "max": (f"MAX({argument.sql})" if kind != "boolean" else f"COUNT({argument.sql})", kind),
-    }.get(function, (f"{function.upper()}()", "double"))
-    return Value(f"{call} OVER ({' '.join(parts)} {frame.strip()})", "integer" if "COUNT" in call else kind)
-
-
-WINDOW_FUNCTIONS = (
-    *("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"),
-    *("first_value", "last_value", "nth_value", "count", "sum", "sum", "avg", "max"),
-)
-TOTAL_FUNCTIONS = {"row_number", "ntile", "lag", "lead", "first_value", "last_value", "nth_value"}
-FRAMED_FUNCTIONS = {"first_value", "last_value", "nth_value", "count", "sum", "avg", "max"}
-
-
-def random_frame(w: Writer, total: bool, sorts: list[str], scope: Scope) -> str:
-    """Return a frame; one of RANGE with offsets brings its own ORDER BY of one number."""
-    rng = w.rng
-    numbers = [c for c in scope.columns if c.kind == "integer" and c.bound]
-    if numbers and not total and w.takes("frame range", 0.2):
-        order = direction(w, rng.choice(numbers).sql)
-        return f" RANGE OFFSETORDER BY {order} RANGE BETWEEN {frame_bounds(w, (0, 1, 5))}"
-    if w.takes("frame rows", 0.4):
-        text = f" ROWS BETWEEN {frame_bounds(w, (0, 1, 3))}"
-    elif sorts and w.takes("frame groups", 0.15):
-        text = f" GROUPS BETWEEN {frame_bounds(w, (0, 1, 2))}"
-    else:
-        return ""
-    if w.takes("frame exclude", 0.15):
-        text += f" EXCLUDE {rng.choice(('CURRENT ROW', 'GROUP', 'TIES', 'NO OTHERS'))}"
-    return text
-
-
-def frame_bounds(w: Writer, offsets: tuple[int, ...]) -> str:
-    """Return two bounds, the first not after the second."""
-    near = sorted(w.rng.choices(offsets, k=2))
-    return w.rng.choice(
-        (
-            "UNBOUNDED PRECEDING AND CURRENT ROW",
-            "CURRENT ROW AND UNBOUNDED FOLLOWING",
-            "UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING",
-            f"{near[1]} PRECEDING AND {near[0]} PRECEDING",
-            f"{near[0]} PRECEDING AND {near[1]} FOLLOWING",
-            f"{near[0]} FOLLOWING AND {near[1]} FOLLOWING",
-            f"{near[0]} PRECEDING AND CURRENT ROW",
-        )
-    )
 
 
 # FROM
@@ -426,6 +292,9 @@ def derived(w: Writer, body: Select, prefix: str = "") -> Source:
     return Source(sql, columns, tuple(column.sql for column in columns))
 
 
+USING_JOINS = {"JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"}
+
+
 def joined(w: Writer, left: Source, outer: tuple[Value, ...], depth: int) -> Source:
     """Join a source with one more relation, beside which the bare name of USING is ambiguous."""
     left = replace(left, columns=tuple(c for c in left.columns if "." in c.sql))
@@ -443,9 +312,14 @@ def joined(w: Writer, left: Source, outer: tuple[Value, ...], depth: int) -> Sou
     else:
         if w.takes("semi join", 0.05):
             word = w.rng.choice(("SEMI JOIN", "ANTI JOIN"))
-    if " JOIN " not in left.sql and {".k", ".id"} <= suffixes(left) & suffixes(right):
-        if "SEMI" not in word and "ANTI" not in word and w.takes("using", 0.15):
-            return using(w, left, right, word)
+    both = suffixes(left) & suffixes(right)
+    if (
+        " JOIN " not in left.sql
+        and both >= {".k", ".id"}
+        and word in USING_JOINS
+        and w.takes("using", 0.15)
+    ):
+        return using(w, left, right, word)
     condition = on_condition(w, left, right, depth, word)
     sql = f"{left.sql} {word} {right.sql} ON {condition}"
     if word in {"SEMI JOIN", "ANTI JOIN"}:
@@ -475,9 +349,8 @@ def on_condition(w: Writer, left: Source, right: Source, depth: int, word: str) 
     equality = f"{sides[0].sql} = {sides[1].sql}"
     if w.rng.random() < 0.6:
         return equality
-    asked = w
-    if not w.takes("subquery in on", 0.05):
-        asked = replace(w, predicate_queries=(), value_query=None)
+    feature = "subquery in on" if word == "JOIN" else "subquery in outer on"
+    asked = w if w.takes(feature, 0.05) else w.without_queries()
     extra = predicate(asked, Scope((*left.columns, *right.columns)), min(depth, 1))
     if word == "FULL JOIN" and not w.takes("full join on anything", 0.3):
         return equality
@@ -512,9 +385,7 @@ def scalar_subquery(w: Writer, scope: Scope, kind: str, depth: int) -> Value | N
     source = random_source(w, (), min(depth, 0))
     inner = Scope(source.columns, visible_from(scope))
     where = f" WHERE {predicate(w, inner, 1)}" if w.rng.random() < 0.7 else ""
-    value = expression(
-        replace(w, predicate_queries=(), value_query=None), Scope(source.columns), kind, 1
-    ).sql
+    value = expression(w.without_queries(), Scope(source.columns), kind, 1).sql
     shape = w.rng.choice(("MIN({})", "MAX({})", "MIN({})", "COUNT({})"))
     if shape == "COUNT({})" and kind != "integer":
         shape = "MAX({})"
@@ -572,7 +443,9 @@ def split_query(w: Writer, check: str) -> str:
         case "distinct":
             return f"SELECT DISTINCT {select_list(items)} FROM {source.sql} WHERE {condition}"
         case "aggregate":
-            first = [replace(item, sql=f"MIN({item.sql})") for item in items if item.kind != "boolean"]
+            first = [
+                replace(item, sql=f"MIN({item.sql})") for item in items if item.kind != "boolean"
+            ]
             last = Value(f"MAX({number})", "integer")
             sums = [Value(f"SUM({number})", "integer"), Value("COUNT(*)", "integer")]
             found = select_list([*keys, *first, last, *sums])
@@ -587,7 +460,4 @@ def split_query(w: Writer, check: str) -> str:
 
 
 def grouped_condition(w: Writer, scope: Scope) -> str:
-    return predicate(replace(w, predicate_queries=(), value_query=None), scope, 1)
-
-
-assert COLUMN_KINDS == set(KINDS)
+    return predicate(w.without_queries(), scope, 1)

@@ -80,7 +80,9 @@ COLUMNS = (
     Column("i4", "INTEGER", "integer", (-(2**31) + 1, -1, 0, 9, 2**31 - 1)),
     Column("x0", "DOUBLE", "double", (-2.5, -0.25, 0.0, 0.5, 1.0, 1.25, 100.75), 1000),
     Column("x1", "DOUBLE", "double", (-1.7e308, -1e-300, 0.0, 2.5, 1e300)),
-    Column("p0", "DECIMAL(7, 2)", "decimal", tuple(map(Decimal, ("-1.5", "0", ".05", "99.99"))), 100),
+    Column(
+        "p0", "DECIMAL(7, 2)", "decimal", tuple(map(Decimal, ("-1.5", "0", ".05", "99.99"))), 100
+    ),
     Column("p1", "DECIMAL(14, 6)", "decimal", tuple(map(Decimal, ("-0.000001", "3.5", "12"))), 100),
     Column("s0", "VARCHAR", "text", TEXTS),
     Column("s1", "VARCHAR", "text", ("a", "b", "ab", "")),
@@ -132,4 +134,6 @@ def random_bvh(rng: Random, tables: list[Table]) -> str:
     attributes = [f"t0.{c.name}" for c in own[1:]] + reached
     scan = ", ".join(rng.sample(attributes, min(3, len(attributes))))
     group = ", ".join(rng.sample(attributes, min(2, len(attributes))))
-    return f"CREATE BVH b ON t0 (SCAN ({scan}), GROUP BY ({group}), AGGREGATE ({', '.join(measures)}))"
+    return (
+        f"CREATE BVH b ON t0 (SCAN ({scan}), GROUP BY ({group}), AGGREGATE ({', '.join(measures)}))"
+    )

@@ -1,4 +1,4 @@
-"""Sums at the edge of 64 bits: right where they fit, an error where they don't, on both paths."""
+"""Sums at and beyond the edge of 64 bits are exact on both paths."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EDGES = (LEAST, LEAST + 1, MOST, MOST - 1, 2**62, -(2**62), 1, -1, 0, None)
 
 
 @pytest.mark.parametrize("number", range(CASES), ids="case-{}".format)
-def test_sum_fits_or_fails(number: int) -> None:
+def test_sums_never_wrap(number: int) -> None:
     rng = Random(f"{SEED} overflow {number}")
     rows = [(rng.randint(0, 2), rng.choice(EDGES)) for _ in range(rng.randint(1, 12))]
     con = raydb.connect()
@@ -26,16 +26,10 @@ def test_sum_fits_or_fails(number: int) -> None:
     con.execute("CREATE BVH x ON t (SCAN (a), GROUP BY (a), AGGREGATE (b))")
     groups = {a: [b for key, b in rows if key == a and b is not None] for a, _ in rows}
     sums = {a: sum(group) if group else None for a, group in groups.items()}
-    fits = all(total is None or LEAST <= total <= MOST for total in sums.values())
     for path in ("on", "off"):
         con.execute(f"SET fused_path = '{path}'")
-        if fits:
-            found = con.execute("SELECT a, sum(b) FROM t GROUP BY a ORDER BY a").fetchall()
-            assert found == sorted(sums.items()), (path, rows)
-        else:
-            with pytest.raises(raydb.DataError, match="out of range"):
-                con.execute("SELECT a, sum(b) FROM t GROUP BY a").fetchall()
-        # An average and the extremes are in range whatever the sum is.
+        found = con.execute("SELECT a, sum(b) FROM t GROUP BY a ORDER BY a").fetchall()
+        assert found == sorted(sums.items()), (path, rows)
         found = con.execute("SELECT a, avg(b), min(b), max(b) FROM t GROUP BY a ORDER BY a")
         expected = [
             (a, pytest.approx(sum(group) / len(group), rel=1e-9), min(group), max(group))

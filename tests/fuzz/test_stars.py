@@ -30,10 +30,13 @@ outcomes: Counter[str] = Counter()
 # Small enough for a few hundred rows to exceed.
 TINY_LIMITS = {
     "raydb.engine.fused.DENSE_GROUPS": 3,
-    "raydb.engine.join.MORSEL_ROWS": 16,
+    "raydb.engine.join_partners.MORSEL_ROWS": 16,
     "raydb.engine.relation.MORSEL_ROWS": 16,
     "raydb.kernels.cpu.backend.BLOCK_ROWS": 7,
+    "raydb.kernels.cpu.backend.CHUNK_ROWS": 11,
     "raydb.kernels.cpu.backend.DENSE_CELLS": 1,
+    "raydb.kernels.cpu.backend.THREAD_CODE_ROWS": 20,
+    "raydb.kernels.cpu.backend.THREAD_RUN_ROWS": 20,
     "raydb.kernels.encode.FLAG_LIMIT": 4,
     "raydb.planner.fuse.DENSE_GROUPS": 3,
     "raydb.planner.fuse.cell_intervals": functools.partial(cell_intervals, limit=3),

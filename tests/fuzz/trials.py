@@ -1,8 +1,8 @@
 """Judges a random query: against DuckDB and SQLite, with and without BVHs, or by splitting it.
 
-Splitting needs no other engine. TLP: a query's rows are those where its condition is true, false and
-unknown, put together (Rigger and Su, OOPSLA 2020). NoREC: as many rows pass a condition as there are
-rows for which it is true when it is computed in the select list (Rigger and Su, ESEC/FSE 2020).
+Splitting needs no other engine. TLP: a query's rows are those where its condition is true, false
+and unknown, put together (Rigger and Su, OOPSLA 2020). NoREC: as many rows pass a condition as
+there are rows for which it is true when the select list computes it (Rigger and Su, ESEC/FSE 2020).
 """
 
 from __future__ import annotations
@@ -10,29 +10,25 @@ from __future__ import annotations
 import datetime as dt
 import re
 import sqlite3
-from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 import sqlglot
-from differential import Row, open_pair, part_count, same, script, without
-from random_queries import NOT_IN_SQLITE
+from differential import Row, open_pair, same
+from query_features import NOT_IN_DUCKDB, NOT_IN_SQLITE
 from sqlglot import exp
 
 import raydb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
     from random_queries import Trial
 
-# DuckDB compares rows as structs, for which NULL equals NULL; it is unknown by the standard.
-NOT_IN_DUCKDB = {"row value", "row in subquery"}
 
-
-class Refused(Exception):
+class RefusedError(Exception):
     """RayDB does not support the query."""
 
 
@@ -59,7 +55,7 @@ class Engines:
         self.sqlite.close()
 
 
-def open_engines(steps: Iterator[Any]) -> Engines:
+def open_engines(steps: Iterable[Any]) -> Engines:
     """Return a database that the steps made; DuckDB with PostgreSQL's choices."""
     pair = open_pair()
     pair.theirs.execute("SET integer_division = true")
@@ -88,7 +84,7 @@ def rows_of_ours(engines: Engines, sql: str) -> list[Row]:
     try:
         return rows_of(engines.ours, sql)
     except raydb.NotSupportedError as error:
-        raise Refused(str(error)) from error
+        raise RefusedError(str(error)) from error
 
 
 def without_bvhs(engines: Engines, sql: str) -> list[Row]:
@@ -125,13 +121,13 @@ class Verdict:
 
 
 def judge(engines: Engines, trial: Trial) -> Verdict:
-    """Compare a query's answers. Raises Refused where RayDB does not support it."""
+    """Compare a query's answers. Raises RefusedError where RayDB does not support it."""
     try:
         if trial.check == "answer":
             return judge_answer(engines, trial)
         problem = SPLITS[trial.check](engines, trial.sql)
         return Verdict(problem, (trial.check,))
-    except Refused:
+    except RefusedError:
         raise
     except Exception as error:  # noqa: BLE001 - every other one is RayDB's mistake
         return Verdict(f"RayDB: {type(error).__name__}: {error}", ())
@@ -213,13 +209,13 @@ def judge_aggregate(engines: Engines, sql: str) -> str:
     for row in (row for rows in split for row in rows):
         groups.setdefault(tuple(row[i] for i in keys), []).append(row)
     together = [
-        tuple(combine(item, values) for item, values in zip(items, zip(*rows), strict=True))
+        tuple(combine(item, [row[i] for row in rows]) for i, item in enumerate(items))
         for rows in groups.values()
     ]
     return compared(whole, together)
 
 
-def combine(item: exp.Expression, values: tuple[Any, ...]) -> Any:
+def combine(item: exp.Expression, values: list[Any]) -> Any:
     """Return the aggregate of all rows from those of its parts."""
     known = [value for value in values if value is not None]
     match item:
@@ -258,99 +254,3 @@ SPLITS = {
     "aggregate": judge_aggregate,
     "count": judge_count,
 }
-
-
-# Shrinking
-
-MOST_TRIALS = 400
-
-
-def shrunk(steps: list[Any], trial: Trial) -> tuple[list[Any], Trial, str]:
-    """Return fewer rows and a smaller query for which there still is a problem."""
-    budget = Counter(left=MOST_TRIALS)
-    problem = problem_of(steps, trial, budget)
-    assert problem, "the problem is gone on a fresh database"
-    kind = problem_kind(problem)
-    smaller = True
-    while smaller and budget["left"] > 0:
-        smaller = False
-        for candidate in smaller_queries(trial):
-            found = problem_of(steps, candidate, budget)
-            if problem_kind(found) == kind:
-                trial, problem, smaller = candidate, found, True
-                break
-    part = end = part_count(steps)
-    budget["left"] = MOST_TRIALS
-    while part > 0:
-        while end > 0:
-            start = max(end - part, 0)
-            fewer = without(steps, start, end)
-            found = problem_of(fewer, trial, budget)
-            if problem_kind(found) == kind:
-                steps, problem = fewer, found
-            end = start
-        part, end = part // 2, part_count(steps)
-    return steps, trial, problem
-
-
-def problem_kind(problem: str) -> str:
-    """Return what has to stay while a case shrinks: an error's text, or whose answer differs."""
-    return problem[:40] if re.match(r"RayDB: \w+: ", problem) else ", ".join(re.findall(r"^\w+", problem, re.M))
-
-
-def problem_of(steps: list[Any], trial: Trial, budget: Counter[str]) -> str:
-    budget["left"] -= 1
-    if budget["left"] < 0:
-        return ""
-    try:
-        engines = open_engines(iter(steps))
-    except (raydb.Error, duckdb.Error, sqlite3.Error):
-        return ""
-    try:
-        return judge(engines, trial).problem
-    except Refused:
-        return ""
-    finally:
-        engines.close()
-
-
-def smaller_queries(trial: Trial) -> Iterator[Trial]:
-    """Yield the query with one part left out or replaced by one of its own parts."""
-    tree = parse(trial.sql)
-    for number, node in enumerate(tree.walk()):
-        for change in range(len(changes(node))):
-            copy = tree.copy()
-            target = next(n for i, n in enumerate(copy.walk()) if i == number)
-            changes(target)[change]()
-            text = copy.sql(dialect="duckdb")
-            if len(text) < len(trial.sql):
-                ordered = trial.ordered and copy.args.get("order") is not None
-                yield replace(trial, sql=text, ordered=ordered)
-
-
-def changes(node: exp.Expression) -> list[Any]:
-    """Return what can be done to make a node smaller."""
-    found: list[Any] = []
-    for name, value in node.args.items():
-        if isinstance(value, list) and value:
-            for i in range(len(value)):
-                if len(value) > 1 or name in {"joins", "laterals"}:
-                    found.append(lambda name=name, i=i: node.set(name, [*node.args[name][:i], *node.args[name][i + 1 :]]))
-        elif name in {"where", "having", "group", "order", "limit", "offset", "distinct", "qualify", "with_", "spec", "partition_by"} and value:
-            if not (node.parent is None and name in {"where", "having"}):
-                found.append(lambda name=name: node.set(name, None))
-    if node.parent is not None:
-        for child in node.iter_expressions():
-            if isinstance(node, exp.Condition) and isinstance(child, exp.Condition):
-                found.append(lambda child=child: node.replace(child))
-        if isinstance(node, exp.Condition) and not isinstance(node, exp.Literal | exp.Column | exp.Null):
-            found.append(lambda: node.replace(exp.null()))
-    return found
-
-
-def report(steps: list[Any], trial: Trial, problem: str) -> str:
-    """Return a failing case as a script."""
-    queries = [trial.sql]
-    if trial.check not in {"answer", "count"}:
-        queries = parts(trial.sql, "having" if trial.check == "having" else "where")
-    return f"check: {trial.check}\n\n{script([*steps, *queries])}\n{problem}"

@@ -30,7 +30,7 @@ SELECT b * 2 FROM t;
 SELECT -b - 2 FROM t;
 -- error: DataError: the result of the subtraction is out of range for BIGINT
 SELECT sum(b) FROM t;
--- error: DataError: the sum is out of range for BIGINT
+-- 9223372036854775809
 SELECT sum(b - b), sum(a), sum(c) FROM t;
 -- 0 | 2147483654 | 1000010.24
 

@@ -40,3 +40,41 @@ COPY nation FROM '$DATA/nation.tbl' (COLOUR 'red');
 -- error: ProgrammingError: option 'colour' does not exist
 SELECT count(*), max(id) FROM nation;
 -- 6 | 6
+
+-- Options of text: they are the same for writing and reading.
+CREATE TABLE word (id INTEGER, text VARCHAR);
+
+INSERT INTO word VALUES (1, 'it''s; "so"'), (2, ''), (3, NULL), (4, 'NULL'), (5, ' x ');
+
+COPY word TO '$TMP/word.csv' (DELIMITER ';', QUOTE '''', ESCAPE '\', NULL 'NULL', HEADER false);
+COPY word TO '$TMP/word.dat' WITH (FORMAT csv, HEADER, COMPRESSION gzip);
+
+CREATE TABLE copy (id INTEGER, text VARCHAR);
+
+COPY copy FROM '$TMP/word.csv' (DELIMITER ';', QUOTE '''', ESCAPE '\', NULL 'NULL', HEADER false);
+COPY copy FROM '$TMP/word.dat' (FORMAT csv, COMPRESSION gzip);
+
+SELECT id, text, count(*) FROM copy GROUP BY id, text ORDER BY id;
+-- 1 | 'it''s; "so"' | 2
+-- 2 | '' | 2
+-- 3 | NULL | 2
+-- 4 | 'NULL' | 2
+-- 5 | ' x ' | 2
+COPY copy FROM '$TMP/word.csv' (SKIP 4, DELIMITER ';');
+
+SELECT count(*) FROM copy WHERE text LIKE '% x %';
+-- 3
+COPY copy FROM '$TMP/word.csv' (DELIMITER ';', DELIM ',');
+-- error: ProgrammingError: options 'delim' and 'delimiter' mean the same; give one of them
+COPY copy FROM '$TMP/word.csv' (COMPRESSION gzip);
+-- has: word.csv' is not a gzip file
+COPY copy TO '$TMP/word.csv' (QUOTE ',');
+-- error: ProgrammingError: option delimiter is one ASCII character, no quote and no line end, not ','
+COPY copy TO '$TMP/word.csv' (ESCAPE ',');
+-- error: ProgrammingError: option escape is one ASCII character, not ','
+COPY copy TO '$TMP/word.csv' (NULL 'a,b');
+-- error: ProgrammingError: option null is a text without delimiter, quote and line end, not 'a,b'
+COPY copy TO '$TMP/word.csv' (SKIP 1);
+-- error: ProgrammingError: option 'skip' does not exist
+COPY copy FROM '$TMP/none*.csv';
+-- error: OperationalError: no file matches '$TMP/none*.csv'

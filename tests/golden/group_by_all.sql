@@ -78,7 +78,7 @@ SELECT sum(c) AS s, max(s) FROM t;
 SELECT sum(max(c)) FROM t;
 -- error: ProgrammingError: an aggregate cannot contain the aggregate max
 SELECT sum(c) AS s FROM t GROUP BY s;
--- error: ProgrammingError: GROUP BY cannot contain an aggregate or a window function
+-- error: ProgrammingError: GROUP BY cannot contain an aggregate
 SELECT a AS k, b AS k FROM t WHERE k = 1;
 -- error: ProgrammingError: column 'k' is ambiguous: the select list has two
 SELECT k * 2, a AS k FROM t;

@@ -72,6 +72,12 @@ def ssb_catalog() -> CatalogInfo:
     return catalog_of((Path(__file__).parent / "data" / "ssb_schema.sql").read_text())
 
 
+@pytest.fixture(scope="session")
+def make_catalog() -> Callable[[str], CatalogInfo]:
+    """Return what makes a catalog of CREATE TABLE statements."""
+    return catalog_of
+
+
 @pytest.fixture
 def bind(catalog: CatalogInfo) -> Callable[..., Plan]:
     """Bind a query or a statement that writes, and check that the plan is whole."""

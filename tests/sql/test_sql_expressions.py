@@ -260,7 +260,6 @@ def test_wrong_types(bind: Bind, text: str, message: str) -> None:
         ("(a, b) = (1, 2)", "a row (a, b)"),
         ("CAST(a AS JSON)", "the type JSON"),
         ("f(x => 1)", "a named argument"),
-        ("s.t.a", "a name qualified by a schema"),
         ('c COLLATE "x"', "COLLATE"),
     ],
 )

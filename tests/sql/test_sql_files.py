@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.errors import ProgrammingError
 from raydb.sql import CopyTo, Select, files_of, parse
+from raydb.storage.sources import FileSource
 
 
 @pytest.mark.parametrize(
@@ -15,14 +16,17 @@ from raydb.sql import CopyTo, Select, files_of, parse
         ("""SELECT * FROM "a.csv" """, ()),
         ("SELECT * FROM 'a.csv'", ("a.csv",)),
         ("FROM 'it''s.flat' AS t (a)", ("it's.flat",)),
-        ("SELECT 1 FROM t JOIN 'b.csv' USING (id), 'a.csv' x, 'b.csv' y", ("a.csv", "b.csv")),
-        ("WITH q AS (FROM 'a.csv') SELECT * FROM (FROM 'b.csv') z", ("a.csv", "b.csv")),
+        ("SELECT 1 FROM t JOIN 'b.csv' USING (id), 'b.csv' y", ("b.csv",)),
+        ("WITH q AS (FROM 'a.csv') SELECT 1", ("a.csv",)),
+        ("SELECT (SELECT max(a) FROM read_csv(['a.csv', '*.csv']))", ("a.csv", "*.csv")),
     ],
 )
 def test_files_of(sql: str, files: tuple[str, ...]) -> None:
     (select,) = parse(sql)
     assert isinstance(select, Select)
-    assert tuple(sorted(files_of(select))) == files
+    assert (
+        tuple(path for found in files_of(select, {}).values() for path in found.patterns) == files
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,6 +60,15 @@ def test_broken_copies(sql: str, message: str) -> None:
         parse(sql)
 
 
-def test_a_view_cannot_read_a_file() -> None:
-    with pytest.raises(NotSupportedError, match="the view 'v' can't read a file"):
-        parse("CREATE VIEW v AS SELECT * FROM t JOIN 'x.csv' USING (a)")
+def test_files_of_views() -> None:
+    views = {
+        "v": "SELECT * FROM w, 'v.csv'",
+        "w": "SELECT * FROM read_csv('w.csv', header => true) WHERE a IN (SELECT a FROM v)",
+        "x": "SELECT * FROM 'x.csv'",
+    }
+    (select,) = parse("SELECT 1 WHERE EXISTS (SELECT 1 FROM V AS x)")
+    assert isinstance(select, Select)
+    assert files_of(select, views) == {
+        "'v.csv'": FileSource(("v.csv",)),
+        "read_csv('w.csv', header => TRUE)": FileSource(("w.csv",), "csv", (("header", True),)),
+    }

@@ -6,6 +6,7 @@ import datetime as dt
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
@@ -59,7 +60,7 @@ def test_rows_of_a_query(bind: Bind, catalog: CatalogInfo) -> None:
     ("text", "message"),
     [
         ("INSERT INTO uu VALUES (1)", "table 'uu' does not exist; did you mean 'u'?"),
-        ("INSERT INTO sums VALUES (1)", "'sums' is a view; rows can be inserted into tables only"),
+        ("INSERT INTO sums VALUES (1)", "'sums' is a view, not a table"),
         (
             "INSERT INTO u (a, xx) VALUES (1, 2)",
             "column 'xx' does not exist in 'u'; did you mean 'x'?",
@@ -101,6 +102,33 @@ def test_wrong_inserts(bind: Bind, text: str, message: str) -> None:
     assert str(caught.value) == message
 
 
-def test_default_is_not_supported(bind: Bind) -> None:
-    with pytest.raises(NotSupportedError, match="DEFAULT is not supported"):
-        bind("INSERT INTO u (x) VALUES (DEFAULT)")
+def test_defaults(bind: Bind, make_catalog: Callable[[str], CatalogInfo]) -> None:
+    within = make_catalog(
+        "CREATE TABLE t (a INTEGER, b BIGINT DEFAULT 1 + 2, c VARCHAR DEFAULT 'x')"
+    )
+    plan = bind("INSERT INTO t (c, a) VALUES (DEFAULT, 1), ('y', DEFAULT)", (), within)
+    assert isinstance(plan, Values)
+    (a, b, c), (other_a, _, other_c) = plan.rows
+    assert (a, c) == (Literal(1, pa.int32()), Literal("x", pa.string()))
+    assert isinstance(b, Call)
+    assert (other_a, other_c) == (Literal(None, pa.int32()), Literal("y", pa.string()))
+
+
+def test_returning_follows_the_columns(bind: Bind) -> None:
+    plan = bind("INSERT INTO u AS v VALUES (1, 2, 'x') RETURNING v.*, a + x AS s")
+    names = [column.name for column in output_columns(plan)]
+    assert names == ["a", "x", "y", "a", "x", "y", "s"]
+
+
+@pytest.mark.parametrize(
+    ("text", "construct"),
+    [
+        ("INSERT INTO u VALUES (1, 2, 'x') AS v", "ALIAS"),
+        ("INSERT OVERWRITE u SELECT 1", "OVERWRITE"),
+        ("INSERT INTO u (a) OVERRIDING SYSTEM VALUE VALUES (1)", "unexpected"),
+        ("INSERT INTO u (a) VALUE (1)", "unexpected"),
+    ],
+)
+def test_what_is_not_supported_is_named(bind: Bind, text: str, construct: str) -> None:
+    with pytest.raises((NotSupportedError, ProgrammingError), match=construct):
+        bind(text)

@@ -288,7 +288,6 @@ def test_wrong_queries(bind: Bind, text: str, message: str) -> None:
         ("SELECT a FROM t FOR UPDATE", "FOR UPDATE"),
         ("SELECT a INTO x FROM t", "INTO"),
         ("SELECT 1 FROM LATERAL (SELECT 1) q", "LATERAL"),
-        ("SELECT 1 FROM s.t", "a name qualified by a schema"),
         ("SELECT 1 FROM f(1)", "the table function f()"),
         ("SELECT 1 FROM ONLY t", "ONLY"),
         ("SELECT a FROM t FETCH FIRST 1 ROW WITH TIES", "WITH TIES"),

@@ -276,6 +276,29 @@ def test_rows_are_masked_once(db):
         update_rows(after, numbers(2), rows_of(nation, (3, "Chad", None)), db.tables)
 
 
+def test_deletes_cascade():
+    db = Database()
+    up = ForeignKey(("up",), "node", ("id",), cascades=True)
+    node = ForeignKey(("node",), "node", ("id",), cascades=True)
+    held = ForeignKey(("node",), "node", ("id",))
+    db.define("node", ("id", INT), ("up", INT), primary_key=UniqueKey(("id",)), foreign_keys=(up,))
+    db.define("leaf", ("node", INT), foreign_keys=(node,))
+    db.define("other", ("node", INT), foreign_keys=(held,))
+    db.append("node", (1, None), (2, 1), (3, 2), (4, 4), (5, None))
+    db.append("leaf", (1,), (3,), (None,), (5,))
+    db.append("other", (5,))
+    assert db.remove("node", 1) == {"node", "leaf"}
+    assert db.rows("node") == [(1, None), (4, 4), (5, None)]
+    assert db.rows("leaf") == [(1,), (None,), (5,)]
+    assert db.remove("node", 3) == {"node"}
+    with fails(
+        "table 'node': the key (id) = (5) cannot be deleted: the foreign key (node) of table "
+        "'other' refers to it"
+    ):
+        db.remove("node", 0, 4)
+    assert db.rows("leaf") == [(1,), (None,), (5,)]
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_random_changes_keep_the_references(seed):
     """Any changes that are allowed leave each visible row pointing to its key's visible row."""

@@ -87,7 +87,7 @@ BAD_DEFINITIONS = [
     (
         definition("t", ("v", pa.list_(pa.float32())), primary_key=UniqueKey(("v",))),
         NotSupportedError,
-        "column 'v' of table 't' is LIST<ITEM: FLOAT>, which cannot be part of a primary key",
+        "column 'v' of table 't' is REAL[], which cannot be part of a primary key",
     ),
     (
         definition("t", A, foreign_keys=(ForeignKey(("a",), "nations", ()),)),

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raydb.storage.keys import ABSENT, NULL_KEY, find_rows, first_repeat, is_key_type
+from raydb.storage.keys import ABSENT, NULL_KEY, find_rows, first_repeat, is_key_type, keep_first
 
 SMALL = st.integers(-3, 3)
 VALUES = {
@@ -67,6 +67,25 @@ def test_first_repeat_is_that_of_a_dictionary(case, cuts):
                 break
             seen[comparable(row)] = number
     assert first_repeat(columns_of(rows, types, cuts)) == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(keys(1), st.integers(1, 3))
+def test_keep_first_goes_row_by_row(case, split):
+    types, (rows,) = case
+    parts = [slice(0, len(types))] if split > len(types) else [slice(0, split), slice(split, None)]
+    parts = [part for part in parts if types[part]]
+    taken = [set() for _ in parts]
+    expected = []
+    for row in rows:
+        own = [comparable(row[part]) for part in parts]
+        stays = not any(key in seen for key, seen in zip(own, taken, strict=True))
+        expected.append(stays)
+        for key, seen in zip(own, taken, strict=True):
+            if stays and None not in key:
+                seen.add(key)
+    keys_of = [columns_of([row[part] for row in rows], types[part]) for part in parts]
+    assert keep_first(keys_of, len(rows)).tolist() == expected
 
 
 @settings(max_examples=400, deadline=None)

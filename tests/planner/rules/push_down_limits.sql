@@ -2,15 +2,39 @@ CREATE TABLE t (a INTEGER, b INTEGER);
 
 CREATE TABLE u (a INTEGER, d INTEGER);
 
-SELECT a + b FROM t LIMIT 5 OFFSET 1;
+SELECT DISTINCT ON (a) a, b FROM t ORDER BY a LIMIT 5;
 -- before:
---   Limit 5 after 1
---     Project a + b := (a + b)
---       Scan t (a, b)
+--   Limit 5
+--     Project a, b
+--       Sort a
+--         Filter (row_number = 1)
+--           Window row_number() OVER (PARTITION BY a ORDER BY a ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+--             Project a, b
+--               Scan t (a, b)
 -- after:
---   Project a + b := (a + b)
---     Limit 5 after 1
---       Scan t (a, b)
+--   Project a, b
+--     Limit 5
+--       Sort a
+--         Filter (row_number = 1)
+--           Window row_number() OVER (PARTITION BY a ORDER BY a ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+--             Project a, b
+--               Scan t (a, b)
+
+SELECT * FROM (SELECT a + 1 AS x FROM t) AS s RIGHT JOIN u ON x = d LIMIT 5;
+-- before:
+--   Limit 5
+--     Project x, a, d
+--       OuterJoin right (x = d)
+--         Project x := (a + 1)
+--           Scan t (a, b)
+--         Scan u (a, d)
+-- after:
+--   Project x, a, d
+--     Limit 5
+--       OuterJoin right (x = d)
+--         Project x := (a + 1)
+--           Scan t (a, b)
+--         Scan u (a, d)
 
 SELECT a FROM t UNION ALL SELECT d FROM u LIMIT 5 OFFSET 1;
 -- before:

@@ -73,7 +73,7 @@ def workload(random: Random) -> Iterator[str]:
     yield from SCHEMA
     known = 0
     for number in range(STATEMENTS - len(SCHEMA)):
-        match random.choices(range(7), weights=(5, 8, 3, 3, 2, 2, 1))[0]:
+        match random.choices(range(9), weights=(5, 8, 3, 3, 2, 2, 2, 2, 1))[0]:
             case 0:
                 known += 1
                 yield f"INSERT INTO d VALUES ({known}, 'name {known % 5}')"
@@ -82,13 +82,13 @@ def workload(random: Random) -> Iterator[str]:
                     f"({random.randint(1, known)}, {random.randint(-9, 99)}, '{'x' * number}')"
                     for _ in range(random.randint(1, 4))
                 )
-                yield f"INSERT INTO f VALUES {rows}"
+                yield f"INSERT INTO f (d, m, t) VALUES {rows}"
             case 2 if known:
                 row = f"({random.randint(1, known)}, {number}, NULL)"
                 known += 1
                 yield (
                     f"BEGIN; INSERT INTO d VALUES ({known}, 'both'); "
-                    f"INSERT INTO f VALUES {row}, ({known}, 1, 'both'); COMMIT"
+                    f"INSERT INTO f (d, m, t) VALUES {row}, ({known}, 1, 'both'); COMMIT"
                 )
             case 3:
                 yield f"DELETE FROM f WHERE m % 10 = {random.randint(0, 9)}"
@@ -96,6 +96,24 @@ def workload(random: Random) -> Iterator[str]:
                 yield f"UPDATE f SET m = m + 1 WHERE d = {random.randint(0, known)}"
             case 5:
                 yield "CHECKPOINT"
+            case 6 if known:
+                row = random.randint(1, known)
+                known += 1
+                yield (
+                    f"INSERT INTO d VALUES ({row}, 'upsert'), ({known}, 'new') "
+                    "ON CONFLICT (id) DO UPDATE SET name = d.name || d.id"
+                )
+            case 7:
+                yield random.choice(
+                    (
+                        f"ALTER TABLE f ADD COLUMN c{number} INTEGER",
+                        f"ALTER TABLE f ADD COLUMN c{number} INTEGER DEFAULT {number}",
+                        f"ALTER TABLE f RENAME t TO c{number}, ADD t VARCHAR DEFAULT 'none'",
+                        "ALTER TABLE f ALTER m SET DEFAULT 7",
+                        f"CREATE TABLE t{number} AS SELECT * FROM f",
+                        "TRUNCATE f",
+                    )
+                )
             case _:
                 yield random.choice(("VACUUM", f"CREATE TABLE t{number} (a INTEGER)"))
 

@@ -1,0 +1,155 @@
+"""The hot loops in NumPy: they answer while those of `raydb.kernels.cpu.compiled` are not ready.
+
+Each function does what its namesake there does, at 10 to 30 ns a row. Even the sums of floats are
+added up in the same order, so that nobody can tell by an answer which of the two has run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+
+LOW_BITS = 0xFFFFFFFF
+
+
+def _rows_of(starts: Integers, ends: Integers, groups: Integers) -> tuple[Integers, Integers]:
+    """Return the place and the group of every row of some runs."""
+    lengths = ends - starts
+    row_count = int(lengths.sum())
+    jumps = np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
+    return jumps + np.arange(row_count), np.repeat(groups, lengths)
+
+
+def count_runs(starts: Integers, ends: Integers, groups: Integers, counts: Integers) -> None:
+    """Add the length of each run to its group's count."""
+    np.add.at(counts, groups, ends - starts)
+
+
+def sum_runs(
+    starts: Integers, ends: Integers, groups: Integers, values: NDArray[Any], sums: NDArray[Any]
+) -> None:
+    """Add the values of each run to its group's sum."""
+    sum_places(*_rows_of(starts, ends, groups), values, sums)
+
+
+def sum_runs_wide(
+    starts: Integers,
+    ends: Integers,
+    groups: Integers,
+    values: NDArray[Any],
+    highs: Integers,
+    lows: Integers,
+) -> None:
+    """Add the high and the low 32 bits of the values of each run apart."""
+    sum_places_wide(*_rows_of(starts, ends, groups), values, highs, lows)
+
+
+def least_runs(
+    starts: Integers, ends: Integers, groups: Integers, values: NDArray[Any], least: NDArray[Any]
+) -> None:
+    """Keep each group's least value; NaN is greater than every number, and stands for none yet."""
+    least_places(*_rows_of(starts, ends, groups), values, least)
+
+
+def most_runs(
+    starts: Integers, ends: Integers, groups: Integers, values: NDArray[Any], most: NDArray[Any]
+) -> None:
+    """Keep each group's greatest value; NaN is greater than every number."""
+    most_places(*_rows_of(starts, ends, groups), values, most)
+
+
+def sum_by_code(
+    starts: Integers,
+    ends: Integers,
+    groups: Integers,
+    codes: NDArray[Any],
+    parts: Integers,
+    values: NDArray[Any],
+    counts: Integers,
+    sums: NDArray[Any],
+) -> None:
+    """Add each row's value to the sum of group + parts[code], unless that part is negative."""
+    places, row_groups = _rows_of(starts, ends, groups)
+    found = refine_rows(places, row_groups, codes, parts)
+    count_groups(row_groups[:found], counts)
+    sum_places(places[:found], row_groups[:found], values, sums)
+
+
+def sum_by_codes(
+    starts: Integers,
+    ends: Integers,
+    groups: Integers,
+    codes: NDArray[Any],
+    parts: Integers,
+    other_codes: NDArray[Any],
+    other_parts: Integers,
+    values: NDArray[Any],
+    counts: Integers,
+    sums: NDArray[Any],
+) -> None:
+    """Do as `sum_by_code` with two parts, neither of which may be negative."""
+    places, row_groups = _rows_of(starts, ends, groups)
+    found = refine_rows(places, row_groups, codes, parts)
+    found = refine_rows(places[:found], row_groups[:found], other_codes, other_parts)
+    count_groups(row_groups[:found], counts)
+    sum_places(places[:found], row_groups[:found], values, sums)
+
+
+def list_rows(
+    starts: Integers, ends: Integers, run_groups: Integers, places: Integers, groups: Integers
+) -> None:
+    """Write the place and the group of every row of the runs."""
+    places[:], groups[:] = _rows_of(starts, ends, run_groups)
+
+
+def refine_rows(places: Integers, groups: Integers, codes: NDArray[Any], parts: Integers) -> int:
+    """Add parts[code] to each row's group, and move up the rows whose part is not negative.
+
+    Returns how many there are; they are the first ones of `places` and `groups`.
+    """
+    row_parts = parts[codes[places]]
+    kept = row_parts >= 0
+    found = int(np.count_nonzero(kept))
+    places[:found], groups[:found] = places[kept], (groups + row_parts)[kept]
+    return found
+
+
+def count_groups(groups: Integers, counts: Integers) -> None:
+    """Count the rows of each group."""
+    counts += np.bincount(groups, minlength=len(counts))
+
+
+def sum_places(
+    places: Integers, groups: Integers, values: NDArray[Any], sums: NDArray[Any]
+) -> None:
+    """Add the value at each place to its group's sum."""
+    np.add.at(sums, groups, values[places].astype(sums.dtype))
+
+
+def sum_places_wide(
+    places: Integers, groups: Integers, values: NDArray[Any], highs: Integers, lows: Integers
+) -> None:
+    """Add the high and the low 32 bits of each value apart."""
+    wide = values[places].astype(np.int64)
+    np.add.at(highs, groups, wide >> 32)
+    np.add.at(lows, groups, wide & LOW_BITS)
+
+
+def least_places(
+    places: Integers, groups: Integers, values: NDArray[Any], least: NDArray[Any]
+) -> None:
+    """Keep each group's least value; NaN is greater than every number, and stands for none yet."""
+    np.fmin.at(least, groups, values[places].astype(least.dtype))
+
+
+def most_places(
+    places: Integers, groups: Integers, values: NDArray[Any], most: NDArray[Any]
+) -> None:
+    """Keep each group's greatest value; NaN is greater than every number."""
+    np.maximum.at(most, groups, values[places].astype(most.dtype))

@@ -1,0 +1,113 @@
+"""From cell intervals to runs: ranges of places whose rows share a group as far as cells tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from raydb.kernels.cpu.warm import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from raydb.kernels.backend import CodeMap, FusedJob
+    from raydb.kernels.bvh import Bvh
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Runs:
+    """Ranges of places with one group each (int64, shape (run_count,)), none of them empty.
+
+    bounds: int64, shape (run_count + 1,); how many rows lie before each run.
+    maps: (stored codes, group part of each code) of the maps that decide row by row; a job whose
+        maps are all by cell has none, and the runs say everything.
+    """
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+    maps: tuple[tuple[NDArray[Any], NDArray[np.int64]], ...]
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows in all runs."""
+        return int(self.bounds[-1])
+
+    @property
+    def triple(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Starts, ends and groups, as the loops take them."""
+        return self.starts, self.ends, self.groups
+
+    def part(self, low: int, high: int) -> Runs:
+        """Return the rows from number `low` to before `high`, counted along the runs."""
+        if low == 0 and high == self.row_count:
+            return self
+        first = int(np.searchsorted(self.bounds, low, side="right")) - 1
+        last = int(np.searchsorted(self.bounds, high, side="left"))
+        starts, ends = self.starts[first:last].copy(), self.ends[first:last].copy()
+        starts[0] += low - self.bounds[first]
+        ends[-1] -= self.bounds[last] - high
+        bounds = np.clip(self.bounds[first : last + 1], low, high) - low
+        return replace(
+            self, starts=starts, ends=ends, groups=self.groups[first:last], bounds=bounds
+        )
+
+    def parts(self, row_count: int) -> Iterator[Runs]:
+        """Cut into parts of at most `row_count` rows; a long run spans several parts."""
+        for low in range(0, self.row_count, row_count):
+            yield self.part(low, min(low + row_count, self.row_count))
+
+
+def find_runs(bvh: Bvh, job: FusedJob) -> Runs:
+    """Return the runs of a job."""
+    entries = bvh.entries(job.intervals)
+    by_cell = [m for m in job.maps if m.by_cell and (m.filters or m.groups.any())]
+    if by_cell:
+        # Each touched cell on its own: its coordinates decide its group.
+        entries, groups = _split_by_group(bvh, entries, by_cell)
+    else:
+        groups = np.zeros(len(entries), np.int64)
+    starts, ends = bvh.offsets[entries[:, 0]], bvh.offsets[entries[:, 1]]
+    filled = ends > starts
+    starts, ends, groups = starts[filled], ends[filled], groups[filled]
+    return Runs(
+        starts,
+        ends,
+        groups,
+        np.concatenate([np.zeros(1, np.int64), np.cumsum(ends - starts)]),
+        tuple(
+            (frozen(bvh.codes[bvh.stored.index(code_map.hierarchy)]), code_map.groups)
+            for code_map in job.maps
+            if not code_map.by_cell
+        ),
+    )
+
+
+def _split_by_group(
+    bvh: Bvh, entries: NDArray[np.int64], by_cell: list[CodeMap]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Split entry intervals where the group changes, and drop the cells that a map excludes."""
+    lengths = entries[:, 1] - entries[:, 0]
+    jumps = np.repeat(entries[:, 0] - np.cumsum(lengths) + lengths, lengths)
+    touched = jumps + np.arange(len(jumps))
+    cells = touched if bvh.cells is None else bvh.cells[touched]
+    groups = np.zeros(len(cells), np.int64)
+    kept = np.ones(len(cells), np.bool_)
+    for code_map in by_cell:
+        stride = bvh.strides[code_map.hierarchy]
+        radix = bvh.hierarchies[code_map.hierarchy].scan_count
+        parts = code_map.groups[cells // stride % radix]
+        kept &= parts >= 0
+        groups += parts
+    touched, groups = touched[kept], groups[kept]
+    if len(touched) == 0:
+        return np.empty((0, 2), np.int64), groups
+    changes = np.flatnonzero((np.diff(touched) != 1) | (np.diff(groups) != 0)) + 1
+    firsts = np.concatenate([[0], changes])
+    lasts = np.concatenate([changes, [len(touched)]]) - 1
+    return np.column_stack([touched[firsts], touched[lasts] + 1]), groups[firsts]

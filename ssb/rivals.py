@@ -1,0 +1,144 @@
+"""The rivals of `raydb-ssb compare`, each as fast as it honestly can be.
+
+    duckdb-flat     one flat table: narrow integers, ENUM columns, in the order of the dates
+    duckdb-sorted   one copy a flight, of the flight's columns, sorted by what the flight asks for
+    polars          a frame of narrow integers and Enum columns; a query is planned before the clock
+    chdb            one MergeTree table a flight, its primary key what the flight asks for
+
+A rival is imported when it is chosen. All but Polars, whose clock starts at a planned expression,
+are timed from text to rows, as RayDB is.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+
+import raydb
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from raydb.ssb.check import Row
+    from raydb.ssb.flat import FlatTable
+    from raydb.ssb.workload import Query, Workload
+
+Ask: TypeAlias = "Callable[[], list[Row]]"
+
+NAMES: Final = ("duckdb-flat", "duckdb-sorted", "polars", "chdb")
+THREADS: Final = 2
+_MODULES: Final = {
+    "duckdb-flat": "duckdb",
+    "duckdb-sorted": "duckdb",
+    "polars": "polars",
+    "chdb": "chdb.session",
+}
+
+# For each flight: the keys that a copy is sorted by, coarse before fine, and its measures.
+FLIGHTS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    "1": (
+        ("d_year", "d_yearmonthnum", "d_weeknuminyear", "lo_discount", "lo_quantity"),
+        ("lo_extendedprice",),
+    ),
+    "2": (("s_region", "p_category", "p_brand1", "d_year"), ("lo_revenue",)),
+    "3": (
+        ("c_region", "s_region", "c_nation", "s_nation", "c_city", "s_city", "d_year"),
+        ("d_yearmonth", "lo_revenue"),
+    ),
+    "4": (
+        ("c_region", "s_region", "p_mfgr", "p_category", "d_year", "s_nation"),
+        ("c_nation", "s_city", "p_brand1", "lo_revenue", "lo_supplycost"),
+    ),
+}
+
+
+class Rival(Protocol):
+    """An engine that holds the flat table in its own way.
+
+    build_s: the seconds that sorting the copies took, None where there are none.
+    """
+
+    version: str
+    build_s: float | None
+
+    def load(self, flat: FlatTable, advance: Callable[[], None]) -> None:
+        """Load the flat table; `advance` is called after each of its batches."""
+
+    def prepare(self, query: Query) -> Ask:
+        """Return what asks a query once, from its text (or planned expression) to its rows."""
+
+    def close(self) -> None:
+        """Give the memory back."""
+
+
+def choose(names: Sequence[str] | None, workload: Workload) -> tuple[list[str], dict[str, str]]:
+    """Return the rivals to run and, for those left out, the reason.
+
+    `names` is None where the user named none: what is not installed is left out then. Raises
+    ProgrammingError for an unknown name or one without a part in the workload, OperationalError
+    for what is named and not installed, or where nothing is installed.
+    """
+    chosen, left_out = [], {}
+    for name in names or NAMES:
+        if name not in NAMES:
+            raise raydb.ProgrammingError(
+                f"there is no rival '{name}'; the rivals are {', '.join(NAMES)}"
+            )
+        reason = None
+        if name == "duckdb-sorted" and workload == "other":
+            reason = "its copies are sorted for the 13 queries only"
+        elif not _is_installed(name):
+            reason = f"it is not installed: install raydb[compare] or pip's {_package(name)}"
+        if reason is None:
+            chosen.append(name)
+        else:
+            left_out[name] = reason
+    if names and left_out:
+        name, reason = next(iter(left_out.items()))
+        raise raydb.OperationalError(f"cannot ask {name}: {reason}")
+    if not chosen:
+        raise raydb.OperationalError("no rival is installed: install raydb[compare]")
+    return list(dict.fromkeys(chosen)), left_out
+
+
+def make(name: str, workload: Workload) -> Rival:
+    """Return a rival, empty still."""
+    match name:
+        case "duckdb-flat":
+            from raydb.ssb.rival_duckdb import DuckDbFlat  # noqa: PLC0415
+
+            return DuckDbFlat()
+        case "duckdb-sorted":
+            from raydb.ssb.rival_duckdb import DuckDbSorted  # noqa: PLC0415
+
+            return DuckDbSorted()
+        case "polars":
+            from raydb.ssb.rival_polars import Polars  # noqa: PLC0415
+
+            return Polars()
+        case _:
+            from raydb.ssb.rival_chdb import ChDb  # noqa: PLC0415
+
+            return ChDb(by_flight=workload == "star")
+
+
+def import_rival(module: str) -> Any:
+    """Import a rival's module, or raise OperationalError that says what to install."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise raydb.OperationalError(
+            f"{module.partition('.')[0]} is not installed: install raydb[compare]"
+        ) from None
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        importlib.import_module(_MODULES[name])
+    except ImportError:
+        return False
+    return True
+
+
+def _package(name: str) -> str:
+    return _MODULES[name].partition(".")[0]

@@ -1,0 +1,52 @@
+-- Aggregates that see their rows in order, and those of WITHIN GROUP.
+CREATE TABLE t (id INTEGER, g INTEGER, x INTEGER, s VARCHAR, day DATE);
+
+INSERT INTO t VALUES (1, 1, 30, 'c', '2024-01-01'), (2, 1, 10, 'a', '2024-01-03'), (3, 1, 20, NULL, '2024-01-02'), (4, 2, 5, 'z', NULL), (5, 2, NULL, 'y', '2024-01-10'), (6, 3, NULL, NULL, NULL);
+
+SELECT g, string_agg(s, ',' ORDER BY x), string_agg(s, '' ORDER BY id DESC), string_agg(s, NULL ORDER BY id) FROM t GROUP BY g ORDER BY g;
+-- 1 | 'a,c' | 'ac' | 'ca'
+-- 2 | 'z,y' | 'yz' | 'zy'
+-- 3 | NULL | NULL | NULL
+SELECT string_agg(s ORDER BY s), group_concat(s, ' ' ORDER BY s DESC), listagg(x, ';' ORDER BY x) FROM t;
+-- 'a,c,y,z' | 'z y c a' | '5;10;20;30'
+SELECT g, array_agg(x ORDER BY x DESC), array_agg(x ORDER BY x NULLS FIRST), list(s ORDER BY g, id) FROM t GROUP BY g ORDER BY g;
+-- 1 | [30, 20, 10] | [10, 20, 30] | ['c', 'a', None]
+-- 2 | [None, 5] | [None, 5] | ['z', 'y']
+-- 3 | [None] | [None] | [None]
+SELECT first(id ORDER BY x), last(id ORDER BY x), last(x ORDER BY id), any_value(x ORDER BY id DESC), arg_max(s, g ORDER BY id DESC) FROM t;
+-- 4 | 6 | NULL | 5 | 'y'
+SELECT sum(x ORDER BY s), count(* ) FROM t;
+-- 65 | 6
+
+-- quantile_cont interpolates, quantile_disc takes a value that is there.
+SELECT g, median(x), quantile_cont(x, 0.25), quantile_disc(x, 0.25), quantile_disc(s, 0.5), mode(x) FROM t GROUP BY g ORDER BY g;
+-- 1 | 20.0 | 15.0 | 10 | 'a' | 10
+-- 2 | 5.0 | 5.0 | 5 | 'y' | 5
+-- 3 | NULL | NULL | NULL | NULL | NULL
+SELECT percentile_cont(0.25) WITHIN GROUP (ORDER BY x), percentile_cont(0.25) WITHIN GROUP (ORDER BY x DESC), percentile_disc(0.5) WITHIN GROUP (ORDER BY day), percentile_disc(0.5) WITHIN GROUP (ORDER BY day DESC), mode() WITHIN GROUP (ORDER BY g) FROM t;
+-- 8.75 | 22.5 | 2024-01-02 | 2024-01-03 | 1
+SELECT median(day), quantile_cont(x, 0), quantile_cont(x, 1), quantile_disc(x, 0), quantile_disc(x, 1), median(x / 4.0) FROM t;
+-- 2024-01-02T12:00:00 | 5.0 | 30.0 | 5 | 30 | 3.75
+SELECT mode(x) FROM (VALUES (3), (1), (3), (1), (2)) v (x);
+-- 1
+
+SELECT quantile_cont(x, 1.5) FROM t;
+-- error: ProgrammingError: quantile_cont() needs a fraction from 0 to 1, not 1.5
+SELECT quantile_cont(x, g) FROM t;
+-- error: NotSupportedError: quantile_cont() of a fraction that is not a constant is not supported
+SELECT quantile_cont(s, 0.5) FROM t;
+-- error: ProgrammingError: quantile_cont() needs a number, not 's' (VARCHAR)
+SELECT percentile_cont(0.5) FROM t;
+-- error: ProgrammingError: percentile_cont() needs WITHIN GROUP (ORDER BY ...)
+SELECT sum(x) WITHIN GROUP (ORDER BY x) FROM t;
+-- error: ProgrammingError: sum() does not take WITHIN GROUP
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x, g) FROM t;
+-- error: ProgrammingError: percentile_cont() takes one ORDER BY, that of WITHIN GROUP, of one key
+SELECT percentile_cont(0.5, 1) WITHIN GROUP (ORDER BY x) FROM t;
+-- error: ProgrammingError: percentile_cont() takes 1 argument, not 2
+SELECT string_agg(s, s) FROM t;
+-- error: NotSupportedError: string_agg() with a separator that is not a constant is not supported
+SELECT string_agg(s, 1) FROM t;
+-- error: ProgrammingError: string_agg() needs a string to separate, not 1 (INTEGER)
+SELECT array_agg(x ORDER BY id LIMIT 2) FROM t;
+-- error: NotSupportedError: LIMIT in an aggregate is not supported

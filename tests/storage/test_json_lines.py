@@ -1,0 +1,172 @@
+"""JSON lines: what is written is read back the same, and what is wrong is named with its line."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from raydb.errors import DataError, NotSupportedError, ProgrammingError
+from raydb.storage.files import read_rows, write_rows
+from raydb.storage.sources import FileSource, open_rows
+from raydb.storage.table import TableDefinition
+
+INT, LONG, TEXT, MONEY = pa.int32(), pa.int64(), pa.string(), pa.decimal128(9, 2)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def infer(folder, content):
+    (folder / "x.jsonl").write_bytes(content.encode() if isinstance(content, str) else content)
+    return open_rows(FileSource(("x.jsonl",))).table()
+
+
+def exactly(error, message):
+    return pytest.raises(error, match=f"^{re.escape(message)}$")
+
+
+INTEGERS = st.none() | st.integers(-(2**31), 2**31 - 1)
+TEXTS = st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+RECORDS = st.tuples(
+    INTEGERS,
+    TEXTS,
+    st.none() | st.decimals(-9_999_999, 9_999_999, places=2),
+    st.none() | st.dates(),
+    st.none() | st.datetimes(),
+    st.none() | st.times(),
+    st.none() | st.floats(allow_nan=False, allow_infinity=False),
+    st.none() | st.booleans(),
+    st.none() | st.lists(INTEGERS, max_size=3),
+    st.none() | st.lists(TEXTS, max_size=3),
+)
+TYPES = (
+    *(INT, TEXT, MONEY, pa.date32(), pa.timestamp("us"), pa.time64("us"), pa.float64(), pa.bool_()),
+    *(pa.list_(INT), pa.list_(TEXT)),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(RECORDS, min_size=1), st.sampled_from([".jsonl", ".ndjson.gz", ".json.zst"]))
+def test_round_trip(tmp_path_factory, records, extension):
+    schema = pa.schema([(f"c{n} \"é'", kind) for n, kind in enumerate(TYPES)])
+    columns = [pa.array(values, kind) for values, kind in zip(zip(*records), TYPES)]  # noqa: B905
+    table = pa.Table.from_arrays(columns, schema=schema)
+    path = str(tmp_path_factory.getbasetemp() / f"round{extension}")
+    write_rows(path, table, {})
+    found = read_rows(path, TableDefinition("t", schema), None, {})
+    assert found.to_pylist() == table.to_pylist()
+    if extension == ".jsonl":
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123
+            lines = file.read().split("\n")
+        assert len(lines) == len(records) + 1
+        assert [list(json.loads(line)) for line in lines[:-1]] == [schema.names] * len(records)
+
+
+@pytest.mark.parametrize(
+    ("values", "data_type"),
+    [
+        (["2026-01-01", "2026-02-29"], TEXT),
+        (["2026-01-01", None], pa.date32()),
+        (["2026-01-01", "x"], TEXT),
+        (["2026-01-01 10:00", "2026-01-01T10:00:00.123456"], pa.timestamp("us")),
+        (["2026-01-01", "2026-01-01 10:00:00"], TEXT),
+        (["10:00:00", "23:59:59.5"], pa.time64("us")),
+        (["10:00:00", "24:00:01"], TEXT),
+        (["10"], TEXT),
+        ([1, 2], LONG),
+        ([1, 2.5], pa.float64()),
+        ([True, None], pa.bool_()),
+        ([None, None], TEXT),
+        ([[1], []], pa.list_(LONG)),
+        ([["2026-01-01"]], pa.list_(pa.timestamp("us"))),
+    ],
+)
+def test_inferred_types(folder, values, data_type):
+    content = "\n".join(json.dumps({"a": value, "z": 0}) for value in values)
+    assert infer(folder, content).schema.field("a").type == data_type
+
+
+def test_keys(folder):
+    content = '\ufeff{"b": 1, "A": 2}\n\n  \n{"c": "x", "A": 3}'
+    assert infer(folder, content).to_pylist() == [
+        {"b": 1, "A": 2, "c": None},
+        {"b": None, "A": 3, "c": "x"},
+    ]
+    definition = TableDefinition("t", pa.schema([("a", INT), ("d", TEXT)]))
+    rows = read_rows("x.jsonl", definition, ("a",), {})
+    assert rows.to_pylist() == [{"a": 2, "d": None}, {"a": 3, "d": None}]
+    with exactly(
+        ProgrammingError,
+        "file 'x.jsonl' has a column 'b', which the table lacks; name the columns to read",
+    ):
+        read_rows("x.jsonl", definition, None, {})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"a": 1}\n{"a": }', ", line 2: not JSON at character 7: expecting value"),
+        ('{"a": 1}\n\n5', ", line 3: a number where an object is expected"),
+        ('{"a": 1}\n{"a": "x"}', ", line 2, column 'a': a string where a number is expected"),
+        ('{"a": [1]}\n{"a": {}}', ", line 2, column 'a': an object where a list is expected"),
+        ('{"a": 1, "a": 2}', ", line 1: the key 'a' is there twice"),
+        (b'{"a": "\xff"}', ", line 1: byte 0xff is not valid UTF-8"),
+        (b'{"a": ["\xff"]}', ", line 1: byte 0xff is not valid UTF-8"),
+        (b'{"a\xff": 1}', ", line 1: byte 0xff is not valid UTF-8"),
+        ('[{"a": 1}]', " holds an array; JSON lines have one object a line, and no brackets"),
+        (" \n ", " is empty"),
+        ("", " is empty"),
+    ],
+)
+def test_what_is_wrong(folder, content, message):
+    with exactly(DataError, f"file 'x.jsonl'{message}"):
+        infer(folder, content)
+
+
+@pytest.mark.parametrize(
+    ("data_type", "written", "message"),
+    [
+        (INT, "2147483648", "line 2, column 'a': 2147483648 does not fit INTEGER"),
+        (INT, "1.5", "line 2, column 'a': 1.5 does not fit INTEGER"),
+        (INT, '"1"', "line 2, column 'a': a string where a number is expected"),
+        (MONEY, "1.555", "line 2, column 'a': 1.555 does not fit DECIMAL(9,2)"),
+        (TEXT, "1", "line 2, column 'a': a number where a string is expected"),
+        (pa.bool_(), "1", "line 2, column 'a': a number where a boolean is expected"),
+        (pa.date32(), '"2026-02-30"', "row 2, column 'a': '2026-02-30' is not a DATE"),
+        (pa.time64("us"), '"25:00:00"', "row 2, column 'a': '25:00:00' is not a TIME"),
+        (pa.timestamp("us"), '"now"', "row 2, column 'a': 'now' is not a TIMESTAMP"),
+    ],
+)
+def test_values_that_do_not_fit(folder, data_type, written, message):
+    (folder / "x.jsonl").write_text(f'{{"a": null}}\n{{"a": {written}}}\n', encoding="utf-8")
+    definition = TableDefinition("t", pa.schema([("a", data_type)]))
+    with exactly(DataError, f"file 'x.jsonl', {message}"):
+        read_rows("x.jsonl", definition, None, {})
+
+
+def test_numbers_are_exact(folder):
+    content = '{"a": 1234567.10, "b": 9223372036854775807}\n{"a": 7, "b": -1}\n'
+    (folder / "x.jsonl").write_text(content, encoding="utf-8")
+    schema = pa.schema([("a", MONEY), ("b", LONG)])
+    rows = read_rows("x.jsonl", TableDefinition("t", schema), None, {})
+    assert [str(value) for value in rows.column("a").to_pylist()] == ["1234567.10", "7.00"]
+    assert rows.column("b").to_pylist() == [2**63 - 1, -1]
+
+
+def test_types_that_json_lacks(folder):
+    for kind, name in ((pa.binary(), "BLOB"), (pa.month_day_nano_interval(), "INTERVAL")):
+        table = pa.table({"c": pa.nulls(1, kind)})
+        message = f"column 'c' is {name}, which cannot be"
+        with exactly(NotSupportedError, f"{message} written to a JSON file"):
+            write_rows("x.jsonl", table, {})
+        (folder / "x.jsonl").write_text('{"c": null}\n', encoding="utf-8")
+        with exactly(NotSupportedError, f"{message} read from a JSON file"):
+            read_rows("x.jsonl", TableDefinition("t", table.schema), None, {})
