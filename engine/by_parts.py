@@ -23,7 +23,7 @@ import pyarrow.types as pt
 from raydb.engine.aggregate import aggregate
 from raydb.engine.exact_sums import average, is_exact, split_limbs
 from raydb.engine.relation import Collector, Relation, concatenate, joined
-from raydb.engine.split import part_count, split_by_hash
+from raydb.engine.split import part_count, split_by_hash, work_bytes
 from raydb.engine.window import compute_windows
 from raydb.planner.casts import cast_values
 from raydb.planner.expression import AggregateCall, Column
@@ -95,8 +95,7 @@ def _as_relation(
 def _aggregate_need(
     rows: Relation, keys: Mapping[Column, Values], calls: Sequence[tuple[Column, AggregateCall]]
 ) -> int:
-    width = _AGGREGATE_BYTES + _BYTES_A_COLUMN * (len(keys) + len(calls))
-    return rows.size_bytes + rows.row_count * width
+    return work_bytes(rows, _AGGREGATE_BYTES + _BYTES_A_COLUMN * (len(keys) + len(calls)))
 
 
 # -- groups block by block
@@ -221,7 +220,7 @@ def window_rows(
 
 
 def _window_need(rows: Relation, calls: Sequence[tuple[Column, WindowCall]]) -> int:
-    return rows.size_bytes + rows.row_count * (_WINDOW_BYTES + _BYTES_A_WINDOW * len(calls))
+    return work_bytes(rows, _WINDOW_BYTES + _BYTES_A_WINDOW * len(calls))
 
 
 def _with_one_split(

@@ -35,7 +35,7 @@ def settle(
         except ProgrammingError as error:
             if not cascade:
                 raise ProgrammingError(
-                    f"{what}: the BVH '{name}' needs it{hint or f' ({error})'}"
+                    f"{what}: the BVH '{name}' needs it{hint or f' ({error.sentence})'}"
                 ) from None
             rest = {other: kept for other, kept in after.bvhs.items() if other != name}
             after = replace(after, bvhs=rest)
@@ -55,7 +55,8 @@ def _settle_views(
             if error is None or not known or view_error(name, before, files) is not None:
                 continue
             if not cascade:
-                raise ProgrammingError(f"{what}: the view '{name}' needs it{hint or f' ({error})'}")
+                why = hint or f" ({error.sentence})"
+                raise ProgrammingError(f"{what}: the view '{name}' needs it{why}")
             rest = {other: text for other, text in after.views.items() if other != name}
             after = replace(after, views=rest)
             break
@@ -73,10 +74,17 @@ def view_error(name: str, snapshot: Snapshot, files: FileAccess) -> Error | None
 
 
 def bind_view(name: str, snapshot: Snapshot, files: FileAccess) -> None:
-    """Raise the error, if there is one, that reading a view gives."""
+    """Raise the error, if there is one, that reading a view gives.
+
+    It has no position, for that would be one in the view's text.
+    """
     (select,) = sql.parse(snapshot.views[name])
     assert isinstance(select, sql.Select)
     others = {other: text for other, text in snapshot.views.items() if other != name}
     alone = replace(snapshot, views=others)
-    opened = files.open_files(select, alone, ())
-    sql.bind_select(select, alone.with_changes(opened).describe())
+    try:
+        opened = files.open_files(select, alone, ())
+        sql.bind_select(select, alone.with_changes(opened).describe())
+    except Error as error:
+        error.position = None
+        raise

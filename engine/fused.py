@@ -13,14 +13,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.engine.denormalise import fetch
+from raydb.engine.fold_values import Groups, fold_values, renumber
 from raydb.errors import DataError
+from raydb.kernels.backend import FusedResult
 from raydb.kernels.bvh import Measure, narrow_measure
 from raydb.kernels.choice import load_backend
-from raydb.kernels.encode import EncodedColumn, encode_column, join_codes
+from raydb.kernels.encode import encode_column, join_codes
 from raydb.kernels.numbers import from_numbers, to_numbers
 from raydb.planner.expression import AggregateCall, Expression, attributes_of
 from raydb.planner.functions import evaluate
-from raydb.planner.fuse import DENSE_GROUPS, FusedScanAggregate, Running
+from raydb.planner.fuse import FusedScanAggregate, Running
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.kernels.backend import Backend, FusedResult
+    from raydb.kernels.backend import Backend
     from raydb.planner.expression import Column
     from raydb.storage.table import Table
 
@@ -44,16 +46,23 @@ def run_fused(plan: FusedScanAggregate, prepared: object, tables: Mapping[str, T
     Raises DataError when a sum does not fit its type.
     """
     backend = load_backend(plan.backend)
-    columns: dict[Column, pa.Array] = {}
     if plan.is_direct:
         result = backend.launch(plan.index, plan.job, prepared)
-        groups = np.flatnonzero(result.rows) if plan.keys else np.zeros(1, np.int64)
-        columns |= _decode_parts(plan, groups)
+        numbers = np.flatnonzero(result.rows) if plan.keys else np.arange(len(result.rows))
+        if len(numbers) < len(result.rows):
+            result = FusedResult(result.rows[numbers], tuple(v[numbers] for v in result.values))
+        groups = Groups(numbers, (), result)
     else:
-        result, columns = _run_by_row(plan, backend, prepared, tables)
-        groups = np.arange(len(result.rows))
+        groups = _run_by_row(plan, backend, prepared, tables)
+    columns: dict[Column, pa.Array] = {}
+    if plan.value_parts:
+        groups, columns = fold_values(plan, groups)
+    columns |= _decode_parts(plan, groups.numbers)
+    for (column, _), key in zip(plan.residual_keys, groups.residual_keys, strict=True):
+        columns[column] = key.values.take(pa.array(key.codes))
     for column, call in plan.aggregates:
-        columns[column] = _decode(plan, call, result, groups)
+        if column not in columns:
+            columns[column] = _decode(plan, call, groups.result)
     ordered = [column for column, _ in (*plan.keys, *plan.aggregates)]
     return pa.table(
         [columns[column] for column in ordered], names=[f"c{c.number}" for c in ordered]
@@ -97,7 +106,7 @@ def _run_by_row(
     backend: Backend,
     prepared: object,
     tables: Mapping[str, Table],
-) -> tuple[FusedResult, dict[Column, pa.Array]]:
+) -> Groups:
     """Locate rows, apply what the BVH does not encode, and accumulate (RayDB, section 4.5)."""
     places, groups = backend.locate(plan.index, plan.job, prepared)
     rows = _Rows(plan, places, tables)
@@ -108,12 +117,10 @@ def _run_by_row(
         groups = groups[passed]
 
     # The number of a row's key tuple among those that occur, dense and in order.
-    keys = [EncodedColumn(*_renumber(groups))]
-    keys += [encode_column(rows.evaluate(key)) for _, key in plan.residual_keys]
+    keys = [renumber(groups), *(encode_column(rows.evaluate(key)) for _, key in plan.residual_keys)]
     codes, tuples = join_codes(keys)
-    columns = _decode_parts(plan, keys[0].values.to_numpy()[tuples[:, 0]])
-    for position, (column, _) in enumerate(plan.residual_keys, start=1):
-        columns[column] = keys[position].values.take(pa.array(tuples[:, position]))
+    if not len(tuples) and not plan.keys:  # There is one group even of no rows.
+        keys, tuples = [renumber(np.zeros(1, np.int64))], np.zeros((1, 1), np.int32)
 
     measures = [
         _measure(plan, rows, expression, position)
@@ -123,20 +130,9 @@ def _run_by_row(
         [run.function for run in plan.running],
         [measures[run.measure] for run in plan.running],
         codes.astype(np.int64),
-        len(tuples) if plan.keys else 1,
+        len(tuples),
     )
-    return result, columns
-
-
-def _renumber(groups: NDArray[np.int64]) -> tuple[NDArray[np.int32], pa.Array]:
-    """Number the groups that occur; returns (codes, group numbers)."""
-    if len(groups) and int(groups.max()) < DENSE_GROUPS:
-        present = np.zeros(int(groups.max()) + 1, np.bool_)
-        present[groups] = True
-        rank = np.cumsum(present, dtype=np.int32) - 1
-        return rank[groups], pa.array(np.flatnonzero(present))
-    distinct, codes = np.unique(groups, return_inverse=True)
-    return codes.astype(np.int32), pa.array(distinct)
+    return Groups.of_tuples(keys, tuples, result)
 
 
 def _measure(
@@ -160,16 +156,15 @@ def _decode(
     plan: FusedScanAggregate,
     call: AggregateCall,
     result: FusedResult,
-    groups: NDArray[np.int64],
 ) -> pa.Array:
     """Return an aggregate's value for each group."""
     if call.function == "count_star":
-        return pa.array(result.rows[groups])
+        return pa.array(result.rows)
     (argument,) = call.arguments
     measure = plan.measures.index(argument)
 
     def running(function: str) -> NDArray[Any]:
-        return result.values[plan.running.index(Running(function, measure))][groups]
+        return result.values[plan.running.index(Running(function, measure))]
 
     counts = running("count")
     match call.function:

@@ -9,6 +9,7 @@ in Acero, sorts in pyarrow.compute. A node gives only the columns that something
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -20,12 +21,14 @@ from raydb.engine.join import run_join
 from raydb.engine.memory import Memory
 from raydb.engine.recursion import generations
 from raydb.engine.relation import (
+    MORSEL_ROWS,
+    Collector,
     Relation,
     column_name,
     concatenate,
     for_each_morsel,
 )
-from raydb.engine.scan import scan_matches, scan_slice, without_excluded
+from raydb.engine.scan import scan_matches, scan_slice, scan_table, without_excluded
 from raydb.engine.sort import sort
 from raydb.errors import InternalError, OperationalError
 from raydb.planner.casts import cast_values
@@ -57,7 +60,6 @@ from raydb.planner.physical import (
     WindowRows,
     WorkingRows,
 )
-from raydb.storage.table import ROW_NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -140,28 +142,30 @@ def _run(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> Relat
     columns = [column for column in output_columns(plan) if column in live]
     match plan:
         case ScanTable(table=name):
-            return _scan(sources.tables[name], columns)
+            return scan_table(sources.tables[name], columns, sources.memory)
         case ConstantRows():
             return _constant_rows(plan, columns)
         case FilterRows() | ComputeColumns():
             return _run_steps(plan, live, sources)
         case HashJoin():
             sides = output_columns(plan.left), output_columns(plan.right)
-            return run_join(plan, columns, sides, lambda *of: _run_with(*of, sources))
+            run_with = partial(_run_with, sources=sources)
+            return run_join(plan, columns, sides, run_with, sources.memory)
         case HashAggregate():
             return _aggregate(plan, live, sources)
         case WindowRows():
             return _window(plan, live, sources)
         case SeriesRows(start=start, stop=stop, step=step):
-            numbers = pa.array(np.arange(start, stop, step, dtype=np.int64))
-            return Relation(dict.fromkeys(columns, numbers), len(numbers))
+            return _series(range(start, stop, step), columns, sources.memory)
         case ConcatenateRows():
             return _concatenate_rows(plan, columns, sources)
         case SharedRows() | WorkingRows():
             return _kept_rows(plan, columns, sources)
         case RecursiveRows():
-            parts = list(_generations(plan, sources))
-            return concatenate(parts, columns).combined()
+            collector = Collector(sources.memory, columns)
+            for part in _generations(plan, sources):
+                collector.add(part)
+            return collector.relation()
         case SortRows(source=source, keys=keys):
             read = live | {key.column for key in keys}
             return sort(_run(source, read, sources), keys, None, sources.memory).select(columns)
@@ -172,18 +176,14 @@ def _run(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> Relat
             return Relation({c: table.column(column_name(c)) for c in columns}, table.num_rows)
 
 
-def _scan(table: Table, columns: Sequence[Column]) -> Relation:
-    """Return a table's visible rows."""
-    # Read together, which is cheaper in most files than one by one.
-    table.rows.columns([column.name for column in columns if column.name != ROW_NUMBER])
-    values: dict[Column, pa.ChunkedArray | pa.Array] = {}
-    for column in columns:
-        if column.name == ROW_NUMBER:
-            numbers = np.arange(table.row_count, dtype=np.int32)
-            values[column] = pa.array(numbers if table.live is None else numbers[table.live])
-        else:
-            values[column] = table.live_column(column.name)
-    return Relation(values, table.live_count)
+def _series(numbers: range, columns: Sequence[Column], memory: Memory) -> Relation:
+    """Return the rows of a series of integers."""
+    collector = Collector(memory, columns)
+    for start in range(0, len(numbers) if columns else 0, MORSEL_ROWS):
+        some = numbers[start : start + MORSEL_ROWS]
+        values = pa.array(np.arange(some.start, some.stop, some.step, dtype=np.int64))
+        collector.add(Relation(dict.fromkeys(columns, values), len(some)))
+    return collector.relation() if columns else Relation({}, len(numbers))
 
 
 def _constant_rows(plan: ConstantRows, columns: Sequence[Column]) -> Relation:
@@ -235,7 +235,11 @@ def _all_columns(plan: PhysicalPlan, sources: Sources) -> Relation:
 
 def _generations(plan: RecursiveRows, sources: Sources) -> Iterator[Relation]:
     return generations(
-        plan, lambda part: _all_columns(part, sources), sources.working, sources.shared
+        plan,
+        lambda part: _all_columns(part, sources),
+        sources.working,
+        sources.shared,
+        sources.memory,
     )
 
 
@@ -274,7 +278,8 @@ def _run_steps(
     if isinstance(node, ScanTable) and lowest is not None:
         read = [column for column in node.columns if column in live]
         table = without_excluded(sources.tables[node.table], read, lowest)
-        rows = scan_matches(table, read, lowest, sources.memory) or _scan(table, read)
+        rows = scan_matches(table, read, lowest, sources.memory)
+        rows = rows or scan_table(table, read, sources.memory)
     if rows is None:
         rows = _run(node, live, sources)
     return run(rows) if renames_only else for_each_morsel(rows, run, columns, sources.memory)

@@ -5,12 +5,12 @@
     semi join  = left rows in some pair
 
 A residual condition has to be known before a row without a partner is, so every kind of join takes
-this one path. It is checked on some 100 000 pairs at a time, however many there are.
+this one path. It is checked on some 100 000 pairs at a time, however many there are. Sides that do
+not fit in memory are joined part by part; see `join_parts`.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -26,17 +26,18 @@ from raydb.engine.join_partners import (
     find_partners,
     left_rows_with_partner,
 )
-from raydb.engine.relation import Relation, concatenate, joined
+from raydb.engine.join_parts import parts_of_sides
+from raydb.engine.relation import Collector, Relation, in_order, joined
 from raydb.planner.expression import Call, columns_of, conjuncts
 from raydb.planner.functions import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from concurrent.futures import Future
 
     from numpy.typing import NDArray
 
     from raydb.engine.join_partners import Partners
+    from raydb.engine.memory import Memory
     from raydb.planner.expression import Column, Expression
     from raydb.planner.physical import HashJoin, PhysicalPlan
 
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
         [PhysicalPlan, Sequence[Column], Sequence[Expression]],
         tuple[Relation, list[pa.ChunkedArray | pa.Array]],
     ]
+
+# What the row numbers of a pair take while its columns are fetched.
+_BYTES_A_PAIR = 48
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -65,11 +69,13 @@ def run_join(
     columns: Sequence[Column],
     sides: tuple[Sequence[Column], Sequence[Column]],
     run_with: RunWith,
+    memory: Memory,
 ) -> Relation:
     """Return some columns of a join's rows.
 
     `sides` are the columns of the left and of the right plan; `run_with` returns columns of a
-    plan's rows, and the values of expressions over all its columns.
+    plan's rows, and the values of expressions over all its columns. Raises OperationalError where
+    the memory is too small even for parts of the sides.
     """
     parts = [part for condition in plan.residual for part in conjuncts(condition)]
     own = [[part for part in parts if columns_of(part) <= set(side)] for side in sides]
@@ -86,20 +92,52 @@ def run_join(
         (plan.right_keys, [each.right for each in compared], own[1]),
         run_with,
     )
+    collector = Collector(memory, columns)
+    for some_left, some_right in parts_of_sides(left, right, plan.kind, memory):
+        for rows in _join(plan, columns, (some_left, some_right), (compared, residual), memory):
+            collector.add(rows)
+    return collector.relation()
+
+
+def _join(
+    plan: HashJoin,
+    columns: Sequence[Column],
+    sides: tuple[Side, Side],
+    conditions: tuple[Sequence[Compared], Sequence[Expression]],
+    memory: Memory,
+) -> Iterator[Relation]:
+    """Yield the rows of a join of two sides that fit in memory."""
+    (left, right), (compared, residual) = sides, conditions
     if plan.kind in ("semi", "anti", "mark"):
         found = _left_rows_in_pairs(plan, left, right, compared, residual)
-        return _left_rows(plan, left.rows, found, columns)
+        yield _left_rows(plan, left.rows, found, columns)
+        return
     partners = find_partners(left, right, compared, plan.null_safe)
     unchecked = [part for part in residual if part not in partners.fulfilled]
     if plan.kind == "inner" and not columns and not unchecked:
-        return Relation({}, partners.pair_count())
-    pairs = _checked(partners, left.rows, right.rows, unchecked)
-    results = [_fetch(left.rows, right.rows, pairs, columns)]
+        yield Relation({}, partners.pair_count())
+        return
+    paired_left = np.zeros(left.rows.row_count, np.bool_)
+    paired_right = np.zeros(right.rows.row_count, np.bool_)
+    left_rows, right_rows = left.rows, right.rows
+    most = memory.room() // (_BYTES_A_PAIR + 2 * _width(left_rows) + 2 * _width(right_rows))
+    if partners.pair_count() > most:
+        # Joined once, and not again for each batch.
+        left_rows, right_rows = left_rows.combined(), right_rows.combined()
+    for pairs in _pairs_in_batches(partners, left_rows, right_rows, unchecked, most):
+        yield _fetch(left_rows, right_rows, pairs, columns)
+        if plan.kind in ("left", "full"):
+            paired_left[slice(None) if pairs.left is None else pairs.left] = True
+        if plan.kind in ("right", "full"):
+            paired_right[slice(None) if pairs.right is None else pairs.right] = True
     if plan.kind in ("left", "full"):
-        results.append(_unpaired(left.rows, pairs.left, columns))
+        yield _unpaired(left_rows, paired_left, columns)
     if plan.kind in ("right", "full"):
-        results.append(_unpaired(right.rows, pairs.right, columns))
-    return results[0] if len(results) == 1 else concatenate(results, columns)
+        yield _unpaired(right_rows, paired_right, columns)
+
+
+def _width(rows: Relation) -> int:
+    return -(-rows.size_bytes // max(rows.row_count, 1))
 
 
 def _run_side(
@@ -137,14 +175,29 @@ def _comparisons(
 # -- pairs
 
 
-def _checked(
-    partners: Partners, left: Relation, right: Relation, conditions: Sequence[Expression]
-) -> _Pairs:
-    """Return the pairs of partners for which all conditions are true."""
-    if not conditions:
+def _pairs_in_batches(
+    partners: Partners,
+    left: Relation,
+    right: Relation,
+    conditions: Sequence[Expression],
+    most: int,
+) -> Iterator[_Pairs]:
+    """Yield the pairs of partners for which all conditions are true, about `most` at a time."""
+    if not conditions and partners.pair_count() <= most:
         probe, build = partners.all_pairs()
-        return _Pairs(probe, build) if partners.probe_is_left else _Pairs(build, probe)
-    parts = list(_accepted(partners, left, right, conditions))
+        yield _Pairs(probe, build) if partners.probe_is_left else _Pairs(build, probe)
+        return
+    batch: list[tuple[NDArray[np.integer], NDArray[np.integer]]] = []
+    for pairs in _accepted(partners, left, right, conditions):
+        batch.append(pairs)
+        if sum(len(rows) for rows, _ in batch) > most:
+            yield _joined_pairs(batch)
+            batch = []
+    if batch:
+        yield _joined_pairs(batch)
+
+
+def _joined_pairs(parts: Sequence[tuple[NDArray[np.integer], NDArray[np.integer]]]) -> _Pairs:
     return _Pairs(
         np.concatenate([rows for rows, _ in parts]), np.concatenate([rows for _, rows in parts])
     )
@@ -171,15 +224,7 @@ def _accepted(
             ours, theirs = ours[mask], theirs[mask]
         return ours, theirs
 
-    with ThreadPoolExecutor(pa.cpu_count()) as threads:
-        waiting: deque[Future[tuple[NDArray[np.integer], NDArray[np.integer]]]] = deque()
-        for pairs in partners.pairs_in_parts():
-            waiting.append(threads.submit(check, pairs))
-            # A few morsels at a time: all pairs of a cross product would not fit.
-            if len(waiting) > 2 * pa.cpu_count():
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+    yield from in_order(check, partners.pairs_in_parts())
 
 
 def _left_rows_in_pairs(
@@ -242,13 +287,8 @@ def _fetch(left: Relation, right: Relation, pairs: _Pairs, columns: Sequence[Col
     return Relation(dict(zip(columns, values, strict=True)), pairs.count())
 
 
-def _unpaired(
-    rows: Relation, paired: NDArray[np.integer] | None, columns: Sequence[Column]
-) -> Relation:
+def _unpaired(rows: Relation, paired: NDArray[np.bool_], columns: Sequence[Column]) -> Relation:
     """Return the rows of one side that are in no pair, NULL in the other side's columns."""
-    lonely = np.full(rows.row_count, paired is not None)
-    if paired is not None:
-        lonely[paired] = False
-    count = int(np.count_nonzero(lonely))
-    kept = rows.filter(pa.array(lonely), count).columns
+    count = len(paired) - int(np.count_nonzero(paired))
+    kept = rows.filter(pa.array(~paired), count).columns
     return Relation({c: kept[c] if c in kept else pa.nulls(count, c.type) for c in columns}, count)

@@ -38,6 +38,9 @@ _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 # Where tables fill the memory already, a statement gets this share of its limit all the same.
 _LEAST_SHARE = 8
 
+# Fewer rows than take this share of the limit are not worth a write.
+_LEAST_SPILL_SHARE = 64
+
 # Of a disk that is full nobody can do anything, so temporary files leave a tenth of what is free.
 _MOST_OF_DISK = Fraction(9, 10)
 
@@ -65,7 +68,9 @@ class Memory:
 
     def is_crowded(self, held: int) -> bool:
         """Tell whether rows that wait should go to a file; `held` is the size of some of them."""
-        return self.limit is not None and max(held, self._held()) > self.limit // 2
+        if self.limit is None or held < self.limit // _LEAST_SPILL_SHARE:
+            return False
+        return max(held, self._held()) > self.limit // 2
 
     def check(self, need: int, what: str) -> None:
         """Raise OperationalError if `what`, which cannot do with less, needs too many bytes."""

@@ -24,7 +24,12 @@ from raydb.planner.physical import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from raydb.engine.memory import Memory
     from raydb.planner.expression import Column
+
+# What a row that is known takes in a set of Python's, and each value of it.
+_SEEN_BYTES = 100
+_SEEN_VALUE_BYTES = 40
 
 
 def generations(
@@ -32,6 +37,7 @@ def generations(
     run: Callable[[PhysicalPlan], Relation],
     working: dict[int, Relation],
     shared: dict[int, Relation],
+    memory: Memory,
 ) -> Iterator[Relation]:
     """Yield the rows of the base, and then those that each step adds.
 
@@ -45,6 +51,8 @@ def generations(
     while True:
         if plan.distinct:
             rows = _unseen(rows, seen)
+            need = len(seen) * (_SEEN_BYTES + _SEEN_VALUE_BYTES * len(plan.columns))
+            memory.check(need, "WITH RECURSIVE ... UNION, to know rows again,")
         if rows.row_count == 0:
             return
         working[plan.number] = rows

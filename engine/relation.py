@@ -37,6 +37,9 @@ _JOINED_BYTES = 2**30
 _LEAST_ROWS = 64
 _MORSEL_SHARE = 16
 
+# So many parts of few rows become one.
+_MOST_SMALL_PARTS = 1024
+
 _Work = TypeVar("_Work")
 _Result = TypeVar("_Result")
 
@@ -187,7 +190,6 @@ class Collector:
         self._memory = memory
         self._columns = columns
         self._parts: list[Relation] = []
-        self._row_count = 0
         self._held = 0
         self._shared = frozenset(() if source is None else _addresses(source.columns.values()))
         self._file: SpillFile | None = None
@@ -195,8 +197,9 @@ class Collector:
     def add(self, part: Relation) -> None:
         """Add rows behind those that are there."""
         chosen = part.select(self._columns)
-        self._row_count += chosen.row_count
         self._parts.append(chosen)
+        if len(self._parts) % _MOST_SMALL_PARTS == 0:
+            self._join_small_parts()
         if self._memory.limit is None or not self._columns:
             return
         self._held += sum(
@@ -210,9 +213,16 @@ class Collector:
     def relation(self) -> Relation:
         """Return all rows."""
         if self._file is None:
-            return concatenate(self._parts, self._columns)
+            rows = concatenate(self._parts, self._columns)
+            return rows.combined() if rows.row_count <= MORSEL_ROWS else rows
         self._spill()
         return mapped(self._file.batches(), self._columns)
+
+    def _join_small_parts(self) -> None:
+        """Copy the last parts into one if that is small: short arrays are mostly overhead."""
+        last = self._parts[1 - _MOST_SMALL_PARTS :]
+        if sum(part.row_count for part in last) <= MORSEL_ROWS:
+            self._parts[1 - _MOST_SMALL_PARTS :] = [concatenate(last, self._columns).combined()]
 
     def _spill(self) -> None:
         """Move the rows in memory to the file."""

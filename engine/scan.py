@@ -20,10 +20,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from raydb.engine.relation import Relation, for_each_morsel
+from raydb.engine.relation import Collector, Relation, for_each_morsel
 from raydb.planner.expression import Call, Column, Expression, Literal, columns_of, conjuncts
 from raydb.planner.functions import evaluate, may_raise
-from raydb.storage.rows import Comparison
+from raydb.storage.rows import Comparison, Rows
 from raydb.storage.table import ROW_NUMBER
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
     from raydb.engine.memory import Memory
     from raydb.storage.table import Table
+
+# What a text or a list takes at least, mostly.
+_TEXT_BYTES = 16
 
 # Single rows are read where at most one in so many is wanted: more of them cost as much as the
 # whole column, which is kept for the next query.
@@ -44,6 +47,56 @@ _MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 # The columns of plans have numbers from 0 on.
 _NUMBER = Column(-1, ROW_NUMBER, pa.int64())
+
+
+def scan_table(table: Table, columns: Sequence[Column], memory: Memory) -> Relation:
+    """Return some columns of a table's visible rows.
+
+    What is decoded is kept for the next time, unless it would fill the memory: then the table's
+    parts are decoded one after the other. Raises OperationalError for a part that is too large.
+    """
+    names = [column.name for column in columns if column.name != ROW_NUMBER]
+    if _decoded_bytes(table.rows, names) > memory.room() // 2:
+        collector = Collector(memory, columns)
+        first = 0
+        for part in table.rows.parts:
+            rows = Rows(table.rows.schema, (part,))
+            memory.check(_decoded_bytes(rows, names), f"reading a part of '{table.name}'")
+            collector.add(_visible_rows(table, rows, first, columns))
+            first += part.row_count
+        return collector.relation()
+    # Read together, which is cheaper in most files than one by one.
+    table.rows.columns(names)
+    return _visible_rows(table, table.rows, 0, columns)
+
+
+def _decoded_bytes(rows: Rows, names: Sequence[str]) -> int:
+    """Return how many bytes some columns need that are not decoded yet; of text, at least."""
+    kinds = [rows.schema.field(name).type for name in names if not rows.is_decoded(name)]
+    widths = [_TEXT_BYTES if _is_variable(kind) else -(-kind.bit_width // 8) for kind in kinds]
+    return rows.expected_row_count * sum(widths) if kinds else 0
+
+
+def _is_variable(kind: pa.DataType) -> bool:
+    try:
+        return not kind.bit_width
+    except ValueError:
+        return True
+
+
+def _visible_rows(table: Table, rows: Rows, first: int, columns: Sequence[Column]) -> Relation:
+    """Return those of some rows that are visible; they are the table's from number `first` on."""
+    count = rows.row_count
+    live = None if table.live is None else table.live[first : first + count]
+    values: dict[Column, pa.ChunkedArray | pa.Array] = {}
+    for column in columns:
+        if column.name == ROW_NUMBER:
+            numbers = np.arange(first, first + count, dtype=np.int32)
+            values[column] = pa.array(numbers if live is None else numbers[live])
+        else:
+            whole = rows.column(column.name)
+            values[column] = whole if live is None else whole.filter(pa.array(live))
+    return Relation(values, count if live is None else int(np.count_nonzero(live)))
 
 
 def without_excluded(table: Table, columns: Sequence[Column], predicate: Expression) -> Table:

@@ -28,7 +28,7 @@ from raydb.engine.settings import Settings, setting_text, with_setting, without_
 from raydb.engine.summarize import summarize
 from raydb.engine.work import Work
 from raydb.engine.write import write
-from raydb.errors import OperationalError, ProgrammingError
+from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
 from raydb.planner import plan_query
 from raydb.planner.common_tables import has_aggregate, tables_of
 from raydb.planner.explain import describe, render
@@ -107,7 +107,17 @@ class Session:
     # -- statements ---------------------------------------------------------------------------
 
     def execute(self, text: str, parameters: Parameters = ()) -> Result:
-        """Run the statements of a text and return the result of the last one."""
+        """Run the statements of a text and return the result of the last one.
+
+        An error about the text knows its line and column where they can be told.
+        """
+        try:
+            return self._execute_text(text, parameters)
+        except (ProgrammingError, NotSupportedError) as error:
+            sql.locate_name(error, text)
+            raise
+
+    def _execute_text(self, text: str, parameters: Parameters) -> Result:
         if self.read_only:
             self.database.reload()
         cached = self._known_plans().get((text, self.settings.planner)) if not parameters else None

@@ -34,8 +34,20 @@ MOST_PARTS = 255
 _PIECE_BYTES = 2**25
 _PIECE_SHARE = 8
 
+# A hash table's share for a text, beside the text.
+_BYTES_A_TEXT = 64
+
 # A part takes at most a share of the room, because parts differ in size.
 _PART_SHARE = 2
+
+
+def work_bytes(rows: Relation, row_bytes: int) -> int:
+    """Return what it takes to work on rows: so many bytes a row, and the values once more.
+
+    Text takes more, since it goes through hash tables.
+    """
+    texts = sum(pt.is_string(column.type) or pt.is_binary(column.type) for column in rows.columns)
+    return rows.size_bytes + rows.row_count * (row_bytes + _BYTES_A_TEXT * texts)
 
 
 def part_count(need: int, memory: Memory) -> int:

@@ -5,6 +5,7 @@ evaluated over that hierarchy's dictionary, once for each value, whatever the ex
 
     predicate  ->  mask over codes  ->  coordinates on Z  ->  cell intervals
     group key  ->  group number of each code, counted within the allowed codes only
+    COUNT(DISTINCT x), MIN(x), MAX(x)  ->  x is a further group key, over which groups are folded
 
 What the BVH does not encode is fetched by row id (section 4.5): residual predicates,
 keys and measures.
@@ -29,7 +30,7 @@ from raydb.planner.functions import evaluate
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -72,6 +73,7 @@ class Coverage:
 class GroupPart:
     """The keys of one hierarchy: part p of a group number is group // stride % count.
 
+    columns: those of the keys, or of the aggregates whose arguments are made keys.
     values: for each of `columns` the key's value of every part, shape (count,).
     """
 
@@ -93,8 +95,10 @@ class Running:
 class FusedScanAggregate:
     """A fused job with its reasons; `index` is the BVH that it runs on.
 
-    measures: the aggregates' distinct arguments; measure_positions: where X holds each, or None
-        where it is computed for each row.
+    parts: what a group number below `key_count` is made of; value_parts: what lies above, for the
+        aggregates that are answered by which values of an attribute occur.
+    measures: the other aggregates' distinct arguments; measure_positions: where X holds each, or
+        None where it is computed for each row.
     running: what is accumulated over the measures; every measure's count is among it.
     residual_*: what is fetched by row id. `estimated_rows` come from the offsets.
     """
@@ -110,6 +114,8 @@ class FusedScanAggregate:
     aggregates: tuple[tuple[Column, AggregateCall], ...]
     job: FusedJob
     parts: tuple[GroupPart, ...]
+    value_parts: tuple[GroupPart, ...]
+    key_count: int
     measures: tuple[Expression, ...]
     measure_positions: tuple[int | None, ...]
     running: tuple[Running, ...]
@@ -133,15 +139,20 @@ def fuse(star: Star, bvh: BvhInfo, backend: str, backend_reason: str) -> FusedSc
     if bvh.obstacle is not None:
         return f"BVH '{bvh.definition.name}' cannot be rebuilt: {bvh.obstacle}"
     masks, residual_predicates = _mask_hierarchies(star, bvh)
-    keys_of, residual_keys = _split_keys(star, bvh)
+    keys_of, residual_keys = _split_keys(star.keys, bvh)
     held = {expression: i for i, expression in enumerate(bvh.definition.aggregate)}
-    obstacle = _measure_obstacle(star, held.keys())
+    values_of, calls = _split_values(star, bvh, held.keys())
+    obstacle = _measure_obstacle(calls, held.keys())
     if obstacle is not None:
         return obstacle
-    measures = _measures(star)
-    parts, group_maps, group_count = _number_groups(keys_of, masks)
+    measures = tuple(dict.fromkeys(argument for call in calls for argument in call.arguments))
+    parts, group_maps, key_count = _number_groups(keys_of, masks, 1)
+    value_parts, value_maps, group_count = _number_groups(values_of, masks, key_count)
     if group_count >= 2**62:
         return "the group keys have more than 2**62 combinations"
+    for number, groups in value_maps.items():
+        known = group_maps.get(number, np.zeros_like(groups))
+        group_maps[number] = np.where(groups < 0, groups, known + groups)
 
     hierarchies = bvh.index.hierarchies
     coordinates = [
@@ -160,7 +171,8 @@ def fuse(star: Star, bvh: BvhInfo, backend: str, backend_reason: str) -> FusedSc
         is not None
     )
     measure_positions = tuple(held.get(measure) for measure in measures)
-    running = _running(star, measures)
+    encoded_count = sum(len(part.columns) for part in parts + value_parts)
+    running = _running(calls, measures)
     accumulators = (
         Accumulator(run.function, position)  # type: ignore[arg-type]
         for run in running
@@ -173,11 +185,13 @@ def fuse(star: Star, bvh: BvhInfo, backend: str, backend_reason: str) -> FusedSc
         backend=backend,
         backend_reason=backend_reason,
         choice_reason="",
-        coverage=_coverage(star, bvh, measure_positions, len(residual_keys)),
+        coverage=_coverage(star, bvh, measure_positions, encoded_count, len(residual_keys)),
         keys=star.keys,
         aggregates=star.aggregates,
         job=FusedJob(intervals, maps, group_count, tuple(accumulators)),
         parts=parts,
+        value_parts=value_parts,
+        key_count=key_count,
         measures=measures,
         measure_positions=measure_positions,
         running=running,
@@ -229,12 +243,12 @@ def _mask_hierarchies(
 
 
 def _split_keys(
-    star: Star, bvh: BvhInfo
+    keys: Sequence[tuple[Column, Expression]], bvh: BvhInfo
 ) -> tuple[dict[int, list[tuple[Column, pa.Array]]], tuple[tuple[Column, Expression], ...]]:
-    """Return the group keys' values a code by hierarchy, and the keys that none encodes."""
+    """Return the keys' values of each code by hierarchy, and the keys that none encodes."""
     keys_of: dict[int, list[tuple[Column, pa.Array]]] = {}
     residual = []
-    for column, key in star.keys:
+    for column, key in keys:
         number = _hierarchy_of(key, bvh)
         values = None if number is None else _evaluate_codes(key, number, bvh)
         if number is None or values is None:
@@ -244,16 +258,47 @@ def _split_keys(
     return keys_of, tuple(residual)
 
 
+def _split_values(
+    star: Star, bvh: BvhInfo, held: Collection[Expression]
+) -> tuple[dict[int, list[tuple[Column, pa.Array]]], list[AggregateCall]]:
+    """Part the aggregates that the values of encoded attributes answer from those over measures.
+
+    Returns the values of each code by hierarchy, and the other aggregates; one that needs the
+    values of what is not encoded is among these.
+    """
+    asked = [
+        (column, call.arguments[0]) for column, call in star.aggregates if needs_values(call, held)
+    ]
+    values_of, rest = _split_keys(asked, bvh)
+    over_measures = {column for column, _ in star.aggregates} - {column for column, _ in asked}
+    over_measures |= {column for column, _ in rest}
+    return values_of, [call for column, call in star.aggregates if column in over_measures]
+
+
+def needs_values(call: AggregateCall, held: Collection[Expression]) -> bool:
+    """Whether an aggregate asks which values occur; `held` are the measures in X."""
+    match call.function:
+        case "count":
+            return call.distinct
+        case "min" | "max":
+            (argument,) = call.arguments
+            # Of floats NaN is the greatest, which the order of codes does not know.
+            return argument not in held and not pa.types.is_floating(argument.type)
+        case _:
+            return False
+
+
 def _number_groups(
     keys_of: dict[int, list[tuple[Column, pa.Array]]],
     masks: list[NDArray[np.bool_]],
+    stride: int,
 ) -> tuple[tuple[GroupPart, ...], dict[int, NDArray[np.int64]], int]:
     """Number the key tuples within the query's box, so that accumulators are no larger.
 
+    stride: the distance between the group numbers of the first part.
     Returns the parts, the group offset of each code by hierarchy, and the number of groups.
     """
     parts, maps = [], {}
-    stride = 1
     for number, keys in keys_of.items():
         allowed = np.flatnonzero(masks[number])
         columns = [encode_column(values.take(allowed)) for _, values in keys]
@@ -309,13 +354,15 @@ def _code_map(
     return CodeMap(number, by_cell=True, groups=cells, filters=filters)
 
 
-def _measure_obstacle(star: Star, held: Collection[Expression]) -> str | None:
+def _measure_obstacle(calls: Sequence[AggregateCall], held: Collection[Expression]) -> str | None:
     """Say which aggregate can't be accumulated, if any; `held` are the measures in X."""
-    for _, call in star.aggregates:
-        if call.function in ("count_star", "count"):
+    for call in calls:
+        if call.function == "count_star" or (call.function == "count" and not call.distinct):
             continue
         (argument,) = call.arguments
         kind = argument.type
+        if call.function == "count":
+            return "COUNT(DISTINCT ...) needs every value of what the BVH does not encode"
         over = f"{call.function.upper()} over {sql_type_name(kind)}"
         if not is_number(kind):
             return f"{over} has no number to accumulate"
@@ -324,15 +371,12 @@ def _measure_obstacle(star: Star, held: Collection[Expression]) -> str | None:
     return None
 
 
-def _measures(star: Star) -> tuple[Expression, ...]:
-    """Return the distinct arguments of the aggregates."""
-    return tuple(dict.fromkeys(a for _, call in star.aggregates for a in call.arguments))
-
-
-def _running(star: Star, measures: tuple[Expression, ...]) -> tuple[Running, ...]:
+def _running(
+    calls: Sequence[AggregateCall], measures: tuple[Expression, ...]
+) -> tuple[Running, ...]:
     """Return what to accumulate: each measure's count, and the functions over it, once each."""
     running = {Running("count", position): None for position in range(len(measures))}
-    for _, call in star.aggregates:
+    for call in calls:
         if call.function not in ("count_star", "count"):
             function = "sum" if call.function == "avg" else call.function
             running[Running(function, measures.index(call.arguments[0]))] = None
@@ -340,9 +384,13 @@ def _running(star: Star, measures: tuple[Expression, ...]) -> tuple[Running, ...
 
 
 def _coverage(
-    star: Star, bvh: BvhInfo, positions: tuple[int | None, ...], residual_key_count: int
+    star: Star,
+    bvh: BvhInfo,
+    positions: tuple[int | None, ...],
+    encoded_count: int,
+    residual_key_count: int,
 ) -> Coverage:
-    """Count the query's attributes in X, Y and Z."""
+    """Count the query's attributes in X, Y and Z; `encoded_count` keys and values are in Y."""
     scanned: set[Attribute] = set()
     for predicate in star.predicates:
         scanned |= attributes_of(predicate)
@@ -355,8 +403,8 @@ def _coverage(
     return Coverage(
         aggregate=sum(position is not None for position in positions),
         aggregate_total=len(positions),
-        group_by=len(star.keys) - residual_key_count,
-        group_by_total=len(star.keys),
+        group_by=encoded_count,
+        group_by_total=encoded_count + residual_key_count,
         scan=len(in_scan),
         scan_total=len(scanned),
     )

@@ -27,7 +27,8 @@ from raydb.planner.expression import (
     rewrite,
     substitute,
 )
-from raydb.planner.logical import Aggregate, Filter, InnerJoin, Plan, Scan
+from raydb.planner.functions import is_volatile
+from raydb.planner.logical import Aggregate, Filter, InnerJoin, Plan, Scan, expressions_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,7 +67,7 @@ class NoStar:
 def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
     """See an aggregate as a star, or say why it is none."""
     for _, call in aggregate.aggregates:
-        if call.distinct:
+        if call.distinct and (call.function != "count" or len(call.arguments) != 1):
             return NoStar(f"{call.function.upper()}(DISTINCT ...) needs every value of a group")
         if call.function not in FUSED_AGGREGATES:
             return NoStar(f"no fused job accumulates {call.function}()")
@@ -76,6 +77,8 @@ def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
     if isinstance(flat, NoStar):
         return flat
     scans, conditions = flat
+    if any(map(is_volatile, (*expressions_in(aggregate), *conditions))):
+        return NoStar("it calls random()")
     found = _find_fact(scans, conditions, catalog)
     if isinstance(found, NoStar):
         return found

@@ -18,6 +18,7 @@ from raydb.sql.bind_upsert import Conflict, bind_conflict, bind_upsert
 from raydb.sql.describe import bind_describe, bind_show_tables
 from raydb.sql.kept_text import renamed_check
 from raydb.sql.parser import parse
+from raydb.sql.reader import locate_name
 from raydb.sql.statements import (
     AddColumn,
     AddConstraint,
@@ -132,6 +133,7 @@ __all__ = [
     "bind_upsert",
     "check_texts",
     "files_of",
+    "locate_name",
     "parse",
     "renamed_check",
     "table_columns",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from sqlglot import exp
 
-from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.errors import Error, NotSupportedError, ProgrammingError
 from raydb.planner.expression import (
     AggregateCall,
     Call,
@@ -54,7 +54,7 @@ from raydb.sql.functions import (
     trim,
 )
 from raydb.sql.literals import number_literal
-from raydb.sql.nodes import require_only, unsupported
+from raydb.sql.nodes import locate, require_only, unsupported
 from raydb.sql.operators import arithmetic, concatenate, negate
 from raydb.sql.parameters import parameter_key
 from raydb.sql.reader import fold
@@ -127,8 +127,8 @@ class Context:
     """Where an expression stands: what its names and parameters mean.
 
     `clause` names the place in messages; aggregates are collected in `aggregates`, and window
-    functions in `windows`; each is an error where its list is None. A subquery sees the names of `scope` from outside; there are none
-    where `binding` is None.
+    functions in `windows`; each is an error where its list is None. A subquery sees the names of
+    `scope` from outside; there are none where `binding` is None.
     """
 
     resolve: Resolve
@@ -146,12 +146,16 @@ def bind_expression(node: exp.Expr, context: Context) -> Expression:
     Raises ProgrammingError for unknown names, wrong types and misplaced aggregates, and
     NotSupportedError for a kind of node, or an argument of one, that is not handled here.
     """
-    entry = _BINDERS.get(type(node))
-    if entry is None:
-        raise unsupported(node)
-    binder, arguments = entry
-    require_only(node, *arguments)
-    return binder(node, context)
+    try:
+        entry = _BINDERS.get(type(node))
+        if entry is None:
+            raise unsupported(node)
+        binder, arguments = entry
+        require_only(node, *arguments)
+        return binder(node, context)
+    except Error as error:
+        locate(error, node)
+        raise
 
 
 def bind_condition(node: exp.Expr, context: Context) -> Expression:
@@ -497,7 +501,7 @@ _ESCAPABLE: dict[type[exp.Expr], str] = {
     exp.ILike: "ilike",
     exp.SimilarTo: "similar",
 }
-_MATCHES = {**_ESCAPABLE, exp.RegexpLike: "~", exp.RegexpILike: "~*"}
+_MATCHES = {**_ESCAPABLE, exp.Glob: "glob", exp.RegexpLike: "~", exp.RegexpILike: "~*"}
 # For each kind of node its binder and the arguments that the binder reads.
 _BINDERS: dict[type[exp.Expr], tuple[_Binder, tuple[str, ...]]] = {
     exp.Column: (_column, ("this", "table")),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from sqlglot import exp
 
-from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.errors import Error, NotSupportedError, ProgrammingError, did_you_mean
 from raydb.planner.expression import Call, Expression, conjuncts
 from raydb.planner.expression import Literal as Constant
 from raydb.planner.logical import (
@@ -26,7 +26,7 @@ from raydb.sql.bind_expression import Resolve, bind_condition
 from raydb.sql.bind_with import name_query, refer
 from raydb.sql.binding import Binding, context_of, new_column
 from raydb.sql.files import file_alias, file_table, is_file
-from raydb.sql.nodes import require_only, unsupported
+from raydb.sql.nodes import locate, require_only, unsupported
 from raydb.sql.parser import parse
 from raydb.sql.reader import fold
 from raydb.sql.scope import (
@@ -96,6 +96,14 @@ def _cross(done: Sequence[Source], last: Source) -> Source:
 
 
 def _bind_source(node: exp.Expr, binding: Binding) -> Source:
+    try:
+        return _bind_unlocated(node, binding)
+    except Error as error:
+        locate(error, node)
+        raise
+
+
+def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
     match node:
         case exp.Table():
             require_only(node, "this", "alias", "joins")
@@ -230,7 +238,7 @@ def _bind_view(view: str, binding: Binding) -> Plan:
     try:
         plan = binding.bind_query(statement.tree, inner)
     except ProgrammingError as error:
-        raise ProgrammingError(f"in the view '{view}': {error}") from error
+        raise ProgrammingError(f"in the view '{view}': {error.sentence}") from error
     binding.bound_views[view] = name_query(view, plan, (), inner)
     return refer(binding.bound_views[view], binding)
 

@@ -21,7 +21,7 @@ from raydb.planner.expression import (
     columns_of,
     leaves,
 )
-from raydb.planner.functions import evaluate
+from raydb.planner.functions import evaluate, is_volatile
 from raydb.planner.logical import Aggregate, Filter, Limit, Plan, Project, Sort, SortKey, Window
 from raydb.sql.bind_expression import Context, bind_expression
 from raydb.sql.bind_items import Item, item_at, only_item
@@ -209,11 +209,13 @@ def _row_count(node: exp.Expr, clause: str, binding: Binding) -> int | None:
     count = bind_expression(node, context_of(binding, Scope(), clause))
     if columns_of(count) or not all(isinstance(leaf, Literal) for leaf in leaves(count)):
         raise NotSupportedError(f"{clause} needs a constant")
+    if is_volatile(count):
+        raise NotSupportedError(f"random() in {clause} is not supported")
     if isinstance(count, Call):
         try:
             count = Literal(evaluate(count, {}, 1)[0].as_py(), count.type)
         except DataError as error:
-            raise DataError(f"{clause}: {error}") from error
+            raise DataError(f"{clause}: {error.sentence}") from error
     if not isinstance(count, Literal):
         raise NotSupportedError(f"a subquery in {clause} is not supported")
     if count.value is None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from raydb.sql.binding import Binding
 
 _TAG = pa.int32()
-_UNTYPED = Literal(None, pa.null())
+UNTYPED = Literal(None, pa.null())
 
 
 def bind_set_operation(node: exp.Expr, binding: Binding) -> Plan:
@@ -120,7 +120,7 @@ def _aligned_by_name(plans: Sequence[Plan], binding: Binding) -> list[Plan]:
             raise ProgrammingError(f"UNION BY NAME: a query has two columns '{repeated}'")
         rows.append(dict(zip(names, _cells(plan), strict=True)))
     every = list(dict.fromkeys(name for row in rows for name in row))
-    cells = [[row.get(name, _UNTYPED) for name in every] for row in rows]
+    cells = [[row.get(name, UNTYPED) for name in every] for row in rows]
     return _unified(plans, cells, every, "UNION BY NAME", binding)
 
 
@@ -130,7 +130,7 @@ def _cells(plan: Plan) -> list[Expression]:
     if not isinstance(plan, Project):
         return list(columns)
     constants = {
-        column: _UNTYPED if e == typed(_UNTYPED) else e
+        column: UNTYPED if e == typed(UNTYPED) else e
         for column, e in plan.items
         if isinstance(e, Literal)
     }

@@ -23,8 +23,8 @@ from raydb.planner.logical import (
     output_columns,
     sources_of,
 )
-from raydb.sql.bind_output import MODIFIERS
-from raydb.sql.bind_set_operation import union_of
+from raydb.sql.bind_output import MODIFIERS, typed
+from raydb.sql.bind_set_operation import UNTYPED, union_of
 from raydb.sql.binding import Binding, NamedQuery, OwnQuery, new_column
 from raydb.sql.nodes import require_only
 from raydb.sql.reader import fold
@@ -159,6 +159,8 @@ def _as_base(
     items = []
     for (column, wanted), value in zip(columns, given, strict=True):
         cell = constants.get(value, value)
+        if cell == typed(UNTYPED):
+            cell = UNTYPED
         if isinstance(cell, Literal):
             _, cell = unify((Column(-1, column, wanted), cell), "combine")
         if not _keeps_values(cell.type, wanted):

@@ -17,7 +17,7 @@ from raydb.planner.expression import Literal
 from raydb.planner.logical import Values, output_columns
 from raydb.sql.binding import new_column
 from raydb.sql.parser import parse
-from raydb.sql.schema_names import INFORMATION, MAIN
+from raydb.sql.schema_names import CATALOG, INFORMATION, MAIN
 from raydb.sql.statements import Select
 from raydb.storage.table import Check, ForeignKey, UniqueKey, constraint_names
 from raydb.storage.type_names import sql_type_name
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from raydb.storage.table import Constraint, TableDefinition
 
 Row: TypeAlias = "tuple[Any, ...]"
-
-CATALOG = "raydb"
-"""The name of the one catalog."""
 
 _NUMBERS = (
     *("ordinal_position", "position_in_unique_constraint"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from raydb.errors import NotSupportedError
+from raydb.errors import Error, NotSupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,6 +77,16 @@ def unsupported(node: exp.Expr) -> NotSupportedError:
     if name is None:
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(node).__name__).upper()
     return NotSupportedError(f"{name} is not supported")
+
+
+def locate(error: Error, node: exp.Expr) -> None:
+    """Give an error the position where a node begins, unless it has a nearer one."""
+    if error.position is None:
+        places = [part.meta for part in node.walk() if "start" in part.meta]
+        if places:
+            first = min(places, key=lambda place: place["start"])
+            # sqlglot counts the column of a token at its end.
+            error.position = first["line"], first["col"] - (first["end"] - first["start"])
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, TokenError
 
-from raydb.errors import ProgrammingError
+from raydb.errors import Error, ProgrammingError
 from raydb.sql.dialect import (
     identifier_tokens,
     parse_entry_tokens,
@@ -112,6 +112,20 @@ def syntax_error(
     line, column = _position(text, offset)
     wanted = f", expected {expected}" if expected else ""
     return ProgrammingError(f"syntax error at line {line}, column {column}: {found}{wanted}")
+
+
+def locate_name(error: Error, text: str) -> None:
+    """Give an error without a position that of the name that its sentence quotes first.
+
+    The small statements are read without a tree whose nodes could tell.
+    """
+    quoted = re.search(r"'([^']+)'", error.sentence)
+    if error.position is not None or quoted is None or error.sentence.startswith("syntax error"):
+        return
+    wanted = quoted[1].lower()
+    found = [t for part in tokenize(text) for t in part if t.text.lower() == wanted]
+    if found:
+        error.position = _position(text, found[0].start)
 
 
 def parse_tree(text: str, tokens: Iterable[Token]) -> exp.Expr:

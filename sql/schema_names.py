@@ -11,6 +11,9 @@ from raydb.errors import ProgrammingError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+CATALOG = "raydb"
+"""The name of the one catalog."""
+
 MAIN = "main"
 """The schema of all tables and views."""
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
 from raydb.planner.expression import Expression, Literal, columns_of
-from raydb.planner.functions import evaluate
+from raydb.planner.functions import evaluate, is_volatile
 from raydb.planner.logical import Plan, Project, Series, Values
 from raydb.sql.bind_expression import bind_expression
 from raydb.sql.binding import Binding, context_of, new_column
@@ -75,6 +75,8 @@ def _constant(name: str, argument: exp.Expr, binding: Binding) -> Literal:
     expression = bind_expression(argument, context)
     if isinstance(expression, Literal):
         return expression
+    if is_volatile(expression):
+        raise NotSupportedError(f"random() in {name}() is not supported")
     if columns_of(expression):
         raise NotSupportedError(f"{name}() of a column is not supported, only of constants")
     (value,) = evaluate(expression, {}, 1).to_pylist()

@@ -1,12 +1,15 @@
 """The command raydb-ssb.
 
 raydb-ssb run --sf 1
+raydb-ssb compare --sf 10 --json figures.json --svg figures.svg
+raydb-ssb curve --sf 0.1,1,10 --svg curve.svg
 raydb-ssb generate --sf 1 --out DIR --format tbl
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,7 +17,11 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 
 import raydb
-from raydb.ssb import rules
+from raydb.ssb import rivals, rules
+from raydb.ssb.compare import Options as CompareOptions
+from raydb.ssb.compare import compare
+from raydb.ssb.compare_report import as_json, as_svg, print_comparison
+from raydb.ssb.curve import curve_json, curve_svg, print_curve, trace
 from raydb.ssb.generate import DataSet, prepare
 from raydb.ssb.progress import Progress
 from raydb.ssb.run import Options, run
@@ -34,32 +41,81 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out = _console(error=False)
     messages = _console(error=True)
     try:
-        if options.command == "generate":
-            data = DataSet(options.sf, options.seed, options.format)
-            prepare(options.out, data, Progress(messages))
-            return 0
-        forms: tuple[Form, ...] = ("star", "flat")
-        if options.form != "both":
-            forms = (options.form,)
-        return run(
-            Options(
-                folder=options.data,
-                scale_factor=options.sf,
-                seed=options.seed,
-                oracle=options.check,
-                forms=forms,
-                repeat=options.repeat,
-                general=not options.no_general,
-            ),
-            out,
-            messages,
-        )
+        match options.command:
+            case "generate":
+                data = DataSet(options.sf, options.seed, options.format)
+                prepare(options.out, data, Progress(messages))
+                return 0
+            case "compare":
+                return _compare(options, out, messages)
+            case "curve":
+                return _curve(options, out, messages)
+            case _:
+                return _run(options, out, messages)
     except KeyboardInterrupt:
         messages.print("raydb-ssb: interrupted")
         return 130
     except raydb.Error as error:
         messages.print(f"raydb-ssb: {error}", markup=False, highlight=False, soft_wrap=True)
         return 1
+
+
+def _run(options: argparse.Namespace, out: Console, messages: Console) -> int:
+    forms: tuple[Form, ...] = ("star", "flat")
+    if options.form != "both":
+        forms = (options.form,)
+    return run(
+        Options(
+            folder=options.data,
+            scale_factor=options.sf,
+            seed=options.seed,
+            oracle=options.check,
+            forms=forms,
+            repeat=options.repeat,
+            general=not options.no_general,
+        ),
+        out,
+        messages,
+    )
+
+
+def _compare(options: argparse.Namespace, out: Console, messages: Console) -> int:
+    """Compare with the rivals; 1 where an answer was wrong."""
+    found = compare(
+        CompareOptions(
+            folder=options.data,
+            scale_factor=options.sf,
+            seed=options.seed,
+            workload=options.workload,
+            rivals=options.rivals,
+            queries=options.queries,
+            runs=options.runs,
+            memory=not options.no_memory,
+            cold_start=not options.no_cold_start,
+        ),
+        messages,
+    )
+    print_comparison(found, out)
+    _write(options.json, json.dumps(as_json(found), indent=1) + "\n")
+    _write(options.svg, as_svg(found))
+    return 1 if found.fault_lines() else 0
+
+
+def _curve(options: argparse.Namespace, out: Console, messages: Console) -> int:
+    points = trace(options.data, options.sf, options.seed, options.runs, messages)
+    print_curve(points, out)
+    _write(options.json, curve_json(points))
+    _write(options.svg, curve_svg(points))
+    return 0
+
+
+def _write(path: Path | None, text: str) -> None:
+    if path is None:
+        return
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise raydb.OperationalError(f"cannot write '{path}': {error.strerror}") from error
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -72,10 +128,7 @@ def _parser() -> argparse.ArgumentParser:
         "run", help="generate, load, build the BVHs, ask the 13 queries and check every answer"
     )
     _add_data_set(running)
-    running.add_argument(
-        "--data", type=Path, default=Path("ssb-data"), metavar="DIR",
-        help="where the generated files are kept (default: ssb-data)",
-    )  # fmt: skip
+    _add_folder(running)
     running.add_argument(
         "--check", choices=("brute", "duckdb", "none"), default="brute",
         help="who answers the queries too (default: brute)",
@@ -92,6 +145,37 @@ def _parser() -> argparse.ArgumentParser:
         "--no-general", action="store_true", help="do not run the queries on the general path too"
     )
 
+    comparing = commands.add_parser(
+        "compare", help="put RayDB beside DuckDB, Polars and chDB on the same data"
+    )
+    _add_data_set(comparing)
+    _add_folder(comparing)
+    comparing.add_argument(
+        "--workload", choices=("star", "other"), default="star",
+        help="the 13 queries, or 20 that the BVHs were not made for (default: star)",
+    )  # fmt: skip
+    comparing.add_argument(
+        "--rivals", type=_names, metavar="NAMES",
+        help=f"of {','.join(rivals.NAMES)} (default: those that are installed)",
+    )  # fmt: skip
+    comparing.add_argument(
+        "--queries", type=_names, metavar="NAMES", help="such as q1.1,q2.1 (default: all)"
+    )
+    comparing.add_argument(
+        "--no-memory", action="store_true", help="do not measure memory in processes of their own"
+    )
+    comparing.add_argument(
+        "--no-cold-start", action="store_true", help="do not measure a cold process"
+    )
+    _add_outputs(comparing)
+
+    tracing = commands.add_parser(
+        "curve", help="time queries that touch few to all rows, at several scale factors"
+    )
+    _add_data_set(tracing, several=True)
+    _add_folder(tracing)
+    _add_outputs(tracing)
+
     generating = commands.add_parser("generate", help="write the benchmark's tables as files")
     _add_data_set(generating)
     generating.add_argument(
@@ -104,15 +188,43 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_data_set(parser: argparse.ArgumentParser) -> None:
+def _add_data_set(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
     parser.add_argument(
-        "--sf", type=_scale_factor, default=1.0, metavar="SF",
-        help="the scale factor: 1 is 6 million lines, 0.1 is 600,000 (default: 1)",
-    )  # fmt: skip
+        "--sf",
+        type=_scale_factors if several else _scale_factor,
+        default=(0.1, 1.0) if several else 1.0,
+        metavar="SF,..." if several else "SF",
+        help="the scale factor: 1 is 6 million lines, 0.1 is 600,000 (default: "
+        + ("0.1,1)" if several else "1)"),
+    )
     parser.add_argument(
         "--seed", type=_seed, default=rules.DEFAULT_SEED, metavar="N",
         help=f"the same seed gives the same data (default: {rules.DEFAULT_SEED})",
     )  # fmt: skip
+
+
+def _add_folder(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--data", type=Path, default=Path("ssb-data"), metavar="DIR",
+        help="where the generated files are kept (default: ssb-data)",
+    )  # fmt: skip
+
+
+def _add_outputs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--runs", type=_positive, default=20, metavar="N",
+        help="how often a query is timed, warm (default: 20)",
+    )  # fmt: skip
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures as JSON")
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="write the chart as SVG")
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(","))
+
+
+def _scale_factors(text: str) -> tuple[float, ...]:
+    return tuple(_scale_factor(part) for part in text.split(","))
 
 
 def _scale_factor(text: str) -> float:

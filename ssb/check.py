@@ -7,6 +7,7 @@ sums are added up in 64-bit integers, so the memory needed does not grow with th
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -303,3 +304,21 @@ def differences(name: str, found: Sequence[Row], expected: Sequence[Row]) -> lis
     if not lines and [sort_key(row) for row in found] != [sort_key(row) for row in expected]:
         lines.append(f"the rows are not in the order of {', '.join(QUESTIONS[name].order)}")
     return lines
+
+
+def ordered_differences(found: Sequence[Row], expected: Sequence[Row]) -> list[str]:
+    """Compare rows place by place, floats to 12 digits; return a line for each wrong row."""
+    if len(found) != len(expected):
+        return [f"{len(found)} rows instead of {len(expected)}"]
+    return [
+        f"row {place} is {one} instead of {other}"
+        for place, (one, other) in enumerate(zip(found, expected, strict=True), 1)
+        if not _same(one, other)
+    ]
+
+
+def _same(found: Row, expected: Row) -> bool:
+    return len(found) == len(expected) and all(
+        math.isclose(one, other, rel_tol=1e-12) if isinstance(other, float) else one == other
+        for one, other in zip(found, expected, strict=True)
+    )

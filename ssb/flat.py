@@ -99,6 +99,11 @@ class FlatTable:
         widths = [k.index_type if pa.types.is_dictionary(k) else k for k in kinds]
         return sum(kind.bit_width for kind in widths) // 8
 
+    @property
+    def batch_count(self) -> int:
+        """The number of batches."""
+        return -(-self.row_count // BATCH_ROWS)
+
     def batches(self, advance: Callable[[], None] = lambda: None) -> Iterator[pa.RecordBatch]:
         """Yield the rows in the order of the lines."""
         read = [*_LINE_COLUMNS, "lo_partkey", "lo_suppkey"]

@@ -12,6 +12,7 @@ are timed from text to rows, as RayDB is.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import raydb
@@ -27,11 +28,11 @@ Ask: TypeAlias = "Callable[[], list[Row]]"
 
 NAMES: Final = ("duckdb-flat", "duckdb-sorted", "polars", "chdb")
 THREADS: Final = 2
-_MODULES: Final = {
+_PACKAGES: Final = {
     "duckdb-flat": "duckdb",
     "duckdb-sorted": "duckdb",
     "polars": "polars",
-    "chdb": "chdb.session",
+    "chdb": "chdb",
 }
 
 # For each flight: the keys that a copy is sorted by, coarse before fine, and its measures.
@@ -87,17 +88,17 @@ def choose(names: Sequence[str] | None, workload: Workload) -> tuple[list[str], 
         reason = None
         if name == "duckdb-sorted" and workload == "other":
             reason = "its copies are sorted for the 13 queries only"
-        elif not _is_installed(name):
-            reason = f"it is not installed: install raydb[compare] or pip's {_package(name)}"
+        elif not is_installed(name):
+            reason = "it is not installed; install raydb[compare]"
         if reason is None:
             chosen.append(name)
         else:
             left_out[name] = reason
     if names and left_out:
         name, reason = next(iter(left_out.items()))
-        raise raydb.OperationalError(f"cannot ask {name}: {reason}")
+        raise raydb.OperationalError(f"cannot run the rival {name}: {reason}")
     if not chosen:
-        raise raydb.OperationalError("no rival is installed: install raydb[compare]")
+        raise raydb.OperationalError("no rival is installed; install raydb[compare]")
     return list(dict.fromkeys(chosen)), left_out
 
 
@@ -122,23 +123,16 @@ def make(name: str, workload: Workload) -> Rival:
             return ChDb(by_flight=workload == "star")
 
 
+def is_installed(name: str) -> bool:
+    """Return whether a rival's package is there, without importing it."""
+    return importlib.util.find_spec(_PACKAGES[name]) is not None
+
+
 def import_rival(module: str) -> Any:
     """Import a rival's module, or raise OperationalError that says what to install."""
     try:
         return importlib.import_module(module)
-    except ImportError:
+    except ImportError as error:
         raise raydb.OperationalError(
-            f"{module.partition('.')[0]} is not installed: install raydb[compare]"
-        ) from None
-
-
-def _is_installed(name: str) -> bool:
-    try:
-        importlib.import_module(_MODULES[name])
-    except ImportError:
-        return False
-    return True
-
-
-def _package(name: str) -> str:
-    return _MODULES[name].partition(".")[0]
+            f"cannot import {module} ({error}); install raydb[compare]"
+        ) from error

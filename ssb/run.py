@@ -231,7 +231,7 @@ def ask_all(
 def explain(connection: Connection, text: str) -> Plan:
     """Return what EXPLAIN says of a query's fused job."""
     ((explained, *_),) = connection.execute(f"EXPLAIN (FORMAT JSON) {text}").fetchall()
-    node = _find_fused(json.loads(explained))
+    node = find_fused(json.loads(explained))
     if node is None:
         return Plan(None, None, None)
     return Plan(node["bvh"], node["backend"], node["rows_touched"])
@@ -309,7 +309,7 @@ def _ask_and_time(
     return rows, statistics.median(times) * 1000
 
 
-def _find_fused(explained: Any) -> dict[str, Any] | None:
+def find_fused(explained: Any) -> dict[str, Any] | None:
     """Return the object of the fused job in EXPLAIN's tree."""
     match explained:
         case {"node": "FusedScanAggregate"}:
@@ -320,7 +320,7 @@ def _find_fused(explained: Any) -> dict[str, Any] | None:
             parts = explained
         case _:
             return None
-    return next((node for node in map(_find_fused, parts) if node is not None), None)
+    return next((node for node in map(find_fused, parts) if node is not None), None)
 
 
 def _import_duckdb() -> Any:

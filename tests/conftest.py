@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # What tests share are modules beside them, and pytest's importlib mode adds no folder.
-sys.path += [str(Path(__file__).parent / folder) for folder in ("bench", "fuzz", "kernels", "logic")]
+SHARING = ("bench", "fuzz", "kernels", "logic")
+sys.path += [str(Path(__file__).parent / folder) for folder in SHARING]
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -27,7 +27,25 @@ class Warning(Exception):  # noqa: A001, N818  (the name is PEP 249's)
 
 
 class Error(Exception):
-    """The base of every error that RayDB raises."""
+    """The base of every error that RayDB raises.
+
+    position: the line and the column of the statement, both from 1, that the error is about, where
+    that is known; the text ends with it.
+    """
+
+    position: tuple[int, int] | None = None
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        if self.position is None:
+            return text
+        line, column = self.position
+        return f"{text} (line {line}, column {column})"
+
+    @property
+    def sentence(self) -> str:
+        """The text without the position."""
+        return super().__str__()
 
 
 class InterfaceError(Error):

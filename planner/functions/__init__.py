@@ -1,7 +1,13 @@
 """The scalar functions of SQL, and the vectorised evaluator that runs them over Arrow arrays."""
 
 from raydb.planner.functions.doubles import canonical_floats, doubles_of_codes, order_codes
-from raydb.planner.functions.evaluator import FUNCTIONS, evaluate, is_known, may_raise
+from raydb.planner.functions.evaluator import (
+    FUNCTIONS,
+    evaluate,
+    is_known,
+    is_volatile,
+    may_raise,
+)
 
 __all__ = [
     "FUNCTIONS",
@@ -9,6 +15,7 @@ __all__ = [
     "doubles_of_codes",
     "evaluate",
     "is_known",
+    "is_volatile",
     "may_raise",
     "order_codes",
 ]

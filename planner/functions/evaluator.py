@@ -37,6 +37,7 @@ from raydb.planner.functions.lists import LISTS
 from raydb.planner.functions.mathematics import MATHEMATICS
 from raydb.planner.functions.numbers import NUMBERS
 from raydb.planner.functions.patterns import PATTERNS
+from raydb.planner.functions.randomness import VOLATILE, random_numbers, set_seed
 from raydb.planner.functions.text import TEXT
 from raydb.planner.functions.time import TIME
 from raydb.storage.type_names import sql_type_name
@@ -69,6 +70,7 @@ FUNCTIONS: Mapping[str, Function] = {
     **TIME,
     **LISTS,
     "not": arrow(pc.invert),
+    "setseed": Function(set_seed),
     "try_cast": Function(lambda call, value: try_cast_values(value, call.type)),
     "cast": Function(lambda _, value: value, can_fail=True, is_safe=_widens),
 }
@@ -117,6 +119,13 @@ def may_raise(expression: Expression) -> bool:
             )
         case _:
             return False
+
+
+def is_volatile(expression: Expression) -> bool:
+    """Tell whether an expression may have another value each time it is computed."""
+    return isinstance(expression, Call) and (
+        expression.function in VOLATILE or any(map(is_volatile, expression.arguments))
+    )
 
 
 def is_known(function: str) -> bool:
@@ -302,11 +311,16 @@ def _is_null(call: Call, rows: Rows) -> Values:
     return pc.is_null(_value(call.arguments[0], rows))
 
 
-# Functions that evaluate their arguments themselves, on the rows that need them.
+def _random(_: Call, rows: Rows) -> Values:
+    return random_numbers(rows.count)
+
+
+# Functions of the rows: most evaluate their arguments themselves, on the rows that need them.
 _FORMS: Mapping[str, Callable[[Call, Rows], Values]] = {
     "and": functools.partial(_connective, "and"),
     "or": functools.partial(_connective, "or"),
     "case": _case,
     "coalesce": _coalesce,
     "is_null": _is_null,
+    "random": _random,
 }

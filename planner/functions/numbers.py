@@ -195,6 +195,26 @@ def _factorial(_: Call, number: Values) -> Values:
     return each(number, _FACTORIALS.take, _FACTORIALS.type)
 
 
+def _width_bucket(call: Call, *values: Values) -> Values:
+    with decimal.localcontext(decimal.Context(prec=80)):
+        return row_by_row(_bucket_number, call.type, *values)
+
+
+def _bucket_number(value: Any, low: Any, high: Any, count: int) -> int:
+    """Return which of `count` buckets between two bounds a value is in: 0 and count + 1 outside."""
+    if count <= 0:
+        raise DataError(f"width_bucket() needs a bucket at least, not {count}")
+    if not all(map(math.isfinite, (low, high))) or math.isnan(value) or low == high:
+        raise DataError(f"width_bucket() cannot place {value} between {low} and {high}")
+    if low > high:
+        value, low, high = -value, -low, -high
+    if value < low:
+        return 0
+    if value >= high:
+        return count + 1
+    return min(int((value - low) * count // (high - low)), count - 1) + 1
+
+
 def _shift(name: str, call: Call, value: Values, count: Values) -> Values:
     """Shift bits; those that leave the number are lost."""
     width = call.type.bit_width
@@ -241,6 +261,7 @@ NUMBERS: Mapping[str, Function] = {
     "gcd": Function(_gcd, can_fail=True),
     "lcm": Function(_lcm, can_fail=True),
     "factorial": Function(_factorial, can_fail=True),
+    "width_bucket": Function(_width_bucket, can_fail=True),
     "bit_and": arrow(pc.bit_wise_and),
     "bit_or": arrow(pc.bit_wise_or),
     "bit_xor": arrow(pc.bit_wise_xor),

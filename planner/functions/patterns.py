@@ -61,6 +61,23 @@ def _similar(_: Call, text: Values, pattern: str, escape: str = "\\") -> Values:
     return _search(text, f"(?s)^(?:{''.join(parts)})$", pattern)
 
 
+def _glob(_: Call, text: Values, pattern: str) -> Values:
+    """Match as names of files are matched: * and ? and [a-z] and [!a-z]."""
+    return _search(text, f"(?s)^{_GLOB_PART.sub(_glob_part, pattern)}$", pattern)
+
+
+# A class of characters, an escaped character, or any other one.
+_GLOB_PART = re.compile(r"\[([!^]?)(\]?[^\]]*)\]|\\(.)|.", re.DOTALL)
+
+
+def _glob_part(part: re.Match[str]) -> str:
+    negation, characters, escaped = part.groups()
+    if characters:
+        escapes = characters.translate({ord(each): rf"\{each}" for each in "\\[]^"})
+        return f"[{'^' if negation else ''}{escapes}]"
+    return {"*": ".*", "?": "."}.get(part[0]) or re.escape(escaped or part[0])
+
+
 def _pieces(pattern: str, escape: str, operator: str) -> Iterator[tuple[str, bool]]:
     """Yield the characters of a pattern, and whether each one is escaped."""
     if len(escape) > 1:
@@ -196,6 +213,7 @@ PATTERNS: Mapping[str, Function] = {
     "like": by_constants(functools.partial(_like, False)),
     "ilike": by_constants(functools.partial(_like, True)),
     "similar": by_constants(_similar),
+    "glob": by_constants(_glob),
     "regexp_matches": by_constants(_regexp_matches),
     "regexp_full_match": by_constants(_regexp_full_match),
     "regexp_replace": Function(with_constants(_regexp_replace), can_fail=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import binascii
 import functools
 import hashlib
 import re
@@ -202,9 +203,25 @@ def _to_hex(_: Call, number: Values) -> Values:
     return row_by_row(digits, pa.string(), number)
 
 
+def _hex(value: str | bytes) -> str:
+    """Return the bytes of a text or a BLOB as hexadecimal digits."""
+    return (value.encode() if isinstance(value, str) else value).hex().upper()
+
+
+def _unhex(digits: str) -> bytes:
+    try:
+        return binascii.unhexlify(digits)
+    except ValueError:
+        raise DataError(f"'{digits}' is not an even number of hexadecimal digits") from None
+
+
 def _python(function: Callable[..., object]) -> Callable[..., Values]:
     """Make a function of Python values a kernel."""
     return lambda call, *values: row_by_row(function, call.type, *values)
+
+
+def _printf(form: str, *values: object) -> str:
+    return form % values
 
 
 def _md5(text: str) -> str:
@@ -241,5 +258,8 @@ TEXT: Mapping[str, Function] = {
     "unicode": Function(functools.partial(_code_point, -1)),
     "chr": Function(_python(_character), can_fail=True),
     "to_hex": Function(_to_hex),
+    "hex": Function(_python(_hex)),
+    "unhex": Function(_python(_unhex), can_fail=True),
+    "printf": Function(_python(_printf)),
     "md5": Function(_python(_md5)),
 }

@@ -153,6 +153,20 @@ def _age(left: Integers, right: Integers) -> Intervals:
     return Intervals(sign * months, sign * days, sign * clock)
 
 
+# -- buckets
+
+
+def _bucket_of_span(moments: Integers, origins: Integers, span: Integers) -> Integers:
+    """Return the beginning of the bucket of `span` microseconds that each timestamp is in."""
+    return moments - (moments - origins) % span
+
+
+def _bucket_of_months(moments: Integers, origins: Integers, count: Integers) -> Integers:
+    """Return the beginning of the bucket of so many months that each timestamp is in."""
+    month, origin = (month_number(split_moment(each)[0]) for each in (moments, origins))
+    return first_day(month - (month - origin) % count) * DAY_MICROSECONDS
+
+
 # -- from numbers
 
 
@@ -205,6 +219,8 @@ TIME_ARITHMETIC: Mapping[str, Function] = {
     "age": _numeric(_age),
     "date_diff": Function(_date_diff),
     "date_sub": Function(_date_sub),
+    "bucket_of_span": _numeric(_bucket_of_span),
+    "bucket_of_months": _numeric(_bucket_of_months),
     "make_date": _numeric(day_number),
     "make_time": _numeric(_make_clock),
     "make_timestamp": _numeric(_make_timestamp),

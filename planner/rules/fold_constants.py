@@ -14,6 +14,7 @@ from raydb.errors import DataError
 from raydb.planner.casts import literal_value
 from raydb.planner.expression import Call, Expression, Literal, rewrite
 from raydb.planner.functions import evaluate
+from raydb.planner.functions.randomness import VOLATILE
 from raydb.planner.logical import Plan, map_expressions, map_sources
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ def _fold(expression: Expression) -> Expression:
     match expression:
         case Call(function="and" | "or" as function, arguments=arguments):
             return _fold_logic(expression, function, arguments)
-        case Call(arguments=arguments, type=kind) if all(
-            isinstance(argument, Literal) for argument in arguments
+        case Call(function=function, arguments=arguments, type=kind) if (
+            function not in VOLATILE
+            and all(isinstance(argument, Literal) for argument in arguments)
         ):
             try:
                 value = literal_value(evaluate(expression, {}, 1)[0])

@@ -22,6 +22,7 @@ from raydb.planner.common_tables import (
     renumbered,
     subqueries_in,
 )
+from raydb.planner.functions import is_volatile
 from raydb.planner.logical import (
     CommonTable,
     Filter,
@@ -31,6 +32,7 @@ from raydb.planner.logical import (
     Scan,
     Series,
     Values,
+    expressions_in,
     output_columns,
     sources_of,
 )
@@ -100,7 +102,9 @@ def _is_cheap(plan: Plan, catalog: CatalogInfo) -> bool:
         case Values(rows=rows):
             return len(rows) <= _FEW_ROWS
         case Filter(source=source) | Project(source=source):
-            return not subqueries_in(plan) and _is_cheap(source, catalog)
+            own = expressions_in(plan)
+            is_simple = not subqueries_in(plan) and not any(map(is_volatile, own))
+            return is_simple and _is_cheap(source, catalog)
         case InnerJoin(sources=sources):
             with_bvh = {bvh.definition.table for bvh in catalog.bvhs.values()}
             return bool(with_bvh & _scanned(plan)) and all(

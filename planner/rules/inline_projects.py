@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.planner.expression import Column, Expression, substitute
+from raydb.planner.functions import is_volatile
 from raydb.planner.logical import (
     Aggregate,
     Filter,
@@ -21,7 +22,7 @@ from raydb.planner.logical import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from raydb.planner.catalog import CatalogInfo
 
@@ -33,15 +34,24 @@ def inline_projects(plan: Plan, catalog: CatalogInfo) -> Plan:
         case (
             Project(source=Project(source=inner, items=below))
             | Aggregate(source=Project(source=inner, items=below))
-        ):
+        ) if _is_stable(below):
             return _substitute(replace(plan, source=inner), dict(below))
-        case Filter(source=Project(source=inner, items=below)):
+        case Filter(source=Project(source=inner, items=below)) if _is_stable(below):
             # The projection moves above the filter, where the next node can absorb it.
             return Project(_substitute(replace(plan, source=inner), dict(below)), below)
-        case InnerJoin(sources=sources) if any(isinstance(s, Project) for s in sources):
+        case InnerJoin(sources=sources) if any(map(_is_lifted, sources)):
             return _lift_projects(plan)
         case _:
             return plan
+
+
+def _is_stable(items: Sequence[tuple[Column, Expression]]) -> bool:
+    """Tell whether expressions have the same value wherever and however often they stand."""
+    return not any(is_volatile(expression) for _, expression in items)
+
+
+def _is_lifted(plan: Plan) -> bool:
+    return isinstance(plan, Project) and _is_stable(plan.items)
 
 
 def _substitute(plan: Plan, definitions: Mapping[Column, Expression]) -> Plan:
@@ -54,7 +64,7 @@ def _lift_projects(join: InnerJoin) -> Plan:
     definitions: dict[Column, Expression] = {}
     sources: list[Plan] = []
     for source in join.sources:
-        if isinstance(source, Project):
+        if isinstance(source, Project) and _is_stable(source.items):
             definitions.update(source.items)
             sources.append(source.source)
         else:

@@ -21,6 +21,7 @@ from raydb.planner.expression import (
     conjuncts,
     substitute,
 )
+from raydb.planner.functions import is_volatile
 from raydb.planner.logical import (
     Aggregate,
     Filter,
@@ -37,8 +38,10 @@ from raydb.planner.star import NoStar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
     from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.expression import Column
 
 
 def push_down_filters(plan: Plan, catalog: CatalogInfo) -> Plan:
@@ -86,14 +89,14 @@ def _push(predicates: Sequence[Expression], source: Plan) -> Plan:
         case Aggregate(source=inner, keys=keys, star=NoStar(), grouping=None) if keys:
             # A star stays as it was matched: the fused job filters its groups by code.
             definitions = dict(keys)
-            below = [p for p in predicates if columns_of(p) and columns_of(p) <= set(definitions)]
+            below = [p for p in predicates if _is_over(p, set(definitions))]
             above = [p for p in predicates if p not in below]
             inner = filter_rows(inner, [substitute(p, definitions) for p in below])
             return filter_rows(replace(source, source=inner), above)
         case Window(source=inner, calls=calls):
             # Whole partitions go: whatever is in the partition keys of all functions.
             shared = frozenset.intersection(*(frozenset(call.partition_by) for _, call in calls))
-            below = [p for p in predicates if columns_of(p) and columns_of(p) <= shared]
+            below = [p for p in predicates if _is_over(p, shared)]
             above = [p for p in predicates if p not in below]
             return filter_rows(replace(source, source=filter_rows(inner, below)), above)
         case Sort(source=inner):
@@ -106,6 +109,12 @@ def _parts(conditions: Sequence[Expression]) -> list[Expression]:
     return [part for condition in conditions for part in conjuncts(condition)]
 
 
+def _is_over(predicate: Expression, columns: AbstractSet[Column]) -> bool:
+    """Tell whether a predicate holds or not by these columns alone."""
+    read = columns_of(predicate)
+    return bool(read) and read <= columns and not is_volatile(predicate)
+
+
 def _distribute(
     predicates: Sequence[Expression], sources: Sequence[Plan]
 ) -> tuple[tuple[Expression, ...], tuple[Plan, ...]]:
@@ -114,8 +123,7 @@ def _distribute(
     rest = []
     outputs = [set(output_columns(source)) for source in sources]
     for predicate in predicates:
-        columns = columns_of(predicate)
-        owner = next((i for i, own in enumerate(outputs) if columns and columns <= own), None)
+        owner = next((i for i, own in enumerate(outputs) if _is_over(predicate, own)), None)
         if owner is None:
             rest.append(predicate)
         else:

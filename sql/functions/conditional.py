@@ -1,4 +1,4 @@
-"""Functions that choose one of their arguments, or tell its type."""
+"""Functions that choose one of their arguments."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pyarrow as pa
 from raydb.planner.expression import Call, Expression, Literal
 from raydb.sql.functions.signature import Signature
 from raydb.sql.typing_rules import as_boolean, choose, compare, unify
-from raydb.storage.type_names import sql_type_name
 
 
 def _coalesce(_: str, *arguments: Expression) -> Expression:
@@ -28,10 +27,6 @@ def _greatest_or_least(name: str, *arguments: Expression) -> Expression:
     return Call(name, unified, unified[0].type)
 
 
-def _typeof(_: str, operand: Expression) -> Expression:
-    return Literal(sql_type_name(operand.type), pa.string())
-
-
 CONDITIONAL = {
     "coalesce": Signature(_coalesce, 1, None),
     "greatest": Signature(_greatest_or_least, 1, None),
@@ -41,5 +36,4 @@ CONDITIONAL = {
     "least": Signature(_greatest_or_least, 1, None),
     "nullif": Signature(_nullif, 2, 2),
     "nvl": Signature(_coalesce, 2, 2),
-    "typeof": Signature(_typeof, 1, 1),
 }

@@ -6,7 +6,7 @@ import math
 
 import pyarrow as pa
 
-from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.errors import ProgrammingError
 from raydb.planner.expression import Call, Expression, Literal
 from raydb.sql.functions.signature import (
     Signature,
@@ -120,12 +120,20 @@ def _divisor_or_multiple(name: str, left: Expression, right: Expression) -> Expr
     return Call(name, (cast(left, kind), cast(right, kind)), kind)
 
 
+def _width_bucket(
+    name: str, value: Expression, low: Expression, high: Expression, count: Expression
+) -> Expression:
+    """Return PostgreSQL's width_bucket(): the number of the bucket, from 1, that a value is in."""
+    numbers = unify([_number(name, each) for each in (value, low, high)], "compare")
+    return Call(name, (*numbers, cast(require_integer(name, count), pa.int64())), pa.int64())
+
+
 def _xor(_: str, left: Expression, right: Expression) -> Expression:
     return bitwise("#", left, right)
 
 
 def _random(name: str) -> Expression:
-    raise NotSupportedError(f"{name}() is not supported")
+    return Call(name, (), _DOUBLE)
 
 
 _DOUBLE_FUNCTIONS = (
@@ -160,8 +168,10 @@ NUMBERS = {
     "power": _POWER,
     "random": Signature(_random, 0, 0),
     "round": Signature(_round, 1, 2),
+    "setseed": Signature(takes("setseed", pa.int32(), as_double), 1, 1),
     "sign": Signature(_sign, 1, 1),
     "trunc": _TRUNC,
     "truncate": _TRUNC,
+    "width_bucket": Signature(_width_bucket, 4, 4),
     "xor": Signature(_xor, 2, 2),
 }

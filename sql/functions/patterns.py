@@ -1,4 +1,4 @@
-"""LIKE, SIMILAR TO and regular expressions."""
+"""LIKE, SIMILAR TO, GLOB and regular expressions."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ _OPERATORS = {
     "like": ("LIKE", "like"),
     "ilike": ("ILIKE", "ilike"),
     "similar": ("SIMILAR TO", "similar"),
+    "glob": ("GLOB", "glob"),
     "~": ("~", "regexp_matches"),
     "~*": ("~*", "regexp_matches"),
 }
@@ -28,7 +29,7 @@ _OPERATORS = {
 def match(operator: str, *operands: Expression) -> Expression:
     """Return `text operator pattern`, for LIKE and SIMILAR TO with an escape behind it.
 
-    `operator` is one of like, ilike, similar, ~ and ~*.
+    `operator` is one of like, ilike, similar, glob, ~ and ~*.
     """
     written, function = _OPERATORS[operator]
     texts = tuple(typed(operand, _TEXT) for operand in operands)

@@ -6,6 +6,7 @@ import functools
 
 import pyarrow as pa
 
+from raydb.errors import ProgrammingError
 from raydb.planner.expression import Call, Expression, Literal
 from raydb.sql.functions.signature import (
     Signature,
@@ -15,9 +16,12 @@ from raydb.sql.functions.signature import (
     typed,
 )
 from raydb.sql.operators import arithmetic
-from raydb.sql.typing_rules import explicit_cast
+from raydb.sql.types import is_integer
+from raydb.sql.functions.text_format import as_text, text_or_nothing
+from raydb.sql.typing_rules import cast, describe
 
 _TEXT, _BIGINT, _INTEGER, _BOOLEAN = pa.string(), pa.int64(), pa.int32(), pa.bool_()
+_BLOB = pa.binary()
 _ONE = Literal(1, _BIGINT)
 
 
@@ -75,26 +79,33 @@ def _bit_length(name: str, text: Expression) -> Expression:
     return arithmetic("multiply", bytes_, Literal(8, _BIGINT))
 
 
-def _as_text(operand: Expression) -> Expression:
-    operand = typed(operand, _TEXT)
-    return operand if operand.type == _TEXT else explicit_cast(operand, _TEXT)
-
-
 def _concat(_: str, *arguments: Expression) -> Expression:
     """Join texts and other values; NULL counts for nothing, unlike with ||."""
-    nothing = Literal("", _TEXT)
-    texts = tuple(Call("coalesce", (_as_text(each), nothing), _TEXT) for each in arguments)
-    return Call("concat", texts, _TEXT)
+    return Call("concat", tuple(map(text_or_nothing, arguments)), _TEXT)
 
 
 def _concat_ws(name: str, separator: Expression, *arguments: Expression) -> Expression:
-    texts = tuple(_as_text(each) for each in arguments)
+    texts = tuple(map(as_text, arguments))
     return Call(name, (require_text(name, separator), *texts), _TEXT)
+
+
+def _hex(name: str, operand: Expression) -> Expression:
+    """Return the digits of an integer as a BIGINT, or those of the bytes of a string or a BLOB."""
+    operand = typed(operand, _TEXT)
+    if is_integer(operand.type):
+        digits = Call("to_hex", (cast(operand, _BIGINT),), _TEXT)
+        return Call("upper", (digits,), _TEXT)
+    if operand.type not in (_TEXT, _BLOB):
+        raise ProgrammingError(
+            f"{name}() needs an integer, a string or a BLOB, not {describe(operand)}"
+        )
+    return Call("hex", (operand,), _TEXT)
 
 
 _LENGTH = Signature(takes("length", _BIGINT, require_text), 1, 1)
 _OCTETS = Signature(takes("octet_length", _BIGINT, require_text), 1, 1)
 _LOWER = Signature(takes("lower", _TEXT, require_text), 1, 1)
+_UNHEX = Signature(takes("unhex", _BLOB, require_text), 1, 1)
 _UPPER = Signature(takes("upper", _TEXT, require_text), 1, 1)
 _POSITION = Signature(_position, 2, 2)
 _STARTS_WITH = Signature(takes("starts_with", _BOOLEAN, require_text, require_text), 2, 2)
@@ -114,6 +125,8 @@ TEXT = {
     "concat_ws": Signature(_concat_ws, 2, None),
     "contains": Signature(takes("contains", _BOOLEAN, require_text, require_text), 2, 2),
     "ends_with": _ENDS_WITH,
+    "from_hex": _UNHEX,
+    "hex": Signature(_hex, 1, 1),
     "initcap": Signature(takes("initcap", _TEXT, require_text), 1, 1),
     "instr": _POSITION,
     "lcase": _LOWER,
@@ -147,6 +160,7 @@ TEXT = {
     "translate": Signature(takes("translate", _TEXT, *_THREE_TEXTS), 3, 3),
     "trim": Signature(functools.partial(_trim, "both"), 1, 2),
     "ucase": _UPPER,
+    "unhex": _UNHEX,
     "unicode": _CODE_POINT,
     "upper": _UPPER,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.planner.expression import Call, Expression, Literal
 from raydb.planner.functions.time_format import strftime_pieces, to_char_pieces
-from raydb.planner.interval_text import UNITS, unit_name
+from raydb.planner.interval_text import DAY_MICROSECONDS, UNITS, unit_name
 from raydb.sql.functions.signature import Signature, require_number, require_text, typed
 from raydb.sql.literals import is_bare_string, read_string
 from raydb.sql.operators import arithmetic
@@ -115,6 +116,44 @@ def _difference(
 ) -> Expression:
     bounds = (_as_timestamp(name, start), _as_timestamp(name, end))
     return Call(function, (_unit(name, unit), *bounds), _BIGINT)
+
+
+def _time_bucket(
+    name: str, width: Expression, moment: Expression, *origin: Expression
+) -> Expression:
+    """Return the beginning of the bucket that a date or timestamp is in.
+
+    Buckets are counted from an origin, by default Monday 2000-01-03, or January 2000 for months.
+    """
+    months, days, microseconds = _bucket_width(name, width)
+    moment = _as_date_or_timestamp(name, moment)
+    start: Expression = Literal(dt.datetime(2000, 1, 1 if months else 3), _TIMESTAMP)
+    offset: Expression | None = None
+    if origin and is_interval(origin[0].type):
+        (offset,) = origin
+    elif origin:
+        start = _as_timestamp(name, origin[0])
+    size = months or days * DAY_MICROSECONDS + microseconds
+    inner = cast(moment, _TIMESTAMP) if offset is None else arithmetic("subtract", moment, offset)
+    function = "bucket_of_months" if months else "bucket_of_span"
+    bucket: Expression = Call(function, (inner, start, Literal(size, _BIGINT)), _TIMESTAMP)
+    bucket = bucket if offset is None else arithmetic("add", bucket, offset)
+    is_day = moment.type == _DATE and not microseconds and not origin and name != "date_bin"
+    return cast(bucket, _DATE) if is_day else bucket
+
+
+def _bucket_width(name: str, width: Expression) -> tuple[int, int, int]:
+    """Return the width of a bucket: some months, or days and microseconds."""
+    if isinstance(width, Literal) and is_bare_string(width):
+        width = read_string(width, INTERVAL)
+    if not isinstance(width, Literal) or width.value is None or not is_interval(width.type):
+        raise ProgrammingError(f"{name}() needs a constant INTERVAL, not {describe(width)}")
+    months, days, nanoseconds = width.value
+    span = days * DAY_MICROSECONDS + nanoseconds // 1000
+    if min(months, span) < 0 or bool(months) == bool(span) or (months and name == "date_bin"):
+        units = "days and time" if name == "date_bin" else "months, or of days and time"
+        raise ProgrammingError(f"{name}() needs an interval of {units}, not {describe(width)}")
+    return months, days, nanoseconds // 1000
 
 
 def _date_add(_: str, moment: Expression, interval: Expression) -> Expression:
@@ -225,6 +264,7 @@ TIME = {
     **{f"to_{plural}": Signature(_to_units(unit), 1, 1) for unit, plural in _PLURALS.items()},
     "age": Signature(_age, 1, 2),
     "date_add": Signature(_date_add, 2, 2),
+    "date_bin": Signature(_time_bucket, 3, 3),
     "date_diff": Signature(functools.partial(_difference, "date_diff"), 3, 3),
     "date_part": Signature(_date_part, 2, 2),
     "date_sub": Signature(functools.partial(_difference, "date_sub"), 3, 3),
@@ -243,6 +283,7 @@ TIME = {
     "monthname": Signature(_of_timestamp(_TEXT), 1, 1),
     "strftime": Signature(_format(strftime_pieces), 2, 2),
     "strptime": Signature(_strptime, 2, 2),
+    "time_bucket": Signature(_time_bucket, 2, 3),
     "to_char": Signature(_format(to_char_pieces), 2, 2),
     "to_timestamp": Signature(_from_numbers(_TIMESTAMP, last_is_double=True), 1, 1),
 }

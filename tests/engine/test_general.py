@@ -362,7 +362,10 @@ def test_aggregates(db, grouping, name):
             for function in ("count", "min", "max")
         ]
         wanted.append(
-            (f"count(DISTINCT {column})", AggregateCall("count", (t[column],), INT64, distinct=True))
+            (
+                f"count(DISTINCT {column})",
+                AggregateCall("count", (t[column],), INT64, distinct=True),
+            )
         )
         wanted.append(
             (f"max(DISTINCT {column})", AggregateCall("max", (t[column],), kind, distinct=True))
@@ -474,9 +477,9 @@ def test_sums_of_narrow_integers_widen():
         db = Database(t=pa.table({"v": pa.array([top] * 1000, kind)}))
         scan, t = db.scan("t")
         s = db.column("s", INT64)
-        assert db.run(HashAggregate(scan, (), ((s, AggregateCall("sum", (t["v"],), INT64)),), "")) == [
-            (1000 * top,)
-        ]
+        assert db.run(
+            HashAggregate(scan, (), ((s, AggregateCall("sum", (t["v"],), INT64)),), "")
+        ) == [(1000 * top,)]
 
 
 def test_aggregates_of_type_null(db):
@@ -500,7 +503,10 @@ def test_group_by_expressions_and_having(db):
     groups = HashAggregate(
         scan,
         ((k, key),),
-        ((n, AggregateCall("count_star", (), INT64)), (s, AggregateCall("sum", (argument,), INT64))),
+        (
+            (n, AggregateCall("count_star", (), INT64)),
+            (s, AggregateCall("sum", (argument,), INT64)),
+        ),
         "",
     )
     having = FilterRows(groups, call("greater", n, lit(20, INT64)))

@@ -79,9 +79,9 @@ def window(
     function = w.rng.choice(functions)
     call = window_call(w, scope, function)
     parts = []
-    if w.rng.random() < 0.6:
-        parts.append(f"PARTITION BY {w.rng.choice(scope.columns).sql}")
     sorts, frame = order_and_frame(w, scope, key, function)
+    if w.rng.random() < 0.6 or not (sorts or w.takes("empty window")):
+        parts.append(f"PARTITION BY {w.rng.choice(scope.columns).sql}")
     if sorts:
         parts.append(f"ORDER BY {', '.join(sorts)}")
     if frame:
@@ -142,7 +142,7 @@ def random_frame(w: Writer, is_sorted: bool) -> str:
     """Return a frame of rows or of groups of peers, or none."""
     if w.takes("frame rows", 0.4):
         frame = f"ROWS BETWEEN {frame_bounds(w, (0, 1, 3))}"
-    elif is_sorted and w.takes("frame groups", 0.15):
+    elif is_sorted and w.takes("frame groups", 0.3):
         frame = f"GROUPS BETWEEN {frame_bounds(w, (0, 1, 2))}"
     else:
         return ""

@@ -134,7 +134,7 @@ def random_aggregates(rng: Random, star: Star, roles: list[Role]) -> list[str]:
         shape = rng.random()
         if shape < 0.2:
             aggregates.append("COUNT(*)")
-        elif shape < 0.9:
+        elif shape < 0.8:
             function = rng.choice(("SUM", "SUM", "SUM", "COUNT", "AVG", "MIN", "MAX"))
             aggregates.append(f"{function}({measure})")
         else:

@@ -146,7 +146,6 @@ select x, (select min(n.z) from b join n on b.x = n.x and n.z >= a.y where b.s =
 select x, exists (select 1 from b left join n on n.x = b.x where n.z is null and b.z = a.y) from a;
 select a.x, l.x, l.y from a left join lateral (select b.x, a.y from b semi join n on n.x = b.x where b.z <= a.y) l on true;
 select a.x, l.* from a left join lateral (select b.x, n.z from b anti join n on n.z = a.y join n on n.x = b.x) l on true;
-select x, (select count(*) from b where (b.x, b.z) = (a.x, a.y)) from a;
 select x, y in (select z from b where b.x = a.x union all select z from n where n.x = a.x) from a;
 select x, y not in (select z from b where b.x <= a.x) from a;
 select x, x in (select z from b group by z having count(*) > 1) from a;

@@ -62,5 +62,5 @@ def test_every_feature_is_used_and_no_query_left_out(capsys: pytest.CaptureFixtu
     assert not refusals, refusals.most_common(20)
     assert outcomes["no oracle"] <= 0.02 * outcomes["cases"], outcomes
     assert outcomes["SQLite"] >= 0.1 * outcomes["cases"], outcomes
-    if CASES >= 500:
+    if CASES >= 2000:
         assert set(uses) == FEATURES - OFF

@@ -29,7 +29,7 @@ outcomes: Counter[str] = Counter()
 
 # Small enough for a few hundred rows to exceed.
 TINY_LIMITS = {
-    "raydb.engine.fused.DENSE_GROUPS": 3,
+    "raydb.engine.fold_values.DENSE_GROUPS": 3,
     "raydb.engine.join_partners.MORSEL_ROWS": 16,
     "raydb.engine.relation.MORSEL_ROWS": 16,
     "raydb.kernels.cpu.backend.BLOCK_ROWS": 7,

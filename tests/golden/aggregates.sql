@@ -81,28 +81,28 @@ SELECT sum(2), avg(0.5), max('z'), sum(x + 0.5), sum(NULL), avg(NULL), count(DIS
 
 -- What goes wrong.
 SELECT sum(s) FROM t;
--- error: ProgrammingError: sum() needs a number, not 's' (VARCHAR)
+-- error: ProgrammingError: sum() needs a number, not 's' (VARCHAR) (line 1, column 8)
 SELECT avg(day) FROM t;
--- error: ProgrammingError: avg() needs a number, not 'day' (DATE)
+-- error: ProgrammingError: avg() needs a number, not 'day' (DATE) (line 1, column 8)
 SELECT sum(INTERVAL '1' DAY) FROM t;
--- error: ProgrammingError: sum() needs a number, not '1 day' (INTERVAL)
+-- error: ProgrammingError: sum() needs a number, not '1 day' (INTERVAL) (line 1, column 8)
 SELECT max(i), min(i) FROM (VALUES (INTERVAL '1 month'), (INTERVAL '29 days'), (NULL)) v (i);
 -- MonthDayNano(months=1, days=0, nanoseconds=0) | datetime.timedelta(days=29)
 SELECT max(x, 2) FROM t;
--- error: ProgrammingError: max() takes 1 argument, not 2
+-- error: ProgrammingError: max() takes 1 argument, not 2 (line 1, column 8)
 SELECT sum() FROM t;
--- error: ProgrammingError: sum() takes 1 argument, not 0
+-- error: ProgrammingError: sum() takes 1 argument, not 0 (line 1, column 8)
 SELECT arg_max(x) FROM t;
--- error: ProgrammingError: arg_max() takes 2 arguments, not 1
+-- error: ProgrammingError: arg_max() takes 2 arguments, not 1 (line 1, column 8)
 SELECT bool_and(x) FROM t;
--- error: ProgrammingError: bool_and() needs a condition, not 'x' (INTEGER)
+-- error: ProgrammingError: bool_and() needs a condition, not 'x' (INTEGER) (line 1, column 8)
 SELECT bit_and(m) FROM t;
--- error: ProgrammingError: bit_and() needs an integer, not 'm' (DECIMAL(6,2))
+-- error: ProgrammingError: bit_and() needs an integer, not 'm' (DECIMAL(6,2)) (line 1, column 8)
 SELECT sum(count(*)) FROM t;
--- error: ProgrammingError: an aggregate cannot contain the aggregate count
+-- error: ProgrammingError: an aggregate cannot contain the aggregate count (line 1, column 12)
 SELECT x FROM t WHERE sum(x) > 1;
--- error: ProgrammingError: WHERE cannot contain the aggregate sum
+-- error: ProgrammingError: WHERE cannot contain the aggregate sum (line 1, column 23)
 SELECT lower(g) FILTER (WHERE x > 1) FROM t;
--- error: ProgrammingError: lower() is no aggregate
+-- error: ProgrammingError: lower() is no aggregate (line 1, column 8)
 SELECT medain(x) FROM t;
--- error: ProgrammingError: function 'medain' does not exist; did you mean 'median'?
+-- error: ProgrammingError: function 'medain' does not exist; did you mean 'median'? (line 1, column 8)

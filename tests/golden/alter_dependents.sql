@@ -14,28 +14,28 @@ CREATE VIEW large AS SELECT day FROM days WHERE total > 30;
 CREATE BVH sales ON sale (SCAN (name, day), AGGREGATE (amount));
 
 ALTER TABLE sale RENAME COLUMN day TO date;
--- error: ProgrammingError: table 'sale' cannot be changed so: the BVH 'sales' needs it (column 'day' does not exist in 'sale' or the tables that its foreign keys reach)
+-- error: ProgrammingError: table 'sale' cannot be changed so: the BVH 'sales' needs it (column 'day' does not exist in 'sale' or the tables that its foreign keys reach) (line 1, column 13)
 
 ALTER TABLE sale DROP COLUMN day;
--- error: ProgrammingError: table 'sale' cannot be changed so: the BVH 'sales' needs it; CASCADE drops it too
+-- error: ProgrammingError: table 'sale' cannot be changed so: the BVH 'sales' needs it; CASCADE drops it too (line 1, column 13)
 
 ALTER TABLE sale RENAME TO sales;
--- error: ProgrammingError: table 'sale' cannot be changed so: the BVH 'sales' needs it (table 'sale' does not exist; did you mean 'sales'?)
+-- error: ProgrammingError: table 'sale' cannot be changed so: the BVH 'sales' needs it (table 'sale' does not exist; did you mean 'sales'?) (line 1, column 13)
 
 ALTER TABLE city DROP COLUMN name;
--- error: ProgrammingError: table 'city' cannot be changed so: the BVH 'sales' needs it; CASCADE drops it too
+-- error: ProgrammingError: table 'city' cannot be changed so: the BVH 'sales' needs it; CASCADE drops it too (line 1, column 13)
 
 ALTER TABLE city RENAME COLUMN name TO title;
--- error: ProgrammingError: table 'city' cannot be changed so: the BVH 'sales' needs it (column 'name' does not exist in 'sale' or the tables that its foreign keys reach)
+-- error: ProgrammingError: table 'city' cannot be changed so: the BVH 'sales' needs it (column 'name' does not exist in 'sale' or the tables that its foreign keys reach) (line 1, column 13)
 
 ALTER VIEW days RENAME TO dates;
--- error: ProgrammingError: view 'days' cannot be renamed: the view 'large' needs it (table 'days' does not exist; did you mean 'dates'?)
+-- error: ProgrammingError: view 'days' cannot be renamed: the view 'large' needs it (table 'days' does not exist; did you mean 'dates'?) (line 1, column 12)
 
 DROP VIEW days;
--- error: ProgrammingError: view 'days' cannot be dropped: the view 'large' needs it; CASCADE drops it too
+-- error: ProgrammingError: view 'days' cannot be dropped: the view 'large' needs it; CASCADE drops it too (line 1, column 11)
 
 DROP TABLE sale;
--- error: ProgrammingError: table 'sale' cannot be dropped: the view 'days' needs it; CASCADE drops it too
+-- error: ProgrammingError: table 'sale' cannot be dropped: the view 'days' needs it; CASCADE drops it too (line 1, column 12)
 
 DROP TABLE city;
 -- error: IntegrityError: table 'city' cannot be dropped: the foreign key (city) of table 'sale' refers to it
@@ -84,7 +84,7 @@ SELECT name FROM bvhs();
 ALTER TABLE sale DROP COLUMN day CASCADE;
 
 SELECT * FROM large;
--- error: ProgrammingError: table 'large' does not exist
+-- error: ProgrammingError: table 'large' does not exist (line 1, column 15)
 
 ROLLBACK;
 
@@ -99,7 +99,7 @@ SELECT * FROM large;
 DROP VIEW days CASCADE;
 
 SELECT * FROM large;
--- error: ProgrammingError: table 'large' does not exist
+-- error: ProgrammingError: table 'large' does not exist (line 1, column 15)
 
 DROP TABLE town CASCADE;
 
@@ -115,18 +115,18 @@ CREATE VIEW w AS SELECT a FROM v;
 CREATE TABLE other (a INTEGER);
 
 DROP TABLE sale, other;
--- error: ProgrammingError: tables 'sale', 'other' cannot be dropped: the view 'v' needs it; CASCADE drops it too
+-- error: ProgrammingError: tables 'sale', 'other' cannot be dropped: the view 'v' needs it; CASCADE drops it too (line 1, column 12)
 
 DROP TABLE sale, nothing CASCADE;
--- error: ProgrammingError: table 'nothing' does not exist
+-- error: ProgrammingError: table 'nothing' does not exist (line 1, column 18)
 
 DROP TABLE sale, other CASCADE;
 
 SELECT * FROM w;
--- error: ProgrammingError: table 'w' does not exist
+-- error: ProgrammingError: table 'w' does not exist (line 1, column 15)
 
 SELECT * FROM other;
--- error: ProgrammingError: table 'other' does not exist
+-- error: ProgrammingError: table 'other' does not exist (line 1, column 15)
 
 DROP TABLE IF EXISTS sale, other;
 
@@ -136,7 +136,7 @@ CREATE VIEW v AS SELECT 1 AS a;
 CREATE VIEW w AS SELECT a FROM v;
 
 CREATE OR REPLACE VIEW v AS SELECT 2 AS b;
--- error: ProgrammingError: view 'v' cannot be replaced: the view 'w' needs it (column 'a' does not exist in 'v')
+-- error: ProgrammingError: view 'v' cannot be replaced: the view 'w' needs it (column 'a' does not exist in 'v') (line 1, column 24)
 
 CREATE OR REPLACE VIEW v AS SELECT 2 AS b, 3 AS a;
 
@@ -144,7 +144,7 @@ SELECT * FROM w;
 -- 3
 
 CREATE OR REPLACE VIEW v AS SELECT a FROM w;
--- error: ProgrammingError: in the view 'w': table 'v' does not exist
+-- error: ProgrammingError: in the view 'w': table 'v' does not exist (line 1, column 43)
 
 CREATE VIEW IF NOT EXISTS w AS SELECT 9 AS z;
 
@@ -159,15 +159,15 @@ DESCRIBE x;
 -- 'q' | 'INTEGER' | 'YES' | NULL | NULL | NULL
 
 CREATE VIEW y (p, q) AS SELECT 1;
--- error: ProgrammingError: 'y' has 1 columns, but its alias names 2
+-- error: ProgrammingError: 'y' has 1 columns, but its alias names 2 (line 1, column 13)
 
 DROP VIEW w, v;
--- error: ProgrammingError: views 'w', 'v' cannot be dropped: the view 'x' needs it; CASCADE drops it too
+-- error: ProgrammingError: views 'w', 'v' cannot be dropped: the view 'x' needs it; CASCADE drops it too (line 1, column 11)
 
 DROP VIEW w, v, x;
 
 DROP VIEW x;
--- error: ProgrammingError: view 'x' does not exist
+-- error: ProgrammingError: view 'x' does not exist (line 1, column 11)
 
 DROP VIEW IF EXISTS x;
 
@@ -183,16 +183,16 @@ SELECT * FROM y;
 CREATE TABLE z (a INTEGER);
 
 ALTER VIEW z RENAME TO zz;
--- error: ProgrammingError: 'z' is a table, not a view
+-- error: ProgrammingError: 'z' is a table, not a view (line 1, column 12)
 
 ALTER TABLE y RENAME TO yy;
--- error: ProgrammingError: 'y' is a view, not a table
+-- error: ProgrammingError: 'y' is a view, not a table (line 1, column 13)
 
 ALTER VIEW y RENAME TO z;
--- error: ProgrammingError: table 'z' exists already
+-- error: ProgrammingError: table 'z' exists already (line 1, column 24)
 
 DROP VIEW z;
--- error: ProgrammingError: 'z' is a table, not a view
+-- error: ProgrammingError: 'z' is a table, not a view (line 1, column 11)
 
 DROP TABLE y;
--- error: ProgrammingError: 'y' is a view, not a table
+-- error: ProgrammingError: 'y' is a view, not a table (line 1, column 12)

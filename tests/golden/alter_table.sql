@@ -26,7 +26,7 @@ SELECT * FROM shop WHERE id = 5;
 -- 5 | NULL | NULL | NULL | 'Rome' | 7
 
 ALTER TABLE shop ADD COLUMN note INTEGER;
--- error: ProgrammingError: column 'note' exists already in 'shop'
+-- error: ProgrammingError: column 'note' exists already in 'shop' (line 1, column 29)
 
 ALTER TABLE shop ADD COLUMN IF NOT EXISTS note INTEGER;
 
@@ -43,7 +43,7 @@ ALTER TABLE shop ADD COLUMN bad INTEGER DEFAULT 9 REFERENCES nation;
 -- error: IntegrityError: table 'shop', row 1: the foreign key (bad) = (9) has no row in 'nation' (id)
 
 ALTER TABLE shop ADD COLUMN bad INTEGER DEFAULT id;
--- error: ProgrammingError: column 'id' does not exist
+-- error: ProgrammingError: column 'id' does not exist (line 1, column 1)
 
 ALTER TABLE shop ADD COLUMN home INTEGER DEFAULT 2 REFERENCES nation;
 
@@ -76,13 +76,13 @@ SELECT name, sum(cost) FROM shop JOIN nation ON land = "Key" GROUP BY name;
 -- 'Peru' | 20
 
 ALTER TABLE shop RENAME COLUMN nothing TO a;
--- error: ProgrammingError: column 'nothing' does not exist in 'shop'
+-- error: ProgrammingError: column 'nothing' does not exist in 'shop' (line 1, column 32)
 
 ALTER TABLE shop RENAME COLUMN cost TO land;
--- error: ProgrammingError: column 'land' exists already in 'shop'
+-- error: ProgrammingError: column 'land' exists already in 'shop' (line 1, column 40)
 
 ALTER TABLE shop RENAME COLUMN cost TO "row number";
--- error: ProgrammingError: a column cannot have the name 'row number', which is reserved
+-- error: ProgrammingError: a column cannot have the name 'row number', which is reserved (line 1, column 40)
 
 -- Defaults and NOT NULL.
 ALTER TABLE shop ALTER COLUMN note SET DEFAULT 'new', ALTER city DROP DEFAULT, ALTER COLUMN city DROP NOT NULL;
@@ -103,19 +103,19 @@ UPDATE shop SET note = NULL;
 -- error: IntegrityError: table 'shop', updated row 1: column 'note' is NOT NULL, but has no value
 
 ALTER TABLE shop ALTER id DROP NOT NULL;
--- error: ProgrammingError: column 'id' of table 'shop' is in the primary key, so it is NOT NULL
+-- error: ProgrammingError: column 'id' of table 'shop' is in the primary key, so it is NOT NULL (line 1, column 24)
 
 ALTER TABLE shop ALTER cost SET DEFAULT 'x';
 -- error: DataError: column 'cost': 'x' is not a valid INTEGER
 
 ALTER TABLE shop ALTER nothing SET DEFAULT 1;
--- error: ProgrammingError: column 'nothing' does not exist in 'shop'
+-- error: ProgrammingError: column 'nothing' does not exist in 'shop' (line 1, column 24)
 
 -- Types.
 ALTER TABLE shop ALTER COLUMN cost TYPE DECIMAL(8, 2) USING cost / 2;
 
 ALTER TABLE shop ALTER cost SET DATA TYPE DOUBLE, ALTER area TYPE VARCHAR USING area || ' m';
--- error: ProgrammingError: cannot compare 'area' (VARCHAR) with 0 (INTEGER)
+-- error: ProgrammingError: cannot compare 'area' (VARCHAR) with 0 (INTEGER) (line 1, column 1)
 
 ALTER TABLE shop ALTER area TYPE BIGINT;
 
@@ -128,13 +128,13 @@ SELECT id, cost, area FROM shop ORDER BY id;
 -- 7 | NULL | 2
 
 ALTER TABLE shop ALTER city TYPE INTEGER;
--- error: ProgrammingError: column 'city' has the type INTEGER, but its value is 'city' (VARCHAR)
+-- error: ProgrammingError: column 'city' has the type INTEGER, but its value is 'city' (VARCHAR) (line 1, column 24)
 
 ALTER TABLE shop ALTER city TYPE INTEGER USING CAST(city AS INTEGER);
 -- error: DataError: 'Rome' is not a valid INTEGER
 
 ALTER TABLE shop ALTER land TYPE VARCHAR USING 'x';
--- error: NotSupportedError: the type of column 'land' cannot be changed: the foreign key (land) of table 'shop' needs it
+-- error: NotSupportedError: the type of column 'land' cannot be changed: the foreign key (land) of table 'shop' needs it (line 1, column 24)
 
 ALTER TABLE shop ALTER land TYPE BIGINT;
 
@@ -174,7 +174,7 @@ INSERT INTO shop (id, cost) VALUES (8, 500);
 ALTER TABLE shop ADD CONSTRAINT cheap CHECK (cost < 1000);
 
 ALTER TABLE shop ADD PRIMARY KEY (land);
--- error: ProgrammingError: table 'shop' has a primary key already
+-- error: ProgrammingError: table 'shop' has a primary key already (line 1, column 13)
 
 ALTER TABLE shop DROP CONSTRAINT shop_pkey;
 
@@ -186,12 +186,12 @@ INSERT INTO shop (id) VALUES (7);
 ALTER TABLE shop DROP CONSTRAINT cheap, DROP CONSTRAINT both_keys;
 
 ALTER TABLE shop DROP CONSTRAINT cheap;
--- error: ProgrammingError: table 'shop' has no constraint 'cheap'
+-- error: ProgrammingError: table 'shop' has no constraint 'cheap' (line 1, column 13)
 
 ALTER TABLE shop DROP CONSTRAINT IF EXISTS cheap;
 
 ALTER TABLE shop DROP CONSTRAINT keyz;
--- error: ProgrammingError: table 'shop' has no constraint 'keyz'; did you mean 'keys'?
+-- error: ProgrammingError: table 'shop' has no constraint 'keyz'; did you mean 'keys'? (line 1, column 13)
 
 ALTER TABLE nation DROP CONSTRAINT nation_pkey;
 -- error: IntegrityError: constraint 'nation_pkey' of table 'nation' cannot be dropped: the foreign key (land) of table 'shop' refers to it; CASCADE drops it too
@@ -210,7 +210,7 @@ UPDATE shop SET land = 2 WHERE id = 9;
 ALTER TABLE shop ADD CONSTRAINT to_nation FOREIGN KEY (land) REFERENCES nation;
 
 ALTER TABLE shop ADD FOREIGN KEY (land) REFERENCES nation (name);
--- error: ProgrammingError: column 'land' of table 'shop' is BIGINT, but column 'name' of table 'nation', to which it refers, is VARCHAR
+-- error: ProgrammingError: column 'land' of table 'shop' is BIGINT, but column 'name' of table 'nation', to which it refers, is VARCHAR (line 1, column 35)
 
 DELETE FROM nation WHERE "Key" = 2;
 -- error: IntegrityError: table 'nation': the key (Key) = (2) cannot be deleted: the foreign key (land) of table 'shop' refers to it
@@ -219,14 +219,14 @@ DELETE FROM nation WHERE "Key" = 2;
 ALTER TABLE shop DROP COLUMN home, DROP area;
 
 ALTER TABLE shop DROP COLUMN home;
--- error: ProgrammingError: column 'home' does not exist in 'shop'
+-- error: ProgrammingError: column 'home' does not exist in 'shop' (line 1, column 30)
 
 ALTER TABLE shop DROP COLUMN IF EXISTS home;
 
 ALTER TABLE shop ADD UNIQUE (id, note);
 
 ALTER TABLE shop DROP COLUMN note;
--- error: ProgrammingError: column 'note' of table 'shop' cannot be dropped: the constraint 'shop_id_note_key' needs it; CASCADE drops it too
+-- error: ProgrammingError: column 'note' of table 'shop' cannot be dropped: the constraint 'shop_id_note_key' needs it; CASCADE drops it too (line 1, column 30)
 
 ALTER TABLE shop DROP COLUMN note CASCADE;
 
@@ -236,7 +236,7 @@ ALTER TABLE nation DROP COLUMN "Key";
 ALTER TABLE nation DROP COLUMN "Key" CASCADE;
 
 ALTER TABLE nation DROP COLUMN name;
--- error: ProgrammingError: column 'name' is the only one of table 'nation'
+-- error: ProgrammingError: column 'name' is the only one of table 'nation' (line 1, column 32)
 
 INSERT INTO shop (id, land) VALUES (10, 99);
 
@@ -262,10 +262,10 @@ SELECT id, note FROM shop WHERE id < 3 ORDER BY id;
 ALTER TABLE nation RENAME TO country;
 
 ALTER TABLE country RENAME TO shop;
--- error: ProgrammingError: table 'shop' exists already
+-- error: ProgrammingError: table 'shop' exists already (line 1, column 31)
 
 ALTER TABLE nation RENAME TO x;
--- error: ProgrammingError: table 'nation' does not exist
+-- error: ProgrammingError: table 'nation' does not exist (line 1, column 13)
 
 ALTER TABLE IF EXISTS nation RENAME TO x;
 
@@ -315,7 +315,7 @@ ALTER TABLE shop ADD COLUMN a INTEGER b;
 -- error: ProgrammingError: syntax error at line 1, column 39: unexpected 'b'
 
 ALTER TABLE shop ADD COLUMN a NOTYPE;
--- error: ProgrammingError: type 'NOTYPE' does not exist
+-- error: ProgrammingError: type 'NOTYPE' does not exist (line 1, column 31)
 
 ALTER TABLE shop ALTER COLUMN id TYPE;
 -- error: ProgrammingError: syntax error at line 1, column 38: the statement ends too early, expected a type

@@ -47,7 +47,7 @@ SELECT id FROM t WHERE b IN (x'', '\x74657874') ORDER BY id;
 -- 5
 
 SELECT b + 1 FROM t;
--- error: ProgrammingError: cannot add 1 (INTEGER) to 'b' (BLOB)
+-- error: ProgrammingError: cannot add 1 (INTEGER) to 'b' (BLOB) (line 1, column 8)
 
 INSERT INTO t VALUES (7, 5);
 -- error: ProgrammingError: column 'b' has the type BLOB, but its value is 5 (INTEGER)

@@ -27,23 +27,23 @@ SELECT * FROM bvhs();
 -- 'years' | 'sale' | 'city' | 'city' | 'amount'
 
 CREATE BVH years ON sale (SCAN (city), AGGREGATE (amount));
--- error: ProgrammingError: BVH 'years' exists already
+-- error: ProgrammingError: BVH 'years' exists already (line 1, column 12)
 CREATE BVH x ON sael (SCAN (city), AGGREGATE (amount));
--- error: ProgrammingError: table 'sael' does not exist; did you mean 'sale'?
+-- error: ProgrammingError: table 'sael' does not exist; did you mean 'sale'? (line 1, column 17)
 CREATE BVH x ON sale (SCAN (ctiy), AGGREGATE (amount));
--- error: ProgrammingError: column 'ctiy' does not exist in 'sale' or the tables that its foreign keys reach; did you mean 'city'?
+-- error: ProgrammingError: column 'ctiy' does not exist in 'sale' or the tables that its foreign keys reach; did you mean 'city'? (line 1, column 29)
 CREATE BVH x ON sale (SCAN (city), AGGREGATE (amuont * 2));
--- error: ProgrammingError: column 'amuont' does not exist in 'sale' or the tables that its foreign keys reach; did you mean 'amount'?
+-- error: ProgrammingError: column 'amuont' does not exist in 'sale' or the tables that its foreign keys reach; did you mean 'amount'? (line 1, column 47)
 CREATE BVH x ON sale (SCAN (city, city), AGGREGATE (amount));
--- error: ProgrammingError: column 'city' is listed twice in SCAN
+-- error: ProgrammingError: column 'city' is listed twice in SCAN (line 1, column 29)
 CREATE BVH x ON sale (SCAN (d_year), AGGREGATE (amount));
--- error: ProgrammingError: column 'd_year' is ambiguous: write 'ordered.d_year' or 'shipped.d_year'
+-- error: ProgrammingError: column 'd_year' is ambiguous: write 'ordered.d_year' or 'shipped.d_year' (line 1, column 29)
 CREATE BVH x ON lonely (SCAN (d_year), AGGREGATE (a));
--- error: ProgrammingError: column 'd_year' does not exist in 'lonely' or the tables that its foreign keys reach
+-- error: ProgrammingError: column 'd_year' does not exist in 'lonely' or the tables that its foreign keys reach (line 1, column 31)
 CREATE BVH x ON sale (SCAN (city), AGGREGATE (sum(amount)));
--- error: ProgrammingError: AGGREGATE of a BVH cannot contain the aggregate sum
+-- error: ProgrammingError: AGGREGATE of a BVH cannot contain the aggregate sum (line 1, column 47)
 CREATE BVH x ON sale (AGGREGATE (city));
--- error: ProgrammingError: AGGREGATE of a BVH needs numbers or dates, not 'city' (VARCHAR)
+-- error: ProgrammingError: AGGREGATE of a BVH needs numbers or dates, not 'city' (VARCHAR) (line 1, column 34)
 CREATE BVH x ON sale ();
 -- error: ProgrammingError: syntax error at line 1, column 23: unexpected ')', expected SCAN, GROUP BY or AGGREGATE
 CREATE BVH x ON sale (SCAN (city), SORT (amount));
@@ -65,19 +65,19 @@ SELECT s.d_year, sum(amount) FROM sale JOIN day AS s ON sale.shipped = s.d_id GR
 -- 1995 | 60
 
 DROP BVH rolse;
--- error: ProgrammingError: BVH 'rolse' does not exist; did you mean 'roles'?
+-- error: ProgrammingError: BVH 'rolse' does not exist; did you mean 'roles'? (line 1, column 10)
 DROP BVH IF EXISTS rolse;
 
 DROP BVH roles;
 
 DROP BVH roles;
--- error: ProgrammingError: BVH 'roles' does not exist
+-- error: ProgrammingError: BVH 'roles' does not exist (line 1, column 10)
 
 -- A BVH goes with its table.
 DROP TABLE sale;
 
 DROP BVH years;
--- error: ProgrammingError: BVH 'years' does not exist
+-- error: ProgrammingError: BVH 'years' does not exist (line 1, column 10)
 
 -- A table that refers to itself.
 CREATE TABLE worker (id INTEGER PRIMARY KEY, name VARCHAR, pay INTEGER, boss INTEGER REFERENCES worker (id));

@@ -43,7 +43,7 @@ SELECT 't'::BOOLEAN, 'TRUE'::BOOLEAN, 'yes'::BOOLEAN, 'on'::BOOLEAN, '1'::BOOLEA
 -- true | true | true | true | true | true | false | false | false | false | false | false
 
 SELECT 'maybe'::BOOLEAN;
--- error: DataError: 'maybe' is not a valid BOOLEAN
+-- error: DataError: 'maybe' is not a valid BOOLEAN (line 1, column 8)
 
 SELECT 1::BOOLEAN, 0::BOOLEAN, TRUE::INTEGER, FALSE::VARCHAR;
 -- true | false | 1 | 'false'
@@ -62,39 +62,39 @@ SELECT '-inf'::DOUBLE, 'Infinity'::DOUBLE, 'nan'::DOUBLE;
 -- -inf | inf | nan
 
 SELECT '1e400'::DOUBLE;
--- error: DataError: '1e400' is not a valid DOUBLE
+-- error: DataError: '1e400' is not a valid DOUBLE (line 1, column 8)
 
 SELECT '0x1A'::INTEGER;
--- error: DataError: '0x1A' is not a valid INTEGER
+-- error: DataError: '0x1A' is not a valid INTEGER (line 1, column 8)
 
 SELECT '1_000'::INTEGER;
--- error: DataError: '1_000' is not a valid INTEGER
+-- error: DataError: '1_000' is not a valid INTEGER (line 1, column 8)
 
 -- HUGEINT has 38 digits.
 SELECT 12345678901234567890123::HUGEINT, '-7'::HUGEINT, 1.5::HUGEINT, 9223372036854775807::HUGEINT + 1;
 -- 12345678901234567890123 | -7 | 2 | 9223372036854775808
 
 SELECT '100000000000000000000000000000000000000'::HUGEINT;
--- error: ProgrammingError: a number has more than 38 digits
+-- error: ProgrammingError: a number has more than 38 digits (line 1, column 8)
 
 SELECT CAST(DATE '2024-01-02' AS INTEGER);
--- error: ProgrammingError: cannot cast 2024-01-02 (DATE) to INTEGER
+-- error: ProgrammingError: cannot cast 2024-01-02 (DATE) to INTEGER (line 1, column 18)
 
 SELECT CAST(5 AS DATE);
--- error: ProgrammingError: cannot cast 5 (INTEGER) to DATE
+-- error: ProgrammingError: cannot cast 5 (INTEGER) to DATE (line 1, column 13)
 
 SELECT TRY_CAST(5 AS DATE);
--- error: ProgrammingError: cannot cast 5 (INTEGER) to DATE
+-- error: ProgrammingError: cannot cast 5 (INTEGER) to DATE (line 1, column 17)
 
 SELECT TRY_CAST(NULL AS DATE), CAST(NULL AS INTERVAL), CAST(NULL AS INTEGER[]), CAST(NULL AS FLOAT[3]);
 -- NULL | NULL | NULL | NULL
 
 -- Types that there are none of.
 SELECT CAST('2024-01-01' AS TIMESTAMP WITH TIME ZONE);
--- error: NotSupportedError: the type TIMESTAMPTZ is not supported
+-- error: NotSupportedError: the type TIMESTAMPTZ is not supported (line 1, column 13)
 
 SELECT CAST('1' AS UBIGINT);
--- error: ProgrammingError: type 'UBIGINT' does not exist; did you mean 'BIGINT'?
+-- error: ProgrammingError: type 'UBIGINT' does not exist; did you mean 'BIGINT'? (line 1, column 13)
 
 SELECT CAST('[1]' AS INTEGER[1]);
--- error: NotSupportedError: the type INT[1] is not supported: only lists of FLOAT and DOUBLE have a fixed length, of at least one
+-- error: NotSupportedError: the type INT[1] is not supported: only lists of FLOAT and DOUBLE have a fixed length, of at least one (line 1, column 13)

@@ -65,28 +65,28 @@ SELECT * FROM ratio;
 
 -- What a check cannot be.
 CREATE TABLE w (a INTEGER CHECK (b > 0));
--- error: ProgrammingError: column 'b' does not exist in 'w'
+-- error: ProgrammingError: column 'b' does not exist in 'w' (line 1, column 1)
 
 CREATE TABLE w (a INTEGER CHECK (a));
--- error: ProgrammingError: CHECK needs a condition, not 'a' (INTEGER)
+-- error: ProgrammingError: CHECK needs a condition, not 'a' (INTEGER) (line 1, column 17)
 
 CREATE TABLE w (a INTEGER CHECK (sum(a) > 0));
--- error: ProgrammingError: CHECK cannot contain the aggregate sum
+-- error: ProgrammingError: CHECK cannot contain the aggregate sum (line 1, column 1)
 
 CREATE TABLE w (a INTEGER CHECK (a IN (SELECT id FROM item)));
--- error: ProgrammingError: a CHECK of table 'w' can't have a query in it
+-- error: ProgrammingError: a CHECK of table 'w' can't have a query in it (line 1, column 14)
 
 CREATE TABLE w (a INTEGER CHECK (a > $1));
--- error: ProgrammingError: a CHECK of table 'w' can't have parameters
+-- error: ProgrammingError: a CHECK of table 'w' can't have parameters (line 1, column 14)
 
 CREATE TABLE w (a INTEGER CHECK (ratio.a > 0));
--- error: ProgrammingError: table 'ratio' is not in FROM
+-- error: ProgrammingError: table 'ratio' is not in FROM (line 1, column 1)
 
 CREATE TABLE w (a INTEGER CHECK (rank() OVER () > 0));
--- error: ProgrammingError: a CHECK of table 'w' can't have a window function in it
+-- error: ProgrammingError: a CHECK of table 'w' can't have a window function in it (line 1, column 14)
 
 CREATE TABLE w (a INTEGER CONSTRAINT c CHECK (a > 0), CONSTRAINT c UNIQUE (a));
--- error: ProgrammingError: table 'w' has two constraints named 'c'
+-- error: ProgrammingError: table 'w' has two constraints named 'c' (line 1, column 14)
 
 -- The names of other constraints are used too.
 CREATE TABLE named (

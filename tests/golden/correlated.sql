@@ -92,7 +92,7 @@ SELECT id, (SELECT rank), (SELECT rank + 1 WHERE id < 3) FROM shop;
 -- 3 | NULL | NULL
 -- 4 | 4 | NULL
 SELECT id, (SELECT sum(rank) FROM sale) FROM shop;
--- error: NotSupportedError: sum() of columns of the outer query is not supported in a subquery
+-- error: NotSupportedError: sum() of columns of the outer query is not supported in a subquery (line 1, column 20)
 
 -- Rows in order, the first of them: a sort for every shop.
 SELECT id, (SELECT amount FROM sale WHERE shop = id ORDER BY day DESC LIMIT 1) FROM shop;
@@ -209,7 +209,7 @@ SELECT id FROM shop WHERE rank < (SELECT max(rank) FROM shop o WHERE o.city = sh
 SELECT id, (SELECT max(id) FROM shop o WHERE id < 3) FROM shop WHERE id = 4;
 -- 4 | 2
 SELECT id, (SELECT min(rank) FROM sale WHERE shop.id = sale.shop) FROM shop;
--- error: NotSupportedError: min() of columns of the outer query is not supported in a subquery
+-- error: NotSupportedError: min() of columns of the outer query is not supported in a subquery (line 1, column 20)
 
 -- Below groups and windows, in ORDER BY, GROUP BY and HAVING.
 SELECT city, count(*), (SELECT max(rank) FROM shop o WHERE o.city = shop.city) FROM shop GROUP BY city;
@@ -239,15 +239,15 @@ SELECT id, sum(rank) OVER (ORDER BY (SELECT count(*) FROM sale WHERE shop = id),
 -- 3 | 6
 -- 4 | 4
 SELECT city, (SELECT sum(amount) FROM sale WHERE shop = id) FROM shop GROUP BY city;
--- error: ProgrammingError: column 'id' must be in GROUP BY or inside an aggregate
+-- error: ProgrammingError: column 'id' must be in GROUP BY or inside an aggregate (line 1, column 57)
 
 -- An aggregate whose argument is the outer row's belongs to the outer query.
 SELECT (SELECT sum(shop.rank) FROM sale) FROM shop;
--- error: NotSupportedError: sum() of columns of the outer query is not supported in a subquery
+-- error: NotSupportedError: sum() of columns of the outer query is not supported in a subquery (line 1, column 16)
 SELECT id, (SELECT max(total) FROM sale WHERE shop = shop.id) FROM shop;
--- error: ProgrammingError: column 'total' does not exist in 'sale'
+-- error: ProgrammingError: column 'total' does not exist in 'sale' (line 1, column 24)
 SELECT id, (SELECT max(amount) FROM sale WHERE shop = shops.id) FROM shop;
--- error: ProgrammingError: table 'shops' is not in FROM
+-- error: ProgrammingError: table 'shops' is not in FROM (line 1, column 55)
 SELECT id, (WITH RECURSIVE n(i) AS (SELECT id UNION ALL SELECT i + 1 FROM n WHERE i < 5) SELECT count(*) FROM n) FROM shop;
 -- 1 | 5
 -- 2 | 4

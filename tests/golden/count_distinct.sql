@@ -24,8 +24,8 @@ SELECT count(DISTINCT x) FROM t WHERE FALSE GROUP BY g;
 -- (no rows)
 
 SELECT count(DISTINCT *) FROM t;
--- error: ProgrammingError: count(DISTINCT *) is not possible; name a column
+-- error: ProgrammingError: count(DISTINCT *) is not possible; name a column (line 1, column 8)
 SELECT count(DISTINCT x, s) FROM t;
--- error: ProgrammingError: count() takes 1 argument, not 2
+-- error: ProgrammingError: count() takes 1 argument, not 2 (line 1, column 8)
 SELECT string_agg(DISTINCT s, ',' ORDER BY x) FROM t;
--- error: ProgrammingError: string_agg(DISTINCT ...) can be ordered by its arguments only, as the others are not kept
+-- error: ProgrammingError: string_agg(DISTINCT ...) can be ordered by its arguments only, as the others are not kept (line 1, column 8)

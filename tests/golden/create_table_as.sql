@@ -51,7 +51,7 @@ SELECT sum(total) FROM totals;
 
 -- Names that are taken.
 CREATE TABLE totals AS SELECT 1 AS a;
--- error: ProgrammingError: table 'totals' exists already
+-- error: ProgrammingError: table 'totals' exists already (line 1, column 14)
 
 CREATE TABLE IF NOT EXISTS totals AS SELECT 1 AS a;
 
@@ -72,7 +72,7 @@ SELECT * FROM totals;
 CREATE VIEW twice AS SELECT a * 2 AS b FROM totals;
 
 CREATE OR REPLACE TABLE totals (b INTEGER);
--- error: ProgrammingError: table 'totals' cannot be replaced: the view 'twice' needs it (column 'a' does not exist in 'totals')
+-- error: ProgrammingError: table 'totals' cannot be replaced: the view 'twice' needs it (column 'a' does not exist in 'totals') (line 1, column 25)
 
 CREATE OR REPLACE TABLE totals (a BIGINT PRIMARY KEY, c VARCHAR);
 
@@ -85,22 +85,22 @@ CREATE OR REPLACE TABLE totals (a BIGINT PRIMARY KEY);
 -- error: IntegrityError: table 'totals' cannot be dropped: the foreign key (a) of table 'part' refers to it
 
 CREATE OR REPLACE TABLE twice (a INTEGER);
--- error: ProgrammingError: view 'twice' exists already
+-- error: ProgrammingError: view 'twice' exists already (line 1, column 25)
 
 CREATE TABLE x AS SELECT 1 AS a, 2 AS a;
--- error: ProgrammingError: table 'x' has two columns named 'a'
+-- error: ProgrammingError: table 'x' has two columns named 'a' (line 1, column 14)
 
 CREATE TABLE x (a, b) AS SELECT 1;
--- error: ProgrammingError: CREATE TABLE 'x' names 2 columns, but the query has 1
+-- error: ProgrammingError: CREATE TABLE 'x' names 2 columns, but the query has 1 (line 1, column 14)
 
 CREATE TABLE x AS SELECT nothing FROM sale;
--- error: ProgrammingError: column 'nothing' does not exist in 'sale'
+-- error: ProgrammingError: column 'nothing' does not exist in 'sale' (line 1, column 26)
 
 CREATE TABLE x AS SELECT 1 / 0;
 -- error: DataError: division by zero
 
 SELECT * FROM x;
--- error: ProgrammingError: table 'x' does not exist
+-- error: ProgrammingError: table 'x' does not exist (line 1, column 15)
 
 CREATE TABLE x AS;
 -- error: ProgrammingError: syntax error at line 1, column 18: the statement ends too early

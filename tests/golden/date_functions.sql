@@ -38,10 +38,10 @@ FROM t ORDER BY id;
 -- 2021 | 2021 | 1 | 3 | 12 | 0 | 'Sunday' | 'January'
 
 SELECT extract(fortnight FROM d) FROM t;
--- error: ProgrammingError: there is no part 'fortnight' of a date or time
+-- error: ProgrammingError: there is no part 'fortnight' of a date or time (line 1, column 31)
 
 SELECT date_part('yeer', d) FROM t;
--- error: ProgrammingError: there is no part 'yeer' of a date or time; did you mean 'year'?
+-- error: ProgrammingError: there is no part 'yeer' of a date or time; did you mean 'year'? (line 1, column 8)
 
 SELECT date_trunc('millennium', d), date_trunc('century', d), date_trunc('decade', d), date_trunc('year', d),
   date_trunc('quarter', d), date_trunc('month', d), date_trunc('week', d), date_trunc('day', ts)
@@ -61,7 +61,7 @@ SELECT date_trunc('hour', ts), date_trunc('minute', ts), date_trunc('second', ts
 -- 2021-01-03T12:00:00 | 2021-01-03T12:00:00 | 2021-01-03T12:00:00 | 2021-01-03T12:00:00 | 2021-01-03T12:00:00
 
 SELECT date_trunc('moon', ts) FROM t;
--- error: ProgrammingError: there is no unit 'moon' of time; did you mean 'month'?
+-- error: ProgrammingError: there is no unit 'moon' of time; did you mean 'month'? (line 1, column 8)
 
 SELECT date_trunc('month', d) AS m, count(*) FROM t GROUP BY 1 ORDER BY 1;
 -- 1969-12-01T00:00:00 | 1
@@ -110,7 +110,7 @@ FROM t ORDER BY id;
 -- '2021-01-03 12:00:00.000000' | 'Sun 3 January 21, 12:00 PM, week 53, day 003 %'
 
 SELECT strftime(ts, '%Q') FROM t;
--- error: NotSupportedError: the code '%Q' in the format '%Q' is not supported
+-- error: NotSupportedError: the code '%Q' in the format '%Q' is not supported (line 1, column 8)
 
 SELECT strptime('29/02/2024 13:14', '%d/%m/%Y %H:%M'), strptime(NULL, '%Y');
 -- 2024-02-29T13:14:00 | NULL
@@ -126,7 +126,7 @@ SELECT to_char(ts, 'YYYY-MM-DD HH24:MI:SS.MS'), to_char(ts, 'Dy, DD Mon YY "at" 
 -- '2021-01-03 12:00:00.000' | 'Sun, 03 Jan 21 at 12 PM'
 
 SELECT to_char(ts, 'YYYY TZ') FROM t;
--- error: NotSupportedError: the pattern 'TZ' of to_char() is not supported
+-- error: NotSupportedError: the pattern 'TZ' of to_char() is not supported (line 1, column 8)
 
 SELECT current_date = today(), now() = current_timestamp, localtimestamp = now(), age(current_date) = INTERVAL '0 days';
 -- true | true | true | true
@@ -135,13 +135,13 @@ SELECT current_date::VARCHAR = now()::DATE::VARCHAR, localtime = now()::TIME, no
 -- true | true | true
 
 SELECT ts AT TIME ZONE 'UTC' FROM t;
--- error: NotSupportedError: AT TIME ZONE is not supported
+-- error: NotSupportedError: AT TIME ZONE is not supported (line 1, column 8)
 
 SELECT d + d FROM t;
--- error: ProgrammingError: cannot add 'd' (DATE) to 'd' (DATE)
+-- error: ProgrammingError: cannot add 'd' (DATE) to 'd' (DATE) (line 1, column 8)
 
 SELECT d * 2 FROM t;
--- error: ProgrammingError: cannot multiply 'd' (DATE) by 2 (INTEGER)
+-- error: ProgrammingError: cannot multiply 'd' (DATE) by 2 (INTEGER) (line 1, column 8)
 
 SELECT year('2024-01-01');
--- error: ProgrammingError: year() needs a date, not '2024-01-01' (VARCHAR)
+-- error: ProgrammingError: year() needs a date, not '2024-01-01' (VARCHAR) (line 1, column 8)

@@ -39,7 +39,7 @@ INSERT INTO u DEFAULT VALUES;
 INSERT INTO u BY NAME SELECT 'y' AS b;
 
 INSERT INTO u BY NAME SELECT 'z' AS c;
--- error: ProgrammingError: column 'c' does not exist in 'u'
+-- error: ProgrammingError: column 'c' does not exist in 'u' (line 1, column 37)
 
 SELECT * FROM u;
 -- 5 | 'X'
@@ -67,19 +67,19 @@ CREATE TABLE w (a INTEGER DEFAULT 'x');
 -- error: DataError: column 'a': 'x' is not a valid INTEGER
 
 CREATE TABLE w (a INTEGER DEFAULT b, b INTEGER);
--- error: ProgrammingError: column 'b' does not exist
+-- error: ProgrammingError: column 'b' does not exist (line 1, column 1)
 
 CREATE TABLE w (a INTEGER DEFAULT (SELECT 1));
--- error: ProgrammingError: the default of column 'a' can't have a query in it
+-- error: ProgrammingError: the default of column 'a' can't have a query in it (line 1, column 17)
 
 CREATE TABLE w (a INTEGER DEFAULT count(*));
--- error: ProgrammingError: DEFAULT cannot contain the aggregate count
+-- error: ProgrammingError: DEFAULT cannot contain the aggregate count (line 1, column 1)
 
 CREATE TABLE w (a INTEGER DEFAULT $1);
--- error: ProgrammingError: the default of column 'a' can't have parameters
+-- error: ProgrammingError: the default of column 'a' can't have parameters (line 1, column 17)
 
 CREATE TABLE w (a DATE DEFAULT 5);
--- error: ProgrammingError: column 'a' has the type DATE, but its value is 5 (INTEGER)
+-- error: ProgrammingError: column 'a' has the type DATE, but its value is 5 (INTEGER) (line 1, column 17)
 
 CREATE TABLE w (a TINYINT DEFAULT 1000);
 
@@ -99,7 +99,7 @@ INSERT INTO u (a) VALUES (DEFAULT + 1);
 -- error: ProgrammingError: syntax error at line 1, column 35: unexpected '+', expected ')'
 
 SELECT DEFAULT;
--- error: ProgrammingError: column 'default' does not exist
+-- error: ProgrammingError: column 'default' does not exist (line 1, column 8)
 
 INSERT INTO u (a) DEFAULT VALUES;
 -- error: ProgrammingError: DEFAULT VALUES takes no list of columns

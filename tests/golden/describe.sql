@@ -30,10 +30,10 @@ DESCRIBE WITH q AS (SELECT true AS yes) FROM q;
 -- 'yes' | 'BOOLEAN' | 'YES' | NULL | NULL | NULL
 
 DESCRIBE nothing;
--- error: ProgrammingError: table 'nothing' does not exist; did you mean 'nation'?
+-- error: ProgrammingError: table 'nothing' does not exist; did you mean 'nation'? (line 1, column 10)
 
 DESCRIBE SELECT nothing FROM nation;
--- error: ProgrammingError: column 'nothing' does not exist in 'nation'
+-- error: ProgrammingError: column 'nothing' does not exist in 'nation' (line 1, column 17)
 
 DESCRIBE;
 -- error: ProgrammingError: syntax error at line 1, column 9: the statement ends too early, expected the name of a table
@@ -44,7 +44,7 @@ SHOW TABLES;
 -- 'v'
 
 SHOW fused_path_;
--- error: ProgrammingError: setting 'fused_path_' does not exist; did you mean 'fused_path'?
+-- error: ProgrammingError: setting 'fused_path_' does not exist; did you mean 'fused_path'? (line 1, column 6)
 
 SHOW backend;
 -- 'auto'
@@ -63,7 +63,7 @@ SHOW ALL;
 -- error: NotSupportedError: SHOW ALL is not supported; SHOW TABLES lists the tables
 
 RESET nothing;
--- error: ProgrammingError: setting 'nothing' does not exist
+-- error: ProgrammingError: setting 'nothing' does not exist (line 1, column 7)
 
 RESET ALL;
 -- error: NotSupportedError: RESET ALL is not supported; name a setting

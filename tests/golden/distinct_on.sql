@@ -48,7 +48,7 @@ SELECT ALL at % 3 FROM log WHERE at < 5 ORDER BY 1;
 -- 2
 
 SELECT DISTINCT ON (nothing) device FROM log;
--- error: ProgrammingError: column 'nothing' does not exist in 'log'
+-- error: ProgrammingError: column 'nothing' does not exist in 'log' (line 1, column 21)
 SELECT DISTINCT ON (4) device FROM log;
 -- error: ProgrammingError: DISTINCT ON position 4 is not in the SELECT list, which has 1
 SELECT DISTINCT device FROM log ORDER BY at;

@@ -24,16 +24,16 @@ SELECT count(*) FROM (SELECT * EXCLUDE (a, b) FROM t) AS r;
 -- 1
 
 SELECT * EXCLUDE (nothing) FROM t;
--- error: ProgrammingError: EXCLUDE names 'nothing', no column of *
+-- error: ProgrammingError: EXCLUDE names 'nothing', no column of * (line 1, column 19)
 SELECT * EXCLUDE (a, b, c) FROM t;
 -- error: ProgrammingError: EXCLUDE leaves no column of *
 SELECT * REPLACE (1 AS d) FROM t;
--- error: ProgrammingError: REPLACE names 'd', no column of *
+-- error: ProgrammingError: REPLACE names 'd', no column of * (line 1, column 24)
 SELECT * EXCLUDE (a) REPLACE (1 AS a) FROM t;
--- error: ProgrammingError: column 'a' is excluded from * and changed at once
+-- error: ProgrammingError: column 'a' is excluded from * and changed at once (line 1, column 19)
 SELECT count(* EXCLUDE (a)) FROM t;
--- error: NotSupportedError: EXCLUDE is not supported
+-- error: NotSupportedError: EXCLUDE is not supported (line 1, column 8)
 SELECT *;
 -- error: ProgrammingError: SELECT * needs a table in FROM
 SELECT v.* FROM t;
--- error: ProgrammingError: table 'v' is not in FROM
+-- error: ProgrammingError: table 'v' is not in FROM (line 1, column 8)

@@ -42,9 +42,12 @@ EXPLAIN (FORMAT JSON) SELECT sum(amount) FROM sale WHERE city = 'Rome';
 EXPLAIN SELECT city FROM sale;
 -- has: path: general
 -- has: the query has no aggregate
-EXPLAIN SELECT count(DISTINCT city) FROM sale;
+EXPLAIN SELECT sum(DISTINCT amount) FROM sale;
 -- has: path: general
--- has: COUNT(DISTINCT ...)
+-- has: SUM(DISTINCT ...)
+EXPLAIN SELECT city, count(DISTINCT tax) FROM sale GROUP BY city;
+-- has: path: general
+-- has: COUNT(DISTINCT ...) needs every value of what the BVH does not encode
 EXPLAIN SELECT d_year, count(*) FROM sale, day WHERE amount = d_id GROUP BY d_year;
 -- has: path: general
 -- has: foreign key
@@ -64,11 +67,11 @@ SELECT sum(amount) FROM sale WHERE city = 'Rome';
 SET fused_path = 'maybe';
 -- error: ProgrammingError: fused_path is 'on' or 'off', not 'maybe'
 SET backend = 'abacus';
--- error: ProgrammingError: backend 'abacus' does not exist
+-- error: ProgrammingError: backend 'abacus' does not exist (line 1, column 15)
 SET fused_paht = 'off';
--- error: ProgrammingError: setting 'fused_paht' does not exist; did you mean 'fused_path'?
+-- error: ProgrammingError: setting 'fused_paht' does not exist; did you mean 'fused_path'? (line 1, column 5)
 
 EXPLAIN SELECT nothing FROM sale;
--- error: ProgrammingError: column 'nothing' does not exist in 'sale'
+-- error: ProgrammingError: column 'nothing' does not exist in 'sale' (line 1, column 16)
 EXPLAIN (FORMAT YAML) SELECT 1;
 -- error: ProgrammingError: EXPLAIN has the formats TEXT and JSON, not YAML

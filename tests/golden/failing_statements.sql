@@ -44,7 +44,7 @@ TRUNCATE nation;
 -- error: IntegrityError: table 'nation' cannot be truncated: the foreign key (nation) of table 'shop' refers to it; TRUNCATE both, or use CASCADE
 
 CREATE TABLE shop (a INTEGER);
--- error: ProgrammingError: table 'shop' exists already
+-- error: ProgrammingError: table 'shop' exists already (line 1, column 14)
 
 CREATE TABLE x AS SELECT 100 / (id - 2) FROM shop;
 -- error: DataError: division by zero
@@ -56,31 +56,31 @@ ALTER TABLE shop ADD COLUMN a INTEGER DEFAULT 1, ADD COLUMN b INTEGER NOT NULL;
 -- error: IntegrityError: table 'shop', row 1: column 'b' is NOT NULL, but has no value
 
 ALTER TABLE shop DROP COLUMN rent;
--- error: ProgrammingError: table 'shop' cannot be changed so: the view 'rents' needs it; CASCADE drops it too
+-- error: ProgrammingError: table 'shop' cannot be changed so: the view 'rents' needs it; CASCADE drops it too (line 1, column 13)
 
 ALTER TABLE shop RENAME COLUMN id TO key, DROP COLUMN nothing;
--- error: ProgrammingError: column 'nothing' does not exist in 'shop'; did you mean 'nation'?
+-- error: ProgrammingError: column 'nothing' does not exist in 'shop'; did you mean 'nation'? (line 1, column 55)
 
 DROP TABLE nation;
 -- error: IntegrityError: table 'nation' cannot be dropped: the foreign key (nation) of table 'shop' refers to it
 
 DROP TABLE shop, nothing;
--- error: ProgrammingError: table 'nothing' does not exist; did you mean 'nation'?
+-- error: ProgrammingError: table 'nothing' does not exist; did you mean 'nation'? (line 1, column 18)
 
 DROP VIEW nothing;
--- error: ProgrammingError: view 'nothing' does not exist
+-- error: ProgrammingError: view 'nothing' does not exist (line 1, column 11)
 
 CREATE VIEW bad AS SELECT nothing FROM shop;
--- error: ProgrammingError: column 'nothing' does not exist in 'shop'; did you mean 'nation'?
+-- error: ProgrammingError: column 'nothing' does not exist in 'shop'; did you mean 'nation'? (line 1, column 27)
 
 CREATE BVH bad ON shop (SCAN (nothing));
--- error: ProgrammingError: column 'nothing' does not exist in 'shop' or the tables that its foreign keys reach; did you mean 'nation'?
+-- error: ProgrammingError: column 'nothing' does not exist in 'shop' or the tables that its foreign keys reach; did you mean 'nation'? (line 1, column 31)
 
 DROP BVH nothing;
--- error: ProgrammingError: BVH 'nothing' does not exist
+-- error: ProgrammingError: BVH 'nothing' does not exist (line 1, column 10)
 
 SET nothing = 1;
--- error: ProgrammingError: setting 'nothing' does not exist
+-- error: ProgrammingError: setting 'nothing' does not exist (line 1, column 5)
 
 SELECT 1 / (id - 2) FROM shop;
 -- error: DataError: division by zero
@@ -98,7 +98,7 @@ BEGIN;
 -- error: ProgrammingError: a transaction is active already
 
 ROLLBACK TO nothing;
--- error: ProgrammingError: savepoint 'nothing' does not exist
+-- error: ProgrammingError: savepoint 'nothing' does not exist (line 1, column 13)
 
 -- What came before them is there.
 SELECT * FROM shop ORDER BY id;

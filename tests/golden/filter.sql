@@ -28,10 +28,10 @@ SELECT count_if(x = 0) FILTER (WHERE g = 1) FROM t;
 -- 1
 
 SELECT count(*) FILTER (WHERE x) FROM t;
--- error: ProgrammingError: FILTER needs a condition, not 'x' (INTEGER)
+-- error: ProgrammingError: FILTER needs a condition, not 'x' (INTEGER) (line 1, column 8)
 SELECT count(*) FILTER (WHERE sum(x) > 1) FROM t;
--- error: ProgrammingError: an aggregate cannot contain the aggregate sum
+-- error: ProgrammingError: an aggregate cannot contain the aggregate sum (line 1, column 31)
 SELECT count(*) FILTER (WHERE y > 1) FROM t;
--- error: ProgrammingError: column 'y' does not exist in 't'
+-- error: ProgrammingError: column 'y' does not exist in 't' (line 1, column 31)
 SELECT x FILTER (WHERE x > 1) FROM t;
 -- error: ProgrammingError: syntax error at line 1, column 17: unexpected '('

@@ -38,10 +38,10 @@ SELECT 1 + 1 WHERE 1 > 2;
 -- (no rows)
 
 FROM nothing;
--- error: ProgrammingError: table 'nothing' does not exist
+-- error: ProgrammingError: table 'nothing' does not exist (line 1, column 6)
 TABLE nothing;
--- error: ProgrammingError: table 'nothing' does not exist
+-- error: ProgrammingError: table 'nothing' does not exist (line 1, column 7)
 SELECT a.b FROM t;
--- error: ProgrammingError: table 'a' is not in FROM
+-- error: ProgrammingError: table 'a' is not in FROM (line 1, column 8)
 VALUES (1), (1, 2);
 -- error: ProgrammingError: row 2 of VALUES has 2 values, but the first row has 1

@@ -62,6 +62,6 @@ SELECT round(x), floor(x), ceil(x) FROM t ORDER BY id;
 -- NULL | NULL | NULL
 
 SELECT upper(a) FROM t;
--- error: ProgrammingError: upper() needs a string, not 'a' (INTEGER)
+-- error: ProgrammingError: upper() needs a string, not 'a' (INTEGER) (line 1, column 8)
 SELECT round() FROM t;
--- error: ProgrammingError: round() takes 1 or 2 arguments, not 0
+-- error: ProgrammingError: round() takes 1 or 2 arguments, not 0 (line 1, column 8)

@@ -79,14 +79,14 @@ SELECT count(*) FROM sale WHERE id > 100;
 -- 0
 
 SELECT region, amount FROM sale GROUP BY region;
--- error: ProgrammingError: column 'amount' must be in GROUP BY or inside an aggregate
+-- error: ProgrammingError: column 'amount' must be in GROUP BY or inside an aggregate (line 1, column 16)
 SELECT region, sum(sum(amount)) FROM sale GROUP BY region;
--- error: ProgrammingError: an aggregate cannot contain the aggregate sum
+-- error: ProgrammingError: an aggregate cannot contain the aggregate sum (line 1, column 20)
 SELECT sum(amount) FROM sale GROUP BY sum(amount);
--- error: ProgrammingError: GROUP BY cannot contain the aggregate sum
+-- error: ProgrammingError: GROUP BY cannot contain the aggregate sum (line 1, column 39)
 SELECT sum(*) FROM sale;
--- error: ProgrammingError: * is not allowed in an aggregate
+-- error: ProgrammingError: * is not allowed in an aggregate (line 1, column 12)
 SELECT total(amount) FROM sale;
--- error: ProgrammingError: function 'total' does not exist; did you mean 'today'?
+-- error: ProgrammingError: function 'total' does not exist; did you mean 'today'? (line 1, column 8)
 SELECT region FROM sale GROUP BY 2;
 -- error: ProgrammingError: GROUP BY position 2 is not in the SELECT list, which has 1

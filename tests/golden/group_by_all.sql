@@ -70,18 +70,18 @@ SELECT a, a + sum(c) FROM t GROUP BY ALL ORDER BY a;
 -- 1 | 31
 -- 2 | 72
 SELECT b + sum(c) FROM t GROUP BY ALL;
--- error: ProgrammingError: cannot add 'sum' (BIGINT) to 'b' (VARCHAR)
+-- error: ProgrammingError: cannot add 'sum' (BIGINT) to 'b' (VARCHAR) (line 1, column 8)
 SELECT sum(c) AS s FROM t WHERE s > 3;
 -- error: ProgrammingError: WHERE cannot contain the aggregate sum
 SELECT sum(c) AS s, max(s) FROM t;
 -- error: ProgrammingError: max() cannot contain an aggregate or a window function
 SELECT sum(max(c)) FROM t;
--- error: ProgrammingError: an aggregate cannot contain the aggregate max
+-- error: ProgrammingError: an aggregate cannot contain the aggregate max (line 1, column 12)
 SELECT sum(c) AS s FROM t GROUP BY s;
 -- error: ProgrammingError: GROUP BY cannot contain an aggregate
 SELECT a AS k, b AS k FROM t WHERE k = 1;
--- error: ProgrammingError: column 'k' is ambiguous: the select list has two
+-- error: ProgrammingError: column 'k' is ambiguous: the select list has two (line 1, column 36)
 SELECT k * 2, a AS k FROM t;
--- error: ProgrammingError: column 'k' does not exist in 't'
+-- error: ProgrammingError: column 'k' does not exist in 't' (line 1, column 8)
 SELECT a FROM t HAVING count(*) > 1;
--- error: ProgrammingError: column 'a' must be in GROUP BY or inside an aggregate
+-- error: ProgrammingError: column 'a' must be in GROUP BY or inside an aggregate (line 1, column 8)

@@ -147,14 +147,14 @@ SELECT * FROM (SELECT region, sum(amount) AS s FROM sale GROUP BY ROLLUP (region
 -- 'N' | 30
 
 SELECT region, product, sum(amount) FROM sale GROUP BY ROLLUP (region);
--- error: ProgrammingError: column 'product' must be in GROUP BY or inside an aggregate
+-- error: ProgrammingError: column 'product' must be in GROUP BY or inside an aggregate (line 1, column 16)
 SELECT grouping(product) FROM sale GROUP BY ROLLUP (region);
--- error: ProgrammingError: GROUPING needs keys of GROUP BY; 'product' (VARCHAR) is none
+-- error: ProgrammingError: GROUPING needs keys of GROUP BY; 'product' (VARCHAR) is none (line 1, column 17)
 SELECT region FROM sale WHERE grouping(region) = 1 GROUP BY ROLLUP (region);
--- error: ProgrammingError: WHERE cannot contain GROUPING
+-- error: ProgrammingError: WHERE cannot contain GROUPING (line 1, column 31)
 SELECT grouping() FROM sale GROUP BY ROLLUP (region);
--- error: ProgrammingError: GROUPING needs keys of GROUP BY
+-- error: ProgrammingError: GROUPING needs keys of GROUP BY (line 1, column 8)
 SELECT region FROM sale GROUP BY ROLLUP (sum(amount));
--- error: ProgrammingError: GROUP BY cannot contain the aggregate sum
+-- error: ProgrammingError: GROUP BY cannot contain the aggregate sum (line 1, column 42)
 SELECT region FROM sale GROUP BY ROLLUP (7);
 -- error: ProgrammingError: GROUP BY position 7 is not in the SELECT list, which has 1

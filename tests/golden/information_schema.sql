@@ -80,7 +80,7 @@ DELETE FROM information_schema.tables;
 -- error: ProgrammingError: DELETE needs the name of a table
 
 DROP TABLE information_schema.tables;
--- error: ProgrammingError: the schema 'information_schema' can only be read
+-- error: ProgrammingError: the schema 'information_schema' can only be read (line 1, column 12)
 
 -- The schema of tables is main.
 CREATE TABLE main.extra (a INTEGER REFERENCES main.nation (id));
@@ -111,19 +111,19 @@ DELETE FROM main.extra;
 DROP TABLE main.extra CASCADE;
 
 SELECT * FROM other.nation;
--- error: ProgrammingError: schema 'other' does not exist
+-- error: ProgrammingError: schema 'other' does not exist (line 1, column 15)
 
 SELECT * FROM db.main.nation;
--- error: NotSupportedError: the name of a catalog is not supported
+-- error: NotSupportedError: the name of a catalog is not supported (line 1, column 15)
 
 CREATE TABLE mian.x (a INTEGER);
--- error: ProgrammingError: schema 'mian' does not exist; did you mean 'main'?
+-- error: ProgrammingError: schema 'mian' does not exist; did you mean 'main'? (line 1, column 14)
 
 DROP TABLE other.nation;
--- error: ProgrammingError: schema 'other' does not exist
+-- error: ProgrammingError: schema 'other' does not exist (line 1, column 12)
 
 SELECT other.nation.id FROM nation;
--- error: ProgrammingError: schema 'other' does not exist
+-- error: ProgrammingError: schema 'other' does not exist (line 1, column 8)
 
 CREATE SCHEMA s;
 -- error: NotSupportedError: CREATE SCHEMA is not supported

@@ -44,13 +44,13 @@ INSERT INTO shop VALUES (3, 1, 'Rome', 1), (4, 9, 'Rome', 1);
 INSERT INTO shop VALUES (3, 1, 'Rome', 1), (1, 2, 'Bari', 1);
 -- error: IntegrityError: table 'shop', row 2: the primary key (id, city) = (1, 'Bari') is in the table already
 INSERT INTO nation VALUES (5, 'Spain', 'ES'), (6, 'Chad');
--- error: ProgrammingError: row 2 of VALUES has 2 values, but INSERT INTO 'nation' needs 3; there is none for column 'code'
+-- error: ProgrammingError: row 2 of VALUES has 2 values, but INSERT INTO 'nation' needs 3; there is none for column 'code' (line 1, column 13)
 INSERT INTO nation VALUES (5, 'Spain');
--- error: ProgrammingError: row 1 of VALUES has 2 values, but INSERT INTO 'nation' needs 3; there is none for column 'code'
+-- error: ProgrammingError: row 1 of VALUES has 2 values, but INSERT INTO 'nation' needs 3; there is none for column 'code' (line 1, column 13)
 INSERT INTO nation (id, nmae) VALUES (5, 'Spain');
--- error: ProgrammingError: column 'nmae' does not exist in 'nation'; did you mean 'name'?
+-- error: ProgrammingError: column 'nmae' does not exist in 'nation'; did you mean 'name'? (line 1, column 25)
 INSERT INTO nation (id, id) VALUES (5, 5);
--- error: ProgrammingError: column 'id' is named twice in INSERT
+-- error: ProgrammingError: column 'id' is named twice in INSERT (line 1, column 21)
 INSERT INTO nation VALUES ('five', 'Spain', 'ES');
 -- error: DataError: column 'id': 'five' is not a valid INTEGER
 INSERT INTO nation VALUES (TRUE, 'Spain', 'ES');
@@ -60,7 +60,7 @@ INSERT INTO nation VALUES (3000000000, 'Spain', 'ES');
 INSERT INTO shop VALUES (3, 1, 'Rome', 99999);
 -- error: DataError: 99999 is out of range for DECIMAL(6,2)
 INSERT INTO natoin VALUES (5, 'Spain', 'ES');
--- error: ProgrammingError: table 'natoin' does not exist; did you mean 'nation'?
+-- error: ProgrammingError: table 'natoin' does not exist; did you mean 'nation'? (line 1, column 13)
 SELECT count(*), max(id) FROM nation;
 -- 4 | 4
 SELECT count(*), max(id) FROM shop;
@@ -76,19 +76,19 @@ SELECT count(*) FROM shop WHERE nation IS NULL;
 
 -- Tables.
 CREATE TABLE nation (id INTEGER);
--- error: ProgrammingError: table 'nation' exists already
+-- error: ProgrammingError: table 'nation' exists already (line 1, column 14)
 CREATE TABLE IF NOT EXISTS nation (id INTEGER);
 
 CREATE TABLE t (a INTEGER, A VARCHAR);
--- error: ProgrammingError: table 't' has two columns named 'a'
+-- error: ProgrammingError: table 't' has two columns named 'a' (line 1, column 14)
 CREATE TABLE t (a INTEGER, PRIMARY KEY (b));
--- error: ProgrammingError: column 'b' does not exist in 't'
+-- error: ProgrammingError: column 'b' does not exist in 't' (line 1, column 41)
 CREATE TABLE t (a INTEGER REFERENCES nations (id));
--- error: ProgrammingError: table 'nations' does not exist; did you mean 'nation'?
+-- error: ProgrammingError: table 'nations' does not exist; did you mean 'nation'? (line 1, column 38)
 CREATE TABLE t (a VARCHAR REFERENCES nation (name));
--- error: ProgrammingError: the foreign key (a) of table 't' refers to (name), which is neither the primary key nor a unique key of table 'nation'
+-- error: ProgrammingError: the foreign key (a) of table 't' refers to (name), which is neither the primary key nor a unique key of table 'nation' (line 1, column 14)
 CREATE TABLE t (a VARCHAR REFERENCES nation (id));
--- error: ProgrammingError: column 'a' of table 't' is VARCHAR, but column 'id' of table 'nation', to which it refers, is INTEGER
+-- error: ProgrammingError: column 'a' of table 't' is VARCHAR, but column 'id' of table 'nation', to which it refers, is INTEGER (line 1, column 17)
 DROP TABLE nation;
 -- error: IntegrityError: table 'nation' cannot be dropped: the foreign key (nation) of table 'shop' refers to it
 DROP TABLE shop;
@@ -96,8 +96,8 @@ DROP TABLE shop;
 DROP TABLE nation;
 
 DROP TABLE nation;
--- error: ProgrammingError: table 'nation' does not exist
+-- error: ProgrammingError: table 'nation' does not exist (line 1, column 12)
 DROP TABLE IF EXISTS nation;
 
 SELECT count(*) FROM nation;
--- error: ProgrammingError: table 'nation' does not exist
+-- error: ProgrammingError: table 'nation' does not exist (line 1, column 22)

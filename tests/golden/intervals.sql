@@ -12,16 +12,16 @@ SELECT INTERVAL '1 century' = INTERVAL '100 years', INTERVAL '3' QUARTER = INTER
 -- true | true
 
 SELECT INTERVAL '1 fortnight';
--- error: DataError: '1 fortnight' is not a valid INTERVAL
+-- error: DataError: '1 fortnight' is not a valid INTERVAL (line 1, column 17)
 
 SELECT INTERVAL 'soon' DAY;
--- error: DataError: 'soon' is not a number of days
+-- error: DataError: 'soon' is not a number of days (line 1, column 17)
 
 SELECT INTERVAL '1' FORTNIGHT;
 -- datetime.timedelta(seconds=1)
 
 SELECT INTERVAL '10:20' MINUTE TO SECOND;
--- error: NotSupportedError: INTERVAL ... MINUTE TO SECOND is not supported
+-- error: NotSupportedError: INTERVAL ... MINUTE TO SECOND is not supported (line 1, column 17)
 
 CREATE TABLE t (id INTEGER, i INTERVAL, d DATE, n INTEGER);
 
@@ -62,7 +62,7 @@ SELECT a.id, b.id FROM t a JOIN t b ON a.i = b.i WHERE a.id < b.id ORDER BY 1, 2
 -- 2 | 6
 
 SELECT sum(i) FROM t;
--- error: ProgrammingError: sum() needs a number, not 'i' (INTERVAL)
+-- error: ProgrammingError: sum() needs a number, not 'i' (INTERVAL) (line 1, column 8)
 
 -- Arithmetic; the end of a month stays within the month.
 SELECT id, d + i, d - i, d + INTERVAL '1' MONTH, d + INTERVAL (n) MONTH, d + n * INTERVAL '1 day'
@@ -96,10 +96,10 @@ SELECT INTERVAL '2000000000 months' + INTERVAL '2000000000 months';
 -- error: DataError: the result of the addition is out of range for INTERVAL
 
 SELECT INTERVAL '1 day' + 1;
--- error: ProgrammingError: cannot add 1 (INTEGER) to '1 day' (INTERVAL)
+-- error: ProgrammingError: cannot add 1 (INTEGER) to '1 day' (INTERVAL) (line 1, column 17)
 
 SELECT INTERVAL '1 day' * INTERVAL '1 day';
--- error: ProgrammingError: cannot multiply '1 day' (INTERVAL) by '1 day' (INTERVAL)
+-- error: ProgrammingError: cannot multiply '1 day' (INTERVAL) by '1 day' (INTERVAL) (line 1, column 17)
 
 -- Differences.
 SELECT DATE '2024-03-01' - DATE '2024-02-01', DATE '2024-03-01' - '2024-01-01',
@@ -114,7 +114,7 @@ FROM (SELECT INTERVAL '1 year 14 months 40 days 30:05:06.5' AS i);
 -- 2 | 2 | 40 | 30 | 5 | 6.500000 | 71863506.500000
 
 SELECT extract(week FROM INTERVAL '1 day');
--- error: ProgrammingError: '1 day' (INTERVAL) has no part 'week'
+-- error: ProgrammingError: '1 day' (INTERVAL) has no part 'week' (line 1, column 35)
 
 SELECT date_trunc('month', i)::VARCHAR, date_trunc('day', i)::VARCHAR, date_trunc('hour', i)::VARCHAR
 FROM (SELECT INTERVAL '1 year 14 months 40 days 30:05:06.5' AS i);

@@ -110,8 +110,8 @@ SELECT s.name, c.name FROM shop s LEFT JOIN city c ON s.city = c.id AND c.countr
 -- 'b' | NULL
 
 SELECT name FROM shop, city WHERE shop.city = city.id;
--- error: ProgrammingError: column 'name' is ambiguous: it is in 'shop' and in 'city'
+-- error: ProgrammingError: column 'name' is ambiguous: it is in 'shop' and in 'city' (line 1, column 8)
 SELECT s.name FROM shop s JOIN city c ON s.city = c.name;
--- error: ProgrammingError: cannot compare 'city' (INTEGER) with 'name' (VARCHAR)
+-- error: ProgrammingError: cannot compare 'city' (INTEGER) with 'name' (VARCHAR) (line 1, column 42)
 SELECT * FROM shop s JOIN city s ON TRUE;
--- error: ProgrammingError: table name 's' is used twice in FROM; give one of them an alias
+-- error: ProgrammingError: table name 's' is used twice in FROM; give one of them an alias (line 1, column 20)

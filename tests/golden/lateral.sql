@@ -67,7 +67,7 @@ SELECT a.id, l.v FROM a, LATERAL (SELECT v FROM b WHERE b.id <= a.id ORDER BY v 
 -- 2 | 20
 -- 3 | 20
 SELECT a.id, l.v FROM a, LATERAL (SELECT v FROM b WHERE b.id = a.id LIMIT a.n) l;
--- error: NotSupportedError: LIMIT needs a constant
+-- error: NotSupportedError: LIMIT needs a constant (line 1, column 42)
 
 -- Without a table: expressions with a name, which the next ones can use.
 SELECT a.id, p.x, q.y FROM a, LATERAL (SELECT a.n * 2 AS x) p, LATERAL (SELECT p.x + a.id AS y) q;
@@ -152,10 +152,10 @@ SELECT a.id, l.v FROM a, LATERAL (SELECT v FROM b WHERE b.id = a.id AND v > (SEL
 -- 1 | 30
 
 SELECT * FROM a RIGHT JOIN LATERAL (SELECT v FROM b WHERE b.id = a.id) l ON TRUE;
--- error: ProgrammingError: 'id' is not visible in the right side of a RIGHT JOIN; only an inner or a LEFT JOIN has a row for it
+-- error: ProgrammingError: 'id' is not visible in the right side of a RIGHT JOIN; only an inner or a LEFT JOIN has a row for it (line 1, column 61)
 SELECT * FROM a FULL JOIN LATERAL (SELECT a.n) l ON TRUE;
--- error: ProgrammingError: 'n' is not visible in the right side of a FULL JOIN; only an inner or a LEFT JOIN has a row for it
+-- error: ProgrammingError: 'n' is not visible in the right side of a FULL JOIN; only an inner or a LEFT JOIN has a row for it (line 1, column 45)
 SELECT * FROM LATERAL (SELECT a.n) l, a;
--- error: ProgrammingError: table 'a' is not in FROM
+-- error: ProgrammingError: table 'a' is not in FROM (line 1, column 31)
 SELECT * FROM a, LATERAL (SELECT a.nn) l;
--- error: ProgrammingError: column 'nn' does not exist in 'a'; did you mean 'n'?
+-- error: ProgrammingError: column 'nn' does not exist in 'a'; did you mean 'n'? (line 1, column 34)

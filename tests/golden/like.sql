@@ -69,4 +69,4 @@ SELECT id FROM t WHERE a LIKE 'a\';
 -- error: DataError: the LIKE pattern 'a\' must not end with its escape character
 
 SELECT id FROM t WHERE id LIKE '1%';
--- error: ProgrammingError: LIKE needs strings, not 'id' (INTEGER)
+-- error: ProgrammingError: LIKE needs strings, not 'id' (INTEGER) (line 1, column 24)

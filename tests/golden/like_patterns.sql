@@ -27,7 +27,7 @@ SELECT 'ab' LIKE 'ab' ESCAPE 'xy';
 SELECT 'abc' ~~ 'a%', 'abc' !~~ 'a%', 'abc' ~~* 'A%', 'abc' LIKE NULL, NULL LIKE 'a';
 -- true | false | true | NULL | NULL
 SELECT 5 LIKE '5';
--- error: ProgrammingError: LIKE needs strings, not 5 (INTEGER)
+-- error: ProgrammingError: LIKE needs strings, not 5 (INTEGER) (line 1, column 8)
 SELECT id FROM t WHERE s LIKE 'a' || '%' ORDER BY id;
 -- 1
 -- 2

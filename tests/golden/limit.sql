@@ -46,9 +46,9 @@ SELECT a FROM t LIMIT 1 - 2;
 SELECT a FROM t LIMIT 1.5;
 -- error: ProgrammingError: LIMIT needs an integer, not 1.5 (DECIMAL(2,1))
 SELECT a FROM t LIMIT 'x';
--- error: ProgrammingError: LIMIT needs an integer, not 'x' (VARCHAR)
+-- error: ProgrammingError: LIMIT needs an integer, not 'x' (VARCHAR) (line 1, column 23)
 SELECT a FROM t LIMIT a;
--- error: ProgrammingError: column 'a' does not exist
+-- error: ProgrammingError: column 'a' does not exist (line 1, column 23)
 SELECT a FROM t LIMIT 10 PERCENT;
 -- error: NotSupportedError: WITH TIES or PERCENT is not supported
 SELECT a FROM t LIMIT 1 / 0;
@@ -56,6 +56,6 @@ SELECT a FROM t LIMIT 1 / 0;
 SELECT a FROM t FETCH FIRST 2 ROWS WITH TIES;
 -- error: NotSupportedError: WITH TIES is not supported
 SELECT a FROM t TABLESAMPLE BERNOULLI (10);
--- error: NotSupportedError: TABLESAMPLE is not supported
+-- error: NotSupportedError: TABLESAMPLE is not supported (line 1, column 15)
 SELECT a FROM t USING SAMPLE 3;
 -- error: NotSupportedError: TABLESAMPLE is not supported

@@ -2,7 +2,7 @@ SELECT [1, 2, 3], ARRAY[1, 2, 3], [], [1, NULL], ['a', 'b'], [[1], [2, 3]], [1, 
 -- [1, 2, 3] | [1, 2, 3] | [] | [1, None] | ['a', 'b'] | [[1], [2, 3]] | [Decimal('1.0'), Decimal('2.5')]
 
 SELECT [1, 'a'];
--- error: DataError: 'a' is not a valid INTEGER
+-- error: DataError: 'a' is not a valid INTEGER (line 1, column 9)
 
 CREATE TABLE t (id INTEGER, a INTEGER[], s VARCHAR[], v FLOAT[3]);
 
@@ -20,10 +20,10 @@ INSERT INTO t (v) VALUES ([1, 2]);
 -- error: DataError: [1, 2] is out of range for FLOAT[3]
 
 INSERT INTO t (a) VALUES (['one']);
--- error: ProgrammingError: column 'a' has the type INTEGER[], but its value is a list (VARCHAR[])
+-- error: ProgrammingError: column 'a' has the type INTEGER[], but its value is a list (VARCHAR[]) (line 1, column 16)
 
 INSERT INTO t (a) VALUES (1);
--- error: ProgrammingError: column 'a' has the type INTEGER[], but its value is 1 (INTEGER)
+-- error: ProgrammingError: column 'a' has the type INTEGER[], but its value is 1 (INTEGER) (line 1, column 16)
 
 -- Subscripts count from 1, and outside there is NULL.
 SELECT id, a[1], a[2], a[0], a[-1], a[4], s[1], v[3], a[id] FROM t ORDER BY id;
@@ -41,7 +41,7 @@ SELECT id, a[1:2], a[2:], a[:1], a[3:2], v[2:3] FROM t ORDER BY id;
 -- 5 | [7] | [] | [7] | [] | [0.0, 0.0]
 
 SELECT [1, 2][1], [[1, 2], [3]][2][1], a['x'] FROM t;
--- error: ProgrammingError: a subscript is an integer, not 'x' (VARCHAR)
+-- error: ProgrammingError: a subscript is an integer, not 'x' (VARCHAR) (line 1, column 40)
 
 SELECT id, len(a), array_length(a), array_length(a, 1), cardinality(s), len(v) FROM t ORDER BY id;
 -- 1 | 3 | 3 | 3 | 2 | 3
@@ -117,7 +117,7 @@ SELECT id FROM t WHERE v = [1, 1, 1];
 -- 4
 
 SELECT a < [1] FROM t;
--- error: NotSupportedError: lists have no order: 'a' (INTEGER[]) and a list (INTEGER[])
+-- error: NotSupportedError: lists have no order: 'a' (INTEGER[]) and a list (INTEGER[]) (line 1, column 8)
 
 -- What lists are not good for is refused.
 SELECT * FROM t ORDER BY a;
@@ -133,7 +133,7 @@ SELECT count(*) FROM t x JOIN t y ON x.a = y.a;
 -- error: NotSupportedError: a join on INTEGER[] is not supported
 
 SELECT max(a) FROM t;
--- error: NotSupportedError: max() of INTEGER[] is not supported
+-- error: NotSupportedError: max() of INTEGER[] is not supported (line 1, column 8)
 
 -- They travel through joins.
 SELECT x.id, x.a, y.v FROM t x JOIN t y ON x.id = y.id + 1 ORDER BY x.id;

@@ -9,7 +9,7 @@ SELECT 0o17;
 -- error: ProgrammingError: syntax error at line 1, column 9: unexpected 'o17'
 
 SELECT 0b11;
--- error: NotSupportedError: a constant b'...' is not supported
+-- error: NotSupportedError: a constant b'...' is not supported (line 1, column 8)
 
 -- Strings: quotes are doubled, parts are joined.
 SELECT 'it''s', 'one ' 'string',
@@ -28,10 +28,10 @@ SELECT x'AB', X'00ff', x'', '\xAB'::BLOB, '\xABCD'::BYTEA;
 -- b'\xab' | b'\x00\xff' | b'' | b'\xab' | b'\xab\xcd'
 
 SELECT x'ABC';
--- error: DataError: x'ABC' has an odd number of hexadecimal digits
+-- error: DataError: x'ABC' has an odd number of hexadecimal digits (line 1, column 8)
 
 SELECT '\xZZ'::BLOB;
--- error: DataError: '\xZZ' is not a valid BLOB
+-- error: DataError: '\xZZ' is not a valid BLOB (line 1, column 8)
 
 -- Dates and times.
 SELECT DATE '2024-02-29', DATE '2024-2-9', TIME '10:11:12.5', TIMESTAMP '2024-01-02 03:04',
@@ -39,19 +39,19 @@ SELECT DATE '2024-02-29', DATE '2024-2-9', TIME '10:11:12.5', TIMESTAMP '2024-01
 -- 2024-02-29 | 2024-02-09 | datetime.time(10, 11, 12, 500000) | 2024-01-02T03:04:00 | 2024-01-02T03:04:05.123456 | 2024-01-02T00:00:00
 
 SELECT TIMESTAMP '2024-01-02 25:00:00';
--- error: DataError: '2024-01-02 25:00:00' is not a valid TIMESTAMP
+-- error: DataError: '2024-01-02 25:00:00' is not a valid TIMESTAMP (line 1, column 18)
 
 SELECT TIME '10:60';
--- error: DataError: '10:60' is not a valid TIME
+-- error: DataError: '10:60' is not a valid TIME (line 1, column 13)
 
 SELECT DATE 'yesterday';
--- error: DataError: 'yesterday' is not a valid DATE
+-- error: DataError: 'yesterday' is not a valid DATE (line 1, column 13)
 
 SELECT DATE '0000-01-01';
--- error: DataError: '0000-01-01' is not a valid DATE
+-- error: DataError: '0000-01-01' is not a valid DATE (line 1, column 13)
 
 SELECT DATE '10000-01-01';
--- error: DataError: '10000-01-01' is not a valid DATE
+-- error: DataError: '10000-01-01' is not a valid DATE (line 1, column 13)
 
 SELECT TIMESTAMP '2024-01-02 03:04:05Z';
--- error: DataError: '2024-01-02 03:04:05Z' is not a valid TIMESTAMP
+-- error: DataError: '2024-01-02 03:04:05Z' is not a valid TIMESTAMP (line 1, column 18)

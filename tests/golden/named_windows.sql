@@ -29,16 +29,16 @@ SELECT id, rank() OVER W FROM t WINDOW w AS (ORDER BY x DESC) ORDER BY id;
 -- 5 | 1
 
 SELECT sum(x) OVER v FROM t WINDOW w AS (PARTITION BY g);
--- error: ProgrammingError: window 'v' does not exist
+-- error: ProgrammingError: window 'v' does not exist (line 1, column 8)
 SELECT sum(x) OVER (w PARTITION BY id) FROM t WINDOW w AS (ORDER BY g);
--- error: ProgrammingError: PARTITION BY cannot be added to the window 'w'
+-- error: ProgrammingError: PARTITION BY cannot be added to the window 'w' (line 1, column 8)
 SELECT sum(x) OVER (w ORDER BY id) FROM t WINDOW w AS (ORDER BY g);
--- error: ProgrammingError: the window 'w' has an ORDER BY already
+-- error: ProgrammingError: the window 'w' has an ORDER BY already (line 1, column 8)
 SELECT sum(x) OVER (w ORDER BY id) FROM t WINDOW w AS (PARTITION BY g ROWS 1 PRECEDING);
--- error: ProgrammingError: the window 'w' has a frame; nothing can be added to it
+-- error: ProgrammingError: the window 'w' has a frame; nothing can be added to it (line 1, column 8)
 SELECT sum(x) OVER b FROM t WINDOW b AS (a), a AS (ORDER BY g);
--- error: ProgrammingError: window 'a' does not exist
+-- error: ProgrammingError: window 'a' does not exist (line 1, column 8)
 SELECT sum(x) OVER a FROM t WINDOW a AS (a ORDER BY g);
--- error: ProgrammingError: window 'a' does not exist
+-- error: ProgrammingError: window 'a' does not exist (line 1, column 8)
 SELECT sum(x) OVER w FROM t WINDOW w AS (PARTITION BY g), w AS (ORDER BY g);
--- error: ProgrammingError: WINDOW defines 'w' twice
+-- error: ProgrammingError: WINDOW defines 'w' twice (line 1, column 20)

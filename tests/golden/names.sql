@@ -12,33 +12,33 @@ SELECT LO_Price FROM LineOrder;
 SELECT "Mixed Case", "lo_price" FROM "lineorder";
 -- 5 | 10
 SELECT l.lo_price, lineorder.lo_tax FROM lineorder AS l;
--- error: ProgrammingError: table 'lineorder' is not in FROM; did you mean its alias 'l'?
+-- error: ProgrammingError: table 'lineorder' is not in FROM; did you mean its alias 'l'? (line 1, column 20)
 SELECT L.lo_price FROM lineorder AS l;
 -- 10
 
 -- The nearest right name.
 SELECT lo_pric FROM lineorder;
--- error: ProgrammingError: column 'lo_pric' does not exist in 'lineorder'; did you mean 'lo_price'?
+-- error: ProgrammingError: column 'lo_pric' does not exist in 'lineorder'; did you mean 'lo_price'? (line 1, column 8)
 SELECT l.lo_pric FROM lineorder AS l, customer;
--- error: ProgrammingError: column 'lo_pric' does not exist in 'l'; did you mean 'lo_price'?
+-- error: ProgrammingError: column 'lo_pric' does not exist in 'l'; did you mean 'lo_price'? (line 1, column 8)
 SELECT c_nam FROM lineorder, customer;
--- error: ProgrammingError: column 'c_nam' does not exist in 'lineorder' or 'customer'; did you mean 'c_name'?
+-- error: ProgrammingError: column 'c_nam' does not exist in 'lineorder' or 'customer'; did you mean 'c_name'? (line 1, column 8)
 SELECT zebra FROM lineorder;
--- error: ProgrammingError: column 'zebra' does not exist in 'lineorder'
+-- error: ProgrammingError: column 'zebra' does not exist in 'lineorder' (line 1, column 8)
 SELECT "LO_PRICE" FROM lineorder;
--- error: ProgrammingError: column 'LO_PRICE' does not exist in 'lineorder'; did you mean 'lo_price'?
+-- error: ProgrammingError: column 'LO_PRICE' does not exist in 'lineorder'; did you mean 'lo_price'? (line 1, column 8)
 SELECT 1 FROM lineordr;
--- error: ProgrammingError: table 'lineordr' does not exist; did you mean 'lineorder'?
+-- error: ProgrammingError: table 'lineordr' does not exist; did you mean 'lineorder'? (line 1, column 15)
 SELECT x.c_name FROM customer AS c;
--- error: ProgrammingError: table 'x' is not in FROM
+-- error: ProgrammingError: table 'x' is not in FROM (line 1, column 8)
 SELECT lo_tax FROM lineorder, customer;
--- error: ProgrammingError: column 'lo_tax' is ambiguous: it is in 'lineorder' and in 'customer'
+-- error: ProgrammingError: column 'lo_tax' is ambiguous: it is in 'lineorder' and in 'customer' (line 1, column 8)
 SELECT lineorder.lo_tax, customer.lo_tax FROM lineorder, customer;
 -- 2 | 3
 SELECT summ(lo_tax) FROM lineorder;
--- error: ProgrammingError: function 'summ' does not exist; did you mean 'sum'?
+-- error: ProgrammingError: function 'summ' does not exist; did you mean 'sum'? (line 1, column 8)
 SELECT lo_price FROM lineorder WHERE lo_tax = 2 GROUP BY nothing;
--- error: ProgrammingError: column 'nothing' does not exist in 'lineorder'
+-- error: ProgrammingError: column 'nothing' does not exist in 'lineorder' (line 1, column 58)
 
 -- Syntax.
 SELEC 1;

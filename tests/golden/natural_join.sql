@@ -95,14 +95,14 @@ SELECT a.p, b.q, c.r FROM a JOIN b JOIN c ON TRUE ON a.id = b.id;
 -- 30 | 300 | 7
 
 SELECT t.k FROM (a JOIN b USING (id)) AS t;
--- error: ProgrammingError: column 'k' is ambiguous: 't' has two
+-- error: ProgrammingError: column 'k' is ambiguous: 't' has two (line 1, column 8)
 SELECT a.id FROM (a JOIN b USING (id)) AS t;
--- error: ProgrammingError: table 'a' is not in FROM
+-- error: ProgrammingError: table 'a' is not in FROM (line 1, column 8)
 SELECT * FROM a NATURAL JOIN b ON TRUE;
 -- error: ProgrammingError: NATURAL JOIN takes no ON or USING
 SELECT * FROM a NATURAL CROSS JOIN b;
 -- error: ProgrammingError: a join is NATURAL or CROSS, not both
 SELECT * FROM a JOIN b USING (p);
--- error: ProgrammingError: column 'p' does not exist in 'b'
+-- error: ProgrammingError: column 'p' does not exist in 'b' (line 1, column 31)
 SELECT * FROM a ASOF JOIN b ON a.id >= b.id;
 -- error: NotSupportedError: ASOF JOIN is not supported

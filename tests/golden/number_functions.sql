@@ -26,7 +26,7 @@ SELECT id, round(p, id - 2), round(x, id - 2) FROM t WHERE id < 4 ORDER BY id;
 -- 2 | -2.00 | -3.0
 -- 3 | 0.00 | 0.0
 SELECT round(2.5, 'two');
--- error: ProgrammingError: round() needs a number of digits, not 'two' (VARCHAR)
+-- error: ProgrammingError: round() needs a number of digits, not 'two' (VARCHAR) (line 1, column 8)
 
 SELECT abs(i), abs(p), abs(x), sign(i), sign(p), sign(x) FROM t ORDER BY id;
 -- 7 | 2.45 | 2.5 | 1 | 1 | 1.0
@@ -85,7 +85,7 @@ SELECT greatest(i, 3, NULL), least(i, p, x), greatest(NULL, NULL) FROM t ORDER B
 -- 3 | NULL | NULL
 -- 2147483647 | 9999.99 | NULL
 SELECT greatest('a', 'B'), least(DATE '2020-01-02', DATE '2020-01-01'), greatest(1, 'x');
--- error: DataError: 'x' is not a valid INTEGER
+-- error: DataError: 'x' is not a valid INTEGER (line 1, column 73)
 SELECT greatest(1, 2.5), least(1, 2.5), greatest('a', 'B'), least(DATE '2020-01-02', DATE '2020-01-01');
 -- 2.5 | 1.0 | 'a' | 2020-01-01
 SELECT greatest(1.0e0, CAST('NaN' AS DOUBLE)), least(1.0e0, CAST('NaN' AS DOUBLE));
@@ -111,7 +111,7 @@ SELECT i & 6, i | 8, ~i, i << 1, i >> 1 FROM t ORDER BY id;
 SELECT 1 << 32;
 -- error: DataError: INTEGER is shifted by 0 to 31 bits
 SELECT 1.5 & 1;
--- error: ProgrammingError: & needs integers, not 1.5 (DECIMAL(2,1))
+-- error: ProgrammingError: & needs integers, not 1.5 (DECIMAL(2,1)) (line 1, column 8)
 
 SELECT isnan(CAST('NaN' AS DOUBLE)), isnan(1), isinf(CAST('-inf' AS DOUBLE)), isfinite(x) FROM t ORDER BY id;
 -- true | false | true | true
@@ -122,12 +122,12 @@ SELECT isnan(CAST('NaN' AS DOUBLE)), isnan(1), isinf(CAST('-inf' AS DOUBLE)), is
 SELECT nullif(1, 1), nullif(1, 2), ifnull(NULL, 3), nvl(2, 3), coalesce(NULL, NULL, 4), if(1 > 0, 'yes', 'no'), iif(NULL, 1, 2);
 -- NULL | 1 | 3 | 2 | 4 | 'yes' | 2
 SELECT if(1, 2, 3);
--- error: ProgrammingError: if() needs a condition, not 1 (INTEGER)
+-- error: ProgrammingError: if() needs a condition, not 1 (INTEGER) (line 1, column 8)
 SELECT typeof(1), typeof(2.50), typeof('a'), typeof(round(2.45, 1)), typeof(2 ^ 2), typeof(NULL);
 -- 'INTEGER' | 'DECIMAL(3,2)' | 'VARCHAR' | 'DECIMAL(3,1)' | 'DOUBLE' | 'NULL'
 SELECT sqrt('a');
--- error: ProgrammingError: sqrt() needs a number, not 'a' (VARCHAR)
+-- error: ProgrammingError: sqrt() needs a number, not 'a' (VARCHAR) (line 1, column 8)
 SELECT round();
--- error: ProgrammingError: round() takes 1 or 2 arguments, not 0
+-- error: ProgrammingError: round() takes 1 or 2 arguments, not 0 (line 1, column 8)
 SELECT random();
--- error: NotSupportedError: random() is not supported
+-- error: NotSupportedError: random() is not supported (line 1, column 8)

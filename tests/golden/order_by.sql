@@ -77,8 +77,8 @@ SELECT count(*) FROM t LIMIT 1;
 SELECT id FROM t ORDER BY 3;
 -- error: ProgrammingError: ORDER BY position 3 is not in the SELECT list, which has 1
 SELECT id FROM t ORDER BY c;
--- error: ProgrammingError: column 'c' does not exist in 't'
+-- error: ProgrammingError: column 'c' does not exist in 't' (line 1, column 27)
 SELECT id FROM t LIMIT -1;
 -- error: ProgrammingError: LIMIT must not be negative, as -1 is
 SELECT id FROM t LIMIT 'two';
--- error: ProgrammingError: LIMIT needs an integer, not 'two' (VARCHAR)
+-- error: ProgrammingError: LIMIT needs an integer, not 'two' (VARCHAR) (line 1, column 24)

@@ -31,22 +31,22 @@ SELECT mode(x) FROM (VALUES (3), (1), (3), (1), (2)) v (x);
 -- 1
 
 SELECT quantile_cont(x, 1.5) FROM t;
--- error: ProgrammingError: quantile_cont() needs a fraction from 0 to 1, not 1.5
+-- error: ProgrammingError: quantile_cont() needs a fraction from 0 to 1, not 1.5 (line 1, column 8)
 SELECT quantile_cont(x, g) FROM t;
--- error: NotSupportedError: quantile_cont() of a fraction that is not a constant is not supported
+-- error: NotSupportedError: quantile_cont() of a fraction that is not a constant is not supported (line 1, column 8)
 SELECT quantile_cont(s, 0.5) FROM t;
--- error: ProgrammingError: quantile_cont() needs a number, not 's' (VARCHAR)
+-- error: ProgrammingError: quantile_cont() needs a number, not 's' (VARCHAR) (line 1, column 8)
 SELECT percentile_cont(0.5) FROM t;
--- error: ProgrammingError: percentile_cont() needs WITHIN GROUP (ORDER BY ...)
+-- error: ProgrammingError: percentile_cont() needs WITHIN GROUP (ORDER BY ...) (line 1, column 8)
 SELECT sum(x) WITHIN GROUP (ORDER BY x) FROM t;
--- error: ProgrammingError: sum() does not take WITHIN GROUP
+-- error: ProgrammingError: sum() does not take WITHIN GROUP (line 1, column 8)
 SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x, g) FROM t;
--- error: ProgrammingError: percentile_cont() takes one ORDER BY, that of WITHIN GROUP, of one key
+-- error: ProgrammingError: percentile_cont() takes one ORDER BY, that of WITHIN GROUP, of one key (line 1, column 8)
 SELECT percentile_cont(0.5, 1) WITHIN GROUP (ORDER BY x) FROM t;
--- error: ProgrammingError: percentile_cont() takes 1 argument, not 2
+-- error: ProgrammingError: percentile_cont() takes 1 argument, not 2 (line 1, column 8)
 SELECT string_agg(s, s) FROM t;
--- error: NotSupportedError: string_agg() with a separator that is not a constant is not supported
+-- error: NotSupportedError: string_agg() with a separator that is not a constant is not supported (line 1, column 8)
 SELECT string_agg(s, 1) FROM t;
--- error: ProgrammingError: string_agg() needs a string to separate, not 1 (INTEGER)
+-- error: ProgrammingError: string_agg() needs a string to separate, not 1 (INTEGER) (line 1, column 8)
 SELECT array_agg(x ORDER BY id LIMIT 2) FROM t;
--- error: NotSupportedError: LIMIT in an aggregate is not supported
+-- error: NotSupportedError: LIMIT in an aggregate is not supported (line 1, column 18)

@@ -28,18 +28,18 @@ SELECT a FROM t QUALIFY row_number() OVER (ORDER BY b) > 1 ORDER BY b LIMIT 1;
 SELECT a FROM t QUALIFY a > 1;
 -- error: ProgrammingError: QUALIFY needs a window function; WHERE and HAVING do without
 SELECT a FROM t WHERE row_number() OVER () = 1;
--- error: ProgrammingError: WHERE cannot contain the window function row_number
+-- error: ProgrammingError: WHERE cannot contain the window function row_number (line 1, column 23)
 SELECT row_number() OVER () AS k FROM t WHERE k = 1;
 -- error: ProgrammingError: WHERE cannot contain the window function row_number
 SELECT a FROM t GROUP BY a HAVING row_number() OVER () = 1;
--- error: ProgrammingError: HAVING cannot contain the window function row_number
+-- error: ProgrammingError: HAVING cannot contain the window function row_number (line 1, column 35)
 SELECT a FROM t QUALIFY row_number() OVER (ORDER BY b);
--- error: ProgrammingError: QUALIFY needs a condition, not 'row_number' (BIGINT)
+-- error: ProgrammingError: QUALIFY needs a condition, not 'row_number' (BIGINT) (line 1, column 25)
 
 -- A window that is used nowhere still has to be right.
 SELECT a FROM t WHERE a = 3 WINDOW w AS (ORDER BY b);
 -- 3
 SELECT a FROM t WINDOW w AS (ORDER BY nothing);
--- error: ProgrammingError: column 'nothing' does not exist in 't'
+-- error: ProgrammingError: column 'nothing' does not exist in 't' (line 1, column 39)
 SELECT a FROM t WINDOW w AS (ORDER BY a), w AS (ORDER BY b);
--- error: ProgrammingError: WINDOW defines 'w' twice
+-- error: ProgrammingError: WINDOW defines 'w' twice (line 1, column 24)

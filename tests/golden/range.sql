@@ -37,7 +37,7 @@ SELECT range FROM range(2) AS r;
 -- 0
 -- 1
 SELECT i FROM range(2) AS r (i, j);
--- error: ProgrammingError: 'r' has 1 columns, but its alias names 2
+-- error: ProgrammingError: 'r' has 1 columns, but its alias names 2 (line 1, column 15)
 
 -- The arguments are constants of any form.
 SELECT sum(i) FROM range(2 * 5, 10 + abs(-3)) AS r (i);
@@ -57,7 +57,7 @@ SELECT i FROM generate_series(9223372036854775806, 9223372036854775807) AS r (i)
 -- 9223372036854775806
 -- 9223372036854775807
 SELECT count(*) FROM range(-9223372036854775808, 9223372036854775807);
--- error: DataError: range() would have 18446744073709551615 rows, which is more than fit in memory
+-- error: DataError: range() would have 18446744073709551615 rows, which is more than fit in memory (line 1, column 22)
 
 -- Joins, and the rows of a query made by numbers.
 SELECT a.i, b.i FROM range(2) AS a (i), range(2) AS b (i) ORDER BY a.i, b.i;
@@ -124,34 +124,34 @@ SELECT count(*) FROM unnest(CAST(NULL AS INTEGER[]));
 
 -- What is wrong.
 FROM range(1, 2, 0);
--- error: DataError: the step of range() cannot be zero
+-- error: DataError: the step of range() cannot be zero (line 1, column 6)
 FROM range(DATE '2024-01-01', DATE '2024-02-01', INTERVAL '0 days');
--- error: DataError: the step of range() cannot be zero
+-- error: DataError: the step of range() cannot be zero (line 1, column 6)
 FROM range();
--- error: ProgrammingError: range() takes 1 to 3 arguments, not 0
+-- error: ProgrammingError: range() takes 1 to 3 arguments, not 0 (line 1, column 6)
 FROM range(1, 2, 3, 4);
--- error: ProgrammingError: range() takes 1 to 3 arguments, not 4
+-- error: ProgrammingError: range() takes 1 to 3 arguments, not 4 (line 1, column 6)
 FROM generate_series(1);
--- error: ProgrammingError: generate_series() takes 2 to 3 arguments, not 1
+-- error: ProgrammingError: generate_series() takes 2 to 3 arguments, not 1 (line 1, column 6)
 FROM range('a');
--- error: ProgrammingError: range() takes integers, or two dates or timestamps and an interval, not 'a' (VARCHAR)
+-- error: ProgrammingError: range() takes integers, or two dates or timestamps and an interval, not 'a' (VARCHAR) (line 1, column 6)
 FROM range(1.5);
--- error: ProgrammingError: range() takes integers, or two dates or timestamps and an interval, not 1.5 (DECIMAL(2,1))
+-- error: ProgrammingError: range() takes integers, or two dates or timestamps and an interval, not 1.5 (DECIMAL(2,1)) (line 1, column 6)
 FROM range(9223372036854775808);
--- error: ProgrammingError: range() takes integers, or two dates or timestamps and an interval, not 9223372036854775808 (HUGEINT)
+-- error: ProgrammingError: range() takes integers, or two dates or timestamps and an interval, not 9223372036854775808 (HUGEINT) (line 1, column 6)
 FROM range(DATE '2024-01-01', DATE '2024-02-01');
--- error: ProgrammingError: range() of dates needs a step, such as INTERVAL '1 day'
+-- error: ProgrammingError: range() of dates needs a step, such as INTERVAL '1 day' (line 1, column 6)
 FROM range(DATE '2024-01-01', DATE '2024-02-01', 1);
--- error: ProgrammingError: range() of dates takes an interval, not 1 (INTEGER)
+-- error: ProgrammingError: range() of dates takes an interval, not 1 (INTEGER) (line 1, column 6)
 FROM range(DATE '2024-01-01', 5, INTERVAL '1 day');
--- error: ProgrammingError: range() of dates takes two dates, not 5 (INTEGER)
+-- error: ProgrammingError: range() of dates takes two dates, not 5 (INTEGER) (line 1, column 6)
 FROM unnest(1);
--- error: ProgrammingError: unnest() takes a list, not 1 (INTEGER)
+-- error: ProgrammingError: unnest() takes a list, not 1 (INTEGER) (line 1, column 13)
 FROM unnest([1]) WITH ORDINALITY;
--- error: NotSupportedError: WITH ORDINALITY is not supported
+-- error: NotSupportedError: WITH ORDINALITY is not supported (line 1, column 14)
 FROM rang(3);
--- error: NotSupportedError: the table function rang() is not supported; did you mean 'range'?
+-- error: NotSupportedError: the table function rang() is not supported; did you mean 'range'? (line 1, column 6)
 SELECT * FROM (VALUES (1)) AS t (a), range(t.a);
--- error: NotSupportedError: range() of a column is not supported, only of constants
+-- error: NotSupportedError: range() of a column is not supported, only of constants (line 1, column 38)
 EXPLAIN SELECT i FROM range(1, 10, 4) AS r (i);
 -- has: SeriesRows: 1 to 10 by 4

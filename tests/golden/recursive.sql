@@ -119,22 +119,22 @@ WITH RECURSIVE t(n, s) AS (SELECT 1, 'a' UNION ALL SELECT n + 1, NULL FROM t WHE
 WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n * 100000 FROM t) SELECT n FROM t;
 -- error: DataError: the result of the multiplication is out of range for INTEGER
 WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 0.5 FROM t WHERE n < 3) SELECT n FROM t;
--- error: ProgrammingError: column 'n' of the recursive query 't' has the type INTEGER, but DECIMAL(12,1) in its step; cast one of them
+-- error: ProgrammingError: column 'n' of the recursive query 't' has the type INTEGER, but DECIMAL(12,1) in its step; cast one of them (line 1, column 18)
 WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n, n FROM t) SELECT n FROM t;
--- error: ProgrammingError: the recursive query 't' has 1 columns, but its step has 2
+-- error: ProgrammingError: the recursive query 't' has 1 columns, but its step has 2 (line 1, column 16)
 
 -- What PostgreSQL refuses is refused.
 WITH RECURSIVE t(n) AS (SELECT n FROM t UNION ALL SELECT 1) SELECT n FROM t;
--- error: ProgrammingError: the recursive query 't' refers to itself where it must not: only the query behind its UNION can
+-- error: ProgrammingError: the recursive query 't' refers to itself where it must not: only the query behind its UNION can (line 1, column 39)
 WITH RECURSIVE t(n) AS (SELECT n + 1 FROM t) SELECT n FROM t;
--- error: ProgrammingError: the recursive query 't' refers to itself where it must not: only the query behind its UNION can
+-- error: ProgrammingError: the recursive query 't' refers to itself where it must not: only the query behind its UNION can (line 1, column 43)
 WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT max(n) + 1 FROM t) SELECT n FROM t;
--- error: ProgrammingError: the step of the recursive query 't' cannot aggregate it
+-- error: ProgrammingError: the step of the recursive query 't' cannot aggregate it (line 1, column 16)
 WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT t.n FROM part LEFT JOIN t ON t.n = id) SELECT n FROM t;
--- error: ProgrammingError: the step of the recursive query 't' cannot have it on the optional side of an outer join
+-- error: ProgrammingError: the step of the recursive query 't' cannot have it on the optional side of an outer join (line 1, column 16)
 WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT id FROM part WHERE id IN (SELECT n FROM t)) SELECT n FROM t;
--- error: ProgrammingError: the step of the recursive query 't' cannot have it in a subquery of an expression
+-- error: ProgrammingError: the step of the recursive query 't' cannot have it in a subquery of an expression (line 1, column 16)
 WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t LIMIT 5) SELECT n FROM t;
--- error: ProgrammingError: the recursive query 't' cannot have LIMIT; the query that reads it can
+-- error: ProgrammingError: the recursive query 't' cannot have LIMIT; the query that reads it can (line 1, column 16)
 WITH t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT n FROM t;
--- error: ProgrammingError: table 't' does not exist
+-- error: ProgrammingError: table 't' does not exist (line 1, column 52)

@@ -33,7 +33,7 @@ SELECT s ~ '[' FROM t;
 SELECT regexp_matches('a', 'a', 'q');
 -- error: DataError: there is no flag 'q' for regular expressions
 SELECT 1 ~ 'a';
--- error: ProgrammingError: ~ needs strings, not 1 (INTEGER)
+-- error: ProgrammingError: ~ needs strings, not 1 (INTEGER) (line 1, column 8)
 
 SELECT regexp_replace('foobarbaz', 'b..', 'X'), regexp_replace('foobarbaz', 'b..', 'X', 'g'), regexp_replace('foobarbaz', 'b(..)', 'X\1Y', 'g');
 -- 'fooXbaz' | 'fooXX' | 'fooXarYXazY'

@@ -16,7 +16,7 @@ UPDATE t SET b = b || '!' WHERE a < 3 RETURNING a, b;
 -- 2 | 'x!'
 
 UPDATE t AS u SET a = a + 100 WHERE a = 3 RETURNING u.a, t.a;
--- error: ProgrammingError: table 't' is not in FROM; did you mean its alias 'u'?
+-- error: ProgrammingError: table 't' is not in FROM; did you mean its alias 'u'? (line 1, column 58)
 
 UPDATE t AS u SET a = a + 100 WHERE a = 3 RETURNING u.a;
 -- 103
@@ -40,13 +40,13 @@ INSERT INTO t VALUES (1, 'z') RETURNING a;
 -- error: IntegrityError: table 't', row 1: the primary key (a) = (1) is in the table already
 
 INSERT INTO t VALUES (8, 'z') RETURNING c;
--- error: ProgrammingError: column 'c' does not exist in 't'
+-- error: ProgrammingError: column 'c' does not exist in 't' (line 1, column 41)
 
 INSERT INTO t VALUES (8, 'z') RETURNING 1 / (a - 8);
 -- error: DataError: division by zero
 
 INSERT INTO t VALUES (8, 'z') RETURNING count(*);
--- error: ProgrammingError: RETURNING cannot contain the aggregate count
+-- error: ProgrammingError: RETURNING cannot contain the aggregate count (line 1, column 41)
 
 DELETE FROM t RETURNING;
 -- error: ProgrammingError: syntax error at line 1, column 24: the statement ends too early

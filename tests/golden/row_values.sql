@@ -73,12 +73,12 @@ SELECT * FROM t WHERE (b, a) IN (SELECT x, x FROM u WHERE u.x <= t.a);
 -- 1 | 1
 
 SELECT (1, 2) = (1, 2, 3);
--- error: ProgrammingError: a row of 2 values cannot be compared with one of 3
+-- error: ProgrammingError: a row of 2 values cannot be compared with one of 3 (line 1, column 9)
 SELECT * FROM t WHERE (a, b) IN (SELECT x FROM u);
--- error: ProgrammingError: the subquery has 1 columns, but is compared with 2
+-- error: ProgrammingError: the subquery has 1 columns, but is compared with 2 (line 1, column 24)
 SELECT * FROM t WHERE (a, b) = 1;
--- error: ProgrammingError: a row of 2 values cannot be compared with one of 1
+-- error: ProgrammingError: a row of 2 values cannot be compared with one of 1 (line 1, column 24)
 SELECT (a, b) FROM t;
--- error: NotSupportedError: a row (a, b) is not supported
+-- error: NotSupportedError: a row (a, b) is not supported (line 1, column 9)
 SELECT * FROM t WHERE (a, b) = (SELECT x, y FROM u);
 -- error: DataError: a subquery used as an expression gave more than one row

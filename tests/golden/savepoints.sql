@@ -26,11 +26,11 @@ SELECT a FROM t;
 -- 1
 
 SELECT * FROM u;
--- error: ProgrammingError: table 'u' does not exist
+-- error: ProgrammingError: table 'u' does not exist (line 1, column 15)
 
 -- The savepoint is still there, those after it are not.
 ROLLBACK TRANSACTION TO two;
--- error: ProgrammingError: savepoint 'two' does not exist
+-- error: ProgrammingError: savepoint 'two' does not exist (line 1, column 25)
 
 INSERT INTO t VALUES (3);
 
@@ -41,7 +41,7 @@ INSERT INTO t VALUES (4);
 RELEASE SAVEPOINT one;
 
 ROLLBACK TO one;
--- error: ProgrammingError: savepoint 'one' does not exist
+-- error: ProgrammingError: savepoint 'one' does not exist (line 1, column 13)
 
 COMMIT;
 
@@ -106,7 +106,7 @@ BEGIN;
 SAVEPOINT here;
 
 ROLLBACK TO heer;
--- error: ProgrammingError: savepoint 'heer' does not exist; did you mean 'here'?
+-- error: ProgrammingError: savepoint 'heer' does not exist; did you mean 'here'? (line 1, column 13)
 
 RELEASE SAVEPOINT;
 -- error: ProgrammingError: syntax error at line 1, column 18: the statement ends too early, expected the name of a savepoint

@@ -95,10 +95,10 @@ SELECT a.x FROM a ANTI JOIN b USING (x) ANTI JOIN (VALUES (3)) AS c(x) USING (x)
 -- NULL
 
 SELECT b.y FROM a SEMI JOIN b ON a.x = b.x;
--- error: ProgrammingError: table 'b' is not in FROM
+-- error: ProgrammingError: table 'b' is not in FROM (line 1, column 8)
 SELECT * FROM a SEMI JOIN b;
 -- error: ProgrammingError: JOIN needs ON or USING
 SELECT * FROM a RIGHT SEMI JOIN b ON a.x = b.x;
 -- error: NotSupportedError: RIGHT SEMI JOIN is not supported; swap its sides
 SELECT * FROM a SEMI JOIN LATERAL (SELECT a.x) l ON TRUE;
--- error: ProgrammingError: 'x' is not visible in the right side of a SEMI JOIN; only an inner or a LEFT JOIN has a row for it
+-- error: ProgrammingError: 'x' is not visible in the right side of a SEMI JOIN; only an inner or a LEFT JOIN has a row for it (line 1, column 45)

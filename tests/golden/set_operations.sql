@@ -127,16 +127,16 @@ SELECT x FROM a WHERE x > 4 ORDER BY x;
 SELECT 1, 2 UNION SELECT 3;
 -- error: ProgrammingError: the queries of UNION must have the same number of columns: the first has 2, and number 2 has 1
 SELECT x FROM a UNION SELECT y FROM b;
--- error: ProgrammingError: column 'x' of UNION: cannot combine 'x' (INTEGER) with 'y' (VARCHAR)
+-- error: ProgrammingError: column 'x' of UNION: cannot combine 'x' (INTEGER) with 'y' (VARCHAR) (line 1, column 8)
 SELECT 'a' UNION SELECT 1;
 -- error: DataError: 'a' is not a valid INTEGER
 SELECT x FROM a UNION SELECT x FROM b ORDER BY y;
--- error: ProgrammingError: column 'y' does not exist
+-- error: ProgrammingError: column 'y' does not exist (line 1, column 48)
 SELECT x FROM a UNION SELECT x FROM b ORDER BY 2;
 -- error: ProgrammingError: ORDER BY position 2 is not in the SELECT list, which has 1
 SELECT 1 INTERSECT BY NAME SELECT 1;
 -- error: ProgrammingError: INTERSECT BY NAME does not exist; only UNION has it
 SELECT 1 AS p, 2 AS p UNION BY NAME SELECT 1 AS p;
--- error: ProgrammingError: UNION BY NAME: a query has two columns 'p'
+-- error: ProgrammingError: UNION BY NAME: a query has two columns 'p' (line 1, column 13)
 SELECT nothing FROM a UNION SELECT 1;
--- error: ProgrammingError: column 'nothing' does not exist in 'a'
+-- error: ProgrammingError: column 'nothing' does not exist in 'a' (line 1, column 8)

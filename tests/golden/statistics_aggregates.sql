@@ -38,8 +38,8 @@ SELECT stddev(y), corr(y, x), entropy(y), regr_count(y, x) FROM t WHERE FALSE;
 -- NULL | NULL | 0.0 | 0
 
 SELECT stddev(TRUE) FROM t;
--- error: ProgrammingError: stddev() needs a number, not True (BOOLEAN)
+-- error: ProgrammingError: stddev() needs a number, not True (BOOLEAN) (line 1, column 8)
 SELECT corr(x) FROM t;
--- error: ProgrammingError: corr() takes 2 arguments, not 1
+-- error: ProgrammingError: corr() takes 2 arguments, not 1 (line 1, column 8)
 SELECT corr(x, 'a') FROM t;
--- error: ProgrammingError: corr() needs a number, not 'a' (VARCHAR)
+-- error: ProgrammingError: corr() needs a number, not 'a' (VARCHAR) (line 1, column 8)

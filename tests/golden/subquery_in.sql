@@ -118,9 +118,9 @@ SELECT name FROM emp WHERE dept IN (SELECT DISTINCT id FROM dept);
 SELECT 'ann' IN (SELECT name FROM emp), '1' IN (SELECT id FROM emp);
 -- true | true
 SELECT name FROM emp WHERE name IN (SELECT id FROM emp);
--- error: ProgrammingError: cannot compare 'name' (VARCHAR) with 'id' (INTEGER)
+-- error: ProgrammingError: cannot compare 'name' (VARCHAR) with 'id' (INTEGER) (line 1, column 28)
 SELECT name FROM emp WHERE id IN (SELECT id, name FROM emp);
--- error: ProgrammingError: the subquery has 2 columns, but is compared with 1
+-- error: ProgrammingError: the subquery has 2 columns, but is compared with 1 (line 1, column 28)
 
 UPDATE emp SET pay = 0 WHERE dept NOT IN (SELECT id FROM dept WHERE id IS NOT NULL AND floor = 1);
 

@@ -75,7 +75,7 @@ SELECT (SELECT name FROM emp ORDER BY pay DESC NULLS LAST LIMIT 1);
 SELECT CASE WHEN FALSE THEN (SELECT name FROM emp) ELSE 'x' END;
 -- 'x'
 SELECT (SELECT id, name FROM emp);
--- error: ProgrammingError: a subquery used as an expression must have one column, not 2
+-- error: ProgrammingError: a subquery used as an expression must have one column, not 2 (line 1, column 16)
 
 -- Inside each other, with views and common table expressions.
 SELECT (SELECT (SELECT max(floor) FROM dept) + max(pay) FROM emp);
@@ -114,8 +114,8 @@ SELECT * FROM note;
 
 -- Names that are known nowhere.
 SELECT (SELECT max(pai) FROM emp);
--- error: ProgrammingError: column 'pai' does not exist in 'emp'; did you mean 'pay'?
+-- error: ProgrammingError: column 'pai' does not exist in 'emp'; did you mean 'pay'? (line 1, column 20)
 SELECT name FROM emp WHERE pay > (SELECT avg(pay) FROM empp);
--- error: ProgrammingError: table 'empp' does not exist; did you mean 'emp'?
+-- error: ProgrammingError: table 'empp' does not exist; did you mean 'emp'? (line 1, column 56)
 SELECT name FROM emp LIMIT (SELECT 2);
 -- error: NotSupportedError: a subquery in LIMIT is not supported

@@ -35,7 +35,7 @@ SUMMARIZE SELECT * FROM t WHERE i > 99;
 -- 'x' | 'DOUBLE' | NULL | NULL | 0 | NULL | NULL | NULL | NULL | NULL | 0 | NULL
 
 SUMMARIZE nothing;
--- error: ProgrammingError: table 'nothing' does not exist
+-- error: ProgrammingError: table 'nothing' does not exist (line 1, column 11)
 
 SUMMARIZE;
 -- error: ProgrammingError: syntax error at line 1, column 10: the statement ends too early, expected the name of a table

@@ -46,7 +46,7 @@ SELECT trim(BOTH 'xy' FROM 'yxTomxx'), trim(LEADING 'x' FROM 'xxTomx'), trim(TRA
 SELECT trim('xy' FROM 'yxTomxx'), ltrim('zzzytest', 'xyz'), rtrim('testxxzx', 'xyz'), trim(' x', '');
 -- 'Tom' | 'test' | 'test' | ' x'
 SELECT trim(5);
--- error: ProgrammingError: trim() needs a string, not 5 (INTEGER)
+-- error: ProgrammingError: trim() needs a string, not 5 (INTEGER) (line 1, column 13)
 
 SELECT position('om' IN 'Thomas'), strpos('Thomas', 'x'), instr('日本語', '語'), position('' IN 'abc'), strpos('', 'a');
 -- 3 | 0 | 3 | 1 | 0
@@ -92,17 +92,17 @@ SELECT md5('abc'), levenshtein('kitten', 'sitting'), levenshtein('日本', '日'
 
 -- A function takes as many arguments as it says, of its types.
 SELECT lower(5);
--- error: ProgrammingError: lower() needs a string, not 5 (INTEGER)
+-- error: ProgrammingError: lower() needs a string, not 5 (INTEGER) (line 1, column 8)
 SELECT lpad('a');
--- error: ProgrammingError: lpad() takes 2 or 3 arguments, not 1
+-- error: ProgrammingError: lpad() takes 2 or 3 arguments, not 1 (line 1, column 8)
 SELECT concat_ws(',');
--- error: ProgrammingError: concat_ws() takes at least 2 arguments, not 1
+-- error: ProgrammingError: concat_ws() takes at least 2 arguments, not 1 (line 1, column 8)
 SELECT left('a', 'b');
--- error: ProgrammingError: left() needs an integer, not 'b' (VARCHAR)
+-- error: ProgrammingError: left() needs an integer, not 'b' (VARCHAR) (line 1, column 8)
 SELECT lowr('a');
--- error: ProgrammingError: function 'lowr' does not exist; did you mean 'lower'?
+-- error: ProgrammingError: function 'lowr' does not exist; did you mean 'lower'? (line 1, column 8)
 SELECT replace('a', 'b');
--- error: ProgrammingError: replace() takes 3 arguments, not 2
+-- error: ProgrammingError: replace() takes 3 arguments, not 2 (line 1, column 8)
 
 -- Functions serve in filters and groups.
 SELECT id FROM t WHERE left(s, 1) = 'T';

@@ -50,13 +50,13 @@ FROM t ORDER BY id;
 -- 23 | 59 | 59.000000 | 86399.000000
 
 SELECT extract(year FROM a) FROM t;
--- error: ProgrammingError: 'a' (TIME) has no part 'year'
+-- error: ProgrammingError: 'a' (TIME) has no part 'year' (line 1, column 26)
 
 SELECT a + 1 FROM t;
--- error: ProgrammingError: cannot add 1 (INTEGER) to 'a' (TIME)
+-- error: ProgrammingError: cannot add 1 (INTEGER) to 'a' (TIME) (line 1, column 8)
 
 SELECT a = b FROM t;
--- error: ProgrammingError: cannot compare 'a' (TIME) with 'b' (TIMESTAMP)
+-- error: ProgrammingError: cannot compare 'a' (TIME) with 'b' (TIMESTAMP) (line 1, column 8)
 
 SELECT DATE '2024-01-01' + TIME '10:30', make_time(10, 11, 12.5)::VARCHAR, TIME '10:00'::INTERVAL;
 -- 2024-01-01T10:30:00 | '10:11:12.5' | datetime.timedelta(seconds=36000)

@@ -16,9 +16,9 @@ ROLLBACK;
 SELECT count(*) FROM t;
 -- 0
 SELECT count(*) FROM u;
--- error: ProgrammingError: table 'u' does not exist
+-- error: ProgrammingError: table 'u' does not exist (line 1, column 22)
 DROP BVH x;
--- error: ProgrammingError: BVH 'x' does not exist
+-- error: ProgrammingError: BVH 'x' does not exist (line 1, column 10)
 
 -- A commit keeps it.
 BEGIN TRANSACTION;

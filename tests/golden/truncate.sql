@@ -58,10 +58,10 @@ SELECT count(*) FROM shop;
 CREATE VIEW v AS SELECT * FROM shop;
 
 TRUNCATE v;
--- error: ProgrammingError: 'v' is a view, not a table
+-- error: ProgrammingError: 'v' is a view, not a table (line 1, column 10)
 
 TRUNCATE nothing;
--- error: ProgrammingError: table 'nothing' does not exist; did you mean 'nation'?
+-- error: ProgrammingError: table 'nothing' does not exist; did you mean 'nation'? (line 1, column 10)
 
 TRUNCATE shop RESTART IDENTITY;
 -- error: IntegrityError: table 'shop' cannot be truncated: the foreign key (shop) of table 'visit' refers to it; TRUNCATE both, or use CASCADE

@@ -56,32 +56,32 @@ SELECT CAST(300 AS TINYINT);
 -- error: DataError: 300 is out of range for TINYINT
 
 SELECT CAST('twelve' AS INTEGER);
--- error: DataError: 'twelve' is not a valid INTEGER
+-- error: DataError: 'twelve' is not a valid INTEGER (line 1, column 13)
 
 SELECT DATE '1992-02-30';
--- error: DataError: '1992-02-30' is not a valid DATE
+-- error: DataError: '1992-02-30' is not a valid DATE (line 1, column 13)
 
 -- Types that do not compare.
 SELECT a FROM t WHERE k = 1;
--- error: ProgrammingError: cannot compare 'k' (VARCHAR) with 1 (INTEGER)
+-- error: ProgrammingError: cannot compare 'k' (VARCHAR) with 1 (INTEGER) (line 1, column 23)
 
 SELECT a FROM t WHERE a = 'one';
--- error: DataError: 'one' is not a valid TINYINT
+-- error: DataError: 'one' is not a valid TINYINT (line 1, column 23)
 
 SELECT a FROM t WHERE p = 1;
--- error: ProgrammingError: cannot compare 'p' (DATE) with 1 (INTEGER)
+-- error: ProgrammingError: cannot compare 'p' (DATE) with 1 (INTEGER) (line 1, column 23)
 
 SELECT a FROM t WHERE a;
--- error: ProgrammingError: WHERE needs a condition, not 'a' (TINYINT)
+-- error: ProgrammingError: WHERE needs a condition, not 'a' (TINYINT) (line 1, column 8)
 
 SELECT k + 1 FROM t;
--- error: ProgrammingError: cannot add 1 (INTEGER) to 'k' (VARCHAR)
+-- error: ProgrammingError: cannot add 1 (INTEGER) to 'k' (VARCHAR) (line 1, column 8)
 
 SELECT sum(k) FROM t;
--- error: ProgrammingError: sum() needs a number, not 'k' (VARCHAR)
+-- error: ProgrammingError: sum() needs a number, not 'k' (VARCHAR) (line 1, column 8)
 
 CREATE TABLE u (a INTEGR);
--- error: ProgrammingError: type 'INTEGR' does not exist; did you mean 'INTEGER'?
+-- error: ProgrammingError: type 'INTEGR' does not exist; did you mean 'INTEGER'? (line 1, column 19)
 
 CREATE TABLE u (a DECIMAL(40, 2));
 -- error: ProgrammingError: DECIMAL has 1 to 38 digits, not 40

@@ -97,33 +97,33 @@ UPDATE shop SET rent = rent * 1000;
 DELETE FROM shop WHERE 1 / (id - 1) > 0;
 -- error: DataError: division by zero
 UPDATE nation SET nmae = 'x';
--- error: ProgrammingError: column 'nmae' does not exist in 'nation'; did you mean 'name'?
+-- error: ProgrammingError: column 'nmae' does not exist in 'nation'; did you mean 'name'? (line 1, column 19)
 UPDATE nation SET id = 1, id = 2;
--- error: ProgrammingError: column 'id' is named twice in UPDATE
+-- error: ProgrammingError: column 'id' is named twice in UPDATE (line 1, column 19)
 UPDATE nation SET id = name;
--- error: ProgrammingError: column 'id' has the type INTEGER, but its value is 'name' (VARCHAR)
+-- error: ProgrammingError: column 'id' has the type INTEGER, but its value is 'name' (VARCHAR) (line 1, column 19)
 UPDATE nation SET id = 'one';
 -- error: DataError: column 'id': 'one' is not a valid INTEGER
 UPDATE nation SET id = sum(id);
--- error: ProgrammingError: SET cannot contain the aggregate sum
+-- error: ProgrammingError: SET cannot contain the aggregate sum (line 1, column 24)
 UPDATE nation SET id = 1 WHERE nmae = 'x';
--- error: ProgrammingError: column 'nmae' does not exist in 'nation'; did you mean 'name'?
+-- error: ProgrammingError: column 'nmae' does not exist in 'nation'; did you mean 'name'? (line 1, column 32)
 UPDATE natoin SET id = 1;
--- error: ProgrammingError: table 'natoin' does not exist; did you mean 'nation'?
+-- error: ProgrammingError: table 'natoin' does not exist; did you mean 'nation'? (line 1, column 8)
 DELETE FROM natoin;
--- error: ProgrammingError: table 'natoin' does not exist; did you mean 'nation'?
+-- error: ProgrammingError: table 'natoin' does not exist; did you mean 'nation'? (line 1, column 13)
 DELETE FROM nation WHERE id;
--- error: ProgrammingError: WHERE needs a condition, not 'id' (INTEGER)
+-- error: ProgrammingError: WHERE needs a condition, not 'id' (INTEGER) (line 1, column 26)
 DELETE FROM nation WHERE count(*) > 1;
--- error: ProgrammingError: WHERE cannot contain the aggregate count
+-- error: ProgrammingError: WHERE cannot contain the aggregate count (line 1, column 26)
 CREATE VIEW v AS SELECT * FROM nation;
 
 DELETE FROM v;
--- error: ProgrammingError: 'v' is a view, not a table
+-- error: ProgrammingError: 'v' is a view, not a table (line 1, column 13)
 
 -- What is wrong or not supported is named.
 UPDATE shop SET shop.rent = 1;
--- error: ProgrammingError: SET needs the name of a column alone: 'rent', not shop.rent
+-- error: ProgrammingError: SET needs the name of a column alone: 'rent', not shop.rent (line 1, column 22)
 UPDATE shop;
 -- error: ProgrammingError: UPDATE needs SET column = value
 UPDATE shop SET rent = 1, WHERE id = 1;
@@ -135,7 +135,7 @@ DELETE shop;
 VACUUM shop;
 -- error: NotSupportedError: VACUUM of one table, or with an option, is not supported
 CREATE TABLE r ("row number" INTEGER);
--- error: ProgrammingError: a column cannot have the name 'row number', which is reserved
+-- error: ProgrammingError: a column cannot have the name 'row number', which is reserved (line 1, column 17)
 
 -- A rollback brings the rows back.
 BEGIN;

@@ -89,28 +89,28 @@ SELECT city, sum(amount) FROM sale GROUP BY city;
 
 -- What is wrong.
 UPDATE shop SET rent = 1 FROM shop WHERE id = 1;
--- error: ProgrammingError: table name 'shop' is used twice in FROM; give one of them an alias
+-- error: ProgrammingError: table name 'shop' is used twice in FROM; give one of them an alias (line 1, column 8)
 
 UPDATE shop SET rent = city FROM rate;
--- error: ProgrammingError: column 'city' is ambiguous: it is in 'shop' and in 'rate'
+-- error: ProgrammingError: column 'city' is ambiguous: it is in 'shop' and in 'rate' (line 1, column 24)
 
 UPDATE shop SET rent = 1 FROM nothing;
--- error: ProgrammingError: table 'nothing' does not exist
+-- error: ProgrammingError: table 'nothing' does not exist (line 1, column 31)
 
 UPDATE shop SET rate.factor = 1 FROM rate;
--- error: ProgrammingError: SET needs the name of a column alone: 'factor', not rate.factor
+-- error: ProgrammingError: SET needs the name of a column alone: 'factor', not rate.factor (line 1, column 22)
 
 UPDATE shop SET (rent, note) = (1, 'x', 2);
 -- error: ProgrammingError: SET names 2 columns in (rent, note), but gives 3
 
 UPDATE shop SET (rent, rent) = (1, 2);
--- error: ProgrammingError: column 'rent' is named twice in UPDATE
+-- error: ProgrammingError: column 'rent' is named twice in UPDATE (line 1, column 18)
 
 UPDATE shop SET (rent, note) = (SELECT 1, 'x');
--- error: NotSupportedError: SET (a, b) = (SELECT 1, 'x') is not supported
+-- error: NotSupportedError: SET (a, b) = (SELECT 1, 'x') is not supported (line 1, column 43)
 
 DELETE FROM shop USING shop;
--- error: ProgrammingError: table name 'shop' is used twice in FROM; give one of them an alias
+-- error: ProgrammingError: table name 'shop' is used twice in FROM; give one of them an alias (line 1, column 13)
 
 DELETE FROM rate, shop;
 -- error: NotSupportedError: a join in UPDATE or DELETE is not supported

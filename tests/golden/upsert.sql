@@ -72,10 +72,10 @@ SELECT * FROM pair ORDER BY a, b, n;
 
 -- The same row twice.
 INSERT INTO kv VALUES ('a', 1), ('a', 2) ON CONFLICT (k) DO UPDATE SET v = excluded.v;
--- error: ProgrammingError: ON CONFLICT DO UPDATE cannot affect a row of table 'kv' a second time: two rows of the statement have its key
+-- error: ProgrammingError: ON CONFLICT DO UPDATE cannot affect a row of table 'kv' a second time: two rows of the statement have its key (line 1, column 13)
 
 INSERT INTO kv VALUES ('z', 1), ('z', 2) ON CONFLICT (k) DO UPDATE SET v = excluded.v;
--- error: ProgrammingError: ON CONFLICT DO UPDATE cannot affect a row of table 'kv' a second time: two rows of the statement have its key
+-- error: ProgrammingError: ON CONFLICT DO UPDATE cannot affect a row of table 'kv' a second time: two rows of the statement have its key (line 1, column 13)
 
 INSERT INTO kv VALUES ('a', 1), ('a', 2) ON CONFLICT (k) DO UPDATE SET v = excluded.v WHERE excluded.v > 1;
 
@@ -119,22 +119,22 @@ SELECT name, sum(pieces) FROM orders JOIN stock ON stock = id GROUP BY name ORDE
 
 -- What is wrong.
 INSERT INTO stock VALUES (1, 'x', 1) ON CONFLICT DO UPDATE SET n = 1;
--- error: ProgrammingError: table 'stock' has 2 primary and unique keys: ON CONFLICT (columns) DO UPDATE says which one is meant
+-- error: ProgrammingError: table 'stock' has 2 primary and unique keys: ON CONFLICT (columns) DO UPDATE says which one is meant (line 1, column 13)
 
 INSERT OR REPLACE INTO stock VALUES (1, 'x', 1);
--- error: ProgrammingError: table 'stock' has 2 primary and unique keys: ON CONFLICT (columns) DO UPDATE says which one is meant
+-- error: ProgrammingError: table 'stock' has 2 primary and unique keys: ON CONFLICT (columns) DO UPDATE says which one is meant (line 1, column 24)
 
 INSERT INTO stock VALUES (1, 'x', 1) ON CONFLICT (n) DO NOTHING;
--- error: ProgrammingError: ON CONFLICT (n): there is no such primary or unique key of table 'stock'
+-- error: ProgrammingError: ON CONFLICT (n): there is no such primary or unique key of table 'stock' (line 1, column 13)
 
 INSERT INTO stock VALUES (1, 'x', 1) ON CONFLICT (id) DO UPDATE SET m = 1;
--- error: ProgrammingError: column 'm' does not exist in 'stock'
+-- error: ProgrammingError: column 'm' does not exist in 'stock' (line 1, column 69)
 
 INSERT INTO stock VALUES (1, 'x', 1) ON CONFLICT (id) DO UPDATE SET n = other.n;
--- error: ProgrammingError: table 'other' is not in FROM
+-- error: ProgrammingError: table 'other' is not in FROM (line 1, column 73)
 
 INSERT INTO stock VALUES (1, 'x', 1) ON CONFLICT ON CONSTRAINT nothing DO NOTHING;
--- error: ProgrammingError: table 'stock' has no primary or unique key with the name 'nothing'
+-- error: ProgrammingError: table 'stock' has no primary or unique key with the name 'nothing' (line 1, column 13)
 
 INSERT OR REPLACE INTO kv VALUES ('a', 1) ON CONFLICT DO NOTHING;
 -- error: ProgrammingError: INSERT OR REPLACE takes no ON CONFLICT
@@ -143,4 +143,4 @@ INSERT OR FAIL INTO kv VALUES ('a', 1);
 -- error: ProgrammingError: syntax error at line 1, column 11: unexpected 'FAIL', expected REPLACE or IGNORE
 
 INSERT INTO pair VALUES (1, 2, 3) ON CONFLICT (a) DO NOTHING;
--- error: ProgrammingError: ON CONFLICT (a): there is no such primary or unique key of table 'pair'
+-- error: ProgrammingError: ON CONFLICT (a): there is no such primary or unique key of table 'pair' (line 1, column 13)

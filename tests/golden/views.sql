@@ -24,19 +24,19 @@ SELECT * FROM large;
 -- 'CHINA' | 30
 
 CREATE VIEW large AS SELECT 1 AS a;
--- error: ProgrammingError: view 'large' exists already
+-- error: ProgrammingError: view 'large' exists already (line 1, column 13)
 CREATE VIEW sale AS SELECT 1 AS a;
--- error: ProgrammingError: table 'sale' exists already
+-- error: ProgrammingError: table 'sale' exists already (line 1, column 13)
 CREATE VIEW broken AS SELECT nothing FROM sale;
--- error: ProgrammingError: column 'nothing' does not exist in 'sale'; did you mean 'nation'?
+-- error: ProgrammingError: column 'nothing' does not exist in 'sale'; did you mean 'nation'? (line 1, column 30)
 INSERT INTO large VALUES ('PERU', 1);
--- error: ProgrammingError: 'large' is a view, not a table
+-- error: ProgrammingError: 'large' is a view, not a table (line 1, column 13)
 DROP VIEW larg;
--- error: ProgrammingError: view 'larg' does not exist; did you mean 'large'?
+-- error: ProgrammingError: view 'larg' does not exist; did you mean 'large'? (line 1, column 11)
 DROP VIEW large;
 
 SELECT * FROM large;
--- error: ProgrammingError: table 'large' does not exist
+-- error: ProgrammingError: table 'large' does not exist (line 1, column 15)
 
 -- Derived tables and WITH.
 SELECT y, n FROM (SELECT year AS y, count(*) AS n FROM sale GROUP BY year) AS years WHERE n > 1;

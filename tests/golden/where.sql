@@ -133,4 +133,4 @@ SELECT id FROM item WHERE weight = id - 0.5;
 -- 2
 -- 3
 SELECT id FROM item WHERE sum(price) > 1;
--- error: ProgrammingError: WHERE cannot contain the aggregate sum
+-- error: ProgrammingError: WHERE cannot contain the aggregate sum (line 1, column 27)

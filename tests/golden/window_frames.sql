@@ -130,34 +130,34 @@ SELECT id, min(x) OVER (ORDER BY id ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING), s
 
 -- What goes wrong.
 SELECT sum(x) OVER (ORDER BY id ROWS BETWEEN -1 PRECEDING AND CURRENT ROW) FROM t;
--- error: ProgrammingError: the offset of a frame must not be negative
+-- error: ProgrammingError: the offset of a frame must not be negative (line 1, column 8)
 SELECT sum(x) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND NULL FOLLOWING) FROM t;
--- error: ProgrammingError: the offset of a frame must not be NULL
+-- error: ProgrammingError: the offset of a frame must not be NULL (line 1, column 8)
 SELECT sum(x) OVER (ORDER BY id ROWS BETWEEN 1.5 PRECEDING AND CURRENT ROW) FROM t;
--- error: ProgrammingError: ROWS needs an integer as the offset, not 1.5 (DECIMAL(2,1))
+-- error: ProgrammingError: ROWS needs an integer as the offset, not 1.5 (DECIMAL(2,1)) (line 1, column 8)
 SELECT sum(x) OVER (ORDER BY id ROWS BETWEEN x PRECEDING AND CURRENT ROW) FROM t;
--- error: ProgrammingError: the offset of a frame must be a constant
+-- error: ProgrammingError: the offset of a frame must be a constant (line 1, column 8)
 SELECT sum(x) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED FOLLOWING AND UNBOUNDED FOLLOWING) FROM t;
--- error: ProgrammingError: a frame cannot start with UNBOUNDED FOLLOWING
+-- error: ProgrammingError: a frame cannot start with UNBOUNDED FOLLOWING (line 1, column 8)
 SELECT sum(x) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED PRECEDING) FROM t;
--- error: ProgrammingError: a frame cannot end with UNBOUNDED PRECEDING
+-- error: ProgrammingError: a frame cannot end with UNBOUNDED PRECEDING (line 1, column 8)
 SELECT sum(x) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND 1 PRECEDING) FROM t;
--- error: ProgrammingError: a frame from CURRENT ROW cannot end with PRECEDING
+-- error: ProgrammingError: a frame from CURRENT ROW cannot end with PRECEDING (line 1, column 8)
 SELECT sum(x) OVER (ORDER BY id ROWS BETWEEN 1 FOLLOWING AND CURRENT ROW) FROM t;
--- error: ProgrammingError: a frame from FOLLOWING cannot end with CURRENT ROW
+-- error: ProgrammingError: a frame from FOLLOWING cannot end with CURRENT ROW (line 1, column 8)
 SELECT sum(x) OVER (ORDER BY id ROWS 1 FOLLOWING) FROM t;
--- error: ProgrammingError: a frame from FOLLOWING cannot end with CURRENT ROW
+-- error: ProgrammingError: a frame from FOLLOWING cannot end with CURRENT ROW (line 1, column 8)
 SELECT sum(x) OVER (RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t;
--- error: ProgrammingError: RANGE with an offset needs exactly one key in ORDER BY
+-- error: ProgrammingError: RANGE with an offset needs exactly one key in ORDER BY (line 1, column 8)
 SELECT sum(x) OVER (ORDER BY id, k RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t;
--- error: ProgrammingError: RANGE with an offset needs exactly one key in ORDER BY
+-- error: ProgrammingError: RANGE with an offset needs exactly one key in ORDER BY (line 1, column 8)
 SELECT sum(x) OVER (ORDER BY id::VARCHAR RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t;
--- error: ProgrammingError: RANGE cannot add 1 (INTEGER) to an expression (VARCHAR)
+-- error: ProgrammingError: RANGE cannot add 1 (INTEGER) to an expression (VARCHAR) (line 1, column 8)
 SELECT sum(x) OVER (ORDER BY id RANGE BETWEEN INTERVAL '1' DAY PRECEDING AND CURRENT ROW) FROM t;
--- error: ProgrammingError: RANGE cannot add '1 day' (INTERVAL) to 'id' (INTEGER)
+-- error: ProgrammingError: RANGE cannot add '1 day' (INTERVAL) to 'id' (INTEGER) (line 1, column 8)
 SELECT sum(x) OVER (ORDER BY DATE '2024-01-01' + id RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t;
--- error: ProgrammingError: RANGE cannot add 1 (INTEGER) to an expression (DATE)
+-- error: ProgrammingError: RANGE cannot add 1 (INTEGER) to an expression (DATE) (line 1, column 8)
 SELECT sum(x) OVER (ORDER BY DATE '2024-01-01' + id RANGE BETWEEN INTERVAL '-1' DAY PRECEDING AND CURRENT ROW) FROM t;
--- error: ProgrammingError: the offset of a frame must not be negative
+-- error: ProgrammingError: the offset of a frame must not be negative (line 1, column 8)
 SELECT sum(x) OVER (PARTITION BY k GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t;
--- error: ProgrammingError: GROUPS needs an ORDER BY in the window
+-- error: ProgrammingError: GROUPS needs an ORDER BY in the window (line 1, column 8)

@@ -109,20 +109,20 @@ SELECT id, array_agg(x) OVER (ORDER BY id ROWS 1 PRECEDING), any_value(x) OVER (
 SELECT nth_value(x, 0) OVER (ORDER BY id) FROM t;
 -- error: DataError: nth_value() needs a number above zero
 SELECT nth_value(x) OVER (ORDER BY id) FROM t;
--- error: ProgrammingError: nth_value() takes 2 arguments, not 1
+-- error: ProgrammingError: nth_value() takes 2 arguments, not 1 (line 1, column 8)
 SELECT lag(x, 'a') OVER (ORDER BY id) FROM t;
--- error: ProgrammingError: lag() needs an integer, not 'a' (VARCHAR)
+-- error: ProgrammingError: lag() needs an integer, not 'a' (VARCHAR) (line 1, column 8)
 SELECT lag(x, 1, 'a') OVER (ORDER BY id) FROM t;
--- error: DataError: 'a' is not a valid INTEGER
+-- error: DataError: 'a' is not a valid INTEGER (line 1, column 8)
 SELECT lag(x, 1, 2, 3) OVER (ORDER BY id) FROM t;
--- error: ProgrammingError: lag() takes 1 to 3 arguments, not 4
+-- error: ProgrammingError: lag() takes 1 to 3 arguments, not 4 (line 1, column 8)
 SELECT lag(DISTINCT x) OVER (ORDER BY id) FROM t;
--- error: ProgrammingError: lag() takes no DISTINCT, as it is no aggregate
+-- error: ProgrammingError: lag() takes no DISTINCT, as it is no aggregate (line 1, column 8)
 SELECT rank() IGNORE NULLS OVER (ORDER BY id) FROM t;
--- error: ProgrammingError: rank() has no NULLs to ignore or respect
+-- error: ProgrammingError: rank() has no NULLs to ignore or respect (line 1, column 8)
 SELECT sum(x) IGNORE NULLS OVER (ORDER BY id) FROM t;
--- error: ProgrammingError: sum() takes neither IGNORE NULLS nor RESPECT NULLS
+-- error: ProgrammingError: sum() takes neither IGNORE NULLS nor RESPECT NULLS (line 1, column 8)
 SELECT sum(x) IGNORE NULLS FROM t;
--- error: ProgrammingError: sum() takes neither IGNORE NULLS nor RESPECT NULLS
+-- error: ProgrammingError: sum() takes neither IGNORE NULLS nor RESPECT NULLS (line 1, column 8)
 SELECT string_agg(s, ',' ORDER BY id) OVER () FROM t;
--- error: NotSupportedError: ORDER BY in string_agg() with OVER is not supported; it goes behind OVER
+-- error: NotSupportedError: ORDER BY in string_agg() with OVER is not supported; it goes behind OVER (line 1, column 8)

@@ -117,35 +117,35 @@ SELECT x, rank() OVER (ORDER BY x), count(*) OVER (PARTITION BY x), max(x) OVER 
 
 -- What goes wrong.
 SELECT id FROM sale WHERE rank() OVER (ORDER BY id) = 1;
--- error: ProgrammingError: WHERE cannot contain the window function rank
+-- error: ProgrammingError: WHERE cannot contain the window function rank (line 1, column 27)
 SELECT region FROM sale GROUP BY region, rank() OVER (ORDER BY id);
--- error: ProgrammingError: GROUP BY cannot contain the window function rank
+-- error: ProgrammingError: GROUP BY cannot contain the window function rank (line 1, column 42)
 SELECT region FROM sale GROUP BY region HAVING rank() OVER (ORDER BY region) = 1;
--- error: ProgrammingError: HAVING cannot contain the window function rank
+-- error: ProgrammingError: HAVING cannot contain the window function rank (line 1, column 48)
 SELECT sum(rank() OVER (ORDER BY id)) FROM sale;
--- error: ProgrammingError: an aggregate cannot contain the window function rank
+-- error: ProgrammingError: an aggregate cannot contain the window function rank (line 1, column 12)
 SELECT rank() OVER (ORDER BY rank() OVER (ORDER BY id)) FROM sale;
--- error: ProgrammingError: a window function cannot contain the window function rank
+-- error: ProgrammingError: a window function cannot contain the window function rank (line 1, column 30)
 SELECT sum(amount) FILTER (WHERE rank() OVER (ORDER BY id) = 1) OVER () FROM sale;
--- error: ProgrammingError: a window function cannot contain the window function rank
+-- error: ProgrammingError: a window function cannot contain the window function rank (line 1, column 34)
 SELECT rank() FROM sale;
--- error: ProgrammingError: the window function rank() needs OVER (...)
+-- error: ProgrammingError: the window function rank() needs OVER (...) (line 1, column 8)
 SELECT rank(id) OVER (ORDER BY id) FROM sale;
--- error: ProgrammingError: rank() takes 0 arguments, not 1
+-- error: ProgrammingError: rank() takes 0 arguments, not 1 (line 1, column 8)
 SELECT lower(region) OVER () FROM sale;
--- error: ProgrammingError: 'lower' is no window function and no aggregate
+-- error: ProgrammingError: 'lower' is no window function and no aggregate (line 1, column 8)
 SELECT rang() OVER (ORDER BY id) FROM sale;
--- error: ProgrammingError: 'rang' is no window function and no aggregate; did you mean 'rank'?
+-- error: ProgrammingError: 'rang' is no window function and no aggregate; did you mean 'rank'? (line 1, column 8)
 SELECT rank() FILTER (WHERE id > 1) OVER (ORDER BY id) FROM sale;
--- error: ProgrammingError: rank() takes no FILTER, as it is no aggregate
+-- error: ProgrammingError: rank() takes no FILTER, as it is no aggregate (line 1, column 8)
 SELECT ntile(0) OVER (ORDER BY id) FROM sale;
 -- error: DataError: ntile() needs a number of buckets above zero
 SELECT ntile(NULL) OVER (ORDER BY id) FROM sale WHERE id < 3;
 -- NULL
 -- NULL
 SELECT ntile('a') OVER (ORDER BY id) FROM sale;
--- error: ProgrammingError: ntile() needs an integer, not 'a' (VARCHAR)
+-- error: ProgrammingError: ntile() needs an integer, not 'a' (VARCHAR) (line 1, column 8)
 SELECT region, rank() OVER (ORDER BY amount) FROM sale GROUP BY region;
--- error: ProgrammingError: column 'amount' must be in GROUP BY or inside an aggregate
+-- error: ProgrammingError: column 'amount' must be in GROUP BY or inside an aggregate (line 1, column 38)
 SELECT sum(region) OVER () FROM sale;
--- error: ProgrammingError: sum() needs a number, not 'region' (VARCHAR)
+-- error: ProgrammingError: sum() needs a number, not 'region' (VARCHAR) (line 1, column 8)

@@ -72,14 +72,14 @@ SELECT count(*) FROM v AS p, v AS q;
 
 -- A query that is used nowhere still has to be right.
 WITH c AS (SELECT nothing FROM t) SELECT 1;
--- error: ProgrammingError: column 'nothing' does not exist in 't'
+-- error: ProgrammingError: column 'nothing' does not exist in 't' (line 1, column 19)
 WITH c AS (SELECT 1), c AS (SELECT 2) SELECT 1;
--- error: ProgrammingError: WITH defines 'c' twice
+-- error: ProgrammingError: WITH defines 'c' twice (line 1, column 6)
 WITH c(p, q, r) AS (SELECT * FROM t) SELECT 1;
--- error: ProgrammingError: 'c' has 2 columns, but its alias names 3
+-- error: ProgrammingError: 'c' has 2 columns, but its alias names 3 (line 1, column 6)
 WITH c AS (SELECT 1 AS a) SELECT b FROM c;
--- error: ProgrammingError: column 'b' does not exist in 'c'
+-- error: ProgrammingError: column 'b' does not exist in 'c' (line 1, column 34)
 WITH c AS (SELECT * FROM d), d AS (SELECT 1) SELECT * FROM c;
--- error: ProgrammingError: table 'd' does not exist
+-- error: ProgrammingError: table 'd' does not exist (line 1, column 26)
 WITH c AS (SELECT 1) SELECT * FROM cc;
--- error: ProgrammingError: table 'cc' does not exist; did you mean 'c'?
+-- error: ProgrammingError: table 'cc' does not exist; did you mean 'c'? (line 1, column 36)

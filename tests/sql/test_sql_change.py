@@ -99,4 +99,4 @@ def test_mistakes_are_named(bind: Bind, text: str, message: str) -> None:
 def test_what_is_not_supported_is_named(bind: Bind, text: str, construct: str) -> None:
     with pytest.raises(NotSupportedError) as caught:
         bind(text)
-    assert str(caught.value) == f"{construct} is not supported"
+    assert caught.value.sentence == f"{construct} is not supported"

@@ -231,7 +231,7 @@ def test_types_of_aggregates(bind: Bind, text: str, expected: str) -> None:
         ("coalesce()", "coalesce() takes at least one argument, not 0"),
         ("sum(c)", "sum() needs a number, not 'c' (VARCHAR)"),
         ("avg(d)", "avg() needs a number, not 'd' (DATE)"),
-        ("sum(a, b)", "sum() takes one argument, not 2"),
+        ("sum(a, b)", "sum() takes 1 argument, not 2"),
         ("sum(*)", "* is not allowed in an aggregate"),
         ("1" * 39, "a number has more than 38 digits"),
         ("1e999", "the number 1e999 is out of the range of DOUBLE"),
@@ -242,20 +242,15 @@ def test_wrong_types(bind: Bind, text: str, message: str) -> None:
     is_value = "is not a valid" in message or "out of the range" in message
     with pytest.raises(DataError if is_value else ProgrammingError) as caught:
         bind_one(bind, text)
-    assert str(caught.value) == message
+    assert caught.value.sentence == message
 
 
 @pytest.mark.parametrize(
     ("text", "construct"),
     [
-        ("(SELECT 1)", "a subquery in an expression"),
-        ("a IN (SELECT 1)", "IN with a query"),
-        ("EXISTS (SELECT 1)", "EXISTS"),
         ("a = ANY (SELECT 1)", "ANY"),
-        ("sum(a) OVER ()", "a window function"),
-        ("sum(a) FILTER (WHERE g)", "FILTER"),
-        ("sum(a ORDER BY b)", "ORDER BY in an aggregate"),
-        ("median(a)", "the aggregate median()"),
+        ("array_agg(a ORDER BY a LIMIT 1)", "LIMIT in an aggregate"),
+        ("string_agg(c, c)", "string_agg() with a separator"),
         ("a BETWEEN SYMMETRIC 1 AND 2", "SYMMETRIC"),
         ("(a, b) = (1, 2)", "a row (a, b)"),
         ("CAST(a AS JSON)", "the type JSON"),

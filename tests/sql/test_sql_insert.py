@@ -99,7 +99,7 @@ def test_wrong_inserts(bind: Bind, text: str, message: str) -> None:
     is_value = "is not a valid" in message or "out of the range" in message
     with pytest.raises(DataError if is_value else ProgrammingError) as caught:
         bind(text)
-    assert str(caught.value) == message
+    assert caught.value.sentence == message
 
 
 def test_defaults(bind: Bind, make_catalog: Callable[[str], CatalogInfo]) -> None:

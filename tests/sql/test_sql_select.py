@@ -276,18 +276,15 @@ def test_values_have_common_types(bind: Bind) -> None:
 def test_wrong_queries(bind: Bind, text: str, message: str) -> None:
     with pytest.raises(ProgrammingError) as caught:
         bind(text)
-    assert str(caught.value) == message
+    assert caught.value.sentence == message
 
 
 @pytest.mark.parametrize(
     ("text", "construct"),
     [
-        ("SELECT a FROM t NATURAL JOIN u", "NATURAL JOIN"),
-        ("SELECT t.a FROM t SEMI JOIN u ON TRUE", "SEMI JOIN"),
         ("SELECT a FROM t TABLESAMPLE 10 PERCENT", "TABLESAMPLE"),
         ("SELECT a FROM t FOR UPDATE", "FOR UPDATE"),
         ("SELECT a INTO x FROM t", "INTO"),
-        ("SELECT 1 FROM LATERAL (SELECT 1) q", "LATERAL"),
         ("SELECT 1 FROM f(1)", "the table function f()"),
         ("SELECT 1 FROM ONLY t", "ONLY"),
         ("SELECT a FROM t FETCH FIRST 1 ROW WITH TIES", "WITH TIES"),
@@ -297,7 +294,7 @@ def test_wrong_queries(bind: Bind, text: str, message: str) -> None:
 def test_unsupported_queries_are_named(bind: Bind, text: str, construct: str) -> None:
     with pytest.raises(NotSupportedError) as caught:
         bind(text)
-    assert str(caught.value) == f"{construct} is not supported"
+    assert caught.value.sentence == f"{construct} is not supported"
 
 
 def test_bvhs_is_empty_without_a_bvh(bind: Bind) -> None:

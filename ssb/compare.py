@@ -1,0 +1,223 @@
+"""Compares RayDB with its rivals on the same data, in one run of one process.
+
+For each engine in turn: load, then for every query check the answer and time it; then give the
+memory back, so that no two engines hold their tables at the same time. All are kept to two threads.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import statistics
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+import raydb
+from raydb.ssb import check, rivals, rules, workload
+from raydb.ssb.flat import FlatTable
+from raydb.ssb.footprint import cold_start_ms, measure
+from raydb.ssb.generate import DataSet, prepare
+from raydb.ssb.machine import describe_machine, limited_cores, median_ms, read_bandwidth
+from raydb.ssb.own import QUERY_SECONDS, OwnFigures, OwnRun, run_own
+from raydb.ssb.progress import Progress
+from raydb.ssb.run import expected_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from raydb.ssb.check import Row
+    from raydb.ssb.own import Differences
+    from raydb.ssb.workload import Query, Workload
+
+MEMORY_OF: Final = ("raydb", "duckdb-sorted")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to compare. `rivals` and `queries` are None where all are meant."""
+
+    folder: Path
+    scale_factor: float = 1.0
+    seed: int = rules.DEFAULT_SEED
+    workload: Workload = "star"
+    rivals: tuple[str, ...] | None = None
+    queries: tuple[str, ...] | None = None
+    runs: int = 20
+    memory: bool = True
+    cold_start: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RivalRun:
+    """A rival's medians in ms by query; queries that it answers wrongly are faults instead."""
+
+    version: str
+    load_s: float
+    build_s: float | None
+    times_ms: dict[str, float]
+    faults: dict[str, list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All figures of a run. `left_out` has the reason for each rival that did not run."""
+
+    options: Options
+    machine: dict[str, Any]
+    row_count: int
+    flat_bytes: int
+    bandwidth: float
+    own: OwnRun
+    rivals: dict[str, RivalRun]
+    left_out: dict[str, str]
+    memory: dict[str, dict[str, int]] = field(default_factory=dict)
+    cold_start_ms: float | None = None
+
+    def ratios(self, rival: str) -> dict[str, float]:
+        """Return how many times faster than the rival RayDB was, by query."""
+        times = self.rivals[rival].times_ms
+        return {
+            one.name: times[one.name] / one.time_ms
+            for one in self.own.queries
+            if one.name in times
+        }
+
+    def read_ms(self, figures: OwnFigures) -> float | None:
+        """Return the time to read a query's touched bytes at the measured bandwidth."""
+        if figures.kernel is None:
+            return None
+        return figures.kernel.bytes_touched / self.bandwidth * 1000
+
+    def fault_lines(self) -> list[str]:
+        """Return what is wrong with anybody's answers, the first difference of each."""
+        lines = [f"RayDB, {one.name}: {one.faults[0]}" for one in self.own.queries if one.faults]
+        for name, rival in self.rivals.items():
+            lines += [f"{name}, {query}: {faults[0]}" for query, faults in rival.faults.items()]
+        return lines
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """Return the geometric mean of values above 0."""
+    return math.exp(statistics.fmean(map(math.log, values)))
+
+
+def compare(options: Options, messages: Console) -> Comparison:
+    """Run the comparison. Raises raydb.Error."""
+    queries = chosen_queries(options.workload, options.queries)
+    names, left_out = rivals.choose(options.rivals, options.workload)
+    if options.workload == "other":
+        rivals.import_rival("duckdb")  # who checks the answers
+    progress = Progress(messages)
+    for name, reason in left_out.items():
+        progress.say(f"without {name}: {reason}")
+    data = DataSet(options.scale_factor, options.seed)
+    folder = options.folder / data.folder_name
+    prepare(folder, data, progress, replace_unmarked=True)
+    flat = FlatTable(folder)
+    with limited_cores(rivals.THREADS):
+        differences = _checker(folder, options.workload, queries, progress)
+        bandwidth = read_bandwidth(rivals.THREADS)
+        own = run_own(folder, queries, flat.texts, options.runs, differences, progress)
+        release_memory()
+        found = {
+            name: _run_rival(name, flat, queries, options, differences, progress)
+            for name in names
+        }
+        memory, cold_ms = {}, None
+        if options.memory:
+            with progress.step("memory", len(MEMORY_OF)) as advance:
+                for name in MEMORY_OF:
+                    if name == "raydb" or name in names:
+                        memory[name] = measure(folder, name)
+                    advance()
+        if options.cold_start:
+            cold_ms = cold_start_ms(folder, workload.query("q1.1", "star"), progress)
+    return Comparison(
+        options,
+        describe_machine(),
+        flat.row_count,
+        flat.row_count * flat.row_bytes,
+        bandwidth,
+        own,
+        found,
+        left_out,
+        memory,
+        cold_ms,
+    )
+
+
+def chosen_queries(kind: Workload, chosen: Sequence[str] | None) -> list[Query]:
+    """Return the workload's queries, or those chosen; raises ProgrammingError for another name."""
+    known = workload.names(kind)
+    for name in chosen or ():
+        if name not in known:
+            raise raydb.ProgrammingError(
+                f"the workload '{kind}' has no query '{name}'; its queries are {known[0]} to "
+                f"{known[-1]}"
+            )
+    return [workload.find(name) for name in known if chosen is None or name in chosen]
+
+
+def release_memory() -> None:
+    """Give what a closed engine held back to the system."""
+    gc.collect()
+    pa.default_memory_pool().release_unused()
+
+
+def _checker(
+    folder: Path, kind: Workload, queries: Sequence[Query], progress: Progress
+) -> Differences:
+    """Return what tells a query's right rows from wrong ones.
+
+    The 13 queries are answered by brute force; the others by DuckDB from the Parquet files.
+    """
+    if kind == "star":
+        right = expected_rows(folder, "brute", progress)
+        assert right is not None
+        return lambda name, rows: check.differences(name, rows, right[name])
+    found: dict[str, list[Row]] = {}
+    with (
+        progress.step("DuckDB's answers", len(queries)) as advance,
+        rivals.import_rival("duckdb").connect() as connection,
+    ):
+        for table in rules.TABLES:
+            connection.read_parquet(str(folder / f"{table}.parquet")).create_view(table)
+        for query in queries:
+            found[query.name] = connection.execute(query.star).fetchall()
+            advance()
+    return lambda name, rows: check.ordered_differences(rows, found[name])
+
+
+def _run_rival(
+    name: str,
+    flat: FlatTable,
+    queries: Sequence[Query],
+    options: Options,
+    differences: Differences,
+    progress: Progress,
+) -> RivalRun:
+    """Load a rival, check and time its queries, and drop it."""
+    rival = rivals.make(name, options.workload)
+    times: dict[str, float] = {}
+    faults: dict[str, list[str]] = {}
+    try:
+        with progress.step(f"load {name}", flat.batch_count) as advance:
+            rival.load(flat, advance)
+        with progress.step(name, len(queries)) as advance:
+            for query in queries:
+                ask = rival.prepare(query)
+                wrong = differences(query.name, ask())
+                if wrong:
+                    faults[query.name] = wrong
+                else:
+                    times[query.name] = median_ms(ask, options.runs, QUERY_SECONDS)
+                advance()
+    finally:
+        rival.close()
+        release_memory()
+    return RivalRun(rival.version, progress.seconds[f"load {name}"], rival.build_s, times, faults)

@@ -1,0 +1,203 @@
+"""What `raydb-ssb compare` shows: two tables and a summary, the figures as JSON, a bar chart."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from raydb.ssb import charts
+from raydb.ssb.compare import geometric_mean
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from raydb.ssb.compare import Comparison
+    from raydb.ssb.own import OwnFigures
+
+
+def print_comparison(found: Comparison, out: Console) -> None:
+    """Print the tables and what they come to."""
+    out.print(_times(found))
+    out.print()
+    out.print(_kernels(found))
+    lines = [*_means(found), *_builds(found), *found.own.notes]
+    lines += [f"WRONG: {line}" for line in found.fault_lines()]
+    out.print("\n" + "\n".join(lines), markup=False, highlight=False, soft_wrap=True)
+
+
+def as_json(found: Comparison) -> dict[str, Any]:
+    """Return all figures as JSON values."""
+    return {
+        "scale_factor": found.options.scale_factor,
+        "seed": found.options.seed,
+        "workload": found.options.workload,
+        "runs": found.options.runs,
+        "machine": found.machine,
+        "row_count": found.row_count,
+        "flat_bytes": found.flat_bytes,
+        "bandwidth_bytes_per_s": found.bandwidth,
+        "raydb": {
+            "load_s": found.own.load_s,
+            "build_s": found.own.build_s,
+            "bvh_bytes": found.own.bvh_bytes,
+            "notes": found.own.notes,
+            "cold_start_ms": found.cold_start_ms,
+        },
+        "memory": found.memory,
+        "rivals": {
+            name: {
+                "version": rival.version,
+                "load_s": rival.load_s,
+                "build_s": rival.build_s,
+                "geometric_mean": _mean(found, name),
+            }
+            for name, rival in found.rivals.items()
+        },
+        "left_out": found.left_out,
+        "queries": [_query(found, figures) for figures in found.own.queries],
+        "wrong": found.fault_lines(),
+    }
+
+
+def as_svg(found: Comparison) -> str:
+    """Return the medians as a bar chart, a group for each query."""
+    names = [figures.name for figures in found.own.queries]
+    series: dict[str, list[float | None]] = {
+        "RayDB": [figures.time_ms for figures in found.own.queries]
+    }
+    for name, rival in found.rivals.items():
+        series[name] = [rival.times_ms.get(query) for query in names]
+    what = "the 13 queries" if found.options.workload == "star" else "20 other queries"
+    title = f"Star Schema Benchmark, scale factor {found.options.scale_factor:g}: {what}"
+    return charts.bar_chart(title, "ms", names, series)
+
+
+def _query(found: Comparison, figures: OwnFigures) -> dict[str, Any]:
+    read_ms = found.read_ms(figures)
+    return {
+        "name": figures.name,
+        "row_count": figures.row_count,
+        "bvh": figures.plan.bvh,
+        "backend": figures.plan.backend,
+        "rows_touched": figures.plan.rows_touched,
+        "time_ms_median": figures.time_ms,
+        "new_text_ms_median": figures.new_text_ms,
+        "new_constants_ms_median": figures.new_constants_ms,
+        "sieved_ms_median": figures.sieved_ms,
+        "kernel": None if figures.kernel is None else dataclasses.asdict(figures.kernel),
+        "fixed_us": figures.fixed_us,
+        "read_ms": read_ms,
+        "rivals_ms_median": {
+            name: rival.times_ms.get(figures.name) for name, rival in found.rivals.items()
+        },
+    }
+
+
+def _times(found: Comparison) -> Table:
+    title = f"Star Schema Benchmark, scale factor {found.options.scale_factor:g}: ms, text to rows"
+    table = _table(title)
+    table.add_column("query", no_wrap=True)
+    for name in ("RayDB", "new constants", "new text", "sieved"):
+        table.add_column(name, justify="right")
+    for name in found.rivals:
+        table.add_column(name, justify="right")
+        table.add_column("ratio", justify="right")
+    for one in found.own.queries:
+        own = (one.time_ms, one.new_constants_ms, one.new_text_ms, one.sieved_ms)
+        cells = [_ms(value) for value in own]
+        for rival in found.rivals.values():
+            time_ms = rival.times_ms.get(one.name)
+            ratio = None if time_ms is None else time_ms / one.time_ms
+            cells += [_ms(time_ms), "-" if ratio is None else f"{ratio:,.3g}x"]
+        table.add_row(one.name + (" WRONG" if one.faults else ""), *cells)
+    return table
+
+
+def _kernels(found: Comparison) -> Table:
+    table = _table(
+        f"What RayDB reads, at {found.bandwidth / 1e9:.1f} GB/s of two threads' plain sums"
+    )
+    table.add_column("query", no_wrap=True)
+    table.add_column("BVH")
+    for name in ("rows", "touched", "bytes", "kernel us", "read us", "kernel / read", "fixed us"):
+        table.add_column(name, justify="right")
+    for one in found.own.queries:
+        touched, kernel, read_ms = one.plan.rows_touched, one.kernel, found.read_ms(one)
+        cells = ["-"] * 5
+        if kernel is not None and read_ms is not None:
+            cells = [
+                f"{kernel.bytes_touched:,}",
+                f"{kernel.time_ms * 1000:,.0f}",
+                f"{read_ms * 1000:,.1f}",
+                f"{kernel.time_ms / read_ms:,.1f}" if read_ms else "-",
+                f"{one.fixed_us:,.0f}",
+            ]
+        table.add_row(
+            one.name,
+            one.plan.bvh or "(general)",
+            f"{one.row_count:,}",
+            "-" if touched is None else f"{touched:,}",
+            *cells,
+        )
+    return table
+
+
+def _means(found: Comparison) -> list[str]:
+    lines = []
+    for name in found.rivals:
+        ratios = found.ratios(name)
+        if ratios:
+            least = min(ratios, key=ratios.__getitem__)
+            lines.append(
+                f"{_mean(found, name):,.1f}x {name} {found.rivals[name].version} (geometric mean; "
+                f"least {ratios[least]:,.2f}x at {least})"
+            )
+    return lines
+
+
+def _builds(found: Comparison) -> list[str]:
+    parts = [f"four BVHs built in {found.own.build_s:.1f} s"]
+    parts += [
+        f"{name}'s copies in {rival.build_s:.1f} s"
+        for name, rival in found.rivals.items()
+        if rival.build_s is not None
+    ]
+    lines = [", ".join(parts)]
+    if found.own.bvh_bytes:
+        sizes = (
+            f"{name} {size / found.row_count:.1f}" for name, size in found.own.bvh_bytes.items()
+        )
+        lines.append(f"bytes a row: {', '.join(sizes)}")
+    for name, memory in found.memory.items():
+        loaded, peak = memory["loaded_bytes"], memory["peak_bytes"]
+        lines.append(
+            f"memory of {name}: {peak / 1e9:.2f} GB at most, {loaded / 1e9:.2f} GB loaded; the "
+            f"flat columns are {found.flat_bytes / 1e9:.2f} GB ({peak / found.flat_bytes:.1f}x)"
+        )
+    if found.cold_start_ms is not None:
+        lines.append(f"q1.1 from a cold process: {found.cold_start_ms:.0f} ms")
+    return lines
+
+
+def _mean(found: Comparison, rival: str) -> float | None:
+    ratios = found.ratios(rival)
+    return geometric_mean(list(ratios.values())) if ratios else None
+
+
+def _ms(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}" if value < 10 else f"{value:.1f}"
+
+
+def _table(title: str) -> Table:
+    return Table(
+        title=Text(title),
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        collapse_padding=True,
+    )

@@ -1,0 +1,97 @@
+"""The memory that an engine needs at most, each in a process of its own, and RayDB's cold start.
+
+    python -m raydb.ssb.footprint FOLDER raydb
+    {"loaded_bytes": 612000000, "peak_bytes": 1100000000}
+
+A process's peak is for its whole life, so one that has asked other engines cannot tell.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rich.console import Console
+
+import raydb
+from raydb.ssb import rivals
+from raydb.ssb.flat import FlatTable
+from raydb.ssb.machine import median_ms, resident_bytes
+from raydb.ssb.progress import Progress
+from raydb.ssb.run import build_bvhs, load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_COLD_RUNS: Final = 5
+
+
+def measure(folder: Path, name: str) -> dict[str, int]:
+    """Return the peak of a process that loads 'raydb' or a rival, and what it then holds."""
+    command = [sys.executable, "-m", "raydb.ssb.footprint", str(folder), name]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["it was killed"])[-1]
+        raise raydb.OperationalError(f"cannot measure the memory of {name}: {last}")
+    return dict(json.loads(done.stdout))
+
+
+def cold_start_ms(folder: Path, text: str, progress: Progress) -> float:
+    """Return the median wall time of `raydb DATABASE -c TEXT`, a new process each, in ms.
+
+    The database is written for it and removed. Raises OperationalError where the command fails.
+    """
+    program = shutil.which("raydb", path=sysconfig.get_path("scripts")) or shutil.which("raydb")
+    if program is None:
+        raise raydb.OperationalError("the command raydb is not installed")
+    with tempfile.TemporaryDirectory(prefix="raydb-ssb-") as temporary:
+        database = Path(temporary) / "ssb.raydb"
+        with contextlib.closing(raydb.connect(database)) as connection:
+            load(connection, folder, progress)
+            build_bvhs(connection, progress)
+
+        def ask() -> None:
+            command = [program, str(database), "-c", text]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+            if done.returncode != 0:
+                raise raydb.OperationalError(f"raydb failed: {done.stderr.strip()}")
+
+        return median_ms(ask, _COLD_RUNS, float("inf"))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Load one engine and print its memory as JSON."""
+    parser = argparse.ArgumentParser(prog="python -m raydb.ssb.footprint")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("name", choices=("raydb", *rivals.NAMES))
+    options = parser.parse_args(arguments)
+    if options.name == "raydb":
+        progress = Progress(Console(stderr=True))
+        with contextlib.closing(raydb.connect()) as connection:
+            load(connection, options.folder, progress)
+            loaded = resident_bytes(peak=False)
+            build_bvhs(connection, progress)
+            found = _memory(loaded)
+    else:
+        rival = rivals.make(options.name, "star")
+        rival.load(FlatTable(options.folder), lambda: None)
+        found = _memory(resident_bytes(peak=False))
+        rival.close()
+    sys.stdout.write(json.dumps(found) + "\n")
+    return 0
+
+
+def _memory(loaded_bytes: int) -> dict[str, int]:
+    return {"loaded_bytes": loaded_bytes, "peak_bytes": resident_bytes(peak=True)}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

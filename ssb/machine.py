@@ -1,0 +1,107 @@
+"""What the figures were measured on: the machine, its memory bandwidth, and a process's peak."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import statistics
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+import raydb
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+# Far more than the caches hold.
+_BANDWIDTH_BYTES: Final = 1 << 28
+_BANDWIDTH_RUNS: Final = 7
+
+
+def describe_machine() -> dict[str, Any]:
+    """Return the processor, cores, memory and versions."""
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "memory_bytes": _memory_bytes(),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "raydb": raydb.__version__,
+        "pyarrow": pa.__version__,
+        "numpy": np.__version__,
+    }
+
+
+@contextlib.contextmanager
+def limited_cores(count: int) -> Iterator[None]:
+    """Keep this process on its first `count` cores, where the system can."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(before)[:count])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def read_bandwidth(threads: int) -> float:
+    """Return the bytes per second at which as many threads add up a large array of integers."""
+    parts = np.array_split(np.ones(_BANDWIDTH_BYTES // 8, np.int64), threads)
+    times = []
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in range(_BANDWIDTH_RUNS):
+            start = time.perf_counter()
+            totals = list(pool.map(np.sum, parts))
+            times.append(time.perf_counter() - start)
+            assert sum(map(int, totals)) == _BANDWIDTH_BYTES // 8
+    return _BANDWIDTH_BYTES / statistics.median(times)
+
+
+def median_ms(ask: Callable[[], object], runs: int, seconds: float) -> float:
+    """Return the median time of `runs` runs in ms, of fewer where they take longer than that."""
+    times: list[float] = []
+    while not times or (len(times) < runs and sum(times) < seconds):
+        start = time.perf_counter()
+        ask()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times) * 1000
+
+
+def resident_bytes(*, peak: bool) -> int:
+    """Return the memory that this process holds, or held at most.
+
+    Raises OperationalError where the system does not say: it is read from Linux's /proc.
+    """
+    name = "VmHWM:" if peak else "VmRSS:"
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    except OSError:
+        raise raydb.OperationalError(
+            "the memory of a process is read from /proc, which this system does not have"
+        ) from None
+    (kib,) = (line.split()[1] for line in lines if line.startswith(name))
+    return int(kib) * 1024
+
+
+def _processor() -> str:
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                return value.strip()
+    return platform.processor() or platform.machine()
+
+
+def _memory_bytes() -> int | None:
+    if sys.platform == "win32":
+        return None
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

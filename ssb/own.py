@@ -1,0 +1,203 @@
+"""RayDB's side of the comparison: load, build, ask, and what lies around the kernel."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import statistics
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import raydb
+from raydb.ssb import workload
+from raydb.ssb.machine import median_ms
+from raydb.ssb.run import build_bvhs, explain, find_fused, load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from raydb.ssb.check import Row
+    from raydb.ssb.progress import Progress
+    from raydb.ssb.run import Connection, Plan
+    from raydb.ssb.workload import Query
+
+QUERY_SECONDS: Final = 2.0
+# What is wrong with a query's rows, nothing where they are right.
+Differences: TypeAlias = "Callable[[str, list[Row]], list[str]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """The fused job's launch alone, in ms, and the bytes of the rows that it reads."""
+
+    time_ms: float
+    bytes_touched: int
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFigures:
+    """One query on RayDB, medians in ms from text to rows.
+
+    time_ms: the same text again and again.
+    new_text_ms: a text that never ran, the same but for a comment.
+    new_constants_ms: constants that never were asked for; None where the query has none to change.
+    sieved_ms: with BVHs that keep sums of cells; None where they cannot be had.
+    kernel: None where no BVH serves the query, or where the engine does not say.
+    """
+
+    name: str
+    row_count: int
+    plan: Plan
+    time_ms: float
+    new_text_ms: float
+    new_constants_ms: float | None
+    sieved_ms: float | None
+    kernel: Kernel | None
+    faults: list[str]
+
+    @property
+    def fixed_us(self) -> float | None:
+        """What the path around the kernel takes, in microseconds."""
+        return None if self.kernel is None else (self.time_ms - self.kernel.time_ms) * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRun:
+    """All figures of RayDB; `notes` says what could not be measured, and why."""
+
+    load_s: float
+    build_s: float
+    bvh_bytes: dict[str, int]
+    queries: list[OwnFigures]
+    notes: list[str]
+
+
+def run_own(
+    folder: Path,
+    queries: Sequence[Query],
+    texts: Mapping[str, Sequence[str]],
+    runs: int,
+    differences: Differences,
+    progress: Progress,
+) -> OwnRun:
+    """Load, build and ask each query: its answer is checked first, then it is timed."""
+    notes: list[str] = []
+    with contextlib.closing(raydb.connect()) as connection:
+        load(connection, folder, progress)
+        build_bvhs(connection, progress)
+        sizes = _payload_bytes(connection, notes)
+        figures = []
+        with progress.step("RayDB", len(queries)) as advance:
+            for query in queries:
+                figures.append(_ask(connection, query, texts, runs, differences))
+                advance()
+        kernels = _kernels(connection, queries, runs, notes)
+        sieved = _sieved(connection, queries, runs, differences, notes, progress)
+    figures = [
+        replace(one, kernel=kernels.get(one.name), sieved_ms=sieved.get(one.name))
+        for one in figures
+    ]
+    return OwnRun(progress.seconds["load"], progress.seconds["build BVHs"], sizes, figures, notes)
+
+
+def _ask(
+    connection: Connection,
+    query: Query,
+    texts: Mapping[str, Sequence[str]],
+    runs: int,
+    differences: Differences,
+) -> OwnFigures:
+    """Check a query's rows, then time it: the same text, other constants, new texts."""
+    rows = connection.execute(query.star).fetchall()
+    faults = differences(query.name, rows)
+    same_ms = median_ms(_asking(connection, query.star), runs, QUERY_SECONDS)
+    # Constants before comments, and each of them once: what was asked before may be kept.
+    others = list(itertools.islice(workload.with_other_constants(query.star, texts), runs))
+    new_constants_ms = _median_of_each(connection, others) if others else None
+    commented = [f"{query.star}\n-- asked as number {number}" for number in range(runs)]
+    return OwnFigures(
+        query.name,
+        len(rows),
+        explain(connection, query.star),
+        same_ms,
+        _median_of_each(connection, commented),
+        new_constants_ms,
+        None,
+        None,
+        faults,
+    )
+
+
+def _asking(connection: Connection, text: str) -> Callable[[], list[Row]]:
+    return lambda: connection.execute(text).fetchall()
+
+
+def _median_of_each(connection: Connection, texts: Sequence[str]) -> float:
+    """Ask each text once, or as many as fit the time; return the median in ms."""
+    waiting = iter(texts)
+    return median_ms(
+        lambda: connection.execute(next(waiting)).fetchall(), len(texts), QUERY_SECONDS
+    )
+
+
+def _kernels(
+    connection: Connection, queries: Sequence[Query], runs: int, notes: list[str]
+) -> dict[str, Kernel]:
+    """Return what EXPLAIN ANALYZE says of each query's fused job: the median of some runs."""
+    kernels = {}
+    for query in queries:
+        text = f"EXPLAIN (ANALYZE, FORMAT JSON) {query.star}"
+        nodes = []
+        try:
+            for _ in range(runs):
+                ((explained, *_),) = connection.execute(text).fetchall()
+                nodes.append(find_fused(json.loads(explained)))
+        except (raydb.NotSupportedError, raydb.ProgrammingError) as error:
+            notes.append(f"the kernels' times are unknown: {error}")
+            return {}
+        jobs = [node for node in nodes if node is not None]
+        if jobs:
+            time_ms = statistics.median(job["kernel_ms"] for job in jobs)
+            kernels[query.name] = Kernel(time_ms, jobs[0]["bytes_touched"])
+    return kernels
+
+
+def _sieved(
+    connection: Connection,
+    queries: Sequence[Query],
+    runs: int,
+    differences: Differences,
+    notes: list[str],
+    progress: Progress,
+) -> dict[str, float]:
+    """Build the BVHs anew with sums of cells, and time each query whose answer is right."""
+    statements = workload.statements("bvhs.sql")
+    try:
+        with progress.step("build sieved BVHs", len(statements)) as advance:
+            for statement in statements:
+                connection.execute(f"DROP BVH {statement.split()[2]}")
+                connection.execute(f"{statement} WITH (sieve = true)")
+                advance()
+    except (raydb.NotSupportedError, raydb.ProgrammingError) as error:
+        notes.append(f"sieving is not measured: {error}")
+        return {}
+    times = {}
+    for query in queries:
+        faults = differences(query.name, connection.execute(query.star).fetchall())
+        if faults:
+            notes.append(f"with sieving, {query.name} is wrong: {faults[0]}")
+        else:
+            times[query.name] = median_ms(_asking(connection, query.star), runs, QUERY_SECONDS)
+    return times
+
+
+def _payload_bytes(connection: Connection, notes: list[str]) -> dict[str, int]:
+    """Return the bytes of each BVH, as bvhs() says them."""
+    try:
+        sizes = connection.execute("SELECT name, size_bytes FROM bvhs()").fetchall()
+    except raydb.ProgrammingError as error:
+        notes.append(f"the BVHs' sizes are unknown: {error}")
+        return {}
+    return dict(sizes)
