@@ -26,7 +26,7 @@ from raydb.storage.alter import (
     rename_table,
     set_column,
 )
-from raydb.storage.table import Check, ForeignKey, UniqueKey, constraint_names
+from raydb.storage.table import Check, ForeignKey, Index, UniqueKey, constraint_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -235,7 +235,7 @@ def _set_type(alteration: sql.SetType, table: Table, work: Work) -> Snapshot:
         places = np.cumsum(table.live) - 1
         values = values.take(pa.array(places, mask=~table.live))
     bare = _without_constraints(
-        definition, lambda each: isinstance(each, UniqueKey) and name in each.columns
+        definition, lambda each: isinstance(each, UniqueKey | Index) and name in each.columns
     )
     after = set_column(redefine(table, bare, snapshot.tables), field, values)
     schema = after.definition.schema
@@ -272,7 +272,7 @@ def _drop_constraint(alteration: sql.DropConstraint, table: Table, snapshot: Sna
         )
     if isinstance(constraint, UniqueKey):
         columns = frozenset(constraint.columns)
-        rest = [key for key in table.definition.keys if key is not constraint]
+        rest = [key for key in table.definition.declared_keys if key is not constraint]
 
         def refers(key: ForeignKey) -> bool:
             return frozenset(key.references) == columns
@@ -291,7 +291,7 @@ def drop_references(
 ) -> Snapshot:
     """Return the snapshot without the foreign keys to a table for which `refers` is true."""
 
-    def is_gone(constraint: Constraint) -> bool:
+    def is_gone(constraint: Constraint | Index) -> bool:
         return (
             isinstance(constraint, ForeignKey) and constraint.table == name and refers(constraint)
         )
@@ -318,7 +318,7 @@ def _check_unreferenced(
 
 
 def _without_constraints(
-    definition: TableDefinition, is_gone: Callable[[Constraint], bool]
+    definition: TableDefinition, is_gone: Callable[[Constraint | Index], bool]
 ) -> TableDefinition:
     primary_key = definition.primary_key
     return replace(
@@ -327,4 +327,5 @@ def _without_constraints(
         unique_keys=tuple(key for key in definition.unique_keys if not is_gone(key)),
         foreign_keys=tuple(key for key in definition.foreign_keys if not is_gone(key)),
         checks=tuple(check for check in definition.checks if not is_gone(check)),
+        indexes=tuple(index for index in definition.indexes if not is_gone(index)),
     )

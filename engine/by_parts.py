@@ -29,7 +29,7 @@ from raydb.planner.casts import cast_values
 from raydb.planner.expression import AggregateCall, Column
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from raydb.engine.memory import Memory
     from raydb.planner.expression import Expression, WindowCall
@@ -73,12 +73,15 @@ def aggregate_rows(
         parts = split_by_hash(rows, list(keys), part_count(need, memory), memory)
     collector = Collector(memory, [*keys, *(column for column, _ in calls)])
     for part in parts:
-        if _aggregate_need(part, keys, calls) <= memory.room():
+        need = _aggregate_need(part, keys, calls)
+        is_foldable = all(_has_state(call) for _, call in calls)
+        if need > memory.room() and is_foldable:
+            collector.add(_fold_blocks(part, list(keys), calls, places, memory))
+        else:
+            memory.check(need, "an aggregate over a group of many rows")
             chosen = {key: part.columns[key] for key in keys}
             some = {expression: part.columns[place] for expression, place in places.items()}
             collector.add(aggregate(chosen, calls, some, part.row_count))
-        else:
-            collector.add(_fold_blocks(part, list(keys), calls, places, memory))
     return collector.relation()
 
 
@@ -93,7 +96,7 @@ def _as_relation(
 
 
 def _aggregate_need(
-    rows: Relation, keys: Mapping[Column, Values], calls: Sequence[tuple[Column, AggregateCall]]
+    rows: Relation, keys: Collection[Column], calls: Sequence[tuple[Column, AggregateCall]]
 ) -> int:
     return work_bytes(rows, _AGGREGATE_BYTES + _BYTES_A_COLUMN * (len(keys) + len(calls)))
 
@@ -109,13 +112,8 @@ def _fold_blocks(
     memory: Memory,
 ) -> Relation:
     """Aggregate rows in blocks. Doubles are added up in the order of the rows, as ever."""
-    of_keys = {key: rows.columns[key] for key in keys}
-    for _, call in calls:
-        if not _has_state(call):
-            need = _aggregate_need(rows, of_keys, calls)
-            raise memory.too_small(need, f"{call.function}() over a group of many rows")
     states = [state for column, call in calls for state in _states(column, call)]
-    width = _aggregate_need(rows, of_keys, states) // rows.row_count
+    width = _aggregate_need(rows, keys, states) // rows.row_count
     step = max(memory.room() // (_BLOCK_SHARE * width), 1)
     groups: Relation | None = None
     for start in range(0, rows.row_count, step):
@@ -126,7 +124,7 @@ def _fold_blocks(
         read = list(values)
         some = Relation(values, block.row_count)
         some = concatenate([some] if groups is None else [groups, some], read).combined()
-        memory.check(_aggregate_need(some, of_keys, states), "the aggregate")
+        memory.check(_aggregate_need(some, keys, states), "the aggregate")
         arguments: dict[Expression, Values] = {column: some.columns[column] for column in read}
         chosen = {key: some.columns[key] for key in keys}
         groups = aggregate(chosen, states, arguments, some.row_count)

@@ -11,10 +11,11 @@ import pyarrow as pa
 from raydb import sql
 from raydb.engine.alter import alter_table, drop_references
 from raydb.engine.dependents import bind_view, settle
-from raydb.engine.names import check_free, check_table, check_view, names_to_drop
+from raydb.engine.names import check_free, check_known, check_table, check_view, names_to_drop
 from raydb.errors import IntegrityError, ProgrammingError
 from raydb.planner.logical import output_columns
 from raydb.planner.star import canonical_definition
+from raydb.storage.alter import redefine
 from raydb.storage.constraints import append_rows, check_drop, define_table, frozen
 from raydb.storage.files import copied
 from raydb.storage.rows import Rows
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from raydb.engine.snapshot import Snapshot
     from raydb.engine.work import Work
+    from raydb.storage.table import Index
 
 
 def apply_definition(statement: sql.Definition, work: Work) -> tuple[Snapshot, int]:
@@ -56,6 +58,17 @@ def apply_definition(statement: sql.Definition, work: Work) -> tuple[Snapshot, i
         case sql.DropBvh():
             names = names_to_drop("BVH", statement.names, snapshot.bvhs, statement.if_exists)
             return replace(snapshot, bvhs=_without(snapshot.bvhs, names)), -1
+        case sql.CreateIndex():
+            return _create_index(statement, snapshot), -1
+        case sql.DropIndex():
+            return _drop_indexes(statement, snapshot), -1
+        case sql.Reindex(kind="table", name=str(table)):
+            check_table(table, snapshot)
+            return snapshot, -1
+        case sql.Reindex(name=index):
+            if index is not None:
+                check_known("index", index, _indexes(snapshot))
+            return snapshot, -1
 
 
 def _without(known: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
@@ -218,3 +231,39 @@ def _create_bvh(statement: sql.CreateBvh, snapshot: Snapshot) -> Snapshot:
     if statement.name in snapshot.bvhs:
         raise ProgrammingError(f"BVH '{statement.name}' exists already")
     return snapshot.with_bvh(canonical_definition(sql.bind_bvh(statement, snapshot.describe())))
+
+
+# -- indexes
+
+
+def _indexes(snapshot: Snapshot) -> dict[str, Table]:
+    """Return the table of each index."""
+    return {
+        index.name: table for table in snapshot.tables.values() for index in table.definition.indexes
+    }
+
+
+def _create_index(statement: sql.CreateIndex, snapshot: Snapshot) -> Snapshot:
+    name = statement.index.name
+    if name in _indexes(snapshot):
+        if statement.if_not_exists:
+            return snapshot
+        raise ProgrammingError(f"index '{name}' exists already")
+    check_free(name, snapshot)
+    check_table(statement.table, snapshot)
+    table = snapshot.tables[statement.table]
+    return _with_indexes(table, (*table.definition.indexes, statement.index), snapshot)
+
+
+def _drop_indexes(statement: sql.DropIndex, snapshot: Snapshot) -> Snapshot:
+    names = names_to_drop("index", statement.names, _indexes(snapshot), statement.if_exists)
+    for name in names:
+        table = _indexes(snapshot)[name]
+        rest = tuple(index for index in table.definition.indexes if index.name != name)
+        snapshot = _with_indexes(table, rest, snapshot)
+    return snapshot
+
+
+def _with_indexes(table: Table, indexes: tuple[Index, ...], snapshot: Snapshot) -> Snapshot:
+    definition = replace(table.definition, indexes=indexes)
+    return snapshot.with_table(redefine(table, definition, snapshot.tables))

@@ -6,6 +6,7 @@ rows are located first, filtered and grouped further, and then accumulated.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +39,15 @@ if TYPE_CHECKING:
 def prepare_fused(plan: FusedScanAggregate) -> object:
     """Return what every run of the plan needs, to be made once."""
     return load_backend(plan.backend).prepare(plan.index, plan.job)
+
+
+def time_kernel(plan: FusedScanAggregate, prepared: object) -> float:
+    """Return the seconds of one launch, or of locating rows where some are fetched by row id."""
+    backend = load_backend(plan.backend)
+    run = backend.launch if plan.is_direct else backend.locate
+    start = time.perf_counter()
+    run(plan.index, plan.job, prepared)
+    return time.perf_counter() - start
 
 
 def run_fused(plan: FusedScanAggregate, prepared: object, tables: Mapping[str, Table]) -> pa.Table:

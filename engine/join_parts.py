@@ -54,7 +54,12 @@ def parts_of_sides(
 
 
 def _need(*sides: Side) -> int:
-    return sum(_as_relation(side).size_bytes + side.rows.row_count * _BYTES_A_ROW for side in sides)
+    found = 0
+    for side in sides:
+        deciding = [*_key_columns(side), *_compared_columns(side)]
+        found += side.rows.size_bytes
+        found += work_bytes(_as_relation(side).select(deciding), _BYTES_A_ROW)
+    return found
 
 
 def _blocks(side: Side, size_bytes: int) -> Iterator[Side]:

@@ -73,8 +73,11 @@ class Memory:
         return max(held, self._held()) > self.limit // 2
 
     def check(self, need: int, what: str) -> None:
-        """Raise OperationalError if `what`, which cannot do with less, needs too many bytes."""
-        if need > self.room():
+        """Raise OperationalError if `what`, which cannot do with less, needs too many bytes.
+
+        It may take the whole limit beside what waits.
+        """
+        if self.limit is not None and need > self.limit:
             raise self.too_small(need, what)
 
     def too_small(self, need: int, what: str) -> OperationalError:

@@ -9,6 +9,7 @@ A text that ran before on the same tables and settings starts at its physical pl
 from __future__ import annotations
 
 import json
+import time
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from tempfile import gettempdir
@@ -20,7 +21,7 @@ from raydb import sql
 from raydb.engine.database import Database
 from raydb.engine.definitions import apply_definition
 from raydb.engine.files import FileAccess
-from raydb.engine.fused import prepare_fused, run_fused
+from raydb.engine.fused import prepare_fused, run_fused, time_kernel
 from raydb.engine.general import run_plan
 from raydb.engine.memory import Memory, parse_limit
 from raydb.engine.names import check_table
@@ -31,7 +32,7 @@ from raydb.engine.write import write
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
 from raydb.planner import plan_query
 from raydb.planner.common_tables import has_aggregate, tables_of
-from raydb.planner.explain import describe, render
+from raydb.planner.explain import Measured, describe, render
 from raydb.planner.logical import Plan, output_columns
 from raydb.planner.rules.fix_clock import reads_clock
 from raydb.storage.files import write_rows
@@ -269,9 +270,21 @@ class Session:
         return gettempdir() if store is None or self.read_only else str(store.home.folder)
 
     def _explain(self, statement: sql.Explain, parameters: Parameters) -> Result:
-        plan = self._prepare(statement.select, parameters).plan
-        lines = [json.dumps(describe(plan))] if statement.format == "json" else render(plan)
+        prepared = self._prepare(statement.select, parameters)
+        measured = self._measure(prepared) if statement.analyze else None
+        if statement.format == "json":
+            lines = [json.dumps(describe(prepared.plan, measured))]
+        else:
+            lines = render(prepared.plan, measured)
         return Result(pa.table({"c0": pa.array(lines, pa.string())}), ("explain",), len(lines))
+
+    def _measure(self, prepared: PreparedPlan) -> Measured:
+        """Run a query, then the kernels of its fused jobs once more, alone."""
+        start = time.perf_counter()
+        self._run(prepared)
+        time_ms = (time.perf_counter() - start) * 1000
+        kernel_ms = {job: time_kernel(job, kept) * 1000 for job, kept in prepared.jobs.items()}
+        return Measured(time_ms, kernel_ms)
 
     def _copy_to(self, statement: sql.CopyTo, parameters: Parameters) -> Result:
         """Write the rows of a query to a file."""

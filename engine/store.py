@@ -35,6 +35,7 @@ from raydb.storage.table import (
     Check,
     FileLayout,
     ForeignKey,
+    Index,
     Table,
     TableDefinition,
     UniqueKey,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
     Properties = dict[str, Any]
 
-STATE_VERSION = 2
+STATE_VERSION = 3
 
 # Changes of more than this go to files of their own instead of the log.
 LOGGED_BYTES = 2**22
@@ -192,6 +193,7 @@ class Store:
             "checks": [astuple(check) for check in definition.checks],
             "defaults": definition.defaults,
             "layout": astuple(definition.layout),
+            "indexes": [astuple(index) for index in definition.indexes],
             "version": table.version,
             "files": [
                 [part.name, dict(part.renamed), list(part.absent)]
@@ -229,6 +231,7 @@ class Store:
             tuple(Check(*_tuples(check)) for check in described["checks"]),
             tuple(map(tuple, described["defaults"])),
             FileLayout(*(tuple(map(tuple, part)) for part in described["layout"])),
+            tuple(Index(*_tuples(index)) for index in described["indexes"]),
         )
         parts = tuple(
             FilePart(
@@ -295,7 +298,7 @@ class Store:
 
 
 def _tuples(described: list[Any]) -> Iterator[Any]:
-    """Yield the fields of a constraint, lists as tuples again."""
+    """Yield the fields of a constraint or an index, lists as tuples again."""
     return (tuple(field) if isinstance(field, list) else field for field in described)
 
 

@@ -13,7 +13,8 @@ backend: cpu (auto: this version has no other backend)
 
 from __future__ import annotations
 
-from typing import Any, assert_never
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, assert_never
 
 import pyarrow as pa
 
@@ -50,6 +51,9 @@ from raydb.planner.physical import (
 )
 from raydb.storage.type_names import sql_type_name
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 INFIX = {
     "add": "+",
     "subtract": "-",
@@ -71,29 +75,39 @@ INFIX = {
 }
 
 
-def describe(plan: PhysicalPlan) -> dict[str, Any]:
-    """Return {"path", "reasons", "plan"}: the plan as JSON values.
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What EXPLAIN ANALYZE measured, in ms: the whole query, and the kernel of each fused job."""
+
+    time_ms: float
+    kernel_ms: Mapping[FusedScanAggregate, float]
+
+
+def describe(plan: PhysicalPlan, measured: Measured | None = None) -> dict[str, Any]:
+    """Return {"path", "reasons", "plan"}, and "time_ms" where measured: the plan as JSON values.
 
     The path is "fused" when any part runs as a fused job; the reasons say of every other
     aggregate (or of a plan without one) why it does not.
     """
-    tree = _described(plan, set())
+    tree = _described(plan, set(), {} if measured is None else measured.kernel_ms)
     nodes = list(_walk(tree))
     fused = any(node["node"] == "FusedScanAggregate" for node in nodes)
     reasons = [node["general path"] for node in nodes if "general path" in node]
     if not fused and not reasons:
         reasons = ["the query has no aggregate"]
-    return {"path": "fused" if fused else "general", "reasons": reasons, "plan": tree}
+    times = {} if measured is None else {"time_ms": measured.time_ms}
+    return {"path": "fused" if fused else "general", "reasons": reasons, **times, "plan": tree}
 
 
-def render(plan: PhysicalPlan) -> list[str]:
+def render(plan: PhysicalPlan, measured: Measured | None = None) -> list[str]:
     """Return the lines of EXPLAIN."""
-    described = describe(plan)
+    described = describe(plan, measured)
     reasons = "; ".join(described["reasons"])
     path = described["path"]
     if path == "general" and reasons:
         path += f" ({reasons})"
-    return [f"path: {path}", *_render(described["plan"], 0)]
+    lines = [f"path: {path}", *_render(described["plan"], 0)]
+    return lines if measured is None else [*lines, f"time: {measured.time_ms:.3f} ms"]
 
 
 def _render(node: dict[str, Any], depth: int) -> list[str]:
@@ -125,6 +139,8 @@ def _details(node: dict[str, Any]) -> dict[str, Any]:
     }
     if node["by_row_id"]:
         details["fetched by row id"] = ", ".join(node["by_row_id"])
+    if "kernel_ms" in node:
+        details["kernel"] = f"{node['kernel_ms']:.3f} ms"
     return details
 
 
@@ -141,14 +157,19 @@ def _node(plan: PhysicalPlan, summary: str, *sources: PhysicalPlan, **more: Any)
     }
 
 
-def _described(plan: PhysicalPlan, seen: set[int]) -> dict[str, Any]:
+def _described(
+    plan: PhysicalPlan, seen: set[int], kernel_ms: Mapping[FusedScanAggregate, float]
+) -> dict[str, Any]:
     """Return a plan as JSON values; a shared query is described where it comes first."""
     node = _describe(plan)
     if isinstance(plan, SharedRows):
         if plan.number in seen:
             return {**node, "summary": f"{plan.name}, as above", "children": []}
         seen.add(plan.number)
-    return {**node, "children": [_described(source, seen) for source in node["children"]]}
+    if isinstance(plan, FusedScanAggregate) and plan in kernel_ms:
+        node["kernel_ms"] = kernel_ms[plan]
+    children = [_described(source, seen, kernel_ms) for source in node["children"]]
+    return {**node, "children": children}
 
 
 def _describe(plan: PhysicalPlan) -> dict[str, Any]:
@@ -229,6 +250,7 @@ def _describe_fused(plan: FusedScanAggregate) -> dict[str, Any]:
         intervals=len(plan.job.intervals),
         rows_touched=plan.estimated_rows,
         rows_total=plan.index.row_count,
+        bytes_touched=plan.estimated_bytes,
         backend=plan.backend,
         backend_reason=plan.backend_reason,
         by_row_id=fetched,

@@ -124,6 +124,14 @@ class FusedScanAggregate:
     estimated_rows: int
 
     @property
+    def estimated_bytes(self) -> int:
+        """The bytes that the estimated rows have in X and in the codes that the job reads."""
+        measures = {accumulator.measure for accumulator in self.job.accumulators}
+        width = sum(self.index.measures[measure].values.itemsize for measure in measures)
+        by_row = sum(not code_map.by_cell for code_map in self.job.maps)
+        return self.estimated_rows * (width + by_row * self.index.codes.itemsize)
+
+    @property
     def is_direct(self) -> bool:
         """Whether the kernels alone give the answer, with no row fetched and no group compacted."""
         return (

@@ -45,7 +45,7 @@ def bind_describe(describe: Describe, catalog: CatalogInfo, parameters: Paramete
 def _described(definition: TableDefinition) -> Iterator[Row]:
     primary_key = definition.primary_key
     defaults = dict(definition.defaults)
-    unique = {key.columns for key in definition.unique_keys}
+    unique = {key.columns for key in definition.keys}
     for field in definition.schema:
         key = None
         if primary_key is not None and field.name in primary_key.columns:

@@ -17,14 +17,17 @@ from raydb.sql.statements import (
     Alteration,
     AlterTable,
     CreateBvh,
+    CreateIndex,
     CreateTable,
     CreateTableAs,
     CreateView,
     DropBvh,
     DropColumn,
     DropConstraint,
+    DropIndex,
     DropTable,
     DropView,
+    Reindex,
     RenameColumn,
     RenameTable,
     RenameView,
@@ -35,15 +38,17 @@ from raydb.sql.statements import (
 )
 from raydb.sql.table_definition import define, table_definition
 from raydb.sql.types import data_type_of
+from raydb.storage.table import Index
 
 if TYPE_CHECKING:
     from raydb.sql.statements import Definition
 
+_NAMED = {"TABLE": "a table", "VIEW": "a view", "INDEX": "an index", "BVH": "a BVH"}
 _PARTS = ("SCAN", "GROUP BY", "AGGREGATE")
 
 
 def read_create(reader: TokenReader) -> Definition:
-    """Read CREATE TABLE, VIEW or BVH, the word CREATE being read."""
+    """Read CREATE TABLE, VIEW, INDEX or BVH, the word CREATE being read."""
     replace = reader.accept("OR", "REPLACE")
     kind = reader.take().text.upper()
     match kind:
@@ -53,6 +58,11 @@ def read_create(reader: TokenReader) -> Definition:
             return _create_view(reader, replace)
         case "BVH" if not replace:
             return _create_bvh(reader)
+        case "INDEX" if not replace:
+            return _create_index(reader, unique=False)
+        case "UNIQUE" if not replace:
+            reader.expect("INDEX")
+            return _create_index(reader, unique=True)
         case _:
             raise NotSupportedError(
                 f"CREATE {'OR REPLACE ' if replace else ''}{kind} is not supported"
@@ -126,19 +136,54 @@ def _create_bvh(reader: TokenReader) -> CreateBvh:
     return CreateBvh(name, table, scan, group_by, aggregate, text)
 
 
+def _create_index(reader: TokenReader, *, unique: bool) -> CreateIndex:
+    if_not_exists = reader.accept("IF", "NOT", "EXISTS")
+    name = reader.name("the name of an index")
+    reader.expect("ON")
+    table = reader.relation("the name of a table")
+    if reader.accept("USING") and (method := reader.take().text.lower()) != "btree":
+        raise NotSupportedError(f"CREATE INDEX ... USING {method} is not supported yet")
+    inside = TokenReader(reader.text, reader.parenthesised())
+    columns: list[str] = []
+    descending: list[bool] = []
+    while True:
+        columns.append(inside.name("the name of a column"))
+        if inside.at_any("("):
+            raise NotSupportedError("an index of an expression is not supported")
+        descending.append(inside.accept_any("ASC", "DESC") == "DESC")
+        if not inside.accept(","):
+            break
+    inside.finish()
+    if reader.at_any("WHERE"):
+        raise NotSupportedError("an index of some rows, CREATE INDEX ... WHERE, is not supported")
+    return CreateIndex(table, Index(name, tuple(columns), tuple(descending), unique), if_not_exists)
+
+
+def read_reindex(reader: TokenReader) -> Reindex:
+    """Read REINDEX, that word being read."""
+    if reader.peek() is None:
+        return Reindex("index", None)
+    if reader.accept("TABLE"):
+        return Reindex("table", reader.relation("the name of a table"))
+    reader.accept("INDEX")
+    return Reindex("index", reader.relation("the name of an index"))
+
+
 def read_drop(reader: TokenReader) -> Definition:
-    """Read DROP TABLE, VIEW or BVH, the word DROP being read."""
+    """Read DROP TABLE, VIEW, INDEX or BVH, the word DROP being read."""
     kind = reader.take().text.upper()
-    if kind not in ("TABLE", "VIEW", "BVH"):
+    if kind not in _NAMED:
         raise NotSupportedError(f"DROP {kind} is not supported")
     if_exists = reader.accept("IF", "EXISTS")
-    names = reader.relations(f"the name of a {kind if kind == 'BVH' else kind.lower()}")
+    names = reader.relations(f"the name of {_NAMED[kind]}")
     cascade = _cascade(reader)
     match kind:
         case "TABLE":
             return DropTable(names, if_exists, cascade)
         case "VIEW":
             return DropView(names, if_exists, cascade)
+        case "INDEX":
+            return DropIndex(names, if_exists)
         case _:
             return DropBvh(names, if_exists)
 

@@ -17,7 +17,13 @@ from raydb.sql.parse_change import (
     read_insert,
     read_update,
 )
-from raydb.sql.parse_definition import read_alter, read_create, read_drop, read_truncate
+from raydb.sql.parse_definition import (
+    read_alter,
+    read_create,
+    read_drop,
+    read_reindex,
+    read_truncate,
+)
 from raydb.sql.parse_query import QUERY_WORDS, as_query, read_query, select_columns
 from raydb.sql.reader import TokenReader, parse_tree, tokenize
 from raydb.sql.statements import (
@@ -47,7 +53,7 @@ if TYPE_CHECKING:
 # Statements of other databases, so that they are told from a misspelt word.
 _UNSUPPORTED = (
     "ANALYZE ATTACH CALL CLOSE CLUSTER COMMENT DEALLOCATE DECLARE DETACH DO EXECUTE EXPORT FETCH"
-    " GRANT IMPORT INSTALL KILL LISTEN LOAD LOCK MERGE NOTIFY PIVOT PRAGMA PREPARE REFRESH REINDEX"
+    " GRANT IMPORT INSTALL KILL LISTEN LOAD LOCK MERGE NOTIFY PIVOT PRAGMA PREPARE REFRESH"
     " REPLACE REVOKE UNPIVOT USE"
 )
 
@@ -98,17 +104,28 @@ def _query_or_change(reader: TokenReader) -> Statement:
 
 
 def _explain(reader: TokenReader) -> Explain:
-    if reader.accept("ANALYZE"):
-        raise NotSupportedError("EXPLAIN ANALYZE is not supported")
+    analyze = reader.accept("ANALYZE")
     written = "TEXT"
-    if reader.accept("(", "FORMAT"):
-        written = reader.take().text.upper()
-        if written not in ("TEXT", "JSON"):
-            raise ProgrammingError(f"EXPLAIN has the formats TEXT and JSON, not {written}")
-        reader.expect(")")
+    if reader.accept("(", "ANALYZE"):
+        analyze = True
+        if not reader.accept(","):
+            reader.expect(")")
+        else:
+            reader.expect("FORMAT")
+            written = _explain_format(reader)
+    elif reader.accept("(", "FORMAT"):
+        written = _explain_format(reader)
     if not reader.at_any(*QUERY_WORDS) and reader.peek() is not None:
         raise NotSupportedError(f"EXPLAIN {reader.take().text.upper()} is not supported")
-    return Explain(read_query(reader), "json" if written == "JSON" else "text")
+    return Explain(read_query(reader), "json" if written == "JSON" else "text", analyze)
+
+
+def _explain_format(reader: TokenReader) -> str:
+    written = reader.take().text.upper()
+    if written not in ("TEXT", "JSON"):
+        raise ProgrammingError(f"EXPLAIN has the formats TEXT and JSON, not {written}")
+    reader.expect(")")
+    return written
 
 
 def _describe(reader: TokenReader) -> Describe:
@@ -211,6 +228,7 @@ _STATEMENTS: dict[str, Callable[[TokenReader], Statement]] = {
     "DROP": read_drop,
     "ALTER": read_alter,
     "TRUNCATE": read_truncate,
+    "REINDEX": read_reindex,
     "INSERT": read_insert,
     "UPDATE": read_update,
     "DELETE": read_delete,

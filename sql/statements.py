@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from sqlglot import exp
 
-    from raydb.storage.table import TableDefinition
+    from raydb.storage.table import Index, TableDefinition
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +23,14 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """EXPLAIN SELECT ... or EXPLAIN (FORMAT JSON) SELECT ..."""
+    """EXPLAIN [ANALYZE] SELECT ... or EXPLAIN ([ANALYZE,] FORMAT JSON) SELECT ...
+
+    analyze: whether the query is run, and timed.
+    """
 
     select: Select
     format: Literal["text", "json"]
+    analyze: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +277,31 @@ class DropBvh:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateIndex:
+    """CREATE [UNIQUE] INDEX name ON table (column [DESC], ...)."""
+
+    table: str
+    index: Index
+    if_not_exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DropIndex:
+    """DROP INDEX name, ..."""
+
+    names: tuple[str, ...]
+    if_exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reindex:
+    """REINDEX [INDEX name | TABLE name | name], which only looks whether there is such a thing."""
+
+    kind: Literal["index", "table"]
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class SetOption:
     """SET name = value."""
 
@@ -371,6 +400,9 @@ Definition = (
     | RenameView
     | CreateBvh
     | DropBvh
+    | CreateIndex
+    | DropIndex
+    | Reindex
 )
 Write = Insert | Copy | Update | Delete
 Control = Begin | Commit | Rollback | Savepoint | Release | RollbackTo

@@ -42,7 +42,8 @@ class Scale:
     @classmethod
     def over(cls, values: Sequence[float], start: float, end: float) -> Scale:
         """Return the scale whose decades hold all the values, which are above 0."""
-        low = math.floor(math.log10(min(values)))
+        # Somewhat lower than the least, whose bar would have no height.
+        low = math.floor(math.log10(min(values) / 1.2))
         high = max(math.ceil(math.log10(max(values))), low + 1)
         return cls(low, high, start, end)
 

@@ -82,9 +82,7 @@ class Comparison:
         """Return how many times faster than the rival RayDB was, by query."""
         times = self.rivals[rival].times_ms
         return {
-            one.name: times[one.name] / one.time_ms
-            for one in self.own.queries
-            if one.name in times
+            one.name: times[one.name] / one.time_ms for one in self.own.queries if one.name in times
         }
 
     def read_ms(self, figures: OwnFigures) -> float | None:
@@ -125,8 +123,7 @@ def compare(options: Options, messages: Console) -> Comparison:
         own = run_own(folder, queries, flat.texts, options.runs, differences, progress)
         release_memory()
         found = {
-            name: _run_rival(name, flat, queries, options, differences, progress)
-            for name in names
+            name: _run_rival(name, flat, queries, options, differences, progress) for name in names
         }
         memory, cold_ms = {}, None
         if options.memory:

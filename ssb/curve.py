@@ -20,7 +20,7 @@ from raydb.ssb import charts, workload
 from raydb.ssb.compare import release_memory
 from raydb.ssb.generate import DataSet, prepare
 from raydb.ssb.machine import describe_machine, median_ms
-from raydb.ssb.own import QUERY_SECONDS
+from raydb.ssb.own import QUERY_SECONDS, asking
 from raydb.ssb.progress import Progress
 from raydb.ssb.run import build_bvhs, explain, load
 
@@ -62,9 +62,7 @@ def trace(
                 touched = explain(connection, text).rows_touched
                 # A query that no BVH serves, or that touches nothing, has no place on the axis.
                 if touched:
-                    time_ms = median_ms(
-                        lambda text=text: connection.execute(text).fetchall(), runs, QUERY_SECONDS
-                    )
+                    time_ms = median_ms(asking(connection, text), runs, QUERY_SECONDS)
                     points.append(Point(scale_factor, name, touched, time_ms))
         release_memory()
     return points

@@ -72,7 +72,7 @@ class FlatTable:
         lines = pq.read_metadata(folder / "lineorder.parquet")
         self.row_count: int = lines.num_rows
         schema = lines.schema.to_arrow_schema()
-        fields = [
+        fields: list[tuple[str, pa.DataType]] = [
             (name, _dictionary(_LINE_TEXTS[name]).type)
             if name in _LINE_TEXTS
             else (name, schema.field(name).type)
@@ -97,7 +97,7 @@ class FlatTable:
         """The bytes of a row in these columns; a text counts as its dictionary's index."""
         kinds = [field.type for field in self.schema]
         widths = [k.index_type if pa.types.is_dictionary(k) else k for k in kinds]
-        return sum(kind.bit_width for kind in widths) // 8
+        return sum(int(kind.bit_width) for kind in widths) // 8
 
     @property
     def batch_count(self) -> int:

@@ -112,7 +112,7 @@ def _ask(
     """Check a query's rows, then time it: the same text, other constants, new texts."""
     rows = connection.execute(query.star).fetchall()
     faults = differences(query.name, rows)
-    same_ms = median_ms(_asking(connection, query.star), runs, QUERY_SECONDS)
+    same_ms = median_ms(asking(connection, query.star), runs, QUERY_SECONDS)
     # Constants before comments, and each of them once: what was asked before may be kept.
     others = list(itertools.islice(workload.with_other_constants(query.star, texts), runs))
     new_constants_ms = _median_of_each(connection, others) if others else None
@@ -130,7 +130,8 @@ def _ask(
     )
 
 
-def _asking(connection: Connection, text: str) -> Callable[[], list[Row]]:
+def asking(connection: Connection, text: str) -> Callable[[], list[Row]]:
+    """Return what asks a text once, to its rows."""
     return lambda: connection.execute(text).fetchall()
 
 
@@ -189,7 +190,7 @@ def _sieved(
         if faults:
             notes.append(f"with sieving, {query.name} is wrong: {faults[0]}")
         else:
-            times[query.name] = median_ms(_asking(connection, query.star), runs, QUERY_SECONDS)
+            times[query.name] = median_ms(asking(connection, query.star), runs, QUERY_SECONDS)
     return times
 
 

@@ -1,4 +1,4 @@
-"""Polars: one frame of narrow columns, asked by lazy plans that are made before the clock starts."""
+"""Polars: one frame of narrow columns, asked by lazy plans made before the clock starts."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ class Polars:
         polars = self._polars
         self._kinds = {column: polars.Enum(texts) for column, texts in flat.texts.items()}
         casts = [polars.col(column).cast(kind) for column, kind in self._kinds.items()]
-        parts = [
-            polars.from_arrow(batch).with_columns(*casts) for batch in flat.batches(advance)
-        ]
+        parts = [polars.from_arrow(batch).with_columns(*casts) for batch in flat.batches(advance)]
         self._frame = polars.concat(parts, rechunk=True)
 
     def prepare(self, query: Query) -> Ask:

@@ -115,6 +115,7 @@ def rename_column(
         primary_key=None if old.primary_key is None else rename_key(old.primary_key),
         unique_keys=tuple(map(rename_key, old.unique_keys)),
         checks=tuple(map(rename_check, old.checks)),
+        indexes=tuple(replace(index, columns=rename(index.columns)) for index in old.indexes),
         defaults=rename_first(old.defaults),
         layout=replace(
             layout,

@@ -176,6 +176,7 @@ def _check_columns(definition: TableDefinition) -> None:
         raise ProgrammingError(f"a column cannot have the name '{ROW_NUMBER}', which is reserved")
     keys = [(_kind_of(key, definition), key.columns) for key in definition.keys]
     keys += [("foreign key", key.columns) for key in definition.foreign_keys]
+    keys += [("index", index.columns) for index in definition.indexes]
     for kind, columns in keys:
         _check_known(columns, definition)
         if (column := _first_double(columns)) is not None:
@@ -246,7 +247,7 @@ def _resolve(
             f"{label} has {len(key.columns)} columns, but refers to {len(references)} "
             f"of table '{target.name}'"
         )
-    unique = {frozenset(each.columns) for each in target.keys}
+    unique = {frozenset(each.columns) for each in target.declared_keys}
     if frozenset(references) not in unique or len(set(references)) < len(references):
         raise ProgrammingError(
             f"{label} refers to ({', '.join(references)}), which is neither the primary key "

@@ -56,6 +56,19 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class Index:
+    """CREATE [UNIQUE] INDEX name; `descending` has one entry a column.
+
+    It is kept, and a unique one enforced, but nothing is looked up in it: scans have zone maps.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    descending: tuple[bool, ...]
+    unique: bool
+
+
+@dataclass(frozen=True, slots=True)
 class FileLayout:
     """CREATE TABLE ... WITH: how the table's FlatStor files are written, by column.
 
@@ -83,11 +96,18 @@ class TableDefinition:
     checks: tuple[Check, ...] = ()
     defaults: tuple[tuple[str, str], ...] = ()
     layout: FileLayout = FileLayout()
+    indexes: tuple[Index, ...] = ()
+
+    @property
+    def declared_keys(self) -> tuple[UniqueKey, ...]:
+        """The primary key, if there is one, and the unique keys."""
+        return (() if self.primary_key is None else (self.primary_key,)) + self.unique_keys
 
     @property
     def keys(self) -> tuple[UniqueKey, ...]:
-        """The primary key, if there is one, and the unique keys."""
-        return (() if self.primary_key is None else (self.primary_key,)) + self.unique_keys
+        """All that no two rows can have in common: the declared keys and unique indexes."""
+        indexes = (UniqueKey(each.columns, each.name) for each in self.indexes if each.unique)
+        return (*self.declared_keys, *indexes)
 
 
 Constraint = UniqueKey | ForeignKey | Check

@@ -72,13 +72,16 @@ def read_statements(lines: list[str]) -> list[Statement]:
 def run(connection: Any, sql: str, tmp_path: Path) -> tuple[str, ...]:
     """Return the answer to a statement as a golden file has it."""
     folders = {"$DATA": str(GOLDEN / "data"), "$TMP": str(tmp_path)}
+    written = sql
     for name, folder in folders.items():
         sql = sql.replace(name, folder)
     try:
         cursor = connection.execute(sql)
         rows = [] if cursor.description is None else cursor.fetchall()
     except raydb.Error as error:
-        message = " ".join(str(error).split())
+        # Behind the name of a folder, columns depend on where the folder is.
+        text = str(error) if sql == written else error.sentence
+        message = " ".join(text.split())
         for name, folder in folders.items():
             message = message.replace(folder, name)
         return (f"error: {type(error).__name__}: {message}",)

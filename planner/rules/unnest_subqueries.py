@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.errors import NotSupportedError
 from raydb.planner.common_tables import highest_number, map_queries, subqueries_in
 from raydb.planner.dependent import Workshop
 from raydb.planner.expression import (
@@ -231,12 +230,18 @@ def _fresh(columns: Iterable[Column], workshop: Workshop) -> tuple[Column, ...]:
 def _unnest_apply(plan: Apply, workshop: Workshop) -> Plan:
     """Join the left rows with those that the right query has for them."""
     rows = OuterRows(plan.left, workshop, unnest)
-    arguments = {column: rows.without_subqueries(e) for column, e in plan.arguments}
+    arguments = dict(plan.arguments)
     columns = output_columns(plan)
-    nested = [part for part in plan.conditions if _has_subquery(part)]
     if plan.kind == "inner":
         joined = rows.join_rows(plan.right, arguments, (), keep=False)
         return _filter(_only(joined, columns), plan.conditions, workshop)
+    nested = [part for part in plan.conditions if _has_subquery(part)]
+    plain = tuple(part for part in plan.conditions if part not in nested)
+    right = plan.right
     if nested:
-        raise NotSupportedError("a subquery in the ON of LEFT JOIN LATERAL is not supported")
-    return _only(rows.join_rows(plan.right, arguments, plan.conditions, keep=True), columns)
+        # They decide on the rows of the right query, so they can as well be a part of it.
+        given = output_columns(plan.left)
+        stand_ins = dict(zip(given, _fresh(given, workshop), strict=True))
+        right = _filter(right, [substitute(part, stand_ins) for part in nested], workshop)
+        arguments.update((inside, column) for column, inside in stand_ins.items())
+    return _only(rows.join_rows(right, arguments, plain, keep=True), columns)

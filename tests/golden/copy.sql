@@ -35,9 +35,9 @@ COPY nation FROM '$TMP/missing.tbl';
 COPY nation FROM '$TMP' (FORMAT csv);
 -- error: OperationalError: '$TMP' is a directory, not a file
 COPY natoin FROM '$DATA/nation.tbl';
--- error: ProgrammingError: table 'natoin' does not exist; did you mean 'nation'? (line 1, column 6)
+-- error: ProgrammingError: table 'natoin' does not exist; did you mean 'nation'?
 COPY nation FROM '$DATA/nation.tbl' (COLOUR 'red');
--- error: ProgrammingError: option 'colour' does not exist (line 1, column 61)
+-- error: ProgrammingError: option 'colour' does not exist
 SELECT count(*), max(id) FROM nation;
 -- 6 | 6
 
@@ -65,16 +65,16 @@ COPY copy FROM '$TMP/word.csv' (SKIP 4, DELIMITER ';');
 SELECT count(*) FROM copy WHERE text LIKE '% x %';
 -- 3
 COPY copy FROM '$TMP/word.csv' (DELIMITER ';', DELIM ',');
--- error: ProgrammingError: options 'delim' and 'delimiter' mean the same; give one of them (line 1, column 60)
+-- error: ProgrammingError: options 'delim' and 'delimiter' mean the same; give one of them
 COPY copy FROM '$TMP/word.csv' (COMPRESSION gzip);
 -- has: word.csv' is not a gzip file
 COPY copy TO '$TMP/word.csv' (QUOTE ',');
--- error: ProgrammingError: option delimiter is one ASCII character, no quote and no line end, not ',' (line 1, column 49)
+-- error: ProgrammingError: option delimiter is one ASCII character, no quote and no line end, not ','
 COPY copy TO '$TMP/word.csv' (ESCAPE ',');
--- error: ProgrammingError: option escape is one ASCII character, not ',' (line 1, column 50)
+-- error: ProgrammingError: option escape is one ASCII character, not ','
 COPY copy TO '$TMP/word.csv' (NULL 'a,b');
--- error: ProgrammingError: option null is a text without delimiter, quote and line end, not 'a,b' (line 1, column 48)
+-- error: ProgrammingError: option null is a text without delimiter, quote and line end, not 'a,b'
 COPY copy TO '$TMP/word.csv' (SKIP 1);
--- error: ProgrammingError: option 'skip' does not exist (line 1, column 43)
+-- error: ProgrammingError: option 'skip' does not exist
 COPY copy FROM '$TMP/none*.csv';
 -- error: OperationalError: no file matches '$TMP/none*.csv'

@@ -38,6 +38,19 @@ EXPLAIN (FORMAT JSON) SELECT sum(amount) FROM sale WHERE city = 'Rome';
 -- has: "bvh": "
 -- has: "backend": "cpu"
 
+-- ANALYZE runs the query and times it, and its kernel alone.
+EXPLAIN ANALYZE SELECT sum(amount) FROM sale WHERE city = 'Rome';
+-- has: path: fused
+-- has: kernel: 0.
+-- has: time:
+EXPLAIN (ANALYZE, FORMAT JSON) SELECT sum(amount) FROM sale WHERE city = 'Rome';
+-- has: "time_ms":
+-- has: "bytes_touched":
+-- has: "kernel_ms":
+EXPLAIN (ANALYZE) SELECT city FROM sale;
+-- has: path: general
+-- has: time:
+
 -- Queries that are no star say why.
 EXPLAIN SELECT city FROM sale;
 -- has: path: general

@@ -35,7 +35,7 @@ WITH heavy AS (SELECT * FROM '$TMP/pet.parquet' WHERE weight > 10) SELECT count(
 SELECT * FROM '$TMP/pet.flat', '$TMP/pet.flat';
 -- error: ProgrammingError: table name 'pet' is used twice in FROM; give one of them an alias
 SELECT nam FROM '$TMP/pet.flat';
--- error: ProgrammingError: column 'nam' does not exist in 'pet'; did you mean 'name'? (line 1, column 8)
+-- error: ProgrammingError: column 'nam' does not exist in 'pet'; did you mean 'name'?
 
 -- A query can be copied too, and a file be read into a table.
 COPY (SELECT id + 10 AS id, name FROM '$TMP/pet.flat' WHERE id < 3) TO '$TMP/more.flat' (chunk_rows 1);
@@ -52,30 +52,30 @@ COPY pet (name, id) FROM '$TMP/names.dat' (FORMAT csv, DELIMITER ';');
 
 -- A file is written complete or not at all, and must not lose a value.
 COPY (SELECT id, id FROM pet) TO '$TMP/twice.flat';
--- error: ProgrammingError: file '$TMP/twice.flat' would have 2 columns named 'id' (line 1, column 34)
+-- error: ProgrammingError: file '$TMP/twice.flat' would have 2 columns named 'id'
 SELECT * FROM '$TMP/twice.flat';
 -- error: OperationalError: file '$TMP/twice.flat' does not exist
 COPY (SELECT CAST('ab' AS VARCHAR) AS born) TO '$TMP/text.flat';
 COPY pet (born) FROM '$TMP/text.flat';
--- error: ProgrammingError: file '$TMP/text.flat', column 'born': VARCHAR cannot be read as DATE (line 1, column 22)
+-- error: ProgrammingError: file '$TMP/text.flat', column 'born': VARCHAR cannot be read as DATE
 COPY pet FROM '$TMP/text.flat';
--- error: ProgrammingError: file '$TMP/text.flat' has no column 'id' (line 1, column 15)
+-- error: ProgrammingError: file '$TMP/text.flat' has no column 'id'
 COPY pet TO '$TMP/pet.flat' (chunk_rows 0);
 -- error: ProgrammingError: chunk_rows of column 'id' is 1 to 16777216, not 0
 COPY pet TO '$TMP/pet.flat' (chunk_rows many);
--- error: ProgrammingError: option chunk_rows is a whole number, not 'many' (line 1, column 53)
+-- error: ProgrammingError: option chunk_rows is a whole number, not 'many'
 COPY pet TO '$TMP/pet.csv' (chunk_rows 8);
--- error: ProgrammingError: option 'chunk_rows' does not apply to csv files (line 1, column 41)
+-- error: ProgrammingError: option 'chunk_rows' does not apply to csv files
 COPY pet TO '$TMP/pet.flat' (chunkrows 8);
--- error: ProgrammingError: option 'chunkrows' does not exist; did you mean 'chunk_rows'? (line 1, column 42)
+-- error: ProgrammingError: option 'chunkrows' does not exist; did you mean 'chunk_rows'?
 COPY pet TO '$TMP/pet.tbl';
--- error: ProgrammingError: file '$TMP/pet.tbl' has the unknown extension '.tbl'; the format may be csv, parquet, flat or json, by the extension or by the option format (line 1, column 13)
+-- error: ProgrammingError: file '$TMP/pet.tbl' has the unknown extension '.tbl'; the format may be csv, parquet, flat or json, by the extension or by the option format
 COPY pet TO '$TMP/none/pet.csv';
 -- error: OperationalError: file '$TMP/none/pet.csv' cannot be written: no such file or directory
 COPY pet TO '$TMP' (FORMAT flat);
 -- error: OperationalError: '$TMP' is a directory, not a file
 COPY pets TO '$TMP/pet.csv';
--- error: ProgrammingError: table 'pets' does not exist; did you mean 'pet'? (line 1, column 6)
+-- error: ProgrammingError: table 'pets' does not exist; did you mean 'pet'?
 COPY (SELECT 1) '$TMP/pet.csv';
 -- error: ProgrammingError: syntax error at line 1, column 17: unexpected ''$TMP/pet.csv'', expected 'TO'
 COPY (TRUNCATE) TO '$TMP/pet.csv';
@@ -85,9 +85,9 @@ COPY pet TO STDOUT;
 SELECT * FROM '$TMP/missing.flat';
 -- error: OperationalError: file '$TMP/missing.flat' does not exist
 SELECT * FROM '$TMP/pet.xls';
--- error: ProgrammingError: file '$TMP/pet.xls' has the unknown extension '.xls'; the format may be flat, parquet, csv, tbl or json, by the extension (line 1, column 15)
+-- error: ProgrammingError: file '$TMP/pet.xls' has the unknown extension '.xls'; the format may be flat, parquet, csv, tbl or json, by the extension
 SELECT * FROM '$TMP/pet';
--- error: ProgrammingError: file '$TMP/pet' has no extension; the format may be flat, parquet, csv, tbl or json, by the extension (line 1, column 15)
+-- error: ProgrammingError: file '$TMP/pet' has no extension; the format may be flat, parquet, csv, tbl or json, by the extension
 SELECT * FROM '$DATA/empty.csv';
 -- error: DataError: file '$DATA/empty.csv' is empty
 SELECT column2, sum(column1) FROM '$DATA/nation.tbl' GROUP BY column2;
@@ -121,10 +121,10 @@ SELECT * FROM pet WHERE id IN (SELECT id - 1 FROM '$TMP/view.csv') AND EXISTS (S
 
 -- The files of one statement are not those of another, nor are they tables.
 SELECT * FROM "$TMP/pet.csv";
--- error: ProgrammingError: table '$TMP/pet.csv' does not exist (line 1, column 15)
+-- error: ProgrammingError: table '$TMP/pet.csv' does not exist
 CREATE TABLE "'$TMP/pet.csv'" (a INTEGER);
 SELECT * FROM '$TMP/pet.csv';
--- error: ProgrammingError: the table ''$TMP/pet.csv'' is called as the file is; rename it (line 1, column 15)
+-- error: ProgrammingError: the table ''$TMP/pet.csv'' is called as the file is; rename it
 DROP TABLE "'$TMP/pet.csv'";
 EXPLAIN SELECT name FROM '$TMP/pet.flat' WHERE id = 1;
 -- has: pet.flat' (id, name)

@@ -57,20 +57,20 @@ SELECT * FROM read_parquet('$TMP/gzip.dat') ORDER BY id;
 -- 1 | 'name 1'
 -- 2 | 'name 2'
 COPY t TO '$TMP/t.parquet' (COMPRESSION lzma);
--- error: ProgrammingError: option compression is zstd, snappy, gzip, brotli, lz4 or none, not 'lzma' (line 1, column 53)
+-- error: ProgrammingError: option compression is zstd, snappy, gzip, brotli, lz4 or none, not 'lzma'
 COPY t TO '$TMP/t.parquet' (ROW_GROUP_SIZE 0);
 -- error: ProgrammingError: option row_group_size is a number of rows above 0
 COPY t TO '$TMP/t.parquet' (ROW_GROUP_SIZE many);
--- error: ProgrammingError: option row_group_size is a whole number, not 'many' (line 1, column 56)
+-- error: ProgrammingError: option row_group_size is a whole number, not 'many'
 COPY t TO '$TMP/t.parquet' (DELIMITER ';');
--- error: ProgrammingError: option 'delimiter' does not apply to parquet files (line 1, column 41)
+-- error: ProgrammingError: option 'delimiter' does not apply to parquet files
 COPY t TO '$TMP/t.parquet' (ROWGROUP_SIZE 5);
--- error: ProgrammingError: option 'rowgroup_size' does not exist; did you mean 'row_group_size'? (line 1, column 41)
+-- error: ProgrammingError: option 'rowgroup_size' does not exist; did you mean 'row_group_size'?
 SELECT count(*) FROM '$TMP/t.parquet';
 -- 1001
 SELECT * FROM read_parquet('$TMP/t.parquet', header => true);
--- error: ProgrammingError: option 'header' does not apply to parquet files (line 1, column 58)
+-- error: ProgrammingError: option 'header' does not apply to parquet files
 SELECT * FROM read_parquet('$TMP/t.parquet', file_name => true);
--- error: ProgrammingError: option 'file_name' does not exist; did you mean 'filename'? (line 1, column 58)
+-- error: ProgrammingError: option 'file_name' does not exist; did you mean 'filename'?
 SELECT * FROM read_parquet('$DATA/nation.csv');
 -- has: nation.csv' is not a Parquet file

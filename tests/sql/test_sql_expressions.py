@@ -90,10 +90,7 @@ def bind_one(bind: Bind, text: str, parameters: Any = ()) -> Expression:
         ("a IS NOT NULL", "not(is_null(a))"),
         ("g IS TRUE", "coalesce(g, False:BOOLEAN)"),
         ("g IS NOT FALSE", "not(coalesce(not(g), False:BOOLEAN))"),
-        (
-            "a IS DISTINCT FROM 1",
-            "not(coalesce(equal(a, 1:INTEGER), and(is_null(a), is_null(1:INTEGER))))",
-        ),
+        ("a IS DISTINCT FROM 1", "not(not_distinct(a, 1:INTEGER))"),
         ("g AND NOT g OR g AND NULL", "or(and(g, not(g)), and(g, None:BOOLEAN))"),
         ("g AND g AND g", "and(g, g, g)"),
         # CASE and its relatives.
@@ -248,11 +245,9 @@ def test_wrong_types(bind: Bind, text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "construct"),
     [
-        ("a = ANY (SELECT 1)", "ANY"),
         ("array_agg(a ORDER BY a LIMIT 1)", "LIMIT in an aggregate"),
         ("string_agg(c, c)", "string_agg() with a separator"),
         ("a BETWEEN SYMMETRIC 1 AND 2", "SYMMETRIC"),
-        ("(a, b) = (1, 2)", "a row (a, b)"),
         ("CAST(a AS JSON)", "the type JSON"),
         ("f(x => 1)", "a named argument"),
         ('c COLLATE "x"', "COLLATE"),

@@ -70,7 +70,7 @@ def test_syntax_errors(text: str, message: str, caplog: pytest.LogCaptureFixture
         ("DELETE FROM t, u", "a join in UPDATE or DELETE"),
         ("VACUUM t", "VACUUM of one table"),
         ("EXPLAIN DELETE FROM t", "EXPLAIN DELETE"),
-        ("EXPLAIN ANALYZE SELECT 1", "EXPLAIN ANALYZE"),
+        ("EXPLAIN ANALYZE DELETE FROM t", "EXPLAIN DELETE"),
         ("EXPLAIN INSERT INTO t VALUES (1)", "EXPLAIN INSERT"),
         ("CREATE INDEX i ON t (a)", "CREATE INDEX"),
         ("CREATE TEMP TABLE t (a INT)", "CREATE TEMP"),
