@@ -239,7 +239,9 @@ def _create_bvh(statement: sql.CreateBvh, snapshot: Snapshot) -> Snapshot:
 def _indexes(snapshot: Snapshot) -> dict[str, Table]:
     """Return the table of each index."""
     return {
-        index.name: table for table in snapshot.tables.values() for index in table.definition.indexes
+        index.name: table
+        for table in snapshot.tables.values()
+        for index in table.definition.indexes
     }
 
 

@@ -30,6 +30,7 @@ from raydb.engine.relation import (
 )
 from raydb.engine.scan import scan_matches, scan_slice, scan_table, without_excluded
 from raydb.engine.sort import sort
+from raydb.engine.unnest import unnest_lists
 from raydb.errors import InternalError, OperationalError
 from raydb.planner.casts import cast_values
 from raydb.planner.expression import (
@@ -57,6 +58,7 @@ from raydb.planner.physical import (
     SeriesRows,
     SharedRows,
     SortRows,
+    UnnestRows,
     WindowRows,
     WorkingRows,
 )
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from raydb.planner.fuse import FusedScanAggregate
+    from raydb.planner.table_scan import FusedTableScan
     from raydb.storage.table import Table
 
 _FilteredCall = TypeVar("_FilteredCall", AggregateCall, WindowCall)
@@ -78,7 +81,7 @@ class Sources:
     """
 
     tables: Mapping[str, Table]
-    run_fused: Callable[[FusedScanAggregate], pa.Table]
+    run_fused: Callable[[FusedScanAggregate | FusedTableScan], pa.Table]
     memory: Memory
     shared: dict[int, Relation] = field(default_factory=dict)
     working: dict[int, Relation] = field(default_factory=dict)
@@ -87,7 +90,7 @@ class Sources:
 def run_plan(
     plan: PhysicalPlan,
     tables: Mapping[str, Table],
-    run_fused: Callable[[FusedScanAggregate], pa.Table],
+    run_fused: Callable[[FusedScanAggregate | FusedTableScan], pa.Table],
     memory: Memory | None = None,
 ) -> pa.Table:
     """Run a physical plan and return its rows.
@@ -120,6 +123,10 @@ def output_columns(plan: PhysicalPlan) -> tuple[Column, ...]:
             return columns
         case SeriesRows(column=column):
             return (column,)
+        case UnnestRows(source=source, items=items):
+            elements = tuple(column for column, _ in items)
+            count = () if plan.number is None else (plan.number,)
+            return (*output_columns(source), *elements, *count)
         case WindowRows(source=source, calls=calls):
             return output_columns(source) + tuple(column for column, _ in calls)
         case HashJoin(kind="semi" | "anti" | "mark", left=left, mark=mark):
@@ -153,6 +160,8 @@ def _run(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> Relat
             return run_join(plan, columns, sides, run_with, sources.memory)
         case HashAggregate():
             return _aggregate(plan, live, sources)
+        case UnnestRows():
+            return _unnest(plan, live, sources)
         case WindowRows():
             return _window(plan, live, sources)
         case SeriesRows(start=start, stop=stop, step=step):
@@ -383,6 +392,22 @@ def _window(plan: WindowRows, live: frozenset[Column], sources: Sources) -> Rela
     rows, values = _run_with(plan.source, carried, list(read), sources)
     of_expression = dict(zip(read, values, strict=True))
     return window_rows(rows, calls, of_expression, sources.memory)
+
+
+def _unnest(plan: UnnestRows, live: frozenset[Column], sources: Sources) -> Relation:
+    """Return the rows once for every element of their lists."""
+    columns = [column for column in output_columns(plan) if column in live]
+    carried = [column for column in output_columns(plan.source) if column in live]
+    rows, lists = _run_with(plan.source, carried, [e for _, e in plan.items], sources)
+    # The columns of plans have numbers from 0 on.
+    named = {Column(-1 - i, "list", e.type): lists[i] for i, (_, e) in enumerate(plan.items)}
+    elements = dict(zip(named, (column for column, _ in plan.items), strict=True))
+
+    def run(part: Relation) -> Relation:
+        return unnest_lists(part, elements, plan.number, keep=plan.keep).select(columns)
+
+    whole = Relation({**rows.columns, **named}, rows.row_count)
+    return for_each_morsel(whole, run, columns, sources.memory)
 
 
 # -- order

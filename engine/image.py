@@ -29,18 +29,22 @@ from raydb.engine.denormalise import fetch
 from raydb.errors import DataError
 from raydb.kernels.bvh import Bvh, Measure, narrow_measure
 from raydb.kernels.encode import Hierarchy, encode_column
+from raydb.kernels.intervals import mask_intervals
 from raydb.kernels.numbers import is_number, to_numbers, words_of
 from raydb.planner.catalog import BvhDefinition, BvhInfo
-from raydb.planner.expression import Attribute, Expression, attributes_of, map_aggregate, rewrite
+from raydb.planner.expression import Attribute, Call, Expression, attributes_of, map_aggregate
 from raydb.planner.functions import evaluate
-from raydb.planner.fuse import FusedScanAggregate, fuse, needs_values
+from raydb.planner.fuse import FusedScanAggregate, fuse
+from raydb.planner.table_scan import asks_values, is_small
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
+    from raydb.planner.star import Star
     from raydb.planner.table_scan import FusedTableScan
+    from raydb.storage.rows import Rows
     from raydb.storage.table import ForeignKey, Table
 
     Source = ForeignKey | str
@@ -56,20 +60,22 @@ KEPT_BYTES = 2**31
 
 
 class Kept:
-    """Arrays made from a version of a table's rows, the least recently used of them dropped."""
+    """Arrays made from versions of tables, the least recently used of them dropped."""
 
     def __init__(self) -> None:
-        self._items: OrderedDict[tuple[int, object], tuple[object, Any, int]] = OrderedDict()
+        self._items: OrderedDict[tuple[object, ...], tuple[object, Any, int]] = OrderedDict()
 
-    def get(self, owner: object, what: object, make: Callable[[], Any], row_bytes: int) -> Any:
-        """Return what was made of an owner's rows before, or make it; row_bytes is its size."""
-        known = self._items.pop((id(owner), what), None)
-        # The owner is kept beside it, so that its identity is not given to another one.
-        made = make() if known is None else known[1]
-        self._items[id(owner), what] = (owner, made, row_bytes)
+    def get(
+        self, owners: tuple[Rows, ...], what: object, make: Callable[[], Any], size_bytes: int
+    ) -> Any:
+        """Return what was made of the owners' rows before, or make it."""
+        key = (what, *map(id, owners))
+        # The owners are kept beside it, so that their identities are not given to others.
+        item = self._items.pop(key, None) or (owners, make(), size_bytes)
+        self._items[key] = item
         while len(self._items) > 1 and sum(size for *_, size in self._items.values()) > KEPT_BYTES:
             self._items.popitem(last=False)
-        return made
+        return item[1]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -101,13 +107,45 @@ class _Image:
         if source is not None:
             self._add(source, attributes_of(expression))
             return expression
-        try:
-            encoded = encode_column(self.values_of(expression))
-        except DataError:
+        encoded = self._keep(expression, 4, lambda: encode_column(self.values_of(expression)))
+        if encoded is None:
             return expression
         attribute = Attribute((), f"computed {len(self.sources)}", expression.type)
         self.sources[attribute.name] = _Coded(encoded.codes, {attribute: encoded.values})
         return attribute
+
+    def measure(self, expression: Expression) -> Measure | None:
+        """Return a measure's values for every row, None where they cannot be computed."""
+
+        def make() -> Measure:
+            values = self.values_of(expression)
+            if is_number(expression.type):
+                return narrow_measure(*to_numbers(values))
+            valid = pc.is_valid(values).to_numpy(zero_copy_only=False)
+            return Measure(np.zeros(len(valid), np.int8), valid)
+
+        found: Measure | None = self._keep(("measure", expression), 8, make)
+        return found
+
+    def visible(self) -> Expression:
+        """Return the predicate that a row was not deleted."""
+        assert self.fact.live is not None
+        attribute = Attribute((), "visible", pa.bool_())
+        codes = self.fact.live.astype(np.int32)
+        self.sources[attribute.name] = _Coded(codes, {attribute: pa.array([False, True])})
+        return attribute
+
+    def _keep(self, what: object, row_bytes: int, make: Callable[[], Any]) -> Any:
+        """Make arrays of every row once; None where a row fails."""
+
+        def attempt() -> Any:
+            try:
+                return make()
+            except DataError:
+                return None
+
+        owners = tuple(table.rows for table in self.tables.values())
+        return self.kept.get(owners, what, attempt, row_bytes * self.fact.row_count)
 
     def values_of(self, expression: Expression) -> pa.Array | pa.ChunkedArray:
         """Return an expression's value for every row; parts of one source are computed once."""
@@ -121,7 +159,8 @@ class _Image:
             coded = self._coded(source, attributes_of(part))
             count = len(next(iter(coded.values.values())))
             values = evaluate(part, dict(coded.values), count)
-            inputs[attribute] = values.take(pa.array(np.where(coded.codes < 0, count - 1, coded.codes)))
+            last_for_null = np.where(coded.codes < 0, np.int32(count - 1), coded.codes)
+            inputs[attribute] = values.take(pa.array(last_for_null))
             return attribute
 
         rest = _outermost(expression, gather)
@@ -134,12 +173,11 @@ class _Image:
         """Return the one source of all attributes of an expression."""
         found = {a.path[0] if a.path else a.name for a in attributes_of(expression)}
         source = found.pop() if len(found) == 1 else None
-        return None if isinstance(source, str) and not self._is_small(source) else source
-
-    def _is_small(self, name: str) -> bool:
-        """Whether a column has few values, as far as a sample tells."""
-        sample = self.fact.sample(name)
-        return len(sample) == 0 or pc.count_distinct(sample).as_py() * 2 <= len(sample)
+        return (
+            None
+            if isinstance(source, str) and is_small(self.fact.sample(source)) is None
+            else source
+        )
 
     def _add(self, source: Source, attributes: frozenset[Attribute]) -> None:
         known = self.sources.get(source)
@@ -149,10 +187,7 @@ class _Image:
     def _coded(self, source: Source, attributes: frozenset[Attribute]) -> _Coded:
         if isinstance(source, str):
             (attribute,) = attributes
-            size = 4 * self.fact.row_count
-            codes, values = self.kept.get(
-                self.fact.rows, source, lambda: _column_codes(self.fact, source), size
-            )
+            codes, values = self._keep(source, 4, lambda: _column_codes(self.fact, source))
             return _Coded(codes, {attribute: values})
         codes = self.fact.foreign_rows[source]
         has_null = any(self.fact.null_count(column) for column in source.columns)
@@ -165,21 +200,119 @@ class _Image:
             values[attribute] = pa.concat_arrays([*chunks, *nulls])
         return _Coded(codes, values)
 
-    def measure(self, expression: Expression, function: str) -> Measure | None:
-        """Return a measure's values for every row, None where they cannot be computed."""
 
-        def make() -> Measure | None:
-            try:
-                values = self.values_of(expression)
-            except DataError:
-                return None
-            if is_number(expression.type):
-                return narrow_measure(*to_numbers(values))
-            valid = pc.is_valid(values).to_numpy(zero_copy_only=False)
-            return Measure(np.zeros(len(valid), np.int8), valid)
+def fuse_on_rows(
+    scan: FusedTableScan, tables: Mapping[str, Table], kept: Kept
+) -> FusedScanAggregate:
+    """Return a scan as a fused job on an image of its fact table."""
+    star = scan.star
+    used = {star.fact: tables[star.fact]} | {name: tables[name] for name in _dimensions(star)}
+    image = _Image(used, tables[star.fact], kept)
+    predicates = [image.encode(predicate) for predicate in star.predicates]
+    keys = [(column, image.encode(key)) for column, key in star.keys]
+    measures: dict[Expression, Measure] = {}
+    aggregates = []
+    for column, call in star.aggregates:
+        for argument in () if asks_values(call) else call.arguments:
+            measure = measures.get(argument) or image.measure(argument)
+            if measure is not None:
+                measures[argument] = measure
+        encoded = map_aggregate(call, image.encode) if asks_values(call) else call
+        aggregates.append((column, encoded))
+    if image.fact.live is not None:
+        predicates.append(image.visible())
+    star = replace(
+        star, predicates=tuple(predicates), keys=tuple(keys), aggregates=tuple(aggregates)
+    )
+    info = _describe(image, star.fact, measures)
+    plan = fuse(star, info, scan.backend, scan.backend_reason)
+    assert isinstance(plan, FusedScanAggregate), plan
+    intervals = _live_chunks(image, plan)
+    return replace(plan, job=replace(plan.job, intervals=intervals))
 
-        if any(attribute.path for attribute in attributes_of(expression)):
-            return make()
-        size = 8 * self.fact.row_count
-        found: Measure | None = self.kept.get(self.fact.rows, expression, make, size)
-        return found
+
+def _dimensions(star: Star) -> set[str]:
+    """Return the tables that a star's attributes lie in or lead through."""
+    expressions = [*star.predicates, *(key for _, key in star.keys)]
+    expressions += [argument for _, call in star.aggregates for argument in call.arguments]
+    return {
+        key.table
+        for expression in expressions
+        for attribute in attributes_of(expression)
+        for key in attribute.path
+    }
+
+
+def _describe(image: _Image, fact: str, measures: Mapping[Expression, Measure]) -> BvhInfo:
+    """Return an image as a BVH that has every attribute in its payload and none on its Z axis."""
+    row_count = image.fact.row_count
+    hierarchies, levels = [], {}
+    for number, coded in enumerate(image.sources.values()):
+        values = tuple(coded.values.values())
+        scan_codes = np.zeros(len(values[0]), np.int32)
+        hierarchies.append(Hierarchy(tuple(range(len(values))), values, scan_codes, 1))
+        levels |= {attribute: (number, level) for level, attribute in enumerate(coded.values)}
+    chunks = np.append(np.arange(0, row_count, CHUNK_ROWS), row_count).astype(np.int64)
+    index = Bvh(
+        tuple(hierarchies),
+        len(chunks) - 1,
+        None,
+        chunks,
+        image.kept.get(
+            (image.fact.rows,),
+            "row numbers",
+            lambda: np.arange(row_count, dtype=np.uint32),
+            4 * row_count,
+        ),
+        tuple(range(len(hierarchies))),
+        tuple(coded.codes for coded in image.sources.values()),
+        tuple(measures.values()),
+    )
+    definition = BvhDefinition("", fact, (), tuple(levels), tuple(measures), "")
+    return BvhInfo(definition, index, levels)
+
+
+def _live_chunks(image: _Image, plan: FusedScanAggregate) -> NDArray[np.int64]:
+    """Return the intervals of chunks in which every map may let a row pass."""
+    if not len(plan.job.intervals):
+        return plan.job.intervals
+    kept = np.ones(plan.index.cell_count, np.bool_)
+    firsts = plan.index.offsets[:-1]
+    for code_map in plan.job.maps:
+        if code_map.by_cell or (code_map.groups >= 0).all():
+            continue
+        codes = plan.index.codes[code_map.hierarchy]
+        least, most = image.kept.get(
+            (image.fact.rows,),
+            ("zones", id(codes)),
+            lambda codes=codes: (  # type: ignore[misc]
+                np.minimum.reduceat(codes, firsts),
+                np.maximum.reduceat(codes, firsts),
+            ),
+            16 * len(firsts),
+        )
+        passing = np.concatenate([[0], np.cumsum(code_map.groups >= 0)])
+        # A NULL's code is -1, and says nothing of the order.
+        kept &= (least < 0) | (passing[most + 1] > passing[np.maximum(least, 0)])
+    return mask_intervals(kept)
+
+
+def _outermost(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """Change the outermost parts of an expression that `change` makes something else of."""
+    changed = change(expression)
+    if changed is not expression or not isinstance(expression, Call):
+        return changed
+    arguments = tuple(_outermost(argument, change) for argument in expression.arguments)
+    return replace(expression, arguments=arguments)
+
+
+def _column_codes(fact: Table, name: str) -> tuple[NDArray[np.int32], pa.Array]:
+    """Return a column as codes with the value of each code, NULL the last."""
+    column = fact.rows.column(name)
+    if pa.types.is_integer(column.type) and not column.null_count and len(column):
+        values = words_of(column.combine_chunks())
+        if values.min() >= 0 and values.max() < DIRECT_CODES:
+            codes = values.astype(np.int32, copy=False)
+            return codes, pa.array(np.arange(int(values.max()) + 1)).cast(column.type)
+    encoded = encode_column(column)
+    return encoded.codes, encoded.values

@@ -40,6 +40,7 @@ _LEAST_SHARE = 8
 
 # Fewer rows than take this share of the limit are not worth a write.
 _LEAST_SPILL_SHARE = 64
+_SHARE_BESIDE_FILES = 8
 
 # Of a disk that is full nobody can do anything, so temporary files leave a tenth of what is free.
 _MOST_OF_DISK = Fraction(9, 10)
@@ -70,7 +71,9 @@ class Memory:
         """Tell whether rows that wait should go to a file; `held` is the size of some of them."""
         if self.limit is None or held < self.limit // _LEAST_SPILL_SHARE:
             return False
-        return max(held, self._held()) > self.limit // 2
+        # Once rows go to files, there is little use in keeping others.
+        share = _SHARE_BESIDE_FILES if self._files else 2
+        return max(held, self._held()) > self.limit // share
 
     def check(self, need: int, what: str) -> None:
         """Raise OperationalError if `what`, which cannot do with less, needs too many bytes.

@@ -23,6 +23,7 @@ from raydb.engine.definitions import apply_definition
 from raydb.engine.files import FileAccess
 from raydb.engine.fused import prepare_fused, run_fused, time_kernel
 from raydb.engine.general import run_plan
+from raydb.engine.image import Kept, fuse_on_rows
 from raydb.engine.memory import Memory, parse_limit
 from raydb.engine.names import check_table
 from raydb.engine.settings import Settings, setting_text, with_setting, without_setting
@@ -35,6 +36,7 @@ from raydb.planner.common_tables import has_aggregate, tables_of
 from raydb.planner.explain import Measured, describe, render
 from raydb.planner.logical import Plan, output_columns
 from raydb.planner.rules.fix_clock import reads_clock
+from raydb.planner.table_scan import FusedTableScan
 from raydb.storage.files import write_rows
 from raydb.storage.infer import LateValueError
 
@@ -104,6 +106,8 @@ class Session:
         self.settings = Settings()
         self._plans: OrderedDict[tuple[str, PlannerOptions], PreparedPlan] = OrderedDict()
         self._planned_on = self.database.snapshot
+        # What scans of whole tables made of their rows.
+        self._kept = Kept()
 
     # -- statements ---------------------------------------------------------------------------
 
@@ -249,7 +253,10 @@ class Session:
     def _run(self, prepared: PreparedPlan) -> Result:
         tables = {**self.database.snapshot.tables, **prepared.files}
 
-        def run_job(job: FusedScanAggregate) -> pa.Table:
+        def run_job(job: FusedScanAggregate | FusedTableScan) -> pa.Table:
+            if isinstance(job, FusedTableScan):
+                job = fuse_on_rows(job, tables, self._kept)
+                return run_fused(job, prepare_fused(job), tables)
             if job not in prepared.jobs:
                 prepared.jobs[job] = prepare_fused(job)
             return run_fused(job, prepared.jobs[job], tables)

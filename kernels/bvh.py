@@ -57,7 +57,8 @@ class Bvh:
     cells: int64, the sorted numbers of the cells that occur, or None when all are addressable.
     offsets: int64, shape (entry_count + 1,), an entry being a cell, or a position in `cells`.
     row_ids: uint32, shape (row_count,).
-    codes: unsigned, shape (stored_count, row_count): a row for each position in `stored`.
+    codes: unsigned or int32, shape (row_count,): one for each position in `stored`. In an int32
+        array -1 stands for the last code.
     """
 
     hierarchies: tuple[Hierarchy, ...]
@@ -66,7 +67,7 @@ class Bvh:
     offsets: NDArray[np.int64]
     row_ids: NDArray[np.uint32]
     stored: tuple[int, ...]
-    codes: NDArray[Any]
+    codes: tuple[NDArray[Any], ...]
     measures: tuple[Measure, ...]
 
     @property
@@ -90,7 +91,7 @@ class Bvh:
         arrays: list[NDArray[Any]] = [
             self.offsets,
             self.row_ids,
-            self.codes,
+            *self.codes,
             *(m.values for m in self.measures),
         ]
         arrays += [m.valid for m in self.measures if m.valid is not None]
@@ -145,13 +146,7 @@ def narrow_measure(values: NDArray[Any], valid: NDArray[np.bool_] | None) -> Mea
     return Measure(values.astype(np.int64, copy=False), valid, low, high)
 
 
-def stack_codes(
-    stored: Sequence[NDArray[np.int32]], code_counts: Sequence[int], row_ids: NDArray[np.uint32]
-) -> NDArray[Any]:
-    """Put the stored codes into one array in the rows' order, in the narrowest type for all."""
-    widest = max(code_counts, default=0)
-    dtype = np.uint8 if widest <= 2**8 else np.uint16 if widest <= 2**16 else np.uint32
-    codes = np.empty((len(stored), len(row_ids)), dtype)
-    for position, column in enumerate(stored):
-        codes[position] = column.astype(dtype)[row_ids]
-    return codes
+def narrow_codes(codes: NDArray[np.int32], code_count: int) -> NDArray[Any]:
+    """Put codes into the narrowest type that holds all of a hierarchy."""
+    dtype = np.uint8 if code_count <= 2**8 else np.uint16 if code_count <= 2**16 else np.uint32
+    return codes.astype(dtype)

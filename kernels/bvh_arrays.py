@@ -24,8 +24,9 @@ def to_arrays(bvh: Bvh) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     arrays: dict[str, NDArray[Any]] = {
         "offsets": bvh.offsets,
         "row_ids": bvh.row_ids,
-        "codes": bvh.codes,
     }
+    for number, codes in enumerate(bvh.codes):
+        arrays[f"codes{number}"] = codes
     if bvh.cells is not None:
         arrays["cells"] = bvh.cells
     for number, hierarchy in enumerate(bvh.hierarchies):
@@ -74,7 +75,7 @@ def from_arrays(arrays: Mapping[str, NDArray[Any]], properties: Mapping[str, Any
         offsets=arrays["offsets"],
         row_ids=arrays["row_ids"],
         stored=tuple(properties["stored"]),
-        codes=arrays["codes"],
+        codes=tuple(arrays[f"codes{number}"] for number in range(len(properties["stored"]))),
         measures=measures,
     )
 

@@ -46,9 +46,11 @@ from raydb.planner.physical import (
     SeriesRows,
     SharedRows,
     SortRows,
+    UnnestRows,
     WindowRows,
     WorkingRows,
 )
+from raydb.planner.table_scan import FusedTableScan
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -91,7 +93,7 @@ def describe(plan: PhysicalPlan, measured: Measured | None = None) -> dict[str, 
     """
     tree = _described(plan, set(), {} if measured is None else measured.kernel_ms)
     nodes = list(_walk(tree))
-    fused = any(node["node"] == "FusedScanAggregate" for node in nodes)
+    fused = any(node["node"] in ("FusedScanAggregate", "FusedTableScan") for node in nodes)
     reasons = [node["general path"] for node in nodes if "general path" in node]
     if not fused and not reasons:
         reasons = ["the query has no aggregate"]
@@ -124,6 +126,12 @@ def _render(node: dict[str, Any], depth: int) -> list[str]:
 
 def _details(node: dict[str, Any]) -> dict[str, Any]:
     """Return the lines below a node's title."""
+    if node["node"] == "FusedTableScan":
+        return {
+            "no bvh": node["no_bvh"],
+            "rows": node["rows_touched"],
+            "backend": f"{node['backend']} ({node['backend_reason']})",
+        }
     if node["node"] != "FusedScanAggregate":
         return {name: node[name] for name in ("general path", "also") if node.get(name)}
     coverage = node["coverage"]
@@ -193,6 +201,8 @@ def _describe(plan: PhysicalPlan) -> dict[str, Any]:
                 for column, e in items
             )
             return _node(plan, ", ".join(shown), source)
+        case UnnestRows(source=source, items=items):
+            return _node(plan, ", ".join(show(e) for _, e in items), source)
         case WindowRows(source=source, calls=calls):
             return _node(plan, ", ".join(show_window(call) for _, call in calls), source)
         case ConcatenateRows(sources=sources):
@@ -211,6 +221,16 @@ def _describe(plan: PhysicalPlan) -> dict[str, Any]:
             return _node(plan, _aggregation(plan), source, **{"general path": reason})
         case FusedScanAggregate():
             return _describe_fused(plan)
+        case FusedTableScan():
+            return _node(
+                plan,
+                _aggregation(plan),
+                table=plan.star.fact,
+                no_bvh=plan.reason,
+                rows_touched=plan.row_count,
+                backend=plan.backend,
+                backend_reason=plan.backend_reason,
+            )
         case SortRows(source=source, keys=sort_keys):
             shown = (key.column.name + (" DESC" if key.descending else "") for key in sort_keys)
             return _node(plan, ", ".join(shown), source)
@@ -257,7 +277,7 @@ def _describe_fused(plan: FusedScanAggregate) -> dict[str, Any]:
     )
 
 
-def _aggregation(plan: HashAggregate | FusedScanAggregate) -> str:
+def _aggregation(plan: HashAggregate | FusedScanAggregate | FusedTableScan) -> str:
     calls = ", ".join(show_aggregate(call) for _, call in plan.aggregates)
     keys = ", ".join(show(key) for _, key in plan.keys)
     if not calls:

@@ -128,8 +128,9 @@ class FusedScanAggregate:
         """The bytes that the estimated rows have in X and in the codes that the job reads."""
         measures = {accumulator.measure for accumulator in self.job.accumulators}
         width = sum(self.index.measures[measure].values.itemsize for measure in measures)
-        by_row = sum(not code_map.by_cell for code_map in self.job.maps)
-        return self.estimated_rows * (width + by_row * self.index.codes.itemsize)
+        stored = [m.hierarchy for m in self.job.maps if not m.by_cell]
+        width += sum(self.index.codes[self.index.stored.index(n)].itemsize for n in stored)
+        return self.estimated_rows * width
 
     @property
     def is_direct(self) -> bool:

@@ -1,7 +1,7 @@
 """The logical plan: what is asked, in relational algebra, as frozen values.
 
     Plan = Scan | Values | Series | CommonTable | WorkingTable
-         | Filter | Project | Window | Aggregate | Sort | Limit
+         | Filter | Project | Unnest | Window | Aggregate | Sort | Limit
          | InnerJoin | OuterJoin | SemiJoin | Apply | Union | Recursive
 
 Every node knows its output columns. A column number is defined by exactly one node of a plan.
@@ -85,6 +85,20 @@ class Project:
 
     source: Plan
     items: tuple[tuple[Column, Expression], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unnest:
+    """The source's rows, each once for every element of its lists, which are in new columns.
+
+    Several lists go side by side, the shorter ones filled up with NULL. A row without any element
+    is left out, or stays with NULLs if `keep`. `number` counts the elements of a row from 1.
+    """
+
+    source: Plan
+    items: tuple[tuple[Column, Expression], ...]
+    keep: bool = False
+    number: Column | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +231,7 @@ class Limit:
 
 
 Leaf: TypeAlias = Scan | Values | Series | CommonTable | WorkingTable
-Unary: TypeAlias = Filter | Project | Window | Aggregate | Sort | Limit
+Unary: TypeAlias = Filter | Project | Unnest | Window | Aggregate | Sort | Limit
 Plan: TypeAlias = Leaf | Unary | InnerJoin | OuterJoin | SemiJoin | Apply | Union | Recursive
 
 
@@ -239,6 +253,10 @@ def output_columns(plan: Plan) -> tuple[Column, ...]:
             return output_columns(source)
         case Project(items=items):
             return tuple(column for column, _ in items)
+        case Unnest(source=source, items=items):
+            elements = tuple(column for column, _ in items)
+            count = () if plan.number is None else (plan.number,)
+            return (*output_columns(source), *elements, *count)
         case Window(source=source, calls=calls):
             return output_columns(source) + tuple(column for column, _ in calls)
         case InnerJoin(sources=sources):
@@ -265,7 +283,7 @@ def sources_of(plan: Plan) -> tuple[Plan, ...]:
             return (plan.left, plan.right)
         case Recursive(base=base, step=step):
             return (base, step)
-        case Filter() | Project() | Window() | Aggregate() | Sort() | Limit():
+        case Filter() | Project() | Unnest() | Window() | Aggregate() | Sort() | Limit():
             return (plan.source,)
         case _:
             assert_never(plan)
@@ -283,7 +301,7 @@ def map_sources(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
             return replace(plan, left=change(plan.left), right=change(plan.right))
         case Recursive(base=base, step=step):
             return replace(plan, base=change(base), step=change(step))
-        case Filter() | Project() | Window() | Aggregate() | Sort() | Limit():
+        case Filter() | Project() | Unnest() | Window() | Aggregate() | Sort() | Limit():
             return replace(plan, source=change(plan.source))
         case _:
             assert_never(plan)
@@ -307,7 +325,7 @@ def map_expressions(plan: Plan, change: Callable[[Expression], Expression]) -> P
             return replace(plan, rows=tuple(tuple(change(e) for e in row) for row in rows))
         case Filter(predicate=predicate):
             return replace(plan, predicate=change(predicate))
-        case Project(items=items):
+        case Project(items=items) | Unnest(items=items):
             return replace(plan, items=tuple((column, change(e)) for column, e in items))
         case Window(calls=calls):
             return replace(plan, calls=tuple((c, map_window(call, change)) for c, call in calls))
@@ -336,7 +354,7 @@ def expressions_in(plan: Plan) -> Iterator[Expression]:
             yield from (expression for row in rows for expression in row)
         case Filter(predicate=predicate):
             yield predicate
-        case Project(items=items):
+        case Project(items=items) | Unnest(items=items):
             yield from (expression for _, expression in items)
         case Window(calls=calls):
             yield from (e for _, call in calls for e in expressions_of(call))

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, assert_never
 
-from raydb.planner.choose import choose_bvh
+from raydb.planner.choose import choose_job
 from raydb.planner.common_tables import reads_working_table
 from raydb.planner.expression import (
     Call,
@@ -33,6 +33,7 @@ from raydb.planner.logical import (
     Series,
     Sort,
     Union,
+    Unnest,
     Values,
     Window,
     WorkingTable,
@@ -54,6 +55,7 @@ from raydb.planner.physical import (
     SeriesRows,
     SharedRows,
     SortRows,
+    UnnestRows,
     WindowRows,
     WorkingRows,
 )
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.fuse import FusedScanAggregate
     from raydb.planner.logical import GroupingSets
+    from raydb.planner.table_scan import FusedTableScan
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,8 @@ def _lower(plan: Plan, lowering: _Lowering) -> PhysicalPlan:
             return FilterRows(go(source), predicate)
         case Project(source=source, items=items):
             return ComputeColumns(go(source), items)
+        case Unnest(source=source, items=items, keep=keep, number=number):
+            return UnnestRows(go(source), items, keep, number)
         case Window(source=source, calls=calls):
             return WindowRows(go(source), calls)
         case InnerJoin(sources=sources) if len(sources) != 2:
@@ -162,8 +167,8 @@ def _lower_aggregate(plan: Aggregate, lowering: _Lowering) -> PhysicalPlan:
     return HashAggregate(source, plan.keys, plan.aggregates, reason, plan.grouping)
 
 
-def _fuse(star: Star, lowering: _Lowering) -> FusedScanAggregate | str:
-    return choose_bvh(star, lowering.catalog, lowering.options.backend)
+def _fuse(star: Star, lowering: _Lowering) -> FusedScanAggregate | FusedTableScan | str:
+    return choose_job(star, lowering.catalog, lowering.options.backend)
 
 
 def _fuse_sets(

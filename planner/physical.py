@@ -1,11 +1,13 @@
 """The physical plan: how it is done. Every choice names its reason, which EXPLAIN prints.
 
     PhysicalPlan = ScanTable | ConstantRows | SeriesRows | SharedRows | WorkingRows
-                 | FilterRows | ComputeColumns | WindowRows | HashAggregate | FusedScanAggregate
+                 | FilterRows | ComputeColumns | UnnestRows | WindowRows
+                 | HashAggregate | FusedScanAggregate | FusedTableScan
                  | HashJoin | ConcatenateRows | RecursiveRows | SortRows | LimitRows
 
-Two ways to run, and only two: `FusedScanAggregate` is one job on a BVH; every other node runs
-vectorised over Arrow. Nodes compare by identity where they hold arrays.
+Two ways to run, and only two: `FusedScanAggregate` is one job on a BVH, `FusedTableScan` one on a
+table; every other node runs vectorised over Arrow. Nodes compare by identity where they hold
+arrays.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from raydb.planner.expression import AggregateCall, Column, Expression, WindowCall
     from raydb.planner.fuse import FusedScanAggregate
     from raydb.planner.logical import GroupingSets, SortKey
+    from raydb.planner.table_scan import FusedTableScan
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,16 @@ class ComputeColumns:
 
     source: PhysicalPlan
     items: tuple[tuple[Column, Expression], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnnestRows:
+    """The source's rows once for every element of their lists; see `logical.Unnest`."""
+
+    source: PhysicalPlan
+    items: tuple[tuple[Column, Expression], ...]
+    keep: bool
+    number: Column | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +185,7 @@ def sources_of(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
         case (
             FilterRows(source=source)
             | ComputeColumns(source=source)
+            | UnnestRows(source=source)
             | WindowRows(source=source)
             | HashAggregate(source=source)
             | SortRows(source=source)
@@ -184,6 +198,6 @@ def sources_of(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
 
 PhysicalPlan: TypeAlias = (
     "ScanTable | ConstantRows | SeriesRows | SharedRows | WorkingRows"
-    " | FilterRows | ComputeColumns | WindowRows | HashAggregate | FusedScanAggregate"
-    " | HashJoin | ConcatenateRows | RecursiveRows | SortRows | LimitRows"
+    " | FilterRows | ComputeColumns | UnnestRows | WindowRows | HashAggregate | FusedScanAggregate"
+    " | FusedTableScan | HashJoin | ConcatenateRows | RecursiveRows | SortRows | LimitRows"
 )

@@ -41,6 +41,7 @@ from raydb.planner.logical import (
     Project,
     SemiJoin,
     Sort,
+    Unnest,
     Window,
     output_columns,
 )
@@ -76,6 +77,9 @@ def pull_up(plan: Plan, outer: frozenset[Column], workshop: Workshop) -> Indepen
         case Aggregate(grouping=None, source=source):
             found = pull_up(source, outer, workshop)
             return None if found is None else _aggregate(plan, found, outer, workshop)
+        case Unnest(source=source):
+            found = pull_up(source, outer, workshop)
+            return None if found is None else _unnest_lists(plan, found, outer)
         case Window(source=source):
             found = pull_up(source, outer, workshop)
             return None if found is None else _window(plan, found, outer)
@@ -237,6 +241,13 @@ def _with_key(
         return condition
     sides = tuple(columns[side] if side == key else side for side in condition.arguments)
     return replace(condition, arguments=sides)
+
+
+def _unnest_lists(plan: Unnest, found: Independent, outer: frozenset[Column]) -> Independent | None:
+    items = tuple((column, found.resolve(e)) for column, e in plan.items)
+    if found.always or any(reads(e, outer) for _, e in items):
+        return None
+    return replace(found, plan=replace(plan, source=found.plan, items=items))
 
 
 def _window(plan: Window, found: Independent, outer: frozenset[Column]) -> Independent | None:

@@ -38,6 +38,7 @@ from raydb.planner.logical import (
     SemiJoin,
     Sort,
     Union,
+    Unnest,
     Values,
     Window,
     WorkingTable,
@@ -166,6 +167,10 @@ def _push(plan: Plan, domain: _Domain) -> _Pushed:
             below = _push(source, domain)
             changed = tuple((column, substitute(e, below.names)) for column, e in items)
             return replace(below, plan=Project(below.plan, changed + below.passed_on()))
+        case Unnest(source=source, items=items):
+            below = _push(source, domain)
+            changed = tuple((column, substitute(e, below.names)) for column, e in items)
+            return replace(below, plan=replace(plan, source=below.plan, items=changed))
         case Window(source=source, calls=calls):
             below = _push(source, domain)
             divided = tuple((c, _divide(call, below.names)) for c, call in calls)

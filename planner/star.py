@@ -161,6 +161,7 @@ def _flatten(plan: Plan) -> tuple[list[Scan], list[Expression]] | NoStar:
                 "Aggregate": "it aggregates over another aggregate",
                 "Values": "it reads no table",
                 "Limit": "it aggregates over a LIMIT",
+                "Unnest": "it aggregates over the elements of lists",
                 "SemiJoin": "it aggregates over a subquery's semi join",
                 "CommonTable": "it reads a common table expression",
                 "WorkingTable": "it reads a recursive query",

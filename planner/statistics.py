@@ -33,6 +33,7 @@ from raydb.planner.logical import (
     Series,
     Sort,
     Union,
+    Unnest,
     Values,
     Window,
     WorkingTable,
@@ -49,6 +50,9 @@ if TYPE_CHECKING:
 # What a condition keeps where no sample can tell.
 EQUALITY_SHARE = 0.1
 CONDITION_SHARE = 0.3
+
+# Elements that a list has, of which nothing is known.
+LIST_LENGTH = 10.0
 
 
 class Statistics:
@@ -138,6 +142,8 @@ class Statistics:
                 return sum(self.row_count(source) for source in sources)
             case Recursive(base=base, step=step):
                 return self.row_count(base) + self.row_count(step)
+            case Unnest(source=source):
+                return self.row_count(source) * LIST_LENGTH
             case Project(source=source) | Sort(source=source) | Window(source=source):
                 return self.row_count(source)
 

@@ -25,6 +25,7 @@ from raydb.planner.logical import (
     Series,
     Sort,
     Union,
+    Unnest,
     Values,
     Window,
     WorkingTable,
@@ -99,8 +100,9 @@ def _verify(
             defined += [column.number for column in columns]
         case Series(column=column):
             defined.append(column.number)
-        case Window(calls=calls):
-            defined += [column.number for column, _ in calls]
+        case Unnest() | Window():
+            new = output_columns(plan)[len(output_columns(plan.source)) :]
+            defined += [column.number for column in new]
         case SemiJoin(kind=kind, mark=mark):
             assert (kind == "mark") == (mark is not None), f"{author}: {kind} with mark {mark}"
             defined += [] if mark is None else [mark.number]

@@ -44,6 +44,7 @@ from raydb.sql.functions import (
     is_aggregate,
     list_element,
     list_of,
+    list_operand,
     list_slice,
     match,
     overlay,
@@ -123,6 +124,21 @@ class WindowList:
 
 
 @dataclass(frozen=True, slots=True)
+class UnnestList:
+    """The lists whose elements are rows of one query, in order of appearance, each once."""
+
+    numbers: Iterator[int]
+    lists: dict[Expression, Column] = field(default_factory=dict)
+
+    def column_of(self, operand: Expression) -> Column:
+        """Return the column that holds a list's elements, new at its first appearance."""
+        if operand not in self.lists:
+            element = operand.type.value_type
+            self.lists[operand] = Column(next(self.numbers), "unnest", element)
+        return self.lists[operand]
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """Where an expression stands: what its names and parameters mean.
 
@@ -136,6 +152,7 @@ class Context:
     clause: str
     aggregates: AggregateList | None = None
     windows: WindowList | None = None
+    unnests: UnnestList | None = None
     scope: Scope = field(default_factory=Scope)
     binding: Binding | None = None
 
@@ -437,6 +454,8 @@ def _function(node: exp.Expr, context: Context) -> Expression:
         return bind_exists(node.expressions[0], context)  # EXISTS (VALUES ...)
     if is_aggregate(name) or is_window_function(name):
         return _aggregate(node, context)
+    if name == "unnest":
+        return _unnest(node, context)
     if name in ("grouping", "grouping_id"):
         return _grouping(node, context)
     return bind_scalar(name, [bind_expression(each, context) for each in node.expressions])
@@ -450,8 +469,19 @@ def _aggregate(node: exp.Expr, context: Context) -> Expression:
         raise ProgrammingError(f"{written.name}() is no aggregate")
     if context.aggregates is None:
         raise ProgrammingError(f"{context.clause} cannot contain the aggregate {written.name}")
-    inner = replace(context, clause="an aggregate", aggregates=None, windows=None)
+    inner = replace(context, clause="an aggregate", aggregates=None, windows=None, unnests=None)
     return context.aggregates.column_of(bind_aggregate_call(written, inner, bind_expression))
+
+
+def _unnest(node: exp.Expr, context: Context) -> Expression:
+    if context.unnests is None:
+        raise ProgrammingError(
+            f"{context.clause} cannot contain unnest(), which is for FROM and the select list"
+        )
+    if len(node.expressions) != 1:
+        raise ProgrammingError(f"unnest() takes 1 argument here, not {len(node.expressions)}")
+    inner = replace(context, clause="unnest()", unnests=None)
+    return context.unnests.column_of(list_operand(bind_expression(node.expressions[0], inner)))
 
 
 def _window(node: exp.Expr, context: Context) -> Expression:

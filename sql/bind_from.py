@@ -6,26 +6,30 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import Error, NotSupportedError, ProgrammingError, did_you_mean
-from raydb.planner.expression import Call, Expression, conjuncts
+from raydb.planner.expression import Call, Expression, conjuncts, substitute
 from raydb.planner.expression import Literal as Constant
 from raydb.planner.logical import (
     Apply,
+    Filter,
     InnerJoin,
     OuterJoin,
     Plan,
     Project,
     Scan,
     SemiJoin,
+    Unnest,
     Values,
     output_columns,
 )
-from raydb.sql.bind_expression import Resolve, bind_condition
+from raydb.sql.bind_expression import Resolve, bind_condition, bind_expression
 from raydb.sql.bind_with import name_query, refer
 from raydb.sql.binding import Binding, context_of, new_column
 from raydb.sql.files import file_alias, file_table, is_file
+from raydb.sql.functions import list_operand
 from raydb.sql.nodes import locate, require_only, unsupported
 from raydb.sql.parser import parse
 from raydb.sql.reader import fold
@@ -39,7 +43,6 @@ from raydb.sql.scope import (
     resolve,
     table_scope,
 )
-from raydb.sql.series import bind_unnest
 from raydb.sql.statements import Select
 from raydb.sql.table_functions import bind_table_function
 from raydb.sql.typing_rules import compare, unify
@@ -117,13 +120,13 @@ def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
             plan = binding.bind_query(_without(node, "alias", "joins"), binding)
             name, columns = _alias(node, "")
             source = Source(plan, table_scope(name, output_columns(plan), columns))
-        case exp.Unnest(expressions=[argument]):
-            if node.args.get("offset"):
-                raise NotSupportedError("WITH ORDINALITY is not supported")
-            require_only(node, "expressions", "alias", "joins")
-            plan = bind_unnest(argument, binding)
-            name, columns = _alias(node, "unnest")
-            source = Source(plan, table_scope(name, output_columns(plan), columns or (name,)))
+        case exp.Unnest():
+            require_only(node, "expressions", "alias", "offset", "joins")
+            source = _bind_unnest(node, _alias(node, "unnest"), binding)
+        case exp.Lateral(this=exp.Unnest() as inner):
+            require_only(node, "this", "alias")
+            require_only(inner, "expressions", "offset")
+            source = _bind_unnest(inner, _alias(node, "unnest"), binding)
         case exp.Lateral(this=exp.Subquery() as inner):
             require_only(node, "this", "alias")
             plan = binding.bind_query(inner, binding)
@@ -140,11 +143,25 @@ def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
 def _bind_beside(node: exp.Expr, before: Scope, binding: Binding) -> tuple[Source, Arguments]:
     """Return a source and what it reads of the tables before it, as LATERAL may."""
     kind: Literal["lateral", "derived"] = "derived"
-    if isinstance(node, exp.Lateral):
+    if isinstance(node, exp.Lateral | exp.Unnest):
         kind = "lateral"
     outer = Outer(kind, before, binding.outer, binding.numbers)
     source = _bind_source(node, replace(binding, outer=outer))
     return source, tuple((column, expression) for expression, column in outer.columns.items())
+
+
+def _bind_unnest(node: exp.Expr, alias: tuple[str, tuple[str, ...]], binding: Binding) -> Source:
+    """Return the elements of lists as rows: unnest(a, b) [WITH ORDINALITY]."""
+    context = context_of(binding, Scope(), "unnest()")
+    lists = [list_operand(bind_expression(each, context)) for each in node.expressions]
+    items = tuple((new_column(binding, "unnest", each.type.value_type), each) for each in lists)
+    counts = node.args.get("offset")
+    number = new_column(binding, "ordinality", pa.int64()) if counts else None
+    plan = Unnest(Values((), ((),)), items, number=number)
+    name, columns = alias
+    if len(items) == 1:
+        columns = columns or (name,)  # as in PostgreSQL: the alias names the column too
+    return Source(plan, table_scope(name, output_columns(plan), columns))
 
 
 def _holds_join(node: exp.Expr) -> bool:
@@ -271,6 +288,8 @@ def _bind_join(
     if kind in ("SEMI", "ANTI"):
         semi: Literal["semi", "anti"] = "semi" if kind == "SEMI" else "anti"
         return Source(SemiJoin(semi, left.plan, right.plan, tuple(conditions)), left.scope)
+    if arguments and isinstance(right.plan, Unnest):
+        return Source(_unnest_beside(left, right.plan, arguments, side, conditions), scope)
     if arguments:
         apply_kind: Literal["left", "inner"] = "left" if side == "LEFT" else "inner"
         plan: Plan = Apply(apply_kind, left.plan, right.plan, arguments, tuple(conditions))
@@ -278,6 +297,24 @@ def _bind_join(
     if side is None:
         return replace(_inner_join(left, right, conditions), scope=scope)
     return Source(OuterJoin(_SIDES[side], left.plan, right.plan, tuple(conditions)), scope)
+
+
+def _unnest_beside(
+    left: Source,
+    unnest: Unnest,
+    arguments: Arguments,
+    side: str | None,
+    conditions: list[Expression],
+) -> Plan:
+    """Return the left rows, each once for every element of lists that are computed of it."""
+    given = dict(arguments)
+    items = tuple((column, substitute(each, given)) for column, each in unnest.items)
+    plan: Plan = replace(unnest, source=left.plan, items=items, keep=side == "LEFT")
+    if conditions and side == "LEFT":
+        raise NotSupportedError("LEFT JOIN unnest() needs ON true; WHERE filters its rows")
+    for condition in conditions:
+        plan = Filter(plan, condition)
+    return plan
 
 
 def _bind_condition(

@@ -1,21 +1,27 @@
 """The select list: expressions with their names, and what stands for several columns.
 
 SELECT *, t.* EXCLUDE (a), * REPLACE (b + 1 AS b) RENAME (c AS d), a + 1 AS e, e * 2
+SELECT max(COLUMNS('price.*'))  ->  SELECT max(price_net), max(price_gross)
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from sqlglot import exp
 
-from raydb.errors import ProgrammingError, did_you_mean
+from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.planner.expression import Column, Literal
+from raydb.planner.functions import evaluate
 from raydb.sql.bind_expression import Context, bind_expression
 from raydb.sql.dialect import text_of
+from raydb.sql.functions import match
 from raydb.sql.nodes import require_only
 from raydb.sql.reader import fold
-from raydb.sql.scope import Scope, find_name, find_table
+from raydb.sql.scope import Scope, Visible, find_name, find_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,7 +42,7 @@ def bind_items(
     nodes: Iterable[exp.Expr], scope: Scope, context: Context, items: list[Item]
 ) -> None:
     """Append the entries of a select list to `items`; an entry sees the aliases before it."""
-    for node in nodes:
+    for node in itertools.chain.from_iterable(_each_column(node, scope) for node in nodes):
         match node:
             case exp.Star():
                 if not scope.visible:
@@ -56,6 +62,44 @@ def bind_items(
                 items.append(Item(name_of(node), node, bind_expression(node, context)))
     if not items:
         raise ProgrammingError("SELECT needs at least one column")
+
+
+def _each_column(node: exp.Expr, scope: Scope) -> list[exp.Expr]:
+    """Return an entry of the select list once for each column that its COLUMNS(...) names."""
+    calls = [call for call in node.find_all(exp.Anonymous) if call.name.lower() == "columns"]
+    if not calls:
+        return [node]
+    if any(call != calls[0] for call in calls):
+        raise NotSupportedError("different COLUMNS(...) in one expression are not supported")
+    names = [each.name for each in scope.visible]
+    found = []
+    for each in _matching(calls[0], scope):
+        table = each.table if names.count(each.name) > 1 else None
+        is_plain = each.name.isidentifier() and each.name.islower()
+        column = exp.column(exp.to_identifier(each.name, quoted=not is_plain), table)
+        found.append(node.transform(lambda part, by=column: by if part == calls[0] else part))
+    return found
+
+
+def _matching(call: exp.Expr, scope: Scope) -> list[Visible]:
+    """Return the columns that COLUMNS(*), COLUMNS(* EXCLUDE (a)) or COLUMNS('pattern') names."""
+    match call.expressions:
+        case [exp.Star() as star]:
+            require_only(star, "except_")
+            known = list(dict.fromkeys(each.name for each in scope.visible))
+            excluded = {_listed(node, "EXCLUDE", known) for node in star.args.get("except_") or ()}
+            found = [each for each in scope.visible if each.name not in excluded]
+        case [exp.Literal(is_string=True) as pattern]:
+            names = pa.array([each.name for each in scope.visible], pa.string())
+            column = Column(-1, "name", names.type)
+            matching = match("~", column, Literal(pattern.name, names.type))
+            matches = evaluate(matching, {column: names}, len(names)).to_pylist()
+            found = list(itertools.compress(scope.visible, matches))
+        case _:
+            raise NotSupportedError("COLUMNS takes * or a regular expression in quotes")
+    if not found:
+        raise ProgrammingError(f"no column is one of {text_of(call)}")
+    return found
 
 
 def _star_items(

@@ -15,10 +15,11 @@ from sqlglot import exp
 from raydb.errors import ProgrammingError
 from raydb.planner.common_tables import separate_subqueries
 from raydb.planner.expression import Column, Expression, columns_of, expressions_of, map_window
-from raydb.planner.logical import Aggregate, Filter, Plan, Window
+from raydb.planner.logical import Aggregate, Filter, Plan, Unnest, Window
 from raydb.sql.bind_expression import (
     AggregateList,
     Context,
+    UnnestList,
     WindowList,
     bind_condition,
     bind_expression,
@@ -48,6 +49,7 @@ def bind_select_clauses(node: exp.Expr, binding: Binding) -> Plan:
     plan, scope = source.plan, source.scope
     aggregates = AggregateList(binding.numbers)
     windows = WindowList(binding.numbers, _named_windows(node))
+    unnests = UnnestList(binding.numbers)
     items: list[Item] = []
 
     def context(clause: str) -> Context:
@@ -56,6 +58,8 @@ def bind_select_clauses(node: exp.Expr, binding: Binding) -> Plan:
             within = replace(within, aggregates=aggregates)
         if clause not in ("WHERE", "GROUP BY", "HAVING"):
             within = replace(within, windows=windows)
+        if clause == "SELECT":
+            within = replace(within, unnests=unnests)
         return with_aliases(within, scope, items)
 
     bind_items(node.expressions, scope, context("SELECT"), items)
@@ -68,11 +72,16 @@ def bind_select_clauses(node: exp.Expr, binding: Binding) -> Plan:
     _check_windows(windows.named, context("WINDOW"))
     folded = frozenset((*aggregates.calls.values(), *aggregates.groupings.values()))
     windowed = frozenset(windows.calls.values())
-    results = dict.fromkeys(folded, "an aggregate") | dict.fromkeys(windowed, "a window function")
+    results = (
+        dict.fromkeys(folded, "an aggregate")
+        | dict.fromkeys(windowed, "a window function")
+        | dict.fromkeys(unnests.lists.values(), "unnest()")
+    )
     groups = bind_groups(
         node.args.get("group"), items, scope, context("GROUP BY"), results, binding
     )
     _check_places(aggregates, windows, where, having)
+    _check_unnests(unnests, aggregates, windows, (where, having, qualify))
     refuse_outer_aggregates(aggregates.calls, binding)
     if where is not None:
         plan = Filter(plan, where)
@@ -80,7 +89,8 @@ def bind_select_clauses(node: exp.Expr, binding: Binding) -> Plan:
     if groups is not None or having is not None or folded:
         groups = groups or Groups({}, None)
         plan = _aggregate(plan, groups, aggregates)
-        over = over_groups(groups, _results(groups, aggregates, windows), _outside(binding))
+        meanings = _results(groups, aggregates, windows, unnests)
+        over = over_groups(groups, meanings, _outside(binding))
     if having is not None:
         plan = Filter(plan, over(having))
     if windows.calls:
@@ -90,6 +100,8 @@ def bind_select_clauses(node: exp.Expr, binding: Binding) -> Plan:
         if not windows.calls:
             raise ProgrammingError("QUALIFY needs a window function; WHERE and HAVING do without")
         plan = Filter(plan, over(qualify))
+    if unnests.lists:
+        plan = Unnest(plan, tuple((column, over(e)) for e, column in unnests.lists.items()))
     plan = finish(
         node,
         plan,
@@ -158,11 +170,12 @@ def _aggregate(plan: Plan, groups: Groups, aggregates: AggregateList) -> Plan:
 
 
 def _results(
-    groups: Groups, aggregates: AggregateList, windows: WindowList
+    groups: Groups, aggregates: AggregateList, windows: WindowList, unnests: UnnestList
 ) -> dict[Column, Expression]:
-    """Return what the columns of aggregates, of GROUPING() and of window functions stand for."""
+    """Return what the columns of aggregates, GROUPING(), window functions and unnest() mean."""
     results: dict[Column, Expression] = {column: column for column in aggregates.calls.values()}
     results |= {column: column for column in windows.calls.values()}
+    results |= {column: column for column in unnests.lists.values()}
     for arguments, column in aggregates.groupings.items():
         results[column] = grouping_value(arguments, groups)
     return results
@@ -195,3 +208,24 @@ def _check_places(
         for expression in expressions_of(window):
             if columns_of(expression) & windowed:
                 raise ProgrammingError(f"{window.function}() cannot contain a window function")
+
+
+def _check_unnests(
+    unnests: UnnestList,
+    aggregates: AggregateList,
+    windows: WindowList,
+    conditions: Sequence[Expression | None],
+) -> None:
+    """Raise ProgrammingError for an alias that brings unnest() to where rows are not yet more."""
+    found = frozenset(unnests.lists.values())
+    clauses = zip(("WHERE", "HAVING", "QUALIFY"), conditions, strict=True)
+    places: list[tuple[str, tuple[Expression, ...]]] = [
+        (clause, (condition,)) for clause, condition in clauses if condition is not None
+    ]
+    places += [(f"{call.function}()", expressions_of(call)) for call in aggregates.calls]
+    places += [(f"{call.function}()", expressions_of(call)) for call in windows.calls]
+    for place, expressions in places:
+        if any(columns_of(expression) & found for expression in expressions):
+            raise ProgrammingError(
+                f"{place} cannot contain unnest(): write FROM t, unnest(t.list) AS u(x)"
+            )

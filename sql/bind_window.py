@@ -90,7 +90,7 @@ def bind_window(node: exp.Expr, context: Context, bind: Bind) -> Column:
         )
     if node.args.get("over") not in (None, "OVER"):
         raise NotSupportedError(f"{node.args['over']} is not supported")
-    inner = replace(context, clause="a window function", windows=None)
+    inner = replace(context, clause="a window function", windows=None, unnests=None)
     parts = _read_window(node, context.windows.named, inner, bind)
     order_by, frame = _bind_frame(parts, inner, bind)
     call = _bind_function(written, inner, bind)

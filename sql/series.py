@@ -1,8 +1,7 @@
-"""Table functions of constants: range, generate_series and unnest.
+"""Table functions of constants: range and generate_series.
 
     range(5), range(1, 10, 2)    integers from the first up to the second, which is not reached
     generate_series(1, 10, 2)    likewise, and the second may be reached
-    unnest([1, 2, 3])            the elements of a list
 
 Two dates or timestamps and an INTERVAL give a series of timestamps.
 """
@@ -10,6 +9,7 @@ Two dates or timestamps and an INTERVAL give a series of timestamps.
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -22,7 +22,7 @@ from raydb.sql.bind_expression import bind_expression
 from raydb.sql.binding import Binding, context_of, new_column
 from raydb.sql.operators import arithmetic
 from raydb.sql.scope import Scope
-from raydb.sql.types import is_integer, is_interval, is_list, is_moment
+from raydb.sql.types import is_integer, is_interval, is_moment
 from raydb.sql.typing_rules import describe
 
 if TYPE_CHECKING:
@@ -57,21 +57,9 @@ def bind_series(name: str, arguments: Sequence[exp.Expr], binding: Binding) -> P
     return _integers(name, [value.value for value in values], binding)
 
 
-def bind_unnest(argument: exp.Expr, binding: Binding) -> Values:
-    """Return the elements of a constant list as the rows of a column `unnest`.
-
-    Raises ProgrammingError for what is no list, NotSupportedError for one that is no constant.
-    """
-    value = _constant("unnest", argument, binding)
-    if not is_list(value.type):
-        raise ProgrammingError(f"unnest() takes a list, not {describe(value)}")
-    column = new_column(binding, "unnest", value.type.value_type)
-    return Values((column,), tuple((Literal(each, column.type),) for each in value.value or ()))
-
-
 def _constant(name: str, argument: exp.Expr, binding: Binding) -> Literal:
     """Return the value of an argument, which is computed here and now."""
-    context = context_of(binding, Scope(), f"an argument of {name}()")
+    context = replace(context_of(binding, Scope(), f"an argument of {name}()"), binding=None)
     expression = bind_expression(argument, context)
     if isinstance(expression, Literal):
         return expression

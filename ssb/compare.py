@@ -17,7 +17,7 @@ import pyarrow as pa
 import raydb
 from raydb.ssb import check, rivals, rules, workload
 from raydb.ssb.flat import FlatTable
-from raydb.ssb.footprint import cold_start_ms, measure
+from raydb.ssb.footprint import cold_start_ms, measure_memory
 from raydb.ssb.generate import DataSet, prepare
 from raydb.ssb.machine import describe_machine, limited_cores, median_ms, read_bandwidth
 from raydb.ssb.own import QUERY_SECONDS, OwnFigures, OwnRun, run_own
@@ -125,15 +125,7 @@ def compare(options: Options, messages: Console) -> Comparison:
         found = {
             name: _run_rival(name, flat, queries, options, differences, progress) for name in names
         }
-        memory, cold_ms = {}, None
-        if options.memory:
-            with progress.step("memory", len(MEMORY_OF)) as advance:
-                for name in MEMORY_OF:
-                    if name == "raydb" or name in names:
-                        memory[name] = measure(folder, name)
-                    advance()
-        if options.cold_start:
-            cold_ms = cold_start_ms(folder, workload.query("q1.1", "star"), progress)
+        memory, cold_ms = _measure_processes(folder, options, names, own.notes, progress)
     return Comparison(
         options,
         describe_machine(),
@@ -146,6 +138,27 @@ def compare(options: Options, messages: Console) -> Comparison:
         memory,
         cold_ms,
     )
+
+
+def _measure_processes(
+    folder: Path, options: Options, names: Sequence[str], notes: list[str], progress: Progress
+) -> tuple[dict[str, dict[str, int]], float | None]:
+    """Measure memory and the cold start; a failure is noted, for the other figures are there."""
+    memory: dict[str, dict[str, int]] = {}
+    cold_ms = None
+    try:
+        if options.memory:
+            measured = [name for name in MEMORY_OF if name == "raydb" or name in names]
+            with progress.step("memory", len(measured)) as advance:
+                for name in measured:
+                    memory[name] = measure_memory(folder, name)
+                    advance()
+        if options.cold_start:
+            progress.say("cold start, from a database on disk:")
+            cold_ms = cold_start_ms(folder, workload.query("q1.1", "star"), progress)
+    except raydb.OperationalError as error:
+        notes.append(str(error))
+    return memory, cold_ms
 
 
 def chosen_queries(kind: Workload, chosen: Sequence[str] | None) -> list[Query]:

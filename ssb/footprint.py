@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _COLD_RUNS: Final = 5
 
 
-def measure(folder: Path, name: str) -> dict[str, int]:
+def measure_memory(folder: Path, name: str) -> dict[str, int]:
     """Return the peak of a process that loads 'raydb' or a rival, and what it then holds."""
     command = [sys.executable, "-m", "raydb.ssb.footprint", str(folder), name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
@@ -51,7 +51,7 @@ def cold_start_ms(folder: Path, text: str, progress: Progress) -> float:
     """
     program = shutil.which("raydb", path=sysconfig.get_path("scripts")) or shutil.which("raydb")
     if program is None:
-        raise raydb.OperationalError("the command raydb is not installed")
+        raise raydb.OperationalError("cannot measure the cold start: the command raydb is not installed")
     with tempfile.TemporaryDirectory(prefix="raydb-ssb-") as temporary:
         database = Path(temporary) / "ssb.raydb"
         with contextlib.closing(raydb.connect(database)) as connection:
@@ -62,7 +62,8 @@ def cold_start_ms(folder: Path, text: str, progress: Progress) -> float:
             command = [program, str(database), "-c", text]
             done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
             if done.returncode != 0:
-                raise raydb.OperationalError(f"raydb failed: {done.stderr.strip()}")
+                last = (done.stderr.strip().splitlines() or ["it was killed"])[-1]
+                raise raydb.OperationalError(f"cannot measure the cold start: {last}")
 
         return median_ms(ask, _COLD_RUNS, float("inf"))
 

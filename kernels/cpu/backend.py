@@ -15,9 +15,9 @@ from raydb.kernels.bvh import (
     Bvh,
     Measure,
     count_cells,
+    narrow_codes,
     narrow_measure,
     number_cells,
-    stack_codes,
 )
 from raydb.kernels.cpu.runs import Runs, find_runs
 from raydb.kernels.cpu.totals import Total, add_places, add_runs, merge, new_total, value_of
@@ -67,10 +67,9 @@ class CpuBackend:
         stored = tuple(
             position for position, hierarchy in enumerate(hierarchies) if not hierarchy.is_scan_only
         )
-        codes = stack_codes(
-            [row_codes[position] for position in stored],
-            [hierarchies[position].code_count for position in stored],
-            row_ids,
+        codes = tuple(
+            narrow_codes(row_codes[position], hierarchies[position].code_count)[row_ids]
+            for position in stored
         )
         gathered = []
         for values, valid in measures:
@@ -197,14 +196,24 @@ def _accumulate(runs: Runs, rows: NDArray[np.int64], totals: list[Total]) -> Non
             loops().count_runs(*part.triple, rows)
             for total in running:
                 add_runs(total, part)
-    elif len(runs.maps) in (1, 2) and [total.kind for total in running] == ["sum"]:
+    elif _has_loop(runs) and [total.kind for total in running] == ["sum"]:
         loop = loops().sum_by_code if len(runs.maps) == 1 else loops().sum_by_codes
         maps = [array for code_map in runs.maps for array in code_map]
         for part in runs.parts(CHUNK_ROWS):
             loop(*part.triple, *maps, running[0].values, rows, *running[0].arrays)
+    elif _has_loop(runs) and not running:
+        loop = loops().count_by_code if len(runs.maps) == 1 else loops().count_by_codes
+        maps = [array for code_map in runs.maps for array in code_map]
+        for part in runs.parts(CHUNK_ROWS):
+            loop(*part.triple, *maps, rows)
     else:
         for places, groups in _located_blocks(runs):
             _add_block(places, groups, rows, running)
+
+
+def _has_loop(runs: Runs) -> bool:
+    """Whether there is a loop for the row maps; for codes of two types there is none."""
+    return len(runs.maps) in (1, 2) and len({codes.dtype for codes, _ in runs.maps}) == 1
 
 
 def _add_block(

@@ -101,6 +101,37 @@ def sum_by_codes(
     sum_places(places[:found], row_groups[:found], values, sums)
 
 
+def count_by_code(
+    starts: Integers,
+    ends: Integers,
+    groups: Integers,
+    codes: NDArray[Any],
+    parts: Integers,
+    counts: Integers,
+) -> None:
+    """Do as `sum_by_code` with no sum."""
+    places, row_groups = _rows_of(starts, ends, groups)
+    found = refine_rows(places, row_groups, codes, parts)
+    count_groups(row_groups[:found], counts)
+
+
+def count_by_codes(
+    starts: Integers,
+    ends: Integers,
+    groups: Integers,
+    codes: NDArray[Any],
+    parts: Integers,
+    other_codes: NDArray[Any],
+    other_parts: Integers,
+    counts: Integers,
+) -> None:
+    """Do as `sum_by_codes` with no sum."""
+    places, row_groups = _rows_of(starts, ends, groups)
+    found = refine_rows(places, row_groups, codes, parts)
+    found = refine_rows(places[:found], row_groups[:found], other_codes, other_parts)
+    count_groups(row_groups[:found], counts)
+
+
 def list_rows(
     starts: Integers, ends: Integers, run_groups: Integers, places: Integers, groups: Integers
 ) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 DELAY_SECONDS = 0.5
 
 # What most BVHs store. A loop over other types is compiled, or loaded, when it is first called.
-CODE_TYPES = (np.uint8, np.uint16)
+CODE_TYPES = (np.uint8, np.uint16, np.int32)
 VALUE_TYPES = (np.int32, np.int64, np.float64)
 SMALL_VALUE_TYPES = (np.int8, np.int16)
 
@@ -101,7 +101,10 @@ def _calls() -> Iterator[tuple[str, list[NDArray[Any]]]]:
     yield "list_rows", [*runs, numbers, numbers]
     yield "count_groups", [numbers, numbers]
     for code_type in CODE_TYPES:
-        yield "refine_rows", [numbers, numbers, frozen(np.empty(0, code_type)), numbers]
+        codes = frozen(np.empty(0, code_type))
+        yield "refine_rows", [numbers, numbers, codes, numbers]
+        yield "count_by_code", [*runs, codes, numbers, numbers]
+        yield "count_by_codes", [*runs, *(codes, numbers) * 2, numbers]
     for value_type in (*VALUE_TYPES, *SMALL_VALUE_TYPES):
         values = frozen(np.empty(0, value_type))
         state = np.empty(0, np.float64 if values.dtype.kind == "f" else np.int64)

@@ -26,6 +26,7 @@ from raydb.planner.logical import (
     Series,
     Sort,
     Union,
+    Unnest,
     Values,
     Window,
     WorkingTable,
@@ -101,6 +102,8 @@ def _prune(plan: Plan, needed: frozenset[Column]) -> Plan:
         case Project(source=source, items=items):
             kept = tuple(item for item in items if item[0] in needed)
             return Project(_prune(source, _read_by(e for _, e in kept)), kept)
+        case Unnest(source=source, items=items):
+            return replace(plan, source=_prune(source, needed | _read_by(e for _, e in items)))
         case Window(source=source, calls=calls):
             kept_windows = tuple(item for item in calls if item[0] in needed)
             read = _read_by(e for _, call in kept_windows for e in expressions_of(call))

@@ -30,6 +30,7 @@ from raydb.planner.logical import (
     Plan,
     SemiJoin,
     Sort,
+    Unnest,
     Window,
     map_sources,
     output_columns,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.expression import Column
 
 
 def push_down_filters(plan: Plan, catalog: CatalogInfo) -> Plan:
@@ -83,6 +83,9 @@ def _push(predicates: Sequence[Expression], source: Plan) -> Plan:
         case OuterJoin(kind="left", left=left) | SemiJoin(left=left):
             rest, (pushed,) = _distribute(predicates, (left,))
             return filter_rows(replace(source, left=pushed), rest)
+        case Unnest(source=inner):
+            rest, (pushed,) = _distribute(predicates, (inner,))
+            return filter_rows(replace(source, source=pushed), rest)
         case OuterJoin(kind="right", right=right):
             rest, (pushed,) = _distribute(predicates, (right,))
             return filter_rows(replace(source, right=pushed), rest)
@@ -109,7 +112,7 @@ def _parts(conditions: Sequence[Expression]) -> list[Expression]:
     return [part for condition in conditions for part in conjuncts(condition)]
 
 
-def _is_over(predicate: Expression, columns: AbstractSet[Column]) -> bool:
+def _is_over(predicate: Expression, columns: AbstractSet[Expression]) -> bool:
     """Tell whether a predicate holds or not by these columns alone."""
     read = columns_of(predicate)
     return bool(read) and read <= columns and not is_volatile(predicate)

@@ -40,6 +40,7 @@ from raydb.planner.logical import (
     Project,
     SemiJoin,
     Union,
+    Unnest,
     Values,
     Window,
     map_expressions,
@@ -96,7 +97,8 @@ def _unnest_expressions(plan: Plan, workshop: Workshop) -> Plan:
             nested = [part for part in parts if _has_subquery(part)]
             plain = tuple(part for part in parts if not _has_subquery(part))
             return _filter(replace(plan, conditions=plain), nested, workshop)
-        case Project(source=source) | Aggregate(source=source) | Window(source=source):
+        case Project() | Unnest() | Aggregate() | Window():
+            source = plan.source
             rows = OuterRows(source, workshop, unnest)
             changed = map_expressions(plan, rows.without_subqueries)
             changed = map_sources(changed, lambda _: rows.plan)

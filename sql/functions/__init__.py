@@ -6,7 +6,7 @@ from raydb.sql.functions.aggregates import (
     bind_within_group,
     is_aggregate,
 )
-from raydb.sql.functions.lists import list_element, list_of, list_slice
+from raydb.sql.functions.lists import list_element, list_of, list_operand, list_slice
 from raydb.sql.functions.numbers import bitwise, power, shift
 from raydb.sql.functions.patterns import match
 from raydb.sql.functions.scalar import bind_scalar
@@ -25,6 +25,7 @@ __all__ = [
     "is_aggregate",
     "list_element",
     "list_of",
+    "list_operand",
     "list_slice",
     "match",
     "overlay",

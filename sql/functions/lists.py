@@ -37,6 +37,11 @@ def list_element(operand: Expression, index: Expression) -> Expression:
     return Call("list_extract", (operand, _position(index)), operand.type.value_type)
 
 
+def list_operand(operand: Expression) -> Expression:
+    """Return the list that unnest() takes; raises ProgrammingError for what is none."""
+    return _require_list("unnest()", operand)
+
+
 def list_slice(
     operand: Expression, first: Expression | None, last: Expression | None
 ) -> Expression:

@@ -15,9 +15,9 @@ from raydb.sql.functions.signature import (
     takes,
     typed,
 )
+from raydb.sql.functions.text_format import as_text, text_or_nothing
 from raydb.sql.operators import arithmetic
 from raydb.sql.types import is_integer
-from raydb.sql.functions.text_format import as_text, text_or_nothing
 from raydb.sql.typing_rules import cast, describe
 
 _TEXT, _BIGINT, _INTEGER, _BOOLEAN = pa.string(), pa.int64(), pa.int32(), pa.bool_()

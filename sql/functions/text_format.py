@@ -65,17 +65,26 @@ def _printf(name: str, form: Expression, *values: Expression) -> Expression:
     letters = []
     for part in _PRINTF_PART.finditer(text):
         if part[0] == "%" or (part[3] == "%" and part[0] != "%%"):
-            raise ProgrammingError(f"{name}() knows %d, %s, %f, %e, %g and %%, not those of '{text}'")
+            raise ProgrammingError(
+                f"{name}() knows %d, %s, %f, %e, %g and %%, not those of '{text}'"
+            )
         if part[3] is not None and part[3] != "%":
             letters.append(part[3])
     if len(letters) != len(values):
         raise ProgrammingError(f"'{text}' takes {len(letters)} values, not {len(values)}")
-    require = {"d": require_integer, "s": lambda _, value: as_text(value)}
-    checked = (
-        require.get(letter, as_double)(name, value)
-        for letter, value in zip(letters, values, strict=True)
-    )
+    checked = (_checked(name, *pair) for pair in zip(letters, values, strict=True))
     return Call("printf", (Literal(text, _TEXT), *checked), _TEXT)
+
+
+def _checked(name: str, letter: str, value: Expression) -> Expression:
+    """Return a value as its letter in the format of printf() wants it."""
+    match letter:
+        case "d":
+            return require_integer(name, value)
+        case "s":
+            return as_text(value)
+        case _:
+            return as_double(name, value)
 
 
 TEXT_FORMAT = {

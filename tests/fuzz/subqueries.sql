@@ -162,5 +162,3 @@ select a.x, b.x from a join b on a.x <= b.x and b.z < a.y;
 select a.x, b.x from a full join b on a.x <= b.x and b.z < a.y;
 select x from a semi join b on b.x between a.x and a.y;
 select x from a anti join b on b.z > a.x and b.z < a.y;
-select a.x, l.z from a left join lateral (select z from b where b.x = a.x) l on exists (select 1 from n where n.z = l.z and n.x <= a.y);
-select a.x, l.c from a left join lateral (select count(*) c from b where b.x = a.x) l on l.c in (select x from n) and a.y > 1;

@@ -122,6 +122,19 @@ SELECT a.id, l.i, l.v FROM a, LATERAL (SELECT o.id AS i, v FROM a o LEFT JOIN b 
 -- 1 | 3 | 40
 -- 1 | NULL | NULL
 
+-- Subqueries in ON decide on partners.
+SELECT a.id, l.v FROM a LEFT JOIN LATERAL (SELECT v FROM b WHERE b.id = a.id) l ON l.v IN (SELECT 10 * n FROM a);
+-- 1 | 10
+-- 1 | 20
+-- 2 | NULL
+-- 3 | NULL
+-- NULL | NULL
+SELECT a.id, l.v FROM a LEFT JOIN LATERAL (SELECT v FROM b WHERE b.id = a.id) l ON EXISTS (SELECT 1 FROM a o WHERE o.n > a.n AND 10 * o.id <= l.v);
+-- 1 | 30
+-- 2 | NULL
+-- 3 | NULL
+-- NULL | NULL
+
 -- It sees everything before it, behind commas and joins too; the word may be left out.
 SELECT a.id, b.v, l.s FROM a, b, LATERAL (SELECT a.id + b.v AS s) l WHERE a.id = b.id;
 -- 1 | 10 | 11

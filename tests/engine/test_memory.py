@@ -1,0 +1,446 @@
+"""The memory limit: every kind of node gives the same rows with little memory as with enough."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import threading
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import raydb
+from raydb.engine import memory, relation
+from raydb.engine.memory import Memory, parse_limit
+from raydb.engine.relation import Collector, Relation
+from raydb.engine.split import hash_rows
+from raydb.errors import OperationalError, ProgrammingError
+from raydb.planner.expression import Column
+
+ROWS = 100_000
+LIMIT = 3_000_000
+# Where nothing smaller will do a node may take the whole limit, beside half of it that waits.
+SLACK = 1.5
+
+
+@pytest.fixture(scope="module")
+def con(tmp_path_factory):
+    """Tables of 100,000 rows with NULLs, doubles, text and one key that nearly all rows have."""
+    draw = np.random.default_rng(5)
+    folder = tmp_path_factory.mktemp("rows")
+    rows = {
+        "id": draw.permutation(ROWS),
+        "k": pa.array(draw.integers(0, 300, ROWS), pa.int32(), mask=draw.random(ROWS) < 0.01),
+        "x": pa.array(draw.standard_normal(ROWS) * 1e3, mask=draw.random(ROWS) < 0.05),
+        "s": [f"text {number}" for number in draw.integers(0, 3000, ROWS)],
+        "d": draw.integers(-(10**8), 10**8, ROWS),
+        "b": pa.array(draw.random(ROWS) < 0.5, mask=draw.random(ROWS) < 0.05),
+        "h": np.where(draw.random(ROWS) < 0.9, 7, draw.integers(0, 300, ROWS)),
+    }
+    pq.write_table(pa.table(rows), folder / "t.parquet")
+    connection = raydb.connect()
+    connection.execute(
+        "CREATE TABLE t (id BIGINT, k INTEGER, x DOUBLE, s VARCHAR, d DECIMAL(12,2), b BOOLEAN,"
+        " h BIGINT)"
+    )
+    connection.execute(f"INSERT INTO t SELECT id, k, x, s, d::DECIMAL(12,2), b, h FROM '{folder / 't.parquet'}'")
+    connection.execute("CREATE TABLE u (id BIGINT, y BIGINT, s VARCHAR, h BIGINT)")
+    connection.execute(
+        f"INSERT INTO u SELECT range * 3, range * 7, 'text ' || range, range % 1000"
+        f" FROM range(0, {ROWS // 2})"
+    )
+    connection.execute("CREATE TABLE few (z BIGINT, low BIGINT, high BIGINT)")
+    connection.execute(
+        "INSERT INTO few SELECT range, range * 1000, range * 1000 + 20 FROM range(0, 90)"
+    )
+    return connection
+
+
+@pytest.fixture
+def files(monkeypatch):
+    """Return a list that gets each temporary file of the test."""
+    opened = []
+    new_file = Memory.new_file
+
+    def counting(self, schema):
+        opened.append(new_file(self, schema))
+        return opened[-1]
+
+    monkeypatch.setattr(Memory, "new_file", counting)
+    return opened
+
+
+def limited(connection, sql, limit=LIMIT):
+    """Run a query with a memory limit."""
+    connection.execute(f"SET memory_limit = '{limit}B'")
+    try:
+        return connection.execute(sql).to_arrow_table()
+    finally:
+        connection.execute("RESET memory_limit")
+
+
+def rows_of(table):
+    """Return rows as a multiset; doubles are compared to the last bit."""
+    columns = [column.to_pylist() for column in table.columns]
+    return Counter(repr(row) for row in zip(*columns, strict=True))
+
+
+SPILLED = [
+    # Filters and computed columns
+    "SELECT id + 1, s || 'a', x * 2 FROM t WHERE k IS NULL OR k > 5",
+    # Groups
+    "SELECT k, count(*) FROM t GROUP BY k",
+    "SELECT id, count(*), min(s) FROM t GROUP BY id",
+    "SELECT DISTINCT id, s FROM t",
+    "SELECT x, count(*) FROM t GROUP BY x",
+    "SELECT d, b, count(*), max(x) FROM t GROUP BY d, b",
+    "SELECT s, sum(x), avg(x), avg(d), sum(d), max(id), count(k) FROM t GROUP BY s",
+    "SELECT k, count(DISTINCT id), stddev(x), median(x) FROM t GROUP BY k",
+    "SELECT k, string_agg(s, ',' ORDER BY id) FROM t GROUP BY k",
+    "SELECT b, k, count(*), sum(d) FROM t GROUP BY ROLLUP (b, k)",
+    "SELECT DISTINCT ON (k) k, id, s FROM t ORDER BY k, id DESC",
+    # Groups that are too large for a part
+    "SELECT h, count(*), sum(x), avg(x), avg(d) FILTER (WHERE b), min(s) FROM t GROUP BY h",
+    "SELECT b, sum(x), count(k), avg(id) FROM t GROUP BY b",
+    # Windows
+    "SELECT id, sum(x) OVER (PARTITION BY k ORDER BY id) FROM t",
+    "SELECT id, rank() OVER (PARTITION BY s ORDER BY x, id), sum(d) OVER (PARTITION BY s) FROM t",
+    "SELECT id, lag(x) OVER (PARTITION BY k ORDER BY id), max(x) OVER (PARTITION BY s) FROM t",
+    "SELECT id FROM t QUALIFY row_number() OVER (PARTITION BY k ORDER BY id) <= 2",
+    # Joins
+    "SELECT t.id, u.y FROM t JOIN u ON t.id = u.id",
+    "SELECT t.x, u.y, t.s FROM t JOIN u ON t.s = u.s",
+    "SELECT t.x, u.y, t.s FROM t LEFT JOIN u ON t.s = u.s AND u.y > t.id",
+    "SELECT t.id, u.y FROM t RIGHT JOIN u ON t.id = u.id",
+    "SELECT t.id, u.y, u.s, t.s FROM t FULL JOIN u ON t.id = u.id AND t.x > 0",
+    "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.id)",
+    "SELECT id FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.id = t.id AND u.y > t.x)",
+    "SELECT id, id IN (SELECT id FROM u) FROM t",
+    "SELECT few.z, t.id FROM few RIGHT JOIN t ON t.id BETWEEN few.low AND few.high",
+    "SELECT t.id, few.z FROM t LEFT JOIN few ON t.id BETWEEN few.low AND few.high",
+    # Joins of many pairs
+    "SELECT a.id, b.id FROM t a JOIN t b ON a.k = b.k AND a.id < 700",
+    "SELECT t.id, few.z FROM t CROSS JOIN few WHERE few.z < 4",
+    "SELECT count(*), sum(a.id + z) FROM t a, few WHERE z < 30",
+    # Joins whose keys are mostly one key
+    "SELECT a.id, b.id FROM (SELECT * FROM t WHERE id < 400 OR h <> 7) a"
+    " JOIN (SELECT * FROM t WHERE id % 700 = 0 OR h <> 7) b ON a.h = b.h",
+    "SELECT a.id, b.id FROM t a LEFT JOIN (SELECT * FROM t WHERE id < 2000) b"
+    " ON a.h = b.h AND b.id = a.id + 1",
+    # Sets
+    "SELECT id FROM t UNION SELECT id FROM u",
+    "SELECT id FROM t INTERSECT SELECT id FROM u",
+    "SELECT id FROM t EXCEPT ALL SELECT y FROM u",
+    "SELECT s FROM t EXCEPT SELECT s FROM u WHERE y > 5000",
+    # Common table expressions and series
+    "WITH c AS (SELECT id, x * 2 AS x FROM t WHERE k > 3)"
+    " SELECT a.id, b.x FROM c a JOIN c b ON a.id = b.id",
+    "SELECT range * 2 FROM range(0, 300000)",
+]
+
+
+@pytest.mark.parametrize("sql", SPILLED)
+def test_rows_are_the_same_with_little_memory(con, files, sql):
+    expected = con.execute(sql).to_arrow_table()
+    assert not files
+    found = limited(con, sql)
+    assert files, "nothing was spilled"
+    assert found.schema == expected.schema
+    assert rows_of(found) == rows_of(expected)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT sum(d), sum(x), count(s), avg(x), avg(d), avg(id), min(x), max(s), bool_and(b),"
+        " bool_or(b), bit_xor(id), count(*) FROM t",
+        "SELECT sum(d) FILTER (WHERE k > 250), count(*) FILTER (WHERE b), count(k) FILTER (WHERE"
+        " false), avg(x) FILTER (WHERE k = 3), max(s) FILTER (WHERE k IS NULL) FROM t",
+        "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 2500)"
+        " SELECT count(*), sum(n) FROM r",
+        "SELECT count(*) FROM range(0, 100000000000)",
+    ],
+)
+def test_blocks_of_rows_need_no_file(con, files, sql):
+    found = limited(con, sql)
+    assert not files
+    assert rows_of(found) == rows_of(con.execute(sql).to_arrow_table())
+
+
+ORDERS = [
+    "id",
+    "k DESC, s, x",
+    "h",
+    "x NULLS FIRST, id",
+    "b, d DESC NULLS LAST",
+    "s || id",
+    "NULL::INTEGER",
+]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_rows_are_in_order_and_equal_ones_stay_put(con, files, order):
+    sql = f"SELECT * FROM t ORDER BY {order}"
+    expected = con.execute(sql).to_arrow_table()
+    found = limited(con, sql)
+    assert files
+    assert found.equals(expected)
+
+
+@pytest.mark.parametrize("limit", ["10", "40 OFFSET 70", "30000", "5000 OFFSET 90000"])
+def test_the_first_rows_in_order(con, limit):
+    sql = f"SELECT * FROM t ORDER BY h, k DESC LIMIT {limit}"
+    assert limited(con, sql).equals(con.execute(sql).to_arrow_table())
+
+
+@pytest.mark.parametrize(
+    ("sql", "what"),
+    [
+        ("SELECT row_number() OVER (ORDER BY x) FROM t", "a window function over a partition"),
+        ("SELECT h, median(x) FROM t GROUP BY h", "an aggregate over a group of many rows"),
+        ("SELECT z, id FROM few FULL JOIN t ON id BETWEEN low AND high", "the full join"),
+        (
+            "WITH RECURSIVE r AS (SELECT id AS n FROM t UNION SELECT n / 2 FROM r WHERE n > 0)"
+            " SELECT count(*) FROM r",
+            "WITH RECURSIVE",
+        ),
+    ],
+)
+def test_what_cannot_be_split_says_what_it_needs(con, sql, what):
+    with pytest.raises(OperationalError, match=what) as raised:
+        limited(con, sql)
+    assert "needs about" in str(raised.value)
+    assert "memory_limit is 3 MB; raise it with SET memory_limit" in str(raised.value)
+
+
+def test_a_series_beyond_the_disk_is_refused_and_nothing_stays(monkeypatch):
+    monkeypatch.setattr(memory, "_MOST_OF_DISK", 0)
+    with pytest.raises(OperationalError, match="would fill the disk; raise memory_limit"):
+        limited(raydb.connect(), "SELECT range FROM range(0, 100000000000)")
+
+
+# -- peaks
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM t ORDER BY k, s",
+        "SELECT id, count(*), sum(x), min(s) FROM t GROUP BY id",
+        "SELECT t.*, u.y FROM t JOIN u ON t.id = u.id",
+        "SELECT a.id, b.x FROM t a JOIN t b ON a.k = b.k WHERE a.id < 5000",
+        "SELECT id + 1, s || 'x' FROM t",
+    ],
+)
+def test_arrow_stays_within_the_limit(con, sql):
+    before = pa.default_memory_pool()
+    pool = pa.proxy_memory_pool(before)
+    pa.set_memory_pool(pool)
+    try:
+        found = limited(con, sql)
+        assert found.num_rows
+        assert pool.max_memory() <= SLACK * LIMIT
+        del found
+    finally:
+        pa.set_memory_pool(before)
+
+
+# -- temporary files
+
+
+def temporary_files():
+    """Return the open and mapped files of this process that have no name or lie in no directory."""
+    if not Path("/proc/self/fd").is_dir():
+        pytest.skip("open files are listed by Linux only")
+    maps = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+    found = [line for line in maps if line.endswith("(deleted)") and "/" in line]
+    for entry in Path("/proc/self/fd").iterdir():
+        try:
+            target = os.readlink(entry)
+        except OSError:
+            continue
+        found += [target] if target.endswith("(deleted)") else []
+    return found
+
+
+def test_rows_outlive_the_statement_and_their_file_goes_with_them(con, tmp_path):
+    con.execute(f"SET temp_directory = '{tmp_path}'")
+    before = temporary_files()
+    found = limited(con, "SELECT id, x FROM t ORDER BY x")
+    assert len(temporary_files()) > len(before)
+    assert not list(tmp_path.iterdir())
+    con.execute("RESET temp_directory")
+    assert found.column("x")[0].as_py() < found.column("x")[5].as_py()
+    del found
+    con.execute("SELECT 1")
+    assert temporary_files() == before
+
+
+def test_files_are_gone_after_an_error(con, files):
+    before = temporary_files()
+    with pytest.raises(raydb.DataError, match="division"):
+        limited(con, "SELECT a / (a - 50000) FROM (SELECT id + 0 AS a, s FROM t ORDER BY s) q")
+    assert files
+    assert temporary_files() == before
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT a.x + b.x FROM t a CROSS JOIN t b",
+        "SELECT count(*) FROM t a, t b, t c WHERE a.x < b.x",
+        "SELECT range FROM range(0, 100000000000)",
+        "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r) SELECT n FROM r",
+    ],
+)
+def test_what_explodes_can_be_interrupted(con, sql):
+    before = temporary_files()
+    alarm = threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT))
+    alarm.start()
+    with pytest.raises(KeyboardInterrupt):
+        limited(con, sql)
+    alarm.join()
+    assert temporary_files() == before
+    assert con.execute("SELECT count(*) FROM t").fetchone() == (ROWS,)
+
+
+def test_a_full_disk_names_the_folder(con, monkeypatch):
+    class FullDisk:
+        """A file that takes a few bytes."""
+
+        closed = False
+
+        def __init__(self, **options):
+            self.left = 100_000
+
+        def write(self, data):
+            self.left -= len(data)
+            if self.left < 0:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return len(data)
+
+        def flush(self):
+            pass
+
+        def tell(self):
+            return 100_000 - self.left
+
+        def close(self):
+            self.closed = True
+
+    monkeypatch.setattr(memory, "TemporaryFile", FullDisk)
+    with pytest.raises(OperationalError) as raised:
+        limited(con, "SELECT * FROM t ORDER BY x")
+    assert "cannot be written: no space left on device" in str(raised.value)
+    monkeypatch.undo()
+    assert limited(con, "SELECT id FROM t ORDER BY id").num_rows == ROWS
+
+
+def test_a_database_on_disk_has_its_temporary_files_beside_its_tables(tmp_path, files, con):
+    path = tmp_path / "shop.raydb"
+    with raydb.connect(path) as disk:
+        disk.execute("CREATE TABLE t AS SELECT range AS id, range % 7 AS k FROM range(0, 100000)")
+        named = {entry.relative_to(path) for entry in path.rglob("*")}
+        found = limited(disk, "SELECT id FROM t ORDER BY k, id DESC")
+        assert files
+        assert {entry.relative_to(path) for entry in path.rglob("*")} == named
+        assert any(str(path) in entry for entry in temporary_files())
+        assert found.num_rows == 100_000
+
+
+# -- settings
+
+
+def test_the_limit_is_set_shown_and_reset():
+    con = raydb.connect()
+    assert con.execute("SHOW memory_limit").fetchone() == ("80%",)
+    con.execute("SET memory_limit = '1.5 GiB'")
+    assert con.execute("SHOW memory_limit").fetchone() == ("1.5 GiB",)
+    con.execute("RESET memory_limit")
+    assert con.execute("SHOW memory_limit").fetchone() == ("80%",)
+    assert con.execute("SHOW temp_directory").fetchone() == ("",)
+
+
+def test_limits_are_read():
+    assert parse_limit("2GB") == 2 * 10**9
+    assert parse_limit("500 mb") == 500 * 10**6
+    assert parse_limit("1.5GiB") == 3 * 2**29
+    assert parse_limit("none") is None
+    assert 0 < parse_limit("10%") < parse_limit("80%") < memory.machine_memory()
+
+
+@pytest.mark.parametrize("text", ["", "5", "-1GB", "0MB", "0%", "101%", "5 parsecs"])
+def test_wrong_limits_are_named(text):
+    with pytest.raises(ProgrammingError, match=f"'none', not '{text}'"):
+        raydb.connect().execute(f"SET memory_limit = '{text}'")
+
+
+def test_the_folder_has_to_be_one(tmp_path):
+    con = raydb.connect()
+    with pytest.raises(OperationalError, match="is no folder to write to"):
+        con.execute(f"SET temp_directory = '{tmp_path / 'absent'}'")
+    with pytest.raises(OperationalError, match="external_access is off"):
+        raydb.connect(external_access=False).execute(f"SET temp_directory = '{tmp_path}'")
+
+
+# -- parts
+
+
+NUMBER, TEXT = Column(1, "n", pa.int64()), Column(2, "s", pa.string())
+
+
+def test_a_collector_joins_many_small_parts(monkeypatch):
+    monkeypatch.setattr(relation, "_MOST_SMALL_PARTS", 8)
+    with Memory() as unlimited:
+        collector = Collector(unlimited, [NUMBER])
+        for number in range(100):
+            collector.add(Relation({NUMBER: pa.array([number])}, 1))
+        assert collector.relation().columns[NUMBER].to_pylist() == list(range(100))
+
+
+def test_columns_that_are_shared_need_no_memory():
+    numbers = pa.array(range(100_000))
+    source = Relation({NUMBER: numbers}, len(numbers))
+    with Memory(100_000) as small:
+        collector = Collector(small, [NUMBER], source)
+        collector.add(source.slice(0, 50_000))
+        assert collector.relation().columns[NUMBER].chunk(0).buffers()[1].address == (
+            numbers.buffers()[1].address
+        )
+
+
+def test_text_is_taken_in_arrays_that_can_hold_it(monkeypatch):
+    monkeypatch.setattr(relation, "_JOINED_BYTES", 100)
+    values = pa.array(["x" * 60, "y", None, "z" * 30])
+    numbers = pa.array([0, 3, 1, 1, 0, 2, 0, 3, 3, 1])
+    taken = Relation({TEXT: values}, 4).take(numbers).columns[TEXT]
+    assert taken.num_chunks > 1
+    assert max(chunk.nbytes for chunk in taken.chunks) < 300
+    assert taken.to_pylist() == values.take(numbers).to_pylist()
+
+
+def test_text_beyond_an_array_is_computed_in_halves():
+    con = raydb.connect()
+    sql = "SELECT sum(length(repeat('x', 100000))) FROM range(0, 30000)"
+    assert con.execute(sql).fetchone() == (3_000_000_000,)
+
+
+def test_equal_keys_have_equal_hashes():
+    doubles = pa.array([0.0, -0.0, float("nan"), -float("nan"), 1.0])
+    zero, minus_zero, nan, other_nan, one = hash_rows([doubles])
+    assert zero == minus_zero
+    assert nan == other_nan
+    assert len({zero, nan, one}) == 3
+    texts = pa.array(["a", "", "long text", None, "a"])
+    whole = hash_rows([texts])
+    assert whole[0] == whole[4]
+    assert (hash_rows([texts.slice(2)]) == whole[2:]).all()
+    assert (hash_rows([pa.chunked_array([texts.slice(0, 2), texts.slice(2)])]) == whole).all()
+    pair = hash_rows([texts, pa.array([1, 2, 3, 4, 1])])
+    assert pair[0] == pair[4]
+    assert len(set(pair.tolist())) == 4
