@@ -289,9 +289,14 @@ def _between(node: exp.Expr, context: Context) -> Expression:
     operand = bind_expression(node.this, context)
     low = bind_expression(node.args["low"], context)
     high = bind_expression(node.args["high"], context)
-    return logical(
-        "and", (compare("greater_equal", operand, low), compare("less_equal", operand, high))
-    )
+    if node.args.get("symmetric"):
+        return logical("or", [_lies_between(operand, *ends) for ends in ((low, high), (high, low))])
+    return _lies_between(operand, low, high)
+
+
+def _lies_between(operand: Expression, low: Expression, high: Expression) -> Expression:
+    bounds = compare("greater_equal", operand, low), compare("less_equal", operand, high)
+    return logical("and", bounds)
 
 
 def _in(node: exp.Expr, context: Context) -> Expression:
@@ -547,7 +552,7 @@ _BINDERS: dict[type[exp.Expr], tuple[_Binder, tuple[str, ...]]] = {
     exp.Or: (_connector("or"), ("this", "expression")),
     exp.Not: (_not, ("this",)),
     exp.Neg: (_negate, ("this",)),
-    exp.Between: (_between, ("this", "low", "high")),
+    exp.Between: (_between, ("this", "low", "high", "symmetric")),
     exp.In: (_in, ("this", "expressions", "query")),
     exp.Is: (_is, ("this", "expression", "negate")),
     exp.NullSafeEQ: (_not_distinct_from, ("this", "expression")),

@@ -120,7 +120,7 @@ def compare(options: Options, messages: Console) -> Comparison:
     with limited_cores(rivals.THREADS):
         differences = _checker(folder, options.workload, queries, progress)
         bandwidth = read_bandwidth(rivals.THREADS)
-        own = run_own(folder, queries, flat.texts, options.runs, differences, progress)
+        own = run_own(folder, queries, options.runs, differences, progress)
         release_memory()
         found = {
             name: _run_rival(name, flat, queries, options, differences, progress) for name in names

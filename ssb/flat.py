@@ -1,6 +1,6 @@
 """The flat table as the rivals load it: every line with attributes of its dimensions, narrow.
 
-    >>> flat.types()["p_brand1"]
+    >>> FlatTable(folder).schema.field("p_brand1").type
     DictionaryType(dictionary<values=string, indices=int16, ordered=0>)
 
 Texts are dictionaries in the order of their values, so that a rival may keep them as an ordered
@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from raydb.ssb import rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -40,10 +40,6 @@ _LINE_COLUMNS: Final = (
     "lo_tax",
     "lo_shipmode",
 )
-_LINE_TEXTS: Final = {
-    "lo_orderpriority": tuple(sorted(rules.PRIORITIES)),
-    "lo_shipmode": tuple(sorted(rules.SHIP_MODES)),
-}
 # For each dimension: the line's foreign key, its own key, and the attributes.
 _DIMENSIONS: Final = {
     "date": (
@@ -68,29 +64,16 @@ class FlatTable:
         for table, (_, key, names) in _DIMENSIONS.items():
             rows = pq.read_table(folder / f"{table}.parquet", columns=[key, *names])
             self._keys[table] = rows[key].to_numpy()
-            self._attributes[table] = {name: _narrow(rows[name]) for name in names}
+            self._attributes[table] = {
+                name: _narrow(name, rows[name].combine_chunks()) for name in names
+            }
         lines = pq.read_metadata(folder / "lineorder.parquet")
         self.row_count: int = lines.num_rows
         schema = lines.schema.to_arrow_schema()
-        fields: list[tuple[str, pa.DataType]] = [
-            (name, _dictionary(_LINE_TEXTS[name]).type)
-            if name in _LINE_TEXTS
-            else (name, schema.field(name).type)
-            for name in _LINE_COLUMNS
-        ]
+        fields = [(name, _type(name, schema.field(name).type)) for name in _LINE_COLUMNS]
         for attributes in self._attributes.values():
             fields += [(name, values.type) for name, values in attributes.items()]
         self.schema = pa.schema(fields)
-
-    @property
-    def texts(self) -> Mapping[str, tuple[str, ...]]:
-        """The values of each column of texts, in their order."""
-        found = dict(_LINE_TEXTS)
-        for attributes in self._attributes.values():
-            for name, values in attributes.items():
-                if pa.types.is_dictionary(values.type):
-                    found[name] = tuple(values.dictionary.to_pylist())
-        return found
 
     @property
     def row_bytes(self) -> int:
@@ -114,29 +97,25 @@ class FlatTable:
                 advance()
 
     def _flat(self, lines: pa.RecordBatch) -> pa.RecordBatch:
-        columns = [
-            _encode(lines[name], _LINE_TEXTS[name]) if name in _LINE_TEXTS else lines[name]
-            for name in _LINE_COLUMNS
-        ]
+        columns = [_narrow(name, lines[name]) for name in _LINE_COLUMNS]
         for table, (foreign_key, _, names) in _DIMENSIONS.items():
             rows = pa.array(np.searchsorted(self._keys[table], lines[foreign_key].to_numpy()))
             columns += [self._attributes[table][name].take(rows) for name in names]
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
 
-def _narrow(values: pa.ChunkedArray) -> pa.Array:
-    """Return texts as a dictionary, other values as they are."""
-    if not pa.types.is_string(values.type):
-        return values.combine_chunks()
-    return _encode(values.combine_chunks(), tuple(sorted(values.unique().to_pylist())))
+def _type(column: str, kind: pa.DataType) -> pa.DataType:
+    """Return a column's type: a dictionary for texts."""
+    if column not in rules.VALUES:
+        return kind
+    index = pa.int8() if len(rules.VALUES[column]) < 2**7 else pa.int16()
+    return pa.dictionary(index, pa.string())
 
 
-def _dictionary(texts: tuple[str, ...]) -> pa.DictionaryArray:
-    kind = pa.int8() if len(texts) < 2**7 else pa.int16()
-    return pa.DictionaryArray.from_arrays(pa.array([], kind), pa.array(texts))
-
-
-def _encode(values: pa.Array, texts: tuple[str, ...]) -> pa.DictionaryArray:
-    empty = _dictionary(texts)
-    codes = pc.index_in(values, empty.dictionary).cast(empty.type.index_type)
-    return pa.DictionaryArray.from_arrays(codes, empty.dictionary)
+def _narrow(column: str, values: pa.Array) -> pa.Array:
+    """Return texts as codes of the column's values, other arrays as they are."""
+    if column not in rules.VALUES:
+        return values
+    texts = pa.array(rules.VALUES[column])
+    codes = pc.index_in(values, texts).cast(_type(column, values.type).index_type)
+    return pa.DictionaryArray.from_arrays(codes, texts)

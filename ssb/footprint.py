@@ -51,7 +51,7 @@ def cold_start_ms(folder: Path, text: str, progress: Progress) -> float:
     """
     program = shutil.which("raydb", path=sysconfig.get_path("scripts")) or shutil.which("raydb")
     if program is None:
-        raise raydb.OperationalError("cannot measure the cold start: the command raydb is not installed")
+        raise raydb.OperationalError("cannot measure the cold start: there is no command raydb")
     with tempfile.TemporaryDirectory(prefix="raydb-ssb-") as temporary:
         database = Path(temporary) / "ssb.raydb"
         with contextlib.closing(raydb.connect(database)) as connection:

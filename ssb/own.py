@@ -15,7 +15,7 @@ from raydb.ssb.machine import median_ms
 from raydb.ssb.run import build_bvhs, explain, find_fused, load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from raydb.ssb.check import Row
@@ -77,7 +77,6 @@ class OwnRun:
 def run_own(
     folder: Path,
     queries: Sequence[Query],
-    texts: Mapping[str, Sequence[str]],
     runs: int,
     differences: Differences,
     progress: Progress,
@@ -91,7 +90,7 @@ def run_own(
         figures = []
         with progress.step("RayDB", len(queries)) as advance:
             for query in queries:
-                figures.append(_ask(connection, query, texts, runs, differences))
+                figures.append(_ask(connection, query, runs, differences))
                 advance()
         kernels = _kernels(connection, queries, runs, notes)
         sieved = _sieved(connection, queries, runs, differences, notes, progress)
@@ -105,7 +104,6 @@ def run_own(
 def _ask(
     connection: Connection,
     query: Query,
-    texts: Mapping[str, Sequence[str]],
     runs: int,
     differences: Differences,
 ) -> OwnFigures:
@@ -114,7 +112,7 @@ def _ask(
     faults = differences(query.name, rows)
     same_ms = median_ms(asking(connection, query.star), runs, QUERY_SECONDS)
     # Constants before comments, and each of them once: what was asked before may be kept.
-    others = list(itertools.islice(workload.with_other_constants(query.star, texts), runs))
+    others = list(itertools.islice(workload.with_other_constants(query.star), runs))
     new_constants_ms = _median_of_each(connection, others) if others else None
     commented = [f"{query.star}\n-- asked as number {number}" for number in range(runs)]
     return OwnFigures(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow.parquet as pq
 
+from raydb.ssb import rules
 from raydb.ssb.rivals import FLIGHTS, THREADS, Ask, import_rival
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class ChDb:
 
 
 def _type(flat: FlatTable, column: str) -> str:
-    texts = flat.texts.get(column)
+    texts = rules.VALUES.get(column)
     if texts is None:
         return _INTEGERS[str(flat.schema.field(column).type)]
     values = ", ".join(f"'{text}' = {code}" for code, text in enumerate(texts))

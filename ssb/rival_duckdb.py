@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from raydb.ssb import rules
 from raydb.ssb.rivals import FLIGHTS, THREADS, Ask, import_rival
 
 if TYPE_CHECKING:
@@ -49,10 +50,10 @@ class DuckDbFlat:
     def _create(
         self, name: str, flat: FlatTable, advance: Callable[[], None], order: str = ""
     ) -> None:
-        for column, texts in flat.texts.items():
+        for column, texts in rules.VALUES.items():
             values = ", ".join(f"'{text}'" for text in texts)
             self._connection.execute(f"CREATE TYPE {column}_values AS ENUM ({values})")
-        items = (f"{c}::{c}_values AS {c}" if c in flat.texts else c for c in flat.schema.names)
+        items = (f"{c}::{c}_values AS {c}" if c in rules.VALUES else c for c in flat.schema.names)
         rows = pa.RecordBatchReader.from_batches(flat.schema, flat.batches(advance))
         self._connection.register("rows", rows)
         self._connection.execute(f"CREATE TABLE {name} AS {_select(items, 'rows')} {order}")

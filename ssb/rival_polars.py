@@ -7,6 +7,7 @@ import re
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from raydb.ssb import rules
 from raydb.ssb.rivals import THREADS, Ask, import_rival
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Polars:
     def load(self, flat: FlatTable, advance: Callable[[], None]) -> None:
         """Load the table into one frame without chunks."""
         polars = self._polars
-        self._kinds = {column: polars.Enum(texts) for column, texts in flat.texts.items()}
+        self._kinds = {column: polars.Enum(texts) for column, texts in rules.VALUES.items()}
         casts = [polars.col(column).cast(kind) for column, kind in self._kinds.items()]
         parts = [polars.from_arrow(batch).with_columns(*casts) for batch in flat.batches(advance)]
         self._frame = polars.concat(parts, rechunk=True)

@@ -62,8 +62,8 @@ _NATIONS: Final = (
 )  # fmt: skip
 _SEGMENTS: Final = ("AUTOMOBILE", "BUILDING", "FURNITURE", "HOUSEHOLD", "MACHINERY")
 # The column holds 11 characters, so the official program cuts '4-NOT SPECIFIED'.
-PRIORITIES: Final = ("1-URGENT", "2-HIGH", "3-MEDIUM", "4-NOT SPECI", "5-LOW")
-SHIP_MODES: Final = ("REG AIR", "AIR", "RAIL", "TRUCK", "MAIL", "FOB", "SHIP")
+_PRIORITIES: Final = ("1-URGENT", "2-HIGH", "3-MEDIUM", "4-NOT SPECI", "5-LOW")
+_SHIP_MODES: Final = ("REG AIR", "AIR", "RAIL", "TRUCK", "MAIL", "FOB", "SHIP")
 _TYPES: Final = tuple(
     f"{size} {finish} {metal}"
     for size in ("STANDARD", "SMALL", "MEDIUM", "LARGE", "ECONOMY", "PROMO")
@@ -220,7 +220,7 @@ def lineorder_block(rows: Sizes, seed: int, block: int) -> pa.RecordBatch:
     customer = draw(1, rows.customers, count, np.int32)
     customer += np.where(customer % 3 == 0, np.where(customer < rows.customers, 1, -1), 0)
     order_day = draw(0, _ORDER_DAYS - 1, count, np.int16)
-    priority = draw(0, len(PRIORITIES) - 1, count, np.int8)
+    priority = draw(0, len(_PRIORITIES) - 1, count, np.int8)
     lines = draw(1, 7, count, np.int8)
 
     ends = np.cumsum(lines, dtype=np.int64)
@@ -233,7 +233,7 @@ def lineorder_block(rows: Sizes, seed: int, block: int) -> pa.RecordBatch:
     discount = draw(0, 10, total, np.int8)
     tax = draw(0, 8, total, np.int8)
     commit_day = order_day[order] + draw(30, 90, total, np.int16)
-    ship_mode = draw(0, len(SHIP_MODES) - 1, total, np.int8)
+    ship_mode = draw(0, len(_SHIP_MODES) - 1, total, np.int8)
 
     price = 90_000 + part // 10 % 20_001 + part % 1000 * 100
     extended_price = price * quantity
@@ -250,7 +250,7 @@ def lineorder_block(rows: Sizes, seed: int, block: int) -> pa.RecordBatch:
         lo_partkey=part,
         lo_suppkey=supplier,
         lo_orderdate=date_keys[order_day[order]],
-        lo_orderpriority=_words(PRIORITIES, priority[order]),
+        lo_orderpriority=_words(_PRIORITIES, priority[order]),
         lo_shippriority=np.zeros(total, np.int8),
         lo_quantity=quantity,
         lo_extendedprice=extended_price,
@@ -260,7 +260,7 @@ def lineorder_block(rows: Sizes, seed: int, block: int) -> pa.RecordBatch:
         lo_supplycost=6 * price // 10,
         lo_tax=tax,
         lo_commitdate=date_keys[commit_day],
-        lo_shipmode=_words(SHIP_MODES, ship_mode),
+        lo_shipmode=_words(_SHIP_MODES, ship_mode),
     )
 
 
@@ -463,3 +463,23 @@ _COUNTRY_CODES: Final = np.array(
 _MANUFACTURERS: Final = tuple(f"MFGR#{mfgr}" for mfgr in range(1, 6))
 _CATEGORIES: Final = tuple(f"{mfgr}{number}" for mfgr in _MANUFACTURERS for number in range(1, 6))
 _BRANDS: Final = tuple(f"{category}{number}" for category in _CATEGORIES for number in range(1, 41))
+
+# What the columns of repeating texts hold, sorted; a small scale factor may lack some of it.
+VALUES: Final[Mapping[str, tuple[str, ...]]] = {
+    column: tuple(sorted(texts))
+    for column, texts in {
+        "lo_orderpriority": _PRIORITIES,
+        "lo_shipmode": _SHIP_MODES,
+        "d_yearmonth": [f"{month[:3]}{year}" for year in range(1992, 1999) for month in _MONTHS],
+        "c_region": _REGIONS,
+        "c_nation": _CITY_NATIONS,
+        "c_city": _CITIES,
+        "c_mktsegment": _SEGMENTS,
+        "s_region": _REGIONS,
+        "s_nation": _CITY_NATIONS,
+        "s_city": _CITIES,
+        "p_mfgr": _MANUFACTURERS,
+        "p_category": _CATEGORIES,
+        "p_brand1": _BRANDS,
+    }.items()
+}

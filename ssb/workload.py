@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from raydb.ssb import rules
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
 Form: TypeAlias = Literal["star", "flat"]
 Workload: TypeAlias = Literal["star", "other"]
@@ -79,22 +81,22 @@ def find(name: str) -> Query:
     return Query(name, query(name, "star"), query(name, "flat"))
 
 
-def with_other_constants(text: str, texts: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def with_other_constants(text: str) -> Iterator[str]:
     """Yield the query with each `column = constant` moved on to the column's next value, and so on.
 
-    It ends where the query itself comes again. `texts` has the values of the columns of texts.
+    It ends where the query itself comes again.
     """
     shift = 1
-    while (varied := _shift(text, texts, shift)) != text:
+    while (varied := _shift(text, shift)) != text:
         yield varied
         shift += 1
 
 
-def _shift(text: str, texts: Mapping[str, Sequence[str]], shift: int) -> str:
+def _shift(text: str, shift: int) -> str:
     def moved(found: re.Match[str]) -> str:
         column, constant = found.groups()
         if constant.startswith("'"):
-            values = [f"'{value}'" for value in texts[column]]
+            values = [f"'{value}'" for value in rules.VALUES[column]]
         else:
             values = [str(number) for number in _NUMBERS[column]]
         return f"{column} = {values[(values.index(constant) + shift) % len(values)]}"
