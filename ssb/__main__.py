@@ -81,6 +81,7 @@ def _run(options: argparse.Namespace, out: Console, messages: Console) -> int:
 
 def _compare(options: argparse.Namespace, out: Console, messages: Console) -> int:
     """Compare with the rivals; 1 where an answer was wrong."""
+    _check_folders(options)
     found = compare(
         CompareOptions(
             folder=options.data,
@@ -102,11 +103,21 @@ def _compare(options: argparse.Namespace, out: Console, messages: Console) -> in
 
 
 def _curve(options: argparse.Namespace, out: Console, messages: Console) -> int:
+    _check_folders(options)
     points = trace(options.data, options.sf, options.seed, options.runs, messages)
     print_curve(points, out)
     _write(options.json, curve_json(points))
     _write(options.svg, curve_svg(points))
     return 0
+
+
+def _check_folders(options: argparse.Namespace) -> None:
+    """Refuse files that cannot be written before the long run, not after it."""
+    for path in (options.json, options.svg):
+        if path is not None and not path.parent.is_dir():
+            raise raydb.OperationalError(
+                f"cannot write '{path}': there is no folder '{path.parent}'"
+            )
 
 
 def _write(path: Path | None, text: str) -> None:

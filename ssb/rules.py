@@ -30,7 +30,7 @@ import pyarrow.compute as pc
 import raydb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 

@@ -155,10 +155,10 @@ def test_wrong_answers_are_shown_and_not_timed(
         (["--queries=q5.1"], "the workload 'star' has no query 'q5.1'; its queries are q1.1 to q4"),
         (["--workload=other", "--queries=q1.1"], "the workload 'other' has no query 'q1.1'"),
         (
-            ["--workload=other", "--rivals=duckdb-sorted"],
+            ["--workload=other", "--queries=o01", "--rivals=duckdb-sorted"],
             "cannot run the rival duckdb-sorted: its copies are sorted for the 13 queries only",
         ),
-        (["--json=/nowhere/figures.json"], "cannot write '/nowhere/figures.json': No such file"),
+        (["--svg=/nowhere/a.svg"], "cannot write '/nowhere/a.svg': there is no folder '/nowhere'"),
     ],
 )
 def test_wrong_options_are_one_sentence(
