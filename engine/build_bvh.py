@@ -32,7 +32,7 @@ def build_bvh(definition: BvhDefinition, tables: Mapping[str, Table]) -> BvhInfo
     Raises DataError when the cells or a measure do not fit 64 bits.
     """
     fact = tables[definition.table]
-    live_rows = _live_rows(fact)
+    live_rows = visible_rows(fact)
     encoded = _encode(definition, tables, live_rows)
     measures = [
         _measure(definition, expression, tables, live_rows) for expression in definition.aggregate
@@ -53,7 +53,7 @@ def build_bvh(definition: BvhDefinition, tables: Mapping[str, Table]) -> BvhInfo
     return BvhInfo(definition, index, levels)
 
 
-def _live_rows(table: Table) -> NDArray[np.uint32] | None:
+def visible_rows(table: Table) -> NDArray[np.uint32] | None:
     """Return the numbers of a table's visible rows, None where all rows are visible."""
     return None if table.live is None else np.flatnonzero(table.live).astype(np.uint32)
 
@@ -71,7 +71,7 @@ def _encode(
 
     encoded = []
     for key, attributes in by_key.items():
-        columns, rows = _columns(definition.table, key, attributes, tables, live_rows)
+        columns, rows = columns_behind(definition.table, key, attributes, tables, live_rows)
         found = find_hierarchies(
             [encode_column(column) for column in columns],
             [attribute in definition.scan for attribute in attributes],
@@ -88,7 +88,7 @@ def _encode(
     return sorted(encoded, key=first_in_scan)
 
 
-def _columns(
+def columns_behind(
     fact: str,
     key: ForeignKey | None,
     attributes: list[Attribute],
@@ -105,7 +105,7 @@ def _columns(
         return [fetch(tables, fact, attribute, live_rows) for attribute in attributes], None
     target = tables[key.table]
     columns = [
-        fetch(tables, key.table, replace(attribute, path=attribute.path[1:]), _live_rows(target))
+        fetch(tables, key.table, replace(attribute, path=attribute.path[1:]), visible_rows(target))
         for attribute in attributes
     ]
     rows = tables[fact].foreign_rows[key]

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from raydb.engine.memory import Memory
     from raydb.planner.expression import Expression, WindowCall
 
-    Values = pa.ChunkedArray | pa.Array
-
 # What an aggregate holds of each row beside the values, and for each key and aggregate of a group.
 _AGGREGATE_BYTES = 72
 _BYTES_A_COLUMN = 8
@@ -54,9 +52,9 @@ _COUNTS = frozenset({"count", "count_star"})
 
 
 def aggregate_rows(
-    keys: Mapping[Column, Values],
+    keys: Mapping[Column, pa.ChunkedArray | pa.Array],
     calls: Sequence[tuple[Column, AggregateCall]],
-    values: Mapping[Expression, Values],
+    values: Mapping[Expression, pa.ChunkedArray | pa.Array],
     row_count: int,
     memory: Memory,
 ) -> Relation:
@@ -64,6 +62,10 @@ def aggregate_rows(
 
     Raises OperationalError for a group that needs more, and cannot be folded block by block.
     """
+    if not keys and all(_counts_rows(call) for _, call in calls):
+        # Not even numbers for the rows: a cross product may have more of them than bytes fit.
+        counts = {column: pa.array([row_count], call.type) for column, call in calls}
+        return Relation(counts, 1)
     rows, places = _as_relation(keys, values, row_count)
     need = _aggregate_need(rows, keys, calls)
     if need <= memory.room():
@@ -85,8 +87,14 @@ def aggregate_rows(
     return collector.relation()
 
 
+def _counts_rows(call: AggregateCall) -> bool:
+    return call.function == "count_star" and call.filter is None
+
+
 def _as_relation(
-    columns: Mapping[Column, Values], values: Mapping[Expression, Values], row_count: int
+    columns: Mapping[Column, pa.ChunkedArray | pa.Array],
+    values: Mapping[Expression, pa.ChunkedArray | pa.Array],
+    row_count: int,
 ) -> tuple[Relation, dict[Expression, Column]]:
     """Return rows with the values of expressions as columns, and which column each one is."""
     # The columns of plans have numbers from 0 on.
@@ -125,7 +133,9 @@ def _fold_blocks(
         some = Relation(values, block.row_count)
         some = concatenate([some] if groups is None else [groups, some], read).combined()
         memory.check(_aggregate_need(some, keys, states), "the aggregate")
-        arguments: dict[Expression, Values] = {column: some.columns[column] for column in read}
+        arguments: dict[Expression, pa.ChunkedArray | pa.Array] = {
+            column: some.columns[column] for column in read
+        }
         chosen = {key: some.columns[key] for key in keys}
         groups = aggregate(chosen, states, arguments, some.row_count)
     assert groups is not None, "there are too many rows"
@@ -168,7 +178,7 @@ def _state_type(call: AggregateCall) -> pa.DataType:
 
 def _first_states(
     column: Column, call: AggregateCall, rows: Relation, places: Mapping[Expression, Column]
-) -> dict[Column, Values]:
+) -> dict[Column, pa.ChunkedArray | pa.Array]:
     """Return the state of each single row."""
     passed = [] if call.filter is None else [rows.columns[places[call.filter]].fill_null(False)]
     passed += [rows.columns[places[argument]].is_valid() for argument in call.arguments]
@@ -181,7 +191,7 @@ def _first_states(
     return states | {count: pc.cast(counted, pa.int64()) for count, _ in others}
 
 
-def _result(column: Column, call: AggregateCall, groups: Relation) -> Values:
+def _result(column: Column, call: AggregateCall, groups: Relation) -> pa.ChunkedArray | pa.Array:
     """Return an aggregate of each group from its state."""
     state, *_ = (groups.columns[each] for each, _ in _states(column, call))
     if call.function != "avg":
@@ -200,7 +210,7 @@ def _result(column: Column, call: AggregateCall, groups: Relation) -> Values:
 def window_rows(
     rows: Relation,
     calls: Sequence[tuple[Column, WindowCall]],
-    values: Mapping[Expression, Values],
+    values: Mapping[Expression, pa.ChunkedArray | pa.Array],
     memory: Memory,
 ) -> Relation:
     """Return the rows with the values of window functions, within the memory that there is.

@@ -10,6 +10,7 @@ It uses the public API only.
 from __future__ import annotations
 
 import argparse
+import csv
 import datetime as dt
 import json
 import math
@@ -19,7 +20,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyarrow import MonthDayNano, csv, types
+from pyarrow import MonthDayNano, types
+from pyarrow import csv as arrow_csv
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -167,10 +169,14 @@ def _show_csv(cursor: Any) -> None:
     sys.stdout.flush()
     table = cursor.to_arrow_table()
     for place, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
-        if types.is_nested(column.type) or types.is_interval(column.type):
+        kind = column.type
+        if types.is_nested(kind) or types.is_interval(kind) or types.is_binary(kind):
             words = [None if v is None else _word(v) for v in column.to_pylist()]
             table = table.set_column(place, name, [words])
-    csv.write_csv(table, sys.stdout.buffer)
+    # Arrow would put every name in quotes.
+    csv.writer(sys.stdout, lineterminator="\n").writerow(table.column_names)
+    sys.stdout.flush()
+    arrow_csv.write_csv(table, sys.stdout.buffer, arrow_csv.WriteOptions(include_header=False))
 
 
 def _show_json(cursor: Any) -> None:
@@ -191,6 +197,8 @@ def _json(value: Any) -> str:
             return json.dumps(str(value))
         case None | bool() | int() | float() | str():
             return json.dumps(value, ensure_ascii=False)
+        case list():
+            return "[" + ", ".join(map(_json, value)) + "]"
         case _:
             return json.dumps(_word(value))
 

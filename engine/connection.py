@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from itertools import chain
 from os import fspath
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 # Rows become Python tuples this many at a time, so that a large result is not held twice.
 FETCH_BATCH_ROWS = 4096
+
+_NOTHING = Result(None, (), -1)
 
 
 def open_connection(
@@ -124,7 +127,7 @@ class Cursor:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.arraysize = 1
-        self._result = Result(None, (), -1)
+        self._result = _NOTHING
         self._rows: Iterator[tuple[Any, ...]] | None = None
         self._closed = False
 
@@ -152,7 +155,7 @@ class Cursor:
         """
         self._check_open()
         self._rows = None
-        self._result = Result(None, (), -1)
+        self._result = _NOTHING
         self._result = self.connection._run(sql, parameters)  # noqa: SLF001
         if self._result.rows is not None:
             self._rows = _python_rows(self._result.rows)
@@ -199,7 +202,7 @@ class Cursor:
         """Close the cursor; its rows are gone."""
         self._closed = True
         self._rows = None
-        self._result = Result(None, (), -1)
+        self._result = _NOTHING
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return self._iterate()
@@ -228,6 +231,8 @@ class Cursor:
 
 
 def _python_rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
-    """Yield a table's rows as tuples of Python values."""
-    for batch in table.to_batches(max_chunksize=FETCH_BATCH_ROWS):
-        yield from zip(*(python_values(column) for column in batch.columns), strict=True)
+    """Return a table's rows as tuples of Python values, made when they are asked for."""
+    batches = table.to_batches(max_chunksize=FETCH_BATCH_ROWS)
+    return chain.from_iterable(
+        zip(*map(python_values, batch.columns), strict=True) for batch in batches
+    )

@@ -1,7 +1,8 @@
-"""Aggregates that ask which values of an attribute occur: COUNT(DISTINCT x), MIN(x), MAX(x).
+"""Aggregates that the values of an encoded attribute answer: COUNT(DISTINCT x), MIN(x), SUM(x).
 
 A fused job groups by x as well (planner/fuse.py). What it returns is folded here: a group of the
-query is made of those that differ in the values alone, and these tell which values it has.
+query is made of those that differ in the value alone. They tell which values it has, and how often:
+SUM(x) is the sum of value x rows, and no row is read for it.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from raydb.errors import DataError
 from raydb.kernels.backend import FusedResult
 from raydb.kernels.encode import EncodedColumn, encode_column, join_codes
+from raydb.kernels.numbers import from_numbers, to_numbers
 from raydb.planner.fuse import DENSE_GROUPS, FusedScanAggregate
+from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,9 +88,10 @@ def fold_values(plan: FusedScanAggregate, groups: Groups) -> tuple[Groups, dict[
         places = groups.numbers[occur] // part.stride % part.count
         for column, dictionary in zip(part.columns, part.values, strict=True):
             encoded = encode_column(dictionary)
-            columns[column] = _answer(
-                calls[column], encoded, encoded.codes[places], codes[occur], count
+            found = _Values(
+                encoded, encoded.codes[places], codes[occur], groups.result.rows[occur], count
             )
+            columns[column] = _answer(calls[column], found)
     return Groups.of_tuples(keys, tuples, FusedResult(rows, values)), columns
 
 
@@ -117,27 +122,81 @@ def _fold(
     return folded
 
 
-def _answer(
-    call: AggregateCall,
-    encoded: EncodedColumn,
-    values: NDArray[np.int32],
-    codes: NDArray[np.int32],
-    count: int,
-) -> pa.Array:
-    """Answer an aggregate from the pairs (value, group) that occur, both as codes."""
-    # A NULL has the last code.
-    value_count = encoded.cardinality - encoded.values.null_count
-    is_valid = values < value_count
-    values, codes = values[is_valid], codes[is_valid]
-    if call.function == "count":
-        pairs = np.unique(codes * np.int64(value_count) + values)
-        owners = pairs // max(value_count, 1)
-        return pa.array(np.bincount(owners, minlength=count).astype(np.int64))
-    if call.function == "min":
-        chosen = np.full(count, value_count, np.int32)
-        np.minimum.at(chosen, codes, values)
+@dataclass(frozen=True, eq=False, slots=True)
+class _Values:
+    """Which values occur: row_counts[i] rows of group `groups[i]` have the value `codes[i]`."""
+
+    dictionary: EncodedColumn
+    codes: NDArray[np.int32]
+    groups: NDArray[np.int32]
+    row_counts: NDArray[np.int64]
+    group_count: int
+
+    @property
+    def value_count(self) -> int:
+        """The number of values; a NULL has the code after the last of them."""
+        return self.dictionary.cardinality - int(self.dictionary.values.null_count)
+
+
+def _answer(call: AggregateCall, found: _Values) -> pa.Array:
+    """Answer an aggregate from the values that occur."""
+    is_valid = found.codes < found.value_count
+    codes, groups = found.codes[is_valid], found.groups[is_valid]
+    match call.function:
+        case "count" if call.distinct:
+            pairs = np.unique(groups * np.int64(found.value_count) + codes)
+            owners = pairs // max(found.value_count, 1)
+            return pa.array(np.bincount(owners, minlength=found.group_count).astype(np.int64))
+        case "min":
+            chosen = np.full(found.group_count, found.value_count, np.int32)
+            np.minimum.at(chosen, groups, codes)
+        case "max":
+            chosen = np.full(found.group_count, -1, np.int32)
+            np.maximum.at(chosen, groups, codes)
+        case function:
+            row_counts = found.row_counts[is_valid]
+            counts = _added(row_counts, groups, found.group_count)
+            if function == "count":
+                return pa.array(counts)
+            numbers, _ = to_numbers(found.dictionary.values)
+            return finish(call, _weighted(numbers[codes], row_counts, groups, counts), counts)
+    absent = (chosen < 0) | (chosen == found.value_count)
+    return found.dictionary.values.take(pa.array(chosen, mask=absent))
+
+
+def _weighted(
+    numbers: NDArray[np.int64],
+    row_counts: NDArray[np.int64],
+    groups: NDArray[np.int32],
+    counts: NDArray[np.int64],
+) -> NDArray[Any]:
+    """Return each group's sum of number x rows, as Python integers where int64 might overflow."""
+    largest = max(-int(numbers.min()), int(numbers.max())) if len(numbers) else 0
+    if largest * int(counts.sum()) < 2**63:
+        return _added(numbers * row_counts, groups, len(counts))
+    return _added(numbers.astype(object) * row_counts.astype(object), groups, len(counts))
+
+
+def finish(call: AggregateCall, values: NDArray[Any], counts: NDArray[np.int64]) -> pa.Array:
+    """Return an aggregate from its running value (AVG from the sum) and the rows in it.
+
+    Raises DataError when a sum does not fit its type.
+    """
+    if call.function == "avg":
+        return _average(values, counts, call.arguments[0].type)
+    try:
+        return from_numbers(values, counts > 0, call.type)
+    except OverflowError as error:
+        raise DataError(f"the sum is out of range for {sql_type_name(call.type)}") from error
+
+
+def _average(sums: NDArray[Any], counts: NDArray[np.int64], kind: pa.DataType) -> pa.Array:
+    """Divide exact sums once, so that the quotient is the nearest double."""
+    scale = 10**kind.scale if pa.types.is_decimal(kind) else 1
+    if sums.dtype.kind == "f":
+        quotients = [float(s) / int(c) if c else None for s, c in zip(sums, counts, strict=True)]
     else:
-        chosen = np.full(count, -1, np.int32)
-        np.maximum.at(chosen, codes, values)
-    absent = (chosen < 0) | (chosen == value_count)
-    return encoded.values.take(pa.array(chosen, mask=absent))
+        quotients = [
+            int(s) / (int(c) * scale) if c else None for s, c in zip(sums, counts, strict=True)
+        ]
+    return pa.array(quotients, pa.float64())

@@ -14,17 +14,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.engine.denormalise import fetch
-from raydb.engine.fold_values import Groups, fold_values, renumber
-from raydb.errors import DataError
+from raydb.engine.fold_values import Groups, finish, fold_values, renumber
+from raydb.engine.image import Image, Kept
 from raydb.kernels.backend import FusedResult
 from raydb.kernels.bvh import Measure, narrow_measure
 from raydb.kernels.choice import load_backend
-from raydb.kernels.encode import encode_column, join_codes
-from raydb.kernels.numbers import from_numbers, to_numbers
+from raydb.kernels.encode import EncodedColumn, encode_column, join_codes
+from raydb.kernels.numbers import to_numbers
 from raydb.planner.expression import AggregateCall, Expression, attributes_of
 from raydb.planner.functions import evaluate
 from raydb.planner.fuse import FusedScanAggregate, Running
-from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,10 +49,12 @@ def time_kernel(plan: FusedScanAggregate, prepared: object) -> float:
     return time.perf_counter() - start
 
 
-def run_fused(plan: FusedScanAggregate, prepared: object, tables: Mapping[str, Table]) -> pa.Table:
+def run_fused(
+    plan: FusedScanAggregate, prepared: object, tables: Mapping[str, Table], kept: Kept
+) -> pa.Table:
     """Return the plan's rows: columns 'c<number>' of the keys, then of the aggregates.
 
-    Raises DataError when a sum does not fit its type.
+    kept: what was made of whole columns before. Raises DataError when a sum does not fit its type.
     """
     backend = load_backend(plan.backend)
     if plan.is_direct:
@@ -63,7 +64,8 @@ def run_fused(plan: FusedScanAggregate, prepared: object, tables: Mapping[str, T
             result = FusedResult(result.rows[numbers], tuple(v[numbers] for v in result.values))
         groups = Groups(numbers, (), result)
     else:
-        groups = _run_by_row(plan, backend, prepared, tables)
+        image = Image(tables, tables[plan.table], kept)
+        groups = _run_by_row(plan, backend, prepared, image)
     columns: dict[Column, pa.Array] = {}
     if plan.value_parts:
         groups, columns = fold_values(plan, groups)
@@ -92,11 +94,9 @@ def _decode_parts(plan: FusedScanAggregate, groups: NDArray[np.int64]) -> dict[C
 class _Rows:
     """Rows of the fact table under evaluation: attributes are fetched by row id."""
 
-    def __init__(
-        self, plan: FusedScanAggregate, places: NDArray[np.int64], tables: Mapping[str, Table]
-    ) -> None:
+    def __init__(self, plan: FusedScanAggregate, places: NDArray[np.int64], image: Image) -> None:
         self.plan = plan
-        self.tables = tables
+        self.image = image
         self.places = places
 
     def keep(self, mask: NDArray[np.bool_]) -> None:
@@ -104,22 +104,35 @@ class _Rows:
 
     def evaluate(self, expression: Expression) -> pa.Array | pa.ChunkedArray:
         row_ids = self.plan.index.row_ids[self.places]
+        coded = self.image.coded(expression, row_ids)
+        if coded is not None:
+            codes, values = coded
+            return values.take(pa.array(np.where(codes < 0, len(values) - 1, codes)))
         inputs: dict[Expression, Any] = {
-            attribute: fetch(self.tables, self.plan.table, attribute, row_ids)
+            attribute: fetch(self.image.tables, self.plan.table, attribute, row_ids)
             for attribute in attributes_of(expression)
         }
         return evaluate(expression, inputs, len(row_ids))
+
+    def encode(self, expression: Expression) -> EncodedColumn:
+        """Encode an expression's values; the dictionary may have others beside them."""
+        coded = self.image.coded(expression, self.plan.index.row_ids[self.places])
+        if coded is None:
+            return encode_column(self.evaluate(expression))
+        codes, values = coded
+        encoded = encode_column(values)
+        return EncodedColumn(encoded.codes[codes], encoded.values)
 
 
 def _run_by_row(
     plan: FusedScanAggregate,
     backend: Backend,
     prepared: object,
-    tables: Mapping[str, Table],
+    image: Image,
 ) -> Groups:
     """Locate rows, apply what the BVH does not encode, and accumulate (RayDB, section 4.5)."""
     places, groups = backend.locate(plan.index, plan.job, prepared)
-    rows = _Rows(plan, places, tables)
+    rows = _Rows(plan, places, image)
     for predicate in plan.residual_predicates:
         mask = pc.fill_null(rows.evaluate(predicate), fill_value=False)
         passed = mask.to_numpy(zero_copy_only=False)
@@ -127,7 +140,7 @@ def _run_by_row(
         groups = groups[passed]
 
     # The number of a row's key tuple among those that occur, dense and in order.
-    keys = [renumber(groups), *(encode_column(rows.evaluate(key)) for _, key in plan.residual_keys)]
+    keys = [renumber(groups), *(rows.encode(key) for _, key in plan.residual_keys)]
     codes, tuples = join_codes(keys)
     if not len(tuples) and not plan.keys:  # There is one group even of no rows.
         keys, tuples = [renumber(np.zeros(1, np.int64))], np.zeros((1, 1), np.int32)
@@ -170,34 +183,12 @@ def _decode(
     """Return an aggregate's value for each group."""
     if call.function == "count_star":
         return pa.array(result.rows)
-    (argument,) = call.arguments
-    measure = plan.measures.index(argument)
+    measure = plan.measures.index(call.arguments[0])
 
     def running(function: str) -> NDArray[Any]:
         return result.values[plan.running.index(Running(function, measure))]
 
     counts = running("count")
-    match call.function:
-        case "count":
-            return pa.array(counts)
-        case "avg":
-            return _average(running("sum"), counts, argument.type)
-        case function:
-            try:
-                return from_numbers(running(function), counts > 0, call.type)
-            except OverflowError as error:
-                raise DataError(
-                    f"the sum is out of range for {sql_type_name(call.type)}"
-                ) from error
-
-
-def _average(sums: NDArray[Any], counts: NDArray[np.int64], kind: pa.DataType) -> pa.Array:
-    """Divide exact sums once, so that the quotient is the nearest double."""
-    scale = 10**kind.scale if pa.types.is_decimal(kind) else 1
-    if sums.dtype.kind == "f":
-        quotients = [float(s) / int(c) if c else None for s, c in zip(sums, counts, strict=True)]
-    else:
-        quotients = [
-            int(s) / (int(c) * scale) if c else None for s, c in zip(sums, counts, strict=True)
-        ]
-    return pa.array(quotients, pa.float64())
+    if call.function == "count":
+        return pa.array(counts)
+    return finish(call, running("sum" if call.function == "avg" else call.function), counts)

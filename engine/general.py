@@ -105,6 +105,8 @@ def run_plan(
         return _run(plan, frozenset(output_columns(plan)), sources).table()
     except MemoryError as error:
         raise OperationalError("there is not enough memory to run the statement") from error
+    except pa.ArrowCapacityError as error:
+        raise OperationalError("a value is longer than the 2 GB that a column can hold") from error
     except pa.ArrowException as error:
         raise InternalError(f"Arrow failed to run the plan: {error}") from error
 

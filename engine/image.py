@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.engine.denormalise import fetch
+from raydb.engine.relation import joined
 from raydb.errors import DataError
 from raydb.kernels.bvh import Bvh, Measure, narrow_measure
 from raydb.kernels.encode import Hierarchy, encode_column
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.planner.star import Star
     from raydb.planner.table_scan import FusedTableScan
     from raydb.storage.rows import Rows
     from raydb.storage.table import ForeignKey, Table
@@ -90,8 +90,8 @@ class _Coded:
 
 
 @dataclass(eq=False, slots=True)
-class _Image:
-    """An image under construction."""
+class Image:
+    """The rows of a fact table as codes; `sources` are those that a job was given."""
 
     tables: Mapping[str, Table]
     fact: Table
@@ -107,7 +107,12 @@ class _Image:
         if source is not None:
             self._add(source, attributes_of(expression))
             return expression
-        encoded = self._keep(expression, 4, lambda: encode_column(self.values_of(expression)))
+        encoded = self._keep(
+            expression,
+            attributes_of(expression),
+            4,
+            lambda: encode_column(self.values_of(expression)),
+        )
         if encoded is None:
             return expression
         attribute = Attribute((), f"computed {len(self.sources)}", expression.type)
@@ -124,8 +129,34 @@ class _Image:
             valid = pc.is_valid(values).to_numpy(zero_copy_only=False)
             return Measure(np.zeros(len(valid), np.int8), valid)
 
-        found: Measure | None = self._keep(("measure", expression), 8, make)
+        found: Measure | None = self._keep(
+            ("measure", expression), attributes_of(expression), 8, make
+        )
         return found
+
+    def coded(
+        self, expression: Expression, row_ids: NDArray[np.uint32]
+    ) -> tuple[NDArray[np.int32], pa.Array] | None:
+        """Return an expression as codes of some rows, -1 for the last, and the value of each code.
+
+        None where it depends on more than one source, where it fails for some value, and where so
+        few rows are not worth the evaluation for every value.
+        """
+        source = self._source_of(expression)
+        if source is None:
+            return None
+        if isinstance(source, str):
+            worth = len(row_ids) * 64 >= self.fact.row_count
+        else:
+            worth = len(row_ids) * 4 >= self.tables[source.table].row_count
+        if not worth:
+            return None
+        coded = self._coded(source, attributes_of(expression))
+        count = len(next(iter(coded.values.values())))
+        try:
+            return coded.codes[row_ids], joined(evaluate(expression, dict(coded.values), count))
+        except DataError:
+            return None
 
     def visible(self) -> Expression:
         """Return the predicate that a row was not deleted."""
@@ -135,8 +166,14 @@ class _Image:
         self.sources[attribute.name] = _Coded(codes, {attribute: pa.array([False, True])})
         return attribute
 
-    def _keep(self, what: object, row_bytes: int, make: Callable[[], Any]) -> Any:
-        """Make arrays of every row once; None where a row fails."""
+    def _keep(
+        self,
+        what: object,
+        attributes: frozenset[Attribute],
+        row_bytes: int,
+        make: Callable[[], Any],
+    ) -> Any:
+        """Make arrays of every row's attributes once; None where a row fails."""
 
         def attempt() -> Any:
             try:
@@ -144,7 +181,8 @@ class _Image:
             except DataError:
                 return None
 
-        owners = tuple(table.rows for table in self.tables.values())
+        names = {key.table for attribute in attributes for key in attribute.path}
+        owners = (self.fact.rows, *(self.tables[name].rows for name in sorted(names)))
         return self.kept.get(owners, what, attempt, row_bytes * self.fact.row_count)
 
     def values_of(self, expression: Expression) -> pa.Array | pa.ChunkedArray:
@@ -187,7 +225,9 @@ class _Image:
     def _coded(self, source: Source, attributes: frozenset[Attribute]) -> _Coded:
         if isinstance(source, str):
             (attribute,) = attributes
-            codes, values = self._keep(source, 4, lambda: _column_codes(self.fact, source))
+            codes, values = self._keep(
+                source, attributes, 4, lambda: _column_codes(self.fact, source)
+            )
             return _Coded(codes, {attribute: values})
         codes = self.fact.foreign_rows[source]
         has_null = any(self.fact.null_count(column) for column in source.columns)
@@ -206,8 +246,7 @@ def fuse_on_rows(
 ) -> FusedScanAggregate:
     """Return a scan as a fused job on an image of its fact table."""
     star = scan.star
-    used = {star.fact: tables[star.fact]} | {name: tables[name] for name in _dimensions(star)}
-    image = _Image(used, tables[star.fact], kept)
+    image = Image(tables, tables[star.fact], kept)
     predicates = [image.encode(predicate) for predicate in star.predicates]
     keys = [(column, image.encode(key)) for column, key in star.keys]
     measures: dict[Expression, Measure] = {}
@@ -231,22 +270,11 @@ def fuse_on_rows(
     return replace(plan, job=replace(plan.job, intervals=intervals))
 
 
-def _dimensions(star: Star) -> set[str]:
-    """Return the tables that a star's attributes lie in or lead through."""
-    expressions = [*star.predicates, *(key for _, key in star.keys)]
-    expressions += [argument for _, call in star.aggregates for argument in call.arguments]
-    return {
-        key.table
-        for expression in expressions
-        for attribute in attributes_of(expression)
-        for key in attribute.path
-    }
-
-
-def _describe(image: _Image, fact: str, measures: Mapping[Expression, Measure]) -> BvhInfo:
+def _describe(image: Image, fact: str, measures: Mapping[Expression, Measure]) -> BvhInfo:
     """Return an image as a BVH that has every attribute in its payload and none on its Z axis."""
     row_count = image.fact.row_count
-    hierarchies, levels = [], {}
+    hierarchies: list[Hierarchy] = []
+    levels: dict[Attribute, tuple[int, int]] = {}
     for number, coded in enumerate(image.sources.values()):
         values = tuple(coded.values.values())
         scan_codes = np.zeros(len(values[0]), np.int32)
@@ -272,7 +300,7 @@ def _describe(image: _Image, fact: str, measures: Mapping[Expression, Measure]) 
     return BvhInfo(definition, index, levels)
 
 
-def _live_chunks(image: _Image, plan: FusedScanAggregate) -> NDArray[np.int64]:
+def _live_chunks(image: Image, plan: FusedScanAggregate) -> NDArray[np.int64]:
     """Return the intervals of chunks in which every map may let a row pass."""
     if not len(plan.job.intervals):
         return plan.job.intervals

@@ -121,10 +121,13 @@ def _join(
     paired_right = np.zeros(right.rows.row_count, np.bool_)
     left_rows, right_rows = left.rows, right.rows
     most = memory.room() // (_BYTES_A_PAIR + 2 * _width(left_rows) + 2 * _width(right_rows))
-    if partners.pair_count() > most:
+    if partners.pair_count() <= most and not unchecked:
+        batches = iter([_all_pairs(partners)])
+    else:
         # Joined once, and not again for each batch.
         left_rows, right_rows = left_rows.combined(), right_rows.combined()
-    for pairs in _pairs_in_batches(partners, left_rows, right_rows, unchecked, most):
+        batches = _pairs_in_batches(partners, left_rows, right_rows, unchecked, most)
+    for pairs in batches:
         yield _fetch(left_rows, right_rows, pairs, columns)
         if plan.kind in ("left", "full"):
             paired_left[slice(None) if pairs.left is None else pairs.left] = True
@@ -175,6 +178,11 @@ def _comparisons(
 # -- pairs
 
 
+def _all_pairs(partners: Partners) -> _Pairs:
+    probe, build = partners.all_pairs()
+    return _Pairs(probe, build) if partners.probe_is_left else _Pairs(build, probe)
+
+
 def _pairs_in_batches(
     partners: Partners,
     left: Relation,
@@ -183,10 +191,6 @@ def _pairs_in_batches(
     most: int,
 ) -> Iterator[_Pairs]:
     """Yield the pairs of partners for which all conditions are true, about `most` at a time."""
-    if not conditions and partners.pair_count() <= most:
-        probe, build = partners.all_pairs()
-        yield _Pairs(probe, build) if partners.probe_is_left else _Pairs(build, probe)
-        return
     batch: list[tuple[NDArray[np.integer], NDArray[np.integer]]] = []
     for pairs in _accepted(partners, left, right, conditions):
         batch.append(pairs)

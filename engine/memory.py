@@ -126,7 +126,8 @@ class Memory:
         self.close()
 
     def _held(self) -> int:
-        return int(pa.total_allocated_bytes()) - self._before
+        held: int = pa.total_allocated_bytes() - self._before
+        return held
 
 
 class SpillFile:
@@ -183,8 +184,10 @@ class SpillFile:
 # -- settings
 
 
-def parse_limit(text: str) -> int | None:
+def parse_limit(text: str, name: str = "memory_limit") -> int | None:
     """Return what `SET memory_limit = text` allows a statement now, None for any number of bytes.
+
+    Raises ProgrammingError for another text, by the name of what it should be.
 
     A share is one of the machine's memory, less what Arrow holds already: tables in memory.
 
@@ -200,7 +203,7 @@ def parse_limit(text: str) -> int | None:
         return max(share - int(pa.total_allocated_bytes()), share // _LEAST_SHARE)
     if found and found[2].upper() in _UNITS and number > 0:
         return max(int(number * _UNITS[found[2].upper()]), 1)
-    raise ProgrammingError(f"memory_limit is like '2GB', '500MB', '80%' or 'none', not '{text}'")
+    raise ProgrammingError(f"{name} is like '2GB', '500MB', '80%' or 'none', not '{text}'")
 
 
 def machine_memory() -> int:

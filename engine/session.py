@@ -3,15 +3,15 @@
     result = execute(text)
         parse (sql) -> bind (sql) -> plan (planner) -> run (engine over storage and kernels)
 
-A text that ran before on the same tables and settings starts at its physical plan.
+A text that ran before on the same tables and settings starts at its physical plan, and one that
+differs from such a text in constants or parameters at its bound plan.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections import OrderedDict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, assert_never, get_args
 
@@ -21,11 +21,13 @@ from raydb import sql
 from raydb.engine.database import Database
 from raydb.engine.definitions import apply_definition
 from raydb.engine.files import FileAccess
+from raydb.engine.finish import FEW_ROWS, prepare_finish
 from raydb.engine.fused import prepare_fused, run_fused, time_kernel
 from raydb.engine.general import run_plan
 from raydb.engine.image import Kept, fuse_on_rows
 from raydb.engine.memory import Memory, parse_limit
 from raydb.engine.names import check_table
+from raydb.engine.plan_cache import PlanCache, PreparedPlan, plan_key
 from raydb.engine.settings import Settings, setting_text, with_setting, without_setting
 from raydb.engine.summarize import summarize
 from raydb.engine.work import Work
@@ -41,20 +43,18 @@ from raydb.storage.files import write_rows
 from raydb.storage.infer import LateValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from raydb.engine.store import Store
-    from raydb.planner import PlannerOptions
+    from raydb.planner.catalog import CatalogInfo
     from raydb.planner.fuse import FusedScanAggregate
     from raydb.planner.physical import PhysicalPlan
     from raydb.storage.table import Table
 
     Parameters = Sequence[object] | Mapping[str, object]
+    RunJob = Callable[[FusedScanAggregate | FusedTableScan], pa.Table]
 
 WRITING = (*get_args(sql.Definition), *get_args(sql.Write), sql.Checkpoint, sql.Vacuum)
-
-# A dashboard has some dozens of texts; a plan holds a few KB beside the arrays of its BVH.
-PLAN_CACHE_SIZE = 256
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -69,21 +69,12 @@ class Result:
     row_count: int
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class PreparedPlan:
-    """A physical plan with its output names, what its fused jobs made once, and its open files."""
+@dataclass(frozen=True, slots=True)
+class _Caching:
+    """What the plan of a query is kept by, and its template; None for what is not kept."""
 
-    plan: PhysicalPlan
-    names: tuple[str, ...]
-    types: tuple[pa.DataType, ...]
-    jobs: dict[FusedScanAggregate, object] = field(default_factory=dict)
-    files: Mapping[str, Table] = field(default_factory=dict)
-    reads_clock: bool = False
-
-    @property
-    def is_repeatable(self) -> bool:
-        """Whether it is right the next time: a file may be another one, and time goes by."""
-        return not (self.files or self.reads_clock)
+    key: Hashable | None
+    shape: sql.Shape | None
 
 
 class Session:
@@ -104,8 +95,7 @@ class Session:
         self.files = FileAccess(external_access)
         self.read_only = read_only
         self.settings = Settings()
-        self._plans: OrderedDict[tuple[str, PlannerOptions], PreparedPlan] = OrderedDict()
-        self._planned_on = self.database.snapshot
+        self._cache = PlanCache()
         # What scans of whole tables made of their rows.
         self._kept = Kept()
 
@@ -125,11 +115,23 @@ class Session:
     def _execute_text(self, text: str, parameters: Parameters) -> Result:
         if self.read_only:
             self.database.reload()
-        cached = self._known_plans().get((text, self.settings.planner)) if not parameters else None
-        if cached is not None:
-            self._plans.move_to_end((text, self.settings.planner))
-            return self._run(cached)
-        statements = sql.parse(text)
+        caching = _Caching(None, None)
+        if self.settings.plan_cache:
+            self._cache.expect(self.database.snapshot)
+            key = plan_key(text, parameters, self.settings.planner)
+            prepared = self._cache.plan(key)
+            if prepared is not None:
+                return self._run(prepared)
+            caching = _Caching(key, sql.shape_of(text))
+            logical = self._cache.filled(caching.shape, parameters)
+            if logical is not None:
+                return self._run_new(self._plan(logical, {}), caching)
+        return self._execute_statements(text, parameters, caching)
+
+    def _execute_statements(self, text: str, parameters: Parameters, caching: _Caching) -> Result:
+        """Run the statements of a text that is not known."""
+        known = self._cache.statement(text) if parameters else None
+        statements = sql.parse(text) if known is None else (known,)
         if len(statements) > 1 and parameters:
             raise ProgrammingError(
                 f"parameters go with one statement, and the text has {len(statements)}"
@@ -137,26 +139,34 @@ class Session:
         for statement in statements[:-1]:
             self._execute(statement, parameters)
         last = statements[-1]
-        if isinstance(last, sql.Select) and len(statements) == 1 and not parameters:
-            return self._reading_files(lambda: self._run(self._prepare_once(text, last)))
+        if isinstance(last, sql.Select) and len(statements) == 1:
+            return self._reading_files(lambda: self._ask(last, parameters, caching))
+        if parameters and self.settings.plan_cache:
+            self._cache.keep_statement(text, last)
         return self._execute(last, parameters)
 
-    def _known_plans(self) -> OrderedDict[tuple[str, PlannerOptions], PreparedPlan]:
-        """Return the plans that were made on the current snapshot."""
-        if self._planned_on is not self.database.snapshot:
-            self._plans.clear()
-            self._planned_on = self.database.snapshot
-        return self._plans
+    def _ask(self, select: sql.Select, parameters: Parameters, caching: _Caching) -> Result:
+        """Run a query, and keep what makes it faster the next time."""
+        shape = caching.shape
+        if shape is None:
+            return self._run_new(self._prepare(select, parameters), caching)
+        files, catalog = self._describe(select, parameters)
+        template = sql.bind_template(select, catalog, parameters, shape)
+        logical = template.plan(shape.constants, parameters)
+        assert logical is not None, "a template fits the query that it was made of"
+        prepared = self._plan(logical, files)
+        if not files:
+            self._cache.expect(self.database.snapshot)
+            self._cache.keep_template(shape, template)
+        return self._run_new(prepared, caching)
 
-    def _prepare_once(self, text: str, select: sql.Select) -> PreparedPlan:
-        """Plan a query, and keep the plan for the next time."""
-        prepared = self._prepare(select, ())
-        plans = self._known_plans()
-        if prepared.is_repeatable:
-            plans[text, self.settings.planner] = prepared
-        if len(plans) > PLAN_CACHE_SIZE:
-            plans.popitem(last=False)
-        return prepared
+    def _run_new(self, prepared: PreparedPlan, caching: _Caching) -> Result:
+        """Run a plan for the first time, and keep it with what its jobs have made."""
+        result = self._run(prepared)
+        if caching.key is not None:
+            self._cache.expect(self.database.snapshot)
+            self._cache.keep_plan(caching.key, prepared)
+        return result
 
     def _execute(self, statement: sql.Statement, parameters: Parameters) -> Result:
         """Run one statement. The database changes at its end or not at all."""
@@ -228,24 +238,29 @@ class Session:
 
     def _prepare(self, select: sql.Select, parameters: Parameters) -> PreparedPlan:
         """Bind and plan a query."""
+        files, catalog = self._describe(select, parameters)
+        return self._plan(sql.bind_select(select, catalog, parameters), files)
+
+    def _describe(
+        self, select: sql.Select, parameters: Parameters
+    ) -> tuple[Mapping[str, Table], CatalogInfo]:
+        """Return the files that a query reads, and the catalog with them in it."""
         snapshot = self.database.snapshot
         files = self.files.open_files(select, snapshot, parameters)
-        catalog = snapshot.with_changes(files).describe()
-        return self._plan(sql.bind_select(select, catalog, parameters), files)
+        return files, snapshot.with_changes(files).describe()
 
     def _plan(self, logical: Plan, files: Mapping[str, Table]) -> PreparedPlan:
         """Plan a bound query; where an aggregate may use BVHs, they know every row."""
         if has_aggregate(logical):
             self.database.refresh_bvhs(tables_of(logical))
+        catalog = self.database.snapshot.with_changes(files).describe()
+        plan = plan_query(logical, catalog, self.settings.planner)
         columns = output_columns(logical)
         return PreparedPlan(
-            plan_query(
-                logical,
-                self.database.snapshot.with_changes(files).describe(),
-                self.settings.planner,
-            ),
+            plan,
             tuple(column.name for column in columns),
             tuple(column.type for column in columns),
+            prepare_finish(plan),
             files=files,
             reads_clock=reads_clock(logical),
         )
@@ -256,15 +271,27 @@ class Session:
         def run_job(job: FusedScanAggregate | FusedTableScan) -> pa.Table:
             if isinstance(job, FusedTableScan):
                 job = fuse_on_rows(job, tables, self._kept)
-                return run_fused(job, prepare_fused(job), tables)
+                return run_fused(job, prepare_fused(job), tables, self._kept)
             if job not in prepared.jobs:
                 prepared.jobs[job] = prepare_fused(job)
-            return run_fused(job, prepared.jobs[job], tables)
+            return run_fused(job, prepared.jobs[job], tables, self._kept)
 
-        with Memory(parse_limit(self.settings.memory_limit), self._temp_folder()) as memory:
-            rows = run_plan(prepared.plan, tables, run_job, memory)
+        if prepared.finish is None:
+            rows = self._run_plan(prepared.plan, tables, run_job)
+        else:
+            groups = run_job(prepared.finish.job)
+            if groups.num_rows <= FEW_ROWS:
+                rows = prepared.finish.rows(groups)
+            else:
+                rows = self._run_plan(prepared.plan, tables, lambda _: groups)
         assert tuple(rows.schema.types) == prepared.types, (rows.schema, prepared.types)
         return Result(rows, prepared.names, rows.num_rows)
+
+    def _run_plan(
+        self, plan: PhysicalPlan, tables: Mapping[str, Table], run_job: RunJob
+    ) -> pa.Table:
+        with Memory(parse_limit(self.settings.memory_limit), self._temp_folder()) as memory:
+            return run_plan(plan, tables, run_job, memory)
 
     def _temp_folder(self) -> str:
         """Return the folder for temporary files: by default the database directory.

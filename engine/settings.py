@@ -20,11 +20,13 @@ class Settings:
 
     memory_limit: as it was written. temp_directory: where temporary files go; empty for the
     database directory, or the system's folder for them where there is none to write to.
+    plan_cache: whether plans are kept for the same text, and for texts that differ in constants.
     """
 
     planner: PlannerOptions = field(default_factory=PlannerOptions)
     memory_limit: str = DEFAULT_LIMIT
     temp_directory: str = ""
+    plan_cache: bool = True
 
 
 def with_setting(settings: Settings, name: str, value: str) -> Settings:
@@ -32,6 +34,7 @@ def with_setting(settings: Settings, name: str, value: str) -> Settings:
 
     backend: 'auto' or 'cpu'. fused_path: 'on' or 'off'; off sends every query to the general path,
     to compare the two. memory_limit: see `parse_limit`. temp_directory: a folder that exists.
+    plan_cache: 'on' or 'off'.
     Raises ProgrammingError for an unknown setting or value and OperationalError for a folder that
     cannot be written to.
     """
@@ -40,10 +43,10 @@ def with_setting(settings: Settings, name: str, value: str) -> Settings:
             choose_backend(value)
             return replace(settings, planner=replace(settings.planner, backend=value))
         case "fused_path":
-            if value.lower() not in SWITCH:
-                raise ProgrammingError(f"fused_path is 'on' or 'off', not '{value}'")
-            fused_path = SWITCH[value.lower()]
-            return replace(settings, planner=replace(settings.planner, fused_path=fused_path))
+            planner = replace(settings.planner, fused_path=_switch(name, value))
+            return replace(settings, planner=planner)
+        case "plan_cache":
+            return replace(settings, plan_cache=_switch(name, value))
         case "memory_limit":
             parse_limit(value)
             return replace(settings, memory_limit=value)
@@ -53,6 +56,12 @@ def with_setting(settings: Settings, name: str, value: str) -> Settings:
             return replace(settings, temp_directory=value)
         case _:
             raise _unknown(name)
+
+
+def _switch(name: str, value: str) -> bool:
+    if value.lower() not in SWITCH:
+        raise ProgrammingError(f"{name} is 'on' or 'off', not '{value}'")
+    return SWITCH[value.lower()]
 
 
 def without_setting(settings: Settings, name: str) -> Settings:
@@ -67,6 +76,8 @@ def setting_text(settings: Settings, name: str) -> str:
             return settings.planner.backend
         case "fused_path":
             return "on" if settings.planner.fused_path else "off"
+        case "plan_cache":
+            return "on" if settings.plan_cache else "off"
         case "memory_limit":
             return settings.memory_limit
         case "temp_directory":
@@ -76,5 +87,8 @@ def setting_text(settings: Settings, name: str) -> str:
 
 
 def _unknown(name: str) -> ProgrammingError:
-    known = ("backend", "external_access", "fused_path", "memory_limit", "temp_directory")
+    known = (
+        *("backend", "external_access", "fused_path", "memory_limit", "plan_cache"),
+        "temp_directory",
+    )
     return ProgrammingError(f"setting '{name}' does not exist{did_you_mean(name, known)}")

@@ -65,11 +65,11 @@ def sort(rows: Relation, keys: Sequence[SortKey], limit: int | None, memory: Mem
 
 def _sort(rows: Relation, keys: Sequence[SortKey], limit: int | None) -> Relation:
     """Sort in memory; with a limit, only the first rows are there."""
-    order = _order(rows, keys, limit)
+    order = row_order(rows, keys, limit)
     return rows if order is None else rows.take(order)
 
 
-def _order(rows: Relation, keys: Sequence[SortKey], limit: int | None) -> pa.Array | None:
+def row_order(rows: Relation, keys: Sequence[SortKey], limit: int | None) -> pa.Array | None:
     """Return the numbers of the rows in order, or None where all compare equal."""
     values: dict[str, pa.ChunkedArray | pa.Array] = {}
     order: list[tuple[str, str]] = []
@@ -113,7 +113,7 @@ def _sort_by_ranges(
         chosen = piece.select(columns)
         # A stable sort puts the first splitters before rows that are equal, the last behind them.
         whole = concatenate([splitters, chosen, splitters], columns).combined()
-        order = _order(whole, keys, None)
+        order = row_order(whole, keys, None)
         places = np.arange(whole.row_count) if order is None else order.to_numpy()
         is_first, is_last = places < split_count, places >= split_count + piece.row_count
         counts = np.cumsum(is_first | is_last)

@@ -47,7 +47,8 @@ def work_bytes(rows: Relation, row_bytes: int) -> int:
     Text takes more, since it goes through hash tables.
     """
     texts = sum(pt.is_string(column.type) or pt.is_binary(column.type) for column in rows.columns)
-    return rows.size_bytes + rows.row_count * (row_bytes + _BYTES_A_TEXT * texts)
+    width: int = row_bytes + _BYTES_A_TEXT * texts
+    return rows.size_bytes + rows.row_count * width
 
 
 def part_count(need: int, memory: Memory) -> int:

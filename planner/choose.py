@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raydb.kernels.choice import choose_backend
-from raydb.planner.fuse import FusedScanAggregate, fuse, with_reason
+from raydb.planner.fuse import FusedScanAggregate, fuse, highest_score, with_reason
 from raydb.planner.table_scan import FusedTableScan, is_cheaper, scan_obstacle
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.star import Star
 
@@ -42,37 +44,58 @@ def _choose_bvh(
     candidates = [bvh for bvh in catalog.bvhs.values() if bvh.definition.table == star.fact]
     if not candidates:
         return f"there is no BVH on '{star.fact}'"
-    plans = [fuse(star, bvh, backend, backend_reason) for bvh in candidates]
-    useful = [
-        plan for plan in plans if isinstance(plan, FusedScanAggregate) and plan.coverage.score > 0
-    ]
+    scores = {bvh.definition.name: highest_score(star, bvh) for bvh in candidates}
+    candidates.sort(key=lambda bvh: -scores[bvh.definition.name])
+    useful: list[FusedScanAggregate] = []
+    obstacles: list[str] = []
+    others: list[str] = []
+    for bvh in candidates:
+        score = scores[bvh.definition.name]
+        if useful and score < max(plan.coverage.score for plan in useful):
+            # To fuse them too would take longer than the rest of planning.
+            others += [bvh.definition.name] if score else []
+            continue
+        plan = fuse(star, bvh, backend, backend_reason)
+        if isinstance(plan, str):
+            obstacles.append(plan)
+        elif plan.coverage.score > 0:
+            useful.append(plan)
     if not useful:
-        obstacles = [plan for plan in plans if isinstance(plan, str)]
-        return (
-            obstacles[0]
-            if obstacles
-            else (f"no BVH on '{star.fact}' encodes an attribute of the query")
-        )
-    useful.sort(key=lambda plan: (-plan.coverage.score, plan.estimated_rows, plan.bvh))
-    return with_reason(useful[0], _reason(useful, len(candidates)))
+        obstacles.append(f"no BVH on '{star.fact}' encodes an attribute of the query")
+        return obstacles[0]
+    useful.sort(key=lambda plan: (*preference(plan), plan.bvh))
+    return with_reason(useful[0], _reason(useful, others, scores, len(candidates)))
 
 
-def _reason(ranked: list[FusedScanAggregate], candidate_count: int) -> str:
-    """Say why the first of the ranked plans won."""
+def preference(plan: FusedScanAggregate) -> tuple[int, int]:
+    """Return what the best of several jobs has the least of."""
+    return -plan.coverage.score, plan.estimated_rows
+
+
+def _reason(
+    ranked: Sequence[FusedScanAggregate],
+    others: Sequence[str],
+    scores: Mapping[str, int],
+    candidate_count: int,
+) -> str:
+    """Say why the first of the ranked plans won; others have lower scores, the highest first."""
     best = ranked[0]
     if candidate_count == 1:
         return f"the only BVH on '{best.table}'"
-    if len(ranked) == 1:
+    if len(ranked) + len(others) == 1:
         return f"the only one of {candidate_count} BVHs that encodes an attribute of the query"
-    second = ranked[1]
-    if best.coverage.score > second.coverage.score:
+    if len(ranked) > 1:
+        second, score = ranked[1].bvh, ranked[1].coverage.score
+    else:
+        second, score = others[0], scores[others[0]]
+    if best.coverage.score > score:
         return (
             f"largest coverage of {candidate_count} BVHs: {best.coverage.score} "
-            f"against {second.coverage.score} of '{second.bvh}'"
+            f"against {score} of '{second}'"
         )
-    if best.estimated_rows < second.estimated_rows:
+    if best.estimated_rows < ranked[1].estimated_rows:
         return (
-            f"coverage {best.coverage.score} as '{second.bvh}', but fewer rows: "
-            f"{best.estimated_rows} against {second.estimated_rows}"
+            f"coverage {best.coverage.score} as '{second}', but fewer rows: "
+            f"{best.estimated_rows} against {ranked[1].estimated_rows}"
         )
-    return f"as good as '{second.bvh}', first by name"
+    return f"as good as '{second}', first by name"

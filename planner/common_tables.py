@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from raydb.planner.expression import Column, Expression, Subquery, rewrite
+from raydb.planner.expression import Column, Expression, Literal, Subquery, rewrite
 from raydb.planner.logical import (
     Aggregate,
     Apply,
@@ -140,6 +140,8 @@ def _with_new_numbers(whole: Any, numbers: Iterator[int]) -> Any:
                 return new[part]
             case tuple():
                 return tuple(change(each) for each in part)
+            case Literal():
+                return part
             case _ if is_dataclass(part) and not isinstance(part, type):
                 changed = {field.name: change(getattr(part, field.name)) for field in fields(part)}
                 return replace(part, **changed)
@@ -185,7 +187,7 @@ def _parts(part: Any) -> Iterator[Any]:
     if isinstance(part, tuple):
         for each in part:
             yield from _parts(each)
-    elif is_dataclass(part) and not isinstance(part, type):
+    elif is_dataclass(part) and not isinstance(part, type | Literal):
         for field in fields(part):
             yield from _parts(getattr(part, field.name))
 

@@ -47,6 +47,11 @@ class Literal:
     value: Any
     type: pa.DataType
 
+    @property
+    def is_null(self) -> bool:
+        """Whether the constant is NULL."""
+        return self.value is None
+
 
 @dataclass(frozen=True, slots=True)
 class Call:

@@ -5,7 +5,7 @@ evaluated over that hierarchy's dictionary, once for each value, whatever the ex
 
     predicate  ->  mask over codes  ->  coordinates on Z  ->  cell intervals
     group key  ->  group number of each code, counted within the allowed codes only
-    COUNT(DISTINCT x), MIN(x), MAX(x)  ->  x is a further group key, over which groups are folded
+    COUNT(DISTINCT x), MIN(x), SUM(x)  ->  x is a further group key, over which groups are folded
 
 What the BVH does not encode is fetched by row id (section 4.5): residual predicates,
 keys and measures.
@@ -46,6 +46,9 @@ ALPHA = 2
 
 # Every decimal of so many digits fits an int64.
 INT64_DIGITS = 18
+
+# An encoded attribute of more values is not made a group key to be counted or added up.
+VALUE_LIMIT = 1024
 
 # Accumulators are arrays over the query's box up to 32 MiB each; a larger box is compacted to the
 # groups that occur.
@@ -278,23 +281,35 @@ def _split_values(
     asked = [
         (column, call.arguments[0]) for column, call in star.aggregates if needs_values(call, held)
     ]
-    values_of, rest = _split_keys(asked, bvh)
-    over_measures = {column for column, _ in star.aggregates} - {column for column, _ in asked}
-    over_measures |= {column for column, _ in rest}
-    return values_of, [call for column, call in star.aggregates if column in over_measures]
+    values_of, _ = _split_keys(asked, bvh)
+    calls = dict(star.aggregates)
+    values_of = {
+        number: few
+        for number, listed in values_of.items()
+        if (few := [(c, values) for c, values in listed if _is_worthwhile(calls[c], values)])
+    }
+    answered = {column for listed in values_of.values() for column, _ in listed}
+    return values_of, [call for column, call in star.aggregates if column not in answered]
+
+
+def _is_worthwhile(call: AggregateCall, values: pa.Array) -> bool:
+    """Whether values are better made a group key than added up row by row."""
+    if call.distinct or call.function in ("min", "max"):
+        return True
+    return int(pc.count_distinct(values, mode="all").as_py()) <= VALUE_LIMIT
 
 
 def needs_values(call: AggregateCall, held: Collection[Expression]) -> bool:
     """Whether an aggregate asks which values occur; `held` are the measures in X."""
-    match call.function:
-        case "count":
-            return call.distinct
-        case "min" | "max":
-            (argument,) = call.arguments
-            # Of floats NaN is the greatest, which the order of codes does not know.
-            return argument not in held and not pa.types.is_floating(argument.type)
-        case _:
-            return False
+    if call.distinct or call.function == "count_star":
+        return call.distinct
+    (argument,) = call.arguments
+    # Of floats NaN is the greatest, which the order of codes does not know; and their sums depend
+    # on the order.
+    if argument in held or pa.types.is_floating(argument.type):
+        return False
+    is_wide = pa.types.is_decimal(argument.type) and argument.type.precision > INT64_DIGITS
+    return call.function in ("count", "min", "max") or not is_wide
 
 
 def _number_groups(
@@ -400,6 +415,19 @@ def _coverage(
     residual_key_count: int,
 ) -> Coverage:
     """Count the query's attributes in X, Y and Z; `encoded_count` keys and values are in Y."""
+    scanned, in_scan = _scanned(star, bvh)
+    return Coverage(
+        aggregate=sum(position is not None for position in positions),
+        aggregate_total=len(positions),
+        group_by=encoded_count,
+        group_by_total=encoded_count + residual_key_count,
+        scan=len(in_scan),
+        scan_total=len(scanned),
+    )
+
+
+def _scanned(star: Star, bvh: BvhInfo) -> tuple[set[Attribute], set[Attribute]]:
+    """Return the attributes of the predicates, and those among them that are in Z."""
     scanned: set[Attribute] = set()
     for predicate in star.predicates:
         scanned |= attributes_of(predicate)
@@ -409,14 +437,18 @@ def _coverage(
         if (place := bvh.levels.get(attribute)) is not None
         and bvh.index.hierarchies[place[0]].scan_count > 1
     }
-    return Coverage(
-        aggregate=sum(position is not None for position in positions),
-        aggregate_total=len(positions),
-        group_by=encoded_count,
-        group_by_total=encoded_count + residual_key_count,
-        scan=len(in_scan),
-        scan_total=len(scanned),
-    )
+    return scanned, in_scan
+
+
+def highest_score(star: Star, bvh: BvhInfo) -> int:
+    """Return the score that a fused job on a BVH has at most; nothing is evaluated for it."""
+    held = frozenset(bvh.definition.aggregate)
+    calls = [call for _, call in star.aggregates]
+    arguments = {argument for call in calls for argument in call.arguments}
+    encoded = [key for _, key in star.keys]
+    encoded += [call.arguments[0] for call in calls if needs_values(call, held)]
+    group_by = sum(_hierarchy_of(expression, bvh) is not None for expression in encoded)
+    return len(arguments & held) + group_by + ALPHA * len(_scanned(star, bvh)[1])
 
 
 def with_reason(plan: FusedScanAggregate, reason: str) -> FusedScanAggregate:

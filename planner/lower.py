@@ -41,6 +41,7 @@ from raydb.planner.logical import (
     output_columns,
     sources_of,
 )
+from raydb.planner.optimizer import optimize_unfused
 from raydb.planner.physical import (
     ComputeColumns,
     ConcatenateRows,
@@ -59,7 +60,6 @@ from raydb.planner.physical import (
     WindowRows,
     WorkingRows,
 )
-from raydb.planner.rules.reduce_group_keys import reduce_group_keys
 from raydb.planner.star import NoStar, Star
 
 if TYPE_CHECKING:
@@ -160,9 +160,8 @@ def _lower_aggregate(plan: Aggregate, lowering: _Lowering) -> PhysicalPlan:
         case _:
             reason = "SET fused_path = 'off'"
     if isinstance(plan.star, Star):
-        return _lower(
-            reduce_group_keys(replace(plan, star=NoStar(reason)), lowering.catalog), lowering
-        )
+        unfused = replace(plan, star=NoStar(reason))
+        return _lower(optimize_unfused(unfused, lowering.catalog), lowering)
     source = _lower(plan.source, lowering)
     return HashAggregate(source, plan.keys, plan.aggregates, reason, plan.grouping)
 

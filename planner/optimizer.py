@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from raydb.planner.common_tables import map_queries
+from raydb.planner.common_tables import map_queries, references_in
 from raydb.planner.rules.compare_dates import compare_dates
 from raydb.planner.rules.factor_disjunctions import factor_disjunctions
 from raydb.planner.rules.fix_clock import fix_clock
@@ -24,12 +24,13 @@ from raydb.planner.rules.reduce_group_keys import reduce_group_keys
 from raydb.planner.rules.remove_redundant import remove_redundant
 from raydb.planner.rules.strengthen_joins import strengthen_joins
 from raydb.planner.rules.unnest_subqueries import unnest_subqueries
+from raydb.planner.star import NoStar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.logical import Plan
+    from raydb.planner.logical import Aggregate, Plan
 
     Rule = Callable[[Plan, CatalogInfo], Plan]
 
@@ -63,9 +64,19 @@ def optimize(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Apply every rule once, in order, also to each common table expression that is left."""
     plan = _apply(inline_common_tables, catalog, plan)
     plan = _apply(unnest_subqueries, catalog, plan)
+    if next(references_in(plan), None) is None:
+        for rule in RULES:
+            plan = _apply(rule, catalog, plan)
+        return plan
     for rule in RULES:
         plan = map_queries(plan, partial(_apply, rule, catalog))
     return prune_common_tables(plan)
+
+
+def optimize_unfused(plan: Aggregate, catalog: CatalogInfo) -> Plan:
+    """Apply the rules that leave a star alone to one that no fused job answers."""
+    assert isinstance(plan.star, NoStar)
+    return _apply(reduce_group_keys, catalog, _apply(order_joins, catalog, plan))
 
 
 def _apply(rule: Rule, catalog: CatalogInfo, plan: Plan) -> Plan:

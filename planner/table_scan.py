@@ -29,8 +29,8 @@ LEAST_ROWS = 100_000
 
 # What a row costs, in nanoseconds: in a scan for each attribute behind a predicate or a key, beside
 # a BVH that lacks something of the query, and in one that has all of it.
-SCAN_COST = 3
-FETCH_COST = 150
+SCAN_COST = 2
+FETCH_COST = 60
 DIRECT_COST = 1
 
 
@@ -93,12 +93,17 @@ def asks_values(call: AggregateCall) -> bool:
 def is_cheaper(star: Star, plan: FusedScanAggregate, row_count: int) -> bool:
     """Whether a scan of all rows beats a BVH that lacks something of the query."""
     row_cost = DIRECT_COST if plan.is_direct else FETCH_COST
+    return scan_cost(star, row_count) < plan.estimated_rows * row_cost
+
+
+def scan_cost(star: Star, row_count: int) -> int:
+    """Return about how many nanoseconds a scan of all rows takes."""
     sources = {
         attribute.path[0] if attribute.path else attribute.name
         for expression in (*star.predicates, *(key for _, key in star.keys))
         for attribute in attributes_of(expression)
     }
-    return row_count * SCAN_COST * (len(sources) + 1) < plan.estimated_rows * row_cost
+    return row_count * SCAN_COST * (len(sources) + 1)
 
 
 def _value_count(expression: Expression, star: Star, catalog: CatalogInfo) -> int | None:

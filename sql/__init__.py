@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from raydb.sql.bind_bvh import bind_bvh
+from raydb.sql.bind_bvh import attribute_text, bind_bvh, bvh_text, measure_text
 from raydb.sql.bind_change import bind_delete, bind_update
 from raydb.sql.bind_constraint import (
     bind_check,
@@ -17,8 +17,9 @@ from raydb.sql.bind_query import bind_select
 from raydb.sql.bind_upsert import Conflict, bind_conflict, bind_upsert
 from raydb.sql.describe import bind_describe, bind_show_tables
 from raydb.sql.kept_text import renamed_check
-from raydb.sql.parser import parse
+from raydb.sql.parser import each_statement, parse
 from raydb.sql.reader import locate_name
+from raydb.sql.reports import AdviceRequest, BvhList, Report, reports_of
 from raydb.sql.statements import (
     AddColumn,
     AddConstraint,
@@ -71,14 +72,17 @@ from raydb.sql.statements import (
     Vacuum,
     Write,
 )
+from raydb.sql.template import Shape, Template, bind_template, shape_of
 from raydb.storage.type_names import sql_type_name as type_name
 
 __all__ = [
     "AddColumn",
     "AddConstraint",
+    "AdviceRequest",
     "AlterTable",
     "Alteration",
     "Begin",
+    "BvhList",
     "Catalog",
     "Checkpoint",
     "Commit",
@@ -107,6 +111,7 @@ __all__ = [
     "RenameColumn",
     "RenameTable",
     "RenameView",
+    "Report",
     "ResetOption",
     "Rollback",
     "RollbackTo",
@@ -117,14 +122,17 @@ __all__ = [
     "SetOption",
     "SetType",
     "Setting",
+    "Shape",
     "ShowOption",
     "ShowTables",
     "Statement",
     "Summarize",
+    "Template",
     "Truncate",
     "Update",
     "Vacuum",
     "Write",
+    "attribute_text",
     "bind_bvh",
     "bind_check",
     "bind_conflict",
@@ -135,13 +143,19 @@ __all__ = [
     "bind_insert",
     "bind_select",
     "bind_show_tables",
+    "bind_template",
     "bind_update",
     "bind_upsert",
+    "bvh_text",
     "check_texts",
+    "each_statement",
     "files_of",
     "locate_name",
+    "measure_text",
     "parse",
     "renamed_check",
+    "reports_of",
+    "shape_of",
     "table_columns",
     "type_name",
 ]

@@ -1,18 +1,24 @@
-"""CREATE BVH: its columns as attributes of the fact table, reached by declared foreign keys."""
+"""CREATE BVH: its columns as attributes of the fact table, reached by declared foreign keys.
+
+bind_bvh    a statement as a definition         bvh_text    a definition as a statement
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
+from sqlglot import TokenType, exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.planner.catalog import BvhDefinition
-from raydb.planner.expression import Attribute, Expression, attributes_of
+from raydb.planner.explain import show
+from raydb.planner.expression import Attribute, Column, Expression, attributes_of, rewrite
+from raydb.planner.star import canonical
 from raydb.sql.bind_expression import Context, bind_expression
+from raydb.sql.dialect import text_of
 from raydb.sql.nodes import refuse_deep_nesting, require_only
-from raydb.sql.reader import fold
+from raydb.sql.reader import fold, parse_scalar, tokenize
 from raydb.sql.types import is_interval, is_list, is_moment, is_number
 from raydb.sql.typing_rules import describe
 from raydb.storage.type_names import sql_type_name
@@ -67,6 +73,61 @@ def bind_bvh(create: CreateBvh, catalog: CatalogInfo) -> BvhDefinition:
             _measures(create.aggregate, create.table, reached),
             create.text,
         )
+
+
+def bvh_text(definition: BvhDefinition, catalog: CatalogInfo) -> str:
+    """Return the statement of a definition whose attributes and measures all have a text."""
+    fact = definition.table
+    parts = (
+        ("SCAN", [attribute_text(each, fact, catalog) for each in definition.scan]),
+        ("GROUP BY", [attribute_text(each, fact, catalog) for each in definition.group_by]),
+        ("AGGREGATE", [measure_text(each, fact, catalog) for each in definition.aggregate]),
+    )
+    written = ", ".join(f"{part} ({', '.join(map(str, texts))})" for part, texts in parts if texts)
+    return f"CREATE BVH {_name_text(definition.name)} ON {_name_text(fact)} ({written});"
+
+
+def attribute_text(attribute: Attribute, fact: str, catalog: CatalogInfo) -> str | None:
+    """Return how CREATE BVH names an attribute; None for one that it cannot tell from others."""
+    reached = tuple(_reach(fact, (), (fact,), catalog))
+    own = next((each for each in reached if each.attribute == attribute), None)
+    if own is None:
+        return None
+    for qualifier in (None, own.foreign_key, own.table):
+        try:
+            found = _resolve(attribute.name, qualifier, fact, reached)
+        except ProgrammingError:
+            continue
+        if found == attribute:
+            names = (attribute.name,) if qualifier is None else (qualifier, attribute.name)
+            return ".".join(map(_name_text, names))
+    return None
+
+
+def measure_text(measure: Expression, fact: str, catalog: CatalogInfo) -> str | None:
+    """Return how CREATE BVH writes a measure; None for one that would not read back the same."""
+    texts: dict[Expression, Expression] = {}
+    for attribute in attributes_of(measure):
+        text = attribute_text(attribute, fact, catalog)
+        if text is None:
+            return None
+        texts[attribute] = Column(0, text, attribute.type)
+    written = show(rewrite(measure, lambda part: texts.get(part, part)))
+    reached = tuple(_reach(fact, (), (fact,), catalog))
+    try:
+        (tokens,) = tokenize(written)
+        (found,) = _measures([parse_scalar(written, tokens)], fact, reached)
+    except (ProgrammingError, NotSupportedError):
+        return None
+    return written if canonical(found) == measure else None
+
+
+def _name_text(name: str) -> str:
+    """Write a name so that it reads back as it is, in quotes where it has to be."""
+    tokens = [token for part in tokenize(name) for token in part] if name.isidentifier() else []
+    if name.islower() and len(tokens) == 1 and tokens[0].token_type is TokenType.VAR:
+        return name
+    return text_of(exp.to_identifier(name, quoted=True))
 
 
 def _reach(

@@ -54,7 +54,7 @@ from raydb.sql.functions import (
     substring,
     trim,
 )
-from raydb.sql.literals import number_literal
+from raydb.sql.literals import constant
 from raydb.sql.nodes import locate, require_only, unsupported
 from raydb.sql.operators import arithmetic, concatenate, negate
 from raydb.sql.parameters import parameter_key
@@ -199,10 +199,10 @@ def _paren(node: exp.Expr, context: Context) -> Expression:
     return bind_expression(node.this, context)
 
 
-def _literal(node: exp.Expr, _: Context) -> Expression:
-    if node.is_string:
-        return Literal(node.name, pa.string())
-    return number_literal(node.name)
+def _literal(node: exp.Expr, context: Context) -> Expression:
+    literal = constant(node.name, is_string=node.is_string)
+    lifting = None if context.binding is None else context.binding.lifting
+    return literal if lifting is None else lifting.lift(node, literal)
 
 
 def _boolean(node: exp.Expr, _: Context) -> Expression:
@@ -573,7 +573,7 @@ _BINDERS: dict[type[exp.Expr], tuple[_Binder, tuple[str, ...]]] = {
     exp.ByteString: (_constant(escaped_string), ("this",)),
     exp.Concat: (_constant(joined_string), ("expressions", "coalesce")),
     exp.Interval: (_interval, ("this", "unit")),
-    exp.Array: (_array, ("expressions",)),
+    exp.Array: (_array, ("expressions", "value_constructor")),
     exp.Bracket: (_bracket, ("this", "expressions")),
     **{kind: (_current(name), ()) for kind, name in _CURRENT.items()},
     exp.Case: (_case, ("this", "ifs", "default")),

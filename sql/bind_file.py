@@ -30,14 +30,18 @@ def files_of(
     >>> files_of(parse("SELECT * FROM 'a.csv' JOIN t USING (id)")[0], {})
     {"'a.csv'": FileSource(patterns=('a.csv',), kind=None, options=())}
     """
-    tables = [table for table in _tables(statement.tree, views, set()) if is_file(table)]
+    tables = [table for table in tables_in(statement.tree, views) if is_file(table)]
     has_parameters = any(table.find(exp.Parameter, exp.Placeholder) for table in tables)
     values = bind_parameters(statement.tree, parameters) if has_parameters else {}
     return {file_table(table): file_source(table, values) for table in tables}
 
 
-def _tables(tree: exp.Expr, views: Mapping[str, str], seen: set[str]) -> Iterator[exp.Table]:
+def tables_in(tree: exp.Expr, views: Mapping[str, str]) -> Iterator[exp.Table]:
     """Yield the tables in a statement, and those in the views that it names."""
+    return _tables(tree, views, set())
+
+
+def _tables(tree: exp.Expr, views: Mapping[str, str], seen: set[str]) -> Iterator[exp.Table]:
     for table in tree.find_all(exp.Table):
         yield table
         name = fold(table.this) if isinstance(table.this, exp.Identifier) else ""

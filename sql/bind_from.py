@@ -44,7 +44,7 @@ from raydb.sql.scope import (
     table_scope,
 )
 from raydb.sql.statements import Select
-from raydb.sql.table_functions import bind_table_function
+from raydb.sql.table_functions import bind_table_function, is_report
 from raydb.sql.typing_rules import compare, unify
 
 if TYPE_CHECKING:
@@ -159,6 +159,8 @@ def _bind_unnest(node: exp.Expr, alias: tuple[str, tuple[str, ...]], binding: Bi
     number = new_column(binding, "ordinality", pa.int64()) if counts else None
     plan = Unnest(Values((), ((),)), items, number=number)
     name, columns = alias
+    if isinstance(counts, exp.Identifier):
+        columns = (*columns, fold(counts))
     if len(items) == 1:
         columns = columns or (name,)  # as in PostgreSQL: the alias names the column too
     return Source(plan, table_scope(name, output_columns(plan), columns))
@@ -205,8 +207,8 @@ def _alias(node: exp.Expr, name: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _bind_table(node: exp.Table, binding: Binding) -> Source:
-    if is_file(node):
-        return _bind_file(node, binding)
+    if is_file(node) or is_report(node):
+        return _bind_opened(node, binding)
     if isinstance(node.this, exp.Anonymous):
         function = node.this.name.lower()
         plan: Plan = bind_table_function(function, node.this.expressions, binding)
@@ -231,8 +233,8 @@ def _bind_table(node: exp.Table, binding: Binding) -> Source:
     return Source(plan, table_scope(name, output_columns(plan), names, written=table))
 
 
-def _bind_file(node: exp.Table, binding: Binding) -> Source:
-    """Return the rows of a file, `FROM 'sales.parquet'`, which is called `sales` then."""
+def _bind_opened(node: exp.Table, binding: Binding) -> Source:
+    """Return the rows of a report, or of a file: `FROM 'sales.parquet'` is called `sales` then."""
     name, names = _alias(node, file_alias(node))
     plan = _scan(file_table(node), binding)
     return Source(plan, table_scope(name, output_columns(plan), names))

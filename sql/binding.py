@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.logical import Plan, WorkingTable
+    from raydb.sql.lifting import Lifting
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class Binding:
 
     `bind_query` binds a query inside another; expressions and FROM hold such queries.
 
+    `lifting` knows which constants another text may replace, where the plan is kept for that.
     `queries` are the common table expressions in sight; `views` those that are being bound
     and `bound_views` those that were;
     `outer` is the row outside of the query that is being bound, if it is inside another.
@@ -39,6 +41,7 @@ class Binding:
     views: tuple[str, ...] = ()
     bound_views: dict[str, NamedQuery] = field(default_factory=dict)
     outer: Outer | None = None
+    lifting: Lifting | None = None
 
 
 @dataclass(frozen=True, slots=True)

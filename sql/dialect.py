@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from sqlglot import TokenType, exp
@@ -166,6 +167,15 @@ class RayDialect(Postgres):
                 and self._prev.token_type is TokenType.ARRAY
             ):
                 return exp.DataType(this=exp.DType.ARRAY, expressions=[found], nested=True)
+            return found
+
+        def _parse_unnest(self, with_alias: bool = True) -> exp.Unnest | None:
+            # BigQuery's WITH OFFSET counts from 0, and its tree is that of WITH ORDINALITY.
+            start = self._index
+            found = super()._parse_unnest(with_alias)
+            kinds = pairwise(token.token_type for token in self._tokens[start : self._index])
+            if (TokenType.WITH, TokenType.OFFSET) in kinds:
+                self.raise_error("unexpected token", self._prev)
             return found
 
         def _parse_table_part(self, schema: bool = False) -> exp.Expr | None:

@@ -83,7 +83,7 @@ def file_source(table: exp.Table, values: Mapping[str, Constant]) -> FileSource:
     paths: list[exp.Expr] = []
     options: dict[str, Option] = {}
     for argument in table.this.expressions:
-        named = _named(argument)
+        named = named_argument(argument)
         if named is None:
             if options:
                 raise ProgrammingError(f"the paths of {function}() go before its options")
@@ -105,7 +105,7 @@ def file_source(table: exp.Table, values: Mapping[str, Constant]) -> FileSource:
     return FileSource(patterns, kind, tuple(options.items()))
 
 
-def _named(argument: exp.Expr) -> tuple[str, exp.Expr] | None:
+def named_argument(argument: exp.Expr) -> tuple[str, exp.Expr] | None:
     """Return the name and the value of `name => value`, or None for another argument."""
     if isinstance(argument, exp.Kwarg | exp.PropertyEQ | exp.EQ):
         name = argument.this
@@ -154,7 +154,7 @@ def _texts(value: exp.Expr, values: Mapping[str, Constant]) -> tuple[str, ...]:
 
 
 def _column_type(option: str, entry: exp.Expr) -> tuple[str, pa.DataType]:
-    named = _named(entry)
+    named = named_argument(entry)
     if named is None:
         raise ProgrammingError(f"option {option} gives types by name: {{'a': 'INTEGER'}}")
     return entry.this.name, _type(option, named[1])

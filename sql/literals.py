@@ -14,6 +14,7 @@ import pyarrow as pa
 from raydb.errors import DataError, ProgrammingError
 from raydb.planner.casts import cast_values, literal_value
 from raydb.planner.expression import Literal
+from raydb.sql.lifting import converts_lifted
 from raydb.sql.types import (
     INTEGERS,
     MAX_PRECISION,
@@ -60,6 +61,11 @@ def decimal_literal(value: decimal.Decimal) -> Literal:
     return Literal(value, pa.decimal128(precision, scale))
 
 
+def constant(text: str, *, is_string: bool) -> Literal:
+    """Return the literal of a constant, a number or what stands between quotes."""
+    return Literal(text, pa.string()) if is_string else number_literal(text)
+
+
 def number_literal(text: str) -> Literal:
     """Return the literal of a number as written: 1 is an integer, 0.05 a decimal, 1e3 a double."""
     text = text.replace("_", "")
@@ -74,9 +80,14 @@ def number_literal(text: str) -> Literal:
 
 def natural(literal: Literal) -> Literal:
     """Return an integer literal as the narrowest decimal; other literals are returned unchanged."""
-    if literal.value is not None and is_integer(literal.type):
-        return decimal_literal(decimal.Decimal(literal.value))
+    if not literal.is_null and is_integer(literal.type):
+        return _as_decimal(literal)
     return literal
+
+
+@converts_lifted
+def _as_decimal(literal: Literal) -> Literal:
+    return decimal_literal(decimal.Decimal(literal.value))
 
 
 def is_bare_null(expression: object) -> bool:
@@ -86,11 +97,10 @@ def is_bare_null(expression: object) -> bool:
 
 def is_bare_string(literal: object) -> bool:
     """Say whether an expression is a string constant, whose type its neighbours decide."""
-    return (
-        isinstance(literal, Literal) and literal.type == pa.string() and literal.value is not None
-    )
+    return isinstance(literal, Literal) and literal.type == pa.string() and not literal.is_null
 
 
+@converts_lifted
 def read_string(literal: Literal, data_type: pa.DataType) -> Literal:
     """Return the value that a string constant stands for beside a value of `data_type`.
 
@@ -134,6 +144,7 @@ def _read(text: str, data_type: pa.DataType) -> Any:  # a Python value, or None
     return literal_value(cast_values(pa.scalar(text), data_type))
 
 
+@converts_lifted
 def convert(literal: Literal, data_type: pa.DataType) -> Literal | None:
     """Return a literal in another type if the value stays exactly the same, else None.
 

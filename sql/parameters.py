@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,12 @@ def bind_parameters(tree: exp.Expr, parameters: Parameters) -> Mapping[str, Lite
 
     Raises ProgrammingError if a value is missing, left over or of a type that SQL does not have.
     """
-    wanted = {parameter_key(node) for node in tree.find_all(exp.Parameter, exp.Placeholder)}
+    nodes = tree.find_all(exp.Parameter, exp.Placeholder)
+    return bind_values({parameter_key(node) for node in nodes}, parameters)
+
+
+def bind_values(wanted: Set[str], parameters: Parameters) -> Mapping[str, Literal]:
+    """Return the literals of the parameters that a tree has; errors as in `bind_parameters`."""
     if isinstance(parameters, str | bytes) or not isinstance(parameters, Sequence | Mapping):
         raise ProgrammingError(
             f"parameters are a sequence or a mapping, not a {type(parameters).__name__}"
@@ -56,7 +61,7 @@ def parameter_key(node: exp.Expr) -> str:
     return named.name if isinstance(named, exp.Expr) else str(named)
 
 
-def _check_names(wanted: set[str], values: Mapping[str, object]) -> None:
+def _check_names(wanted: Set[str], values: Mapping[str, object]) -> None:
     for name in sorted(wanted - values.keys()):
         if name.isdigit():
             raise ProgrammingError(f"parameter {name} needs a sequence of values, not a mapping")
@@ -67,7 +72,7 @@ def _check_names(wanted: set[str], values: Mapping[str, object]) -> None:
         )
 
 
-def _check_numbers(wanted: set[str], given: int) -> None:
+def _check_numbers(wanted: Set[str], given: int) -> None:
     for name in sorted(wanted):
         if not name.isdigit():
             raise ProgrammingError(f"parameter '{name}' needs a mapping of names to values")

@@ -46,7 +46,7 @@ from raydb.sql.statements import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from sqlglot import Token
 
@@ -72,6 +72,14 @@ def parse(text: str) -> tuple[Statement, ...]:
         raise ProgrammingError("there is no statement to run")
     with refuse_deep_nesting():
         return tuple(_parse_statement(text, tokens) for tokens in statements)
+
+
+def each_statement(text: str) -> Iterator[Statement]:
+    """Yield the statements of a text, each before the next one is read; errors as in `parse`."""
+    for tokens in tokenize(text):
+        with refuse_deep_nesting():
+            statement = _parse_statement(text, tokens)
+        yield statement
 
 
 def _parse_statement(text: str, tokens: tuple[Token, ...]) -> Statement:

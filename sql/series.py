@@ -42,7 +42,7 @@ def bind_series(name: str, arguments: Sequence[exp.Expr], binding: Binding) -> P
     where an argument is NULL. Raises ProgrammingError for arguments of other types, DataError for a
     step of zero, NotSupportedError for arguments that are no constants.
     """
-    values = [_constant(name, argument, binding) for argument in arguments]
+    values = [constant_argument(name, argument, binding) for argument in arguments]
     fewest = 1 if name == "range" else 2
     if not fewest <= len(values) <= 3:
         raise ProgrammingError(f"{name}() takes {fewest} to 3 arguments, not {len(values)}")
@@ -57,8 +57,11 @@ def bind_series(name: str, arguments: Sequence[exp.Expr], binding: Binding) -> P
     return _integers(name, [value.value for value in values], binding)
 
 
-def _constant(name: str, argument: exp.Expr, binding: Binding) -> Literal:
-    """Return the value of an argument, which is computed here and now."""
+def constant_argument(name: str, argument: exp.Expr, binding: Binding) -> Literal:
+    """Return the value of a table function's argument, which is computed here and now.
+
+    Raises NotSupportedError for what is no constant.
+    """
     context = replace(context_of(binding, Scope(), f"an argument of {name}()"), binding=None)
     expression = bind_expression(argument, context)
     if isinstance(expression, Literal):

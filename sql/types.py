@@ -34,6 +34,7 @@ _TYPES: dict[exp.DType, pa.DataType] = {
     _DType.DATE: pa.date32(),
     _DType.TIME: pa.time64("us"),
     _DType.TIMESTAMP: pa.timestamp("us"),
+    _DType.DATETIME: pa.timestamp("us"),
     _DType.VARBINARY: pa.binary(),
     _DType.INTERVAL: INTERVAL,
 }

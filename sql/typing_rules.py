@@ -85,7 +85,7 @@ def explicit_cast(expression: Expression, data_type: pa.DataType) -> Expression:
 
     A constant cast to VARCHAR becomes a call: it no longer adapts to its neighbour.
     """
-    if isinstance(expression, Literal) and expression.value is None:
+    if isinstance(expression, Literal) and expression.is_null:
         return Literal(None, data_type)
     if not can_cast(expression.type, data_type):
         raise ProgrammingError(f"cannot cast {describe(expression)} to {sql_type_name(data_type)}")
@@ -154,7 +154,7 @@ def compare(function: str, left: Expression, right: Expression) -> Call:
 
 def as_boolean(expression: Expression, clause: str) -> Expression:
     """Return a condition; raises ProgrammingError if it is neither true nor false."""
-    if isinstance(expression, Literal) and expression.value is None:
+    if isinstance(expression, Literal) and expression.is_null:
         return Literal(None, BOOLEAN)
     if expression.type != BOOLEAN:
         raise ProgrammingError(f"{clause} needs a condition, not {describe(expression)}")
@@ -169,14 +169,14 @@ def logical(function: str, operands: Sequence[Expression]) -> Call:
 def is_in(operand: Expression, items: Sequence[Expression]) -> Expression:
     """Return `operand IN (items)`; an item that is no constant becomes a comparison."""
     operand, *rest = unify((operand, *items), "compare")
-    constants = [item for item in rest if isinstance(item, Literal) and item.value is not None]
+    constants = [item for item in rest if isinstance(item, Literal) and not item.is_null]
     parts: list[Expression] = []
     if constants:
         parts.append(Call("in", (operand, *constants), BOOLEAN))
     parts += [
         Call("equal", (operand, item), BOOLEAN) for item in rest if not isinstance(item, Literal)
     ]
-    if any(isinstance(item, Literal) and item.value is None for item in rest):
+    if any(isinstance(item, Literal) and item.is_null for item in rest):
         parts.append(Literal(None, BOOLEAN))
     return parts[0] if len(parts) == 1 else Call("or", tuple(parts), BOOLEAN)
 
@@ -234,7 +234,7 @@ def _as_number(
 ) -> Expression:
     if isinstance(operand, Literal) and (is_bare_null(operand) or is_bare_string(operand)):
         wanted = beside if is_number(beside) else pa.int32()
-        if operand.value is None:
+        if operand.is_null:
             return Literal(None, wanted)
         if is_number(beside):
             return read_string(operand, wanted)
@@ -244,7 +244,7 @@ def _as_number(
 
 
 def _as_decimal(operand: Expression) -> Expression:
-    if isinstance(operand, Literal) and operand.value is not None:
+    if isinstance(operand, Literal) and not operand.is_null:
         return natural(operand)
     return cast(operand, as_decimal_type(operand.type))
 

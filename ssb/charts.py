@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # Told apart by colour-blind readers too (Okabe and Ito).
 _COLORS: Final = ("#d55e00", "#0072b2", "#56b4e9", "#009e73", "#cc79a7", "#e69f00", "#000000")
 _LEFT: Final = 70
-_RIGHT: Final = 20
+_RIGHT: Final = 44
 _TOP: Final = 84
 _BOTTOM: Final = 56
 _PLOT_HEIGHT: Final = 340
@@ -91,7 +91,7 @@ def scatter_chart(
     y_label: str,
     series: Mapping[str, Sequence[tuple[float, float]]],
 ) -> str:
-    """Return a chart of points (x, y), all above 0, with a line through each series."""
+    """Return a chart of points (x, y), all above 0, in a color for each series."""
     right = max(_LEFT + _SCATTER_WIDTH, _legend_end(list(series)))
     points = [point for line in series.values() for point in line]
     x_scale = Scale.over([x for x, _ in points], _LEFT, right)
@@ -104,17 +104,11 @@ def scatter_chart(
         parts.append(_text(x, bottom + 18, _number(tick), "middle"))
     parts.append(_text((_LEFT + right) / 2, bottom + 40, x_label, "middle"))
     for number, (name, line) in enumerate(series.items()):
-        placed = [(x_scale.place(x), y_scale.place(y)) for x, y in sorted(line)]
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in placed)
-        color = _color(number)
-        parts.append(
-            f'<polyline points="{path}" fill="none" stroke="{color}" stroke-opacity="0.5"/>'
-        )
-        for (x, y), (left, top) in zip(sorted(line), placed, strict=True):
+        for x, y in line:
             shown = escape(f"{name}: {x:,.0f}, {y:.4g}")
             parts.append(
-                f'<circle cx="{left:.1f}" cy="{top:.1f}" r="4" fill="{color}">'
-                f"<title>{shown}</title></circle>"
+                f'<circle cx="{x_scale.place(x):.1f}" cy="{y_scale.place(y):.1f}" r="4" '
+                f'fill="{_color(number)}" fill-opacity="0.8"><title>{shown}</title></circle>'
             )
     return _document(title, right + _RIGHT, parts)
 

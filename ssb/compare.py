@@ -19,7 +19,7 @@ from raydb.ssb import check, rivals, rules, workload
 from raydb.ssb.flat import FlatTable
 from raydb.ssb.footprint import cold_start_ms, measure_memory
 from raydb.ssb.generate import DataSet, prepare
-from raydb.ssb.machine import describe_machine, limited_cores, median_ms, read_bandwidth
+from raydb.ssb.machine import describe_machine, limited_cores, median_ms
 from raydb.ssb.own import QUERY_SECONDS, OwnFigures, OwnRun, run_own
 from raydb.ssb.progress import Progress
 from raydb.ssb.run import expected_rows
@@ -71,7 +71,6 @@ class Comparison:
     machine: dict[str, Any]
     row_count: int
     flat_bytes: int
-    bandwidth: float
     own: OwnRun
     rivals: dict[str, RivalRun]
     left_out: dict[str, str]
@@ -89,7 +88,7 @@ class Comparison:
         """Return the time to read a query's touched bytes at the measured bandwidth."""
         if figures.kernel is None:
             return None
-        return figures.kernel.bytes_touched / self.bandwidth * 1000
+        return figures.kernel.bytes_touched / self.own.bandwidth * 1000
 
     def fault_lines(self) -> list[str]:
         """Return what is wrong with anybody's answers, the first difference of each."""
@@ -119,7 +118,6 @@ def compare(options: Options, messages: Console) -> Comparison:
     flat = FlatTable(folder)
     with limited_cores(rivals.THREADS):
         differences = _checker(folder, options.workload, queries, progress)
-        bandwidth = read_bandwidth(rivals.THREADS)
         own = run_own(folder, queries, options.runs, differences, progress)
         release_memory()
         found = {
@@ -131,7 +129,6 @@ def compare(options: Options, messages: Console) -> Comparison:
         describe_machine(),
         flat.row_count,
         flat.row_count * flat.row_bytes,
-        bandwidth,
         own,
         found,
         left_out,

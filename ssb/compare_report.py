@@ -39,7 +39,7 @@ def as_json(found: Comparison) -> dict[str, Any]:
         "machine": found.machine,
         "row_count": found.row_count,
         "flat_bytes": found.flat_bytes,
-        "bandwidth_bytes_per_s": found.bandwidth,
+        "bandwidth_bytes_per_s": found.own.bandwidth,
         "raydb": {
             "load_s": found.own.load_s,
             "build_s": found.own.build_s,
@@ -119,7 +119,7 @@ def _times(found: Comparison) -> Table:
 
 def _kernels(found: Comparison) -> Table:
     table = _table(
-        f"What RayDB reads, at {found.bandwidth / 1e9:.1f} GB/s of two threads' plain sums"
+        f"What RayDB reads, at {found.own.bandwidth / 1e9:.1f} GB/s of two threads' plain sums"
     )
     table.add_column("query", no_wrap=True)
     table.add_column("BVH")

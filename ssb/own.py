@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import raydb
 from raydb.ssb import workload
-from raydb.ssb.machine import median_ms
+from raydb.ssb.machine import median_ms, read_bandwidth
+from raydb.ssb.rivals import THREADS
 from raydb.ssb.run import build_bvhs, explain, find_fused, load
 
 if TYPE_CHECKING:
@@ -65,11 +66,16 @@ class OwnFigures:
 
 @dataclass(frozen=True, slots=True)
 class OwnRun:
-    """All figures of RayDB; `notes` says what could not be measured, and why."""
+    """All figures of RayDB.
+
+    bandwidth: the bytes per second that plain sums read. notes: what could not be measured, and
+    why.
+    """
 
     load_s: float
     build_s: float
     bvh_bytes: dict[str, int]
+    bandwidth: float
     queries: list[OwnFigures]
     notes: list[str]
 
@@ -86,19 +92,22 @@ def run_own(
     with contextlib.closing(raydb.connect()) as connection:
         load(connection, folder, progress)
         build_bvhs(connection, progress)
+        load_s, build_s = progress.seconds["load"], progress.seconds["build BVHs"]
         sizes = _payload_bytes(connection, notes)
         figures = []
         with progress.step("RayDB", len(queries)) as advance:
             for query in queries:
                 figures.append(_ask(connection, query, runs, differences))
                 advance()
+        # Beside the kernels, so that both share whatever else the machine does.
+        bandwidth = read_bandwidth(THREADS)
         kernels = _kernels(connection, queries, runs, notes)
         sieved = _sieved(connection, queries, runs, differences, notes, progress)
     figures = [
         replace(one, kernel=kernels.get(one.name), sieved_ms=sieved.get(one.name))
         for one in figures
     ]
-    return OwnRun(progress.seconds["load"], progress.seconds["build BVHs"], sizes, figures, notes)
+    return OwnRun(load_s, build_s, sizes, bandwidth, figures, notes)
 
 
 def _ask(

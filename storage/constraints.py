@@ -174,19 +174,19 @@ def _check_columns(definition: TableDefinition) -> None:
         raise ProgrammingError(f"table '{name}' has two columns named '{column}'")
     if ROW_NUMBER in schema.names:
         raise ProgrammingError(f"a column cannot have the name '{ROW_NUMBER}', which is reserved")
-    keys = [(_kind_of(key, definition), key.columns) for key in definition.keys]
-    keys += [("foreign key", key.columns) for key in definition.foreign_keys]
-    keys += [("index", index.columns) for index in definition.indexes]
+    keys = [(f"a {_kind_of(key, definition)}", key.columns) for key in definition.keys]
+    keys += [("a foreign key", key.columns) for key in definition.foreign_keys]
+    keys += [("an index", index.columns) for index in definition.indexes]
     for kind, columns in keys:
         _check_known(columns, definition)
         if (column := _first_double(columns)) is not None:
-            raise ProgrammingError(f"a {kind} of table '{name}' names column '{column}' twice")
+            raise ProgrammingError(f"{kind} of table '{name}' names column '{column}' twice")
         for column in columns:
             data_type = schema.field(column).type
             if not is_key_type(data_type):
                 raise NotSupportedError(
                     f"column '{column}' of table '{name}' is {sql_type_name(data_type)}, "
-                    f"which cannot be part of a {kind}"
+                    f"which cannot be part of {kind}"
                 )
 
 

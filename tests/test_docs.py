@@ -62,7 +62,7 @@ def read_examples(lines: list[str]) -> Iterator[Example]:
             number = end
         elif lines[number].endswith("| Example | Answer |"):
             number += 2
-            while lines[number].startswith("|"):
+            while number < len(lines) and lines[number].startswith("|"):
                 *_, example, answer = cells(lines[number])
                 yield Example(example, (answer,), number, number + 1, True)
                 number += 1

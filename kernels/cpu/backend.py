@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Rows are located in blocks of this many, so that the scratch space (1 MiB) stays in the cache.
-BLOCK_ROWS = 2**16
+# Rows are located in blocks of this many, so that the scratch space (512 KiB) stays in the cache.
+BLOCK_ROWS = 2**15
 
 # Runs are added up in chunks of this many rows, between which an interrupt is heard, and in which
 # a measure is still in the cache for its second aggregate.
@@ -196,24 +196,24 @@ def _accumulate(runs: Runs, rows: NDArray[np.int64], totals: list[Total]) -> Non
             loops().count_runs(*part.triple, rows)
             for total in running:
                 add_runs(total, part)
-    elif _has_loop(runs) and [total.kind for total in running] == ["sum"]:
-        loop = loops().sum_by_code if len(runs.maps) == 1 else loops().sum_by_codes
+    elif _is_plain(runs) and [total.kind for total in running] in ([], ["sum"]):
+        name = "by_code" if len(runs.maps) == 1 else "by_codes"
+        loop = getattr(loops(), f"sum_{name}" if running else f"count_{name}")
         maps = [array for code_map in runs.maps for array in code_map]
+        values = [running[0].values, rows, *running[0].arrays] if running else [rows]
         for part in runs.parts(CHUNK_ROWS):
-            loop(*part.triple, *maps, running[0].values, rows, *running[0].arrays)
-    elif _has_loop(runs) and not running:
-        loop = loops().count_by_code if len(runs.maps) == 1 else loops().count_by_codes
-        maps = [array for code_map in runs.maps for array in code_map]
-        for part in runs.parts(CHUNK_ROWS):
-            loop(*part.triple, *maps, rows)
+            loop(*part.triple, *maps, *values)
     else:
         for places, groups in _located_blocks(runs):
             _add_block(places, groups, rows, running)
 
 
-def _has_loop(runs: Runs) -> bool:
-    """Whether there is a loop for the row maps; for codes of two types there is none."""
-    return len(runs.maps) in (1, 2) and len({codes.dtype for codes, _ in runs.maps}) == 1
+def _is_plain(runs: Runs) -> bool:
+    """Whether one loop looks up the groups of all rows; none of them may be left out.
+
+    A row that may or may not pass costs a branch that the processor guesses wrong.
+    """
+    return bool(runs.maps) and not runs.filters and _together(runs) == len(runs.maps)
 
 
 def _add_block(
@@ -231,8 +231,21 @@ def _located_blocks(runs: Runs) -> Iterator[tuple[NDArray[np.int64], NDArray[np.
     """Yield (places, groups) of the rows that pass the row maps, block by block."""
     for part in runs.parts(BLOCK_ROWS):
         places, groups = np.empty((2, part.row_count), np.int64)
-        loops().list_rows(*part.triple, places, groups)
-        for codes, code_parts in runs.maps:
+        together = _together(runs)
+        arrays = [array for code_map in runs.maps[:together] for array in code_map]
+        if together:
+            loop = loops().list_by_code if together == 1 else loops().list_by_codes
+            found = loop(*part.triple, *arrays, places, groups)
+            places, groups = places[:found], groups[:found]
+        else:
+            loops().list_rows(*part.triple, places, groups)
+        for codes, code_parts in runs.maps[together:]:
             found = loops().refine_rows(places, groups, codes, code_parts)
             places, groups = places[:found], groups[:found]
         yield places, groups
+
+
+def _together(runs: Runs) -> int:
+    """Return how many of the first row maps one loop takes: two of codes of one type, else one."""
+    types = [codes.dtype for codes, _ in runs.maps[:2]]
+    return 2 if len(types) == 2 and types[0] == types[1] else len(types[:1])

@@ -139,6 +139,39 @@ def list_rows(
     places[:], groups[:] = _rows_of(starts, ends, run_groups)
 
 
+def list_by_code(
+    starts: Integers,
+    ends: Integers,
+    run_groups: Integers,
+    codes: NDArray[Any],
+    parts: Integers,
+    places: Integers,
+    groups: Integers,
+) -> int:
+    """Write the place of every row whose part is not negative, and its group with that part added.
+
+    Returns how many there are.
+    """
+    list_rows(starts, ends, run_groups, places, groups)
+    return refine_rows(places, groups, codes, parts)
+
+
+def list_by_codes(
+    starts: Integers,
+    ends: Integers,
+    run_groups: Integers,
+    codes: NDArray[Any],
+    parts: Integers,
+    other_codes: NDArray[Any],
+    other_parts: Integers,
+    places: Integers,
+    groups: Integers,
+) -> int:
+    """Do as `list_by_code` with two parts, neither of which may be negative."""
+    found = list_by_code(starts, ends, run_groups, codes, parts, places, groups)
+    return refine_rows(places[:found], groups[:found], other_codes, other_parts)
+
+
 def refine_rows(places: Integers, groups: Integers, codes: NDArray[Any], parts: Integers) -> int:
     """Add parts[code] to each row's group, and move up the rows whose part is not negative.
 

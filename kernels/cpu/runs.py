@@ -25,6 +25,7 @@ class Runs:
     bounds: int64, shape (run_count + 1,); how many rows lie before each run.
     maps: (stored codes, group part of each code) of the maps that decide row by row; a job whose
         maps are all by cell has none, and the runs say everything.
+    filters: whether one of them leaves rows out.
     """
 
     starts: NDArray[np.int64]
@@ -32,6 +33,7 @@ class Runs:
     groups: NDArray[np.int64]
     bounds: NDArray[np.int64]
     maps: tuple[tuple[NDArray[Any], NDArray[np.int64]], ...]
+    filters: bool
 
     @property
     def row_count(self) -> int:
@@ -75,6 +77,7 @@ def find_runs(bvh: Bvh, job: FusedJob) -> Runs:
     starts, ends = bvh.offsets[entries[:, 0]], bvh.offsets[entries[:, 1]]
     filled = ends > starts
     starts, ends, groups = starts[filled], ends[filled], groups[filled]
+    by_row = [code_map for code_map in job.maps if not code_map.by_cell]
     return Runs(
         starts,
         ends,
@@ -82,9 +85,9 @@ def find_runs(bvh: Bvh, job: FusedJob) -> Runs:
         np.concatenate([np.zeros(1, np.int64), np.cumsum(ends - starts)]),
         tuple(
             (frozen(bvh.codes[bvh.stored.index(code_map.hierarchy)]), code_map.groups)
-            for code_map in job.maps
-            if not code_map.by_cell
+            for code_map in by_row
         ),
+        any(bool((code_map.groups < 0).any()) for code_map in by_row),
     )
 
 

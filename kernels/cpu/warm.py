@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 DELAY_SECONDS = 0.5
 
 # What most BVHs store. A loop over other types is compiled, or loaded, when it is first called.
-CODE_TYPES = (np.uint8, np.uint16, np.int32)
-VALUE_TYPES = (np.int32, np.int64, np.float64)
-SMALL_VALUE_TYPES = (np.int8, np.int16)
+CODE_TYPES = ("u1", "u2", "i4")
+VALUE_TYPES = ("i4", "i8", "f8")
+SMALL_VALUE_TYPES = ("i1", "i2")
 
 
 class _Warmup:
@@ -103,17 +103,19 @@ def _calls() -> Iterator[tuple[str, list[NDArray[Any]]]]:
     for code_type in CODE_TYPES:
         codes = frozen(np.empty(0, code_type))
         yield "refine_rows", [numbers, numbers, codes, numbers]
+        yield "list_by_code", [*runs, codes, numbers, numbers, numbers]
+        yield "list_by_codes", [*runs, *(codes, numbers) * 2, numbers, numbers]
         yield "count_by_code", [*runs, codes, numbers, numbers]
         yield "count_by_codes", [*runs, *(codes, numbers) * 2, numbers]
     for value_type in (*VALUE_TYPES, *SMALL_VALUE_TYPES):
         values = frozen(np.empty(0, value_type))
-        state = np.empty(0, np.float64 if values.dtype.kind == "f" else np.int64)
+        state = np.empty(0, "f8" if value_type == "f8" else "i8")
         for name in ("sum", "least", "most"):
             yield f"{name}_runs", [*runs, values, state]
             yield f"{name}_places", [numbers, numbers, values, state]
     for code_type, value_type in itertools.product(CODE_TYPES, VALUE_TYPES):
         codes, values = frozen(np.empty(0, code_type)), frozen(np.empty(0, value_type))
-        state = np.empty(0, np.float64 if values.dtype.kind == "f" else np.int64)
+        state = np.empty(0, "f8" if value_type == "f8" else "i8")
         yield "sum_by_code", [*runs, codes, numbers, values, numbers, state]
         yield "sum_by_codes", [*runs, *(codes, numbers) * 2, values, numbers, state]
 

@@ -89,6 +89,13 @@ def _concat_ws(name: str, separator: Expression, *arguments: Expression) -> Expr
     return Call(name, (require_text(name, separator), *texts), _TEXT)
 
 
+def _octets(name: str, operand: Expression) -> Expression:
+    operand = typed(operand, _TEXT)
+    if operand.type != _BLOB:
+        require_text(name, operand)
+    return Call("octet_length", (operand,), _BIGINT)
+
+
 def _hex(name: str, operand: Expression) -> Expression:
     """Return the digits of an integer as a BIGINT, or those of the bytes of a string or a BLOB."""
     operand = typed(operand, _TEXT)
@@ -103,7 +110,7 @@ def _hex(name: str, operand: Expression) -> Expression:
 
 
 _LENGTH = Signature(takes("length", _BIGINT, require_text), 1, 1)
-_OCTETS = Signature(takes("octet_length", _BIGINT, require_text), 1, 1)
+_OCTETS = Signature(_octets, 1, 1)
 _LOWER = Signature(takes("lower", _TEXT, require_text), 1, 1)
 _UNHEX = Signature(takes("unhex", _BLOB, require_text), 1, 1)
 _UPPER = Signature(takes("upper", _TEXT, require_text), 1, 1)

@@ -112,7 +112,7 @@ def test_a_file_of_statements(shop, tmp_path, capsys):
     script.write_text("CREATE TABLE t (a INTEGER);\nINSERT INTO t VALUES (7);\n", encoding="utf-8")
     assert cli.main([shop, "-f", str(script)]) == 0
     assert cli.main([shop, "--csv", "-c", "SELECT a FROM t"]) == 0
-    assert capsys.readouterr().out == '"a"\n7\n'
+    assert capsys.readouterr().out == "a\n7\n"
     script.write_bytes(b"SELECT '\xff'")
     for path, reason in (
         ("none.sql", "no such file or directory"),
@@ -162,7 +162,7 @@ def test_a_terminal(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", Terminal())
     assert cli.main(["--csv"]) == 0
     said = capsys.readouterr()
-    assert said.out.splitlines() == ['"a"', "2", "\"';'\"", '";"', "", ""]
+    assert said.out.splitlines() == ["a", "2", "';'", '";"', "", ""]
     assert said.err.count("\n") == 1
     assert "unexpected 'SELEC'" in said.err
     first, more = "raydb> ", "     > "

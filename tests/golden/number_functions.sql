@@ -129,5 +129,3 @@ SELECT sqrt('a');
 -- error: ProgrammingError: sqrt() needs a number, not 'a' (VARCHAR) (line 1, column 8)
 SELECT round();
 -- error: ProgrammingError: round() takes 1 or 2 arguments, not 0 (line 1, column 8)
-SELECT random();
--- error: NotSupportedError: random() is not supported (line 1, column 8)

@@ -146,9 +146,9 @@ FROM range(DATE '2024-01-01', DATE '2024-02-01', 1);
 FROM range(DATE '2024-01-01', 5, INTERVAL '1 day');
 -- error: ProgrammingError: range() of dates takes two dates, not 5 (INTEGER) (line 1, column 6)
 FROM unnest(1);
--- error: ProgrammingError: unnest() takes a list, not 1 (INTEGER) (line 1, column 13)
+-- error: ProgrammingError: unnest() needs a list, not 1 (INTEGER) (line 1, column 13)
 FROM unnest([1]) WITH ORDINALITY;
--- error: NotSupportedError: WITH ORDINALITY is not supported (line 1, column 14)
+-- 1 | 1
 FROM rang(3);
 -- error: NotSupportedError: the table function rang() is not supported; did you mean 'range'? (line 1, column 6)
 SELECT * FROM (VALUES (1)) AS t (a), range(t.a);

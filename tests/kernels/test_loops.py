@@ -47,7 +47,7 @@ def random_arguments(name, rng, dtype, code_dtype):
         "ends": edges[1::2],
         "groups": rng.integers(0, GROUPS - 4, 10 if by_run else 50),
         "run_groups": rng.integers(0, GROUPS, 10),
-        "places": np.empty(row_count, np.int64) if name == "list_rows" else listed,
+        "places": np.empty(row_count, np.int64) if name.startswith("list") else listed,
         "codes": rng.integers(0, CODES, ROWS).astype(code_dtype),
         "other_codes": rng.integers(0, CODES, ROWS).astype(code_dtype),
         "parts": rng.integers(-1, 3, CODES),
@@ -59,7 +59,7 @@ def random_arguments(name, rng, dtype, code_dtype):
         "sums": np.arange(GROUPS).astype(state),
         "least": np.full(GROUPS, np.nan if state is np.float64 else np.iinfo(state).max, state),
         "most": np.full(GROUPS, -np.inf if state is np.float64 else np.iinfo(state).min, state),
-    } | ({"groups": np.empty(row_count, np.int64)} if name == "list_rows" else {})
+    } | ({"groups": np.empty(row_count, np.int64)} if name.startswith("list") else {})
 
 
 @pytest.mark.parametrize("name", NAMES)

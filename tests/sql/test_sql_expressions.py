@@ -247,7 +247,6 @@ def test_wrong_types(bind: Bind, text: str, message: str) -> None:
     [
         ("array_agg(a ORDER BY a LIMIT 1)", "LIMIT in an aggregate"),
         ("string_agg(c, c)", "string_agg() with a separator"),
-        ("a BETWEEN SYMMETRIC 1 AND 2", "SYMMETRIC"),
         ("CAST(a AS JSON)", "the type JSON"),
         ("f(x => 1)", "a named argument"),
         ('c COLLATE "x"', "COLLATE"),

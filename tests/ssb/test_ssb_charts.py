@@ -43,7 +43,7 @@ def test_bar_chart() -> None:
 
 def test_scatter_chart() -> None:
     root = ET.fromstring(scatter_chart("Curve", "rows", "ms", {"SF 1": [(100, 1), (10, 0.1)]}))
-    low, high = root.iter(f"{SVG}circle")
+    high, low = root.iter(f"{SVG}circle")
     assert float(low.get("cx", 0)) < float(high.get("cx", 0))
     assert float(low.get("cy", 0)) > float(high.get("cy", 0))
     assert low.find(f"{SVG}title").text == "SF 1: 10, 0.1"  # type: ignore[union-attr]

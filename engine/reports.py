@@ -1,0 +1,161 @@
+"""What a statement reads beside the database's tables: files, and reports of the engine itself.
+
+Each is a table that exists for as long as the statement runs.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, assert_never
+
+import pyarrow as pa
+
+from raydb import sql
+from raydb.engine.advise import advice
+from raydb.engine.memory import parse_limit
+from raydb.engine.work import table_of
+from raydb.errors import DataError, OperationalError
+from raydb.planner.explain import show
+from raydb.storage.paths import describe_failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from raydb.engine.files import FileAccess
+    from raydb.engine.snapshot import Snapshot
+    from raydb.planner.catalog import BvhDefinition, CatalogInfo
+    from raydb.storage.table import Table
+
+    Parameters = Sequence[object] | Mapping[str, object]
+
+# What tells a text from the path of a file.
+_QUERY = re.compile(r";|\b(select|values)\s", re.IGNORECASE)
+
+_BVH_SCHEMA = pa.schema(
+    {
+        "name": pa.string(),
+        "table_name": pa.string(),
+        "scan": pa.string(),
+        "group_by": pa.string(),
+        "aggregate": pa.string(),
+        "row_count": pa.int64(),
+        "size_bytes": pa.int64(),
+        "hits": pa.int64(),
+        "last_used": pa.timestamp("us"),
+        "is_stale": pa.bool_(),
+        "obstacle": pa.string(),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How many queries used a BVH, and when the last one did."""
+
+    hits: int
+    last_used: dt.datetime
+
+
+class BvhUses:
+    """How BVHs were used, by name, since the database was opened; rollbacks change nothing here."""
+
+    def __init__(self) -> None:
+        self._uses: dict[str, Use] = {}
+
+    def note(self, names: Iterable[str]) -> None:
+        """Count a query that used some BVHs."""
+        now = dt.datetime.now()
+        for name in names:
+            known = self._uses.get(name)
+            self._uses[name] = Use(1 if known is None else known.hits + 1, now)
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Begin anew for BVHs that are gone or were made anew."""
+        for name in names:
+            self._uses.pop(name, None)
+
+    def get(self, name: str) -> Use | None:
+        """Return how a BVH was used, None where it was not."""
+        return self._uses.get(name)
+
+
+def open_sources(
+    statement: sql.Select | sql.Insert | sql.Update | sql.Delete,
+    snapshot: Snapshot,
+    files: FileAccess,
+    uses: BvhUses,
+    parameters: Parameters,
+) -> Mapping[str, Table]:
+    """Return the tables of the files and reports that a statement names in FROM.
+
+    Raises what `FileAccess.open_files` and `advice` raise.
+    """
+    tables = dict(files.open_files(statement, snapshot, parameters))
+    for name, report in sql.reports_of(statement, snapshot.views, parameters).items():
+        match report:
+            case sql.BvhList():
+                rows = _bvhs(snapshot, uses)
+            case sql.AdviceRequest(workload=workload, memory=memory, max_bvhs=max_bvhs):
+                limit = None if memory is None else parse_limit(memory, "memory")
+                rows = advice(_text_of(workload, files), limit, max_bvhs, snapshot)
+            case _:
+                assert_never(report)
+        tables[name] = table_of(name, rows)
+    return tables
+
+
+def _text_of(workload: str, files: FileAccess) -> str:
+    """Return the text of a workload, which may be in a file."""
+    if _QUERY.search(workload):
+        return workload
+    files.check(workload)
+    try:
+        return Path(workload).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(f"file '{workload}' is not UTF-8") from error
+    except (OSError, ValueError) as error:
+        failure = error if isinstance(error, OSError) else OSError(str(error))
+        raise OperationalError(describe_failure(workload, failure)) from error
+
+
+def _bvhs(snapshot: Snapshot, uses: BvhUses) -> pa.Table:
+    """Return one row a BVH."""
+    catalog = snapshot.describe()
+    rows: list[dict[str, object]] = []
+    for name, bvh in snapshot.bvhs.items():
+        use = uses.get(name)
+        rows.append(
+            {
+                "name": name,
+                "table_name": bvh.definition.table,
+                **_parts(bvh.definition, catalog),
+                "row_count": bvh.info.index.row_count,
+                "size_bytes": bvh.info.index.size_bytes,
+                "hits": 0 if use is None else use.hits,
+                "last_used": None if use is None else use.last_used,
+                "is_stale": any(snapshot.tables[n].version != v for n, v in bvh.versions.items()),
+                "obstacle": bvh.info.obstacle,
+            }
+        )
+    return pa.Table.from_pylist(rows, _BVH_SCHEMA)
+
+
+def _parts(definition: BvhDefinition, catalog: CatalogInfo) -> dict[str, str]:
+    """Return the parts of a definition as CREATE BVH can read them back."""
+    fact = definition.table
+    return {
+        "scan": _listed(sql.attribute_text(a, fact, catalog) or a.name for a in definition.scan),
+        "group_by": _listed(
+            sql.attribute_text(a, fact, catalog) or a.name for a in definition.group_by
+        ),
+        "aggregate": _listed(
+            sql.measure_text(m, fact, catalog) or show(m) for m in definition.aggregate
+        ),
+    }
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return ", ".join(texts)

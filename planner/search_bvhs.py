@@ -1,0 +1,318 @@
+"""The search for a set of BVHs: few enough, small enough, and fast for the stars of a workload.
+
+Every star begins with a BVH of its own. Then two of them become one, or one is left out, whichever
+adds least to the time of all stars, until the set is within its limits; at last attributes and
+stars move as long as that helps. Every step is decided by numbers and then by the order of the
+stars, so that the same workload always gets the same BVHs.
+
+A SCAN whose attributes span too many cells gives up the level that costs least: city moves to
+GROUP BY, where predicates still filter rows, and nation takes its place in Z.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from math import inf, log
+from typing import TYPE_CHECKING
+
+from raydb.planner.bvh_model import BvhModel, Candidate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+# Fewer rows a cell than this make the offsets outweigh what they save, unless all of them are only
+# 2 MiB.
+ROWS_A_CELL = 32
+FEW_CELLS = 2**18
+
+# Beyond this many cells their numbers come near 63 bits, and no job is planned on them.
+_MOST_CELLS = 2**60
+
+# Rounds of small changes; few workloads need more than two.
+_ROUNDS = 4
+
+# Nanoseconds: a star that reads no row at all must not count more than all others.
+_LEAST_TIME = 0.01
+
+# A smaller gain is the noise of floating point.
+_LEAST_GAIN = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A BVH of a set, and the stars (by number) that it is made for."""
+
+    table: str
+    candidate: Candidate
+    stars: tuple[int, ...]
+
+
+class Search:
+    """What the sets of BVHs have in common: the models by fact table, the needs, the limits.
+
+    needs: for each star the table and what a BVH for it alone would hold. memory: bytes.
+    """
+
+    def __init__(
+        self,
+        models: Mapping[str, BvhModel],
+        needs: Sequence[tuple[str, Candidate]],
+        memory: float,
+        max_bvhs: int,
+    ) -> None:
+        self._models = models
+        self._needs = needs
+        self._memory = memory
+        self._max_bvhs = max_bvhs
+        self._reduced: dict[Member, Member] = {}
+
+    def run(self) -> list[Member]:
+        """Return the best set that is found, in the order of the stars."""
+        members = self._shrink(self._one_for_each())
+        for _ in range(_ROUNDS):
+            better = self._shrink(self._improve(members))
+            if better == members:
+                break
+            members = better
+        return sorted(members, key=lambda member: member.stars)
+
+    # -- what a set costs
+
+    def _costs_of(self, member: Member) -> list[float]:
+        model = self._models[member.table]
+        if model.cell_count(member.candidate) > _MOST_CELLS:
+            return [inf] * len(member.stars)
+        return [model.cost(member.candidate, star) for star in member.stars]
+
+    def _cost(self, members: Sequence[Member]) -> float:
+        """Return what a set of BVHs costs; stars without a BVH are scans."""
+        costs = [cost for member in members for cost in self._costs_of(member)]
+        served = {star for member in members for star in member.stars}
+        costs += (
+            self._models[table].cost(None, star)
+            for star, (table, _) in enumerate(self._needs)
+            if star not in served
+        )
+        return _cost(costs)
+
+    def _size(self, members: Iterable[Member]) -> int:
+        return sum(self._models[each.table].size_bytes(each.candidate) for each in members)
+
+    def _fits(self, members: Sequence[Member]) -> bool:
+        return len(members) <= self._max_bvhs and self._size(members) <= self._memory
+
+    def _is_better(self, one: Sequence[Member], other: Sequence[Member]) -> bool:
+        """Whether a set is faster, or smaller and no slower."""
+        gain = self._cost(other) - self._cost(one)
+        if abs(gain) > _LEAST_GAIN:
+            return gain > 0
+        return self._size(one) < self._size(other)
+
+    # -- fewer and smaller
+
+    def _one_for_each(self) -> list[Member]:
+        """Return a BVH for each star; stars that need the same share one."""
+        stars: dict[tuple[str, Candidate], list[int]] = {}
+        for star, need in enumerate(self._needs):
+            stars.setdefault(need, []).append(star)
+        return [
+            self._reduce(Member(table, candidate, tuple(numbers)))
+            for (table, candidate), numbers in stars.items()
+        ]
+
+    def _shrink(self, members: list[Member]) -> list[Member]:
+        """Make a set fit the limits, and smaller still where no star pays for it."""
+        while True:
+            cost, size = self._cost(members), self._size(members)
+            options = [(option, self._cost(option) - cost) for option in self._fewer(members)]
+            if len(members) > self._max_bvhs:
+                ranked = [
+                    ((round(added, 3), self._growth(option, members), self._size(option)), option)
+                    for option, added in options
+                ]
+            elif size > self._memory:
+                options += [(option, self._cost(option) - cost) for option in self._less(members)]
+                ranked = [
+                    ((added / (size - less), less), option)
+                    for option, added in options
+                    if (less := self._size(option)) < size
+                ]
+            else:
+                ranked = [
+                    ((added, less), option)
+                    for option, added in options
+                    if added <= _LEAST_GAIN and (less := self._size(option)) < size
+                ]
+            if not ranked:
+                return members
+            members = min(ranked, key=lambda each: each[0])[1]
+
+    def _growth(self, option, members):
+        known = {each.candidate for each in members}
+        new = [each for each in option if each.candidate not in known]
+        grown = 0
+        for each in new:
+            parts = [m for m in members if set(m.stars) <= set(each.stars)]
+            size = lambda c: len(c.scan)+len(c.group_by)+len(c.aggregate)
+            grown += 2*size(each.candidate) - sum(size(m.candidate) for m in parts)
+        return grown
+
+    def _fewer(self, members: list[Member]) -> Iterator[list[Member]]:
+        """Yield the sets with one BVH less: two become one, or one is left out."""
+        for one, other in itertools.combinations(members, 2):
+            if one.table == other.table:
+                rest = [each for each in members if each not in (one, other)]
+                yield [*rest, self._merge(one, other)]
+        for one in members:
+            yield [each for each in members if each is not one]
+
+    def _less(self, members: list[Member]) -> Iterator[list[Member]]:
+        """Yield the sets in which one BVH holds less."""
+        for number, member in enumerate(members):
+            for candidate in _without_one(member.candidate):
+                yield _replaced(members, number, replace(member, candidate=candidate))
+
+    def _merge(self, one: Member, other: Member) -> Member:
+        """Return one BVH for the stars of two, with all that either of them has."""
+        stars = tuple(sorted(one.stars + other.stars))
+        return self._reduce(Member(one.table, self._union(one, other), stars))
+
+    def _union(self, one: Member, other: Member) -> Candidate:
+        model, a, b = self._models[one.table], one.candidate, other.candidate
+        scan = model.in_order(a.scan + b.scan)
+        keys = model.in_order(key for key in a.group_by + b.group_by if key not in scan)
+        return Candidate(scan, keys, tuple(dict.fromkeys(a.aggregate + b.aggregate)))
+
+    # -- small changes
+
+    def _improve(self, members: list[Member]) -> list[Member]:
+        """Apply each change of a BVH, and each move of a star, that makes the set better."""
+        for number in range(len(members)):
+            for change in (*self._changes(members[number]),):
+                changed = _replaced(members, number, change)
+                if self._fits(changed) and self._is_better(changed, members):
+                    members = changed
+        for star, (table, need) in enumerate(self._needs):
+            for number, member in enumerate(members):
+                if member.table == table and star not in member.stars:
+                    moved = self._moved(members, star, need, number)
+                    if self._fits(moved) and self._is_better(moved, members):
+                        members = moved
+                        break
+        return members
+
+    def _changes(self, member: Member) -> Iterator[Member]:
+        """Yield a BVH with an attribute or a measure more, or less, or elsewhere."""
+        model, candidate = self._models[member.table], member.candidate
+        needed = self._needed(member)
+        for attribute in model.in_order(needed.scan + candidate.group_by):
+            if attribute not in candidate.scan:
+                scan = model.in_order((*candidate.scan, attribute))
+                keys = tuple(key for key in candidate.group_by if key != attribute)
+                wider = replace(candidate, scan=scan, group_by=keys)
+                yield self._reduce(replace(member, candidate=wider))
+        for attribute in needed.group_by:
+            if attribute not in candidate.scan + candidate.group_by:
+                keys = model.in_order((*candidate.group_by, attribute))
+                yield replace(member, candidate=replace(candidate, group_by=keys))
+        for measure in needed.aggregate:
+            if measure not in candidate.aggregate:
+                measures = (*candidate.aggregate, measure)
+                yield replace(member, candidate=replace(candidate, aggregate=measures))
+        for attribute in candidate.scan:
+            scan = tuple(other for other in candidate.scan if other != attribute)
+            keys = model.in_order((*candidate.group_by, attribute))
+            yield replace(member, candidate=replace(candidate, scan=scan, group_by=keys))
+        for narrower in _without_one(candidate):
+            yield replace(member, candidate=narrower)
+
+    def _moved(
+        self, members: list[Member], star: int, need: Candidate, target: int
+    ) -> list[Member]:
+        """Return the set with a star moved to another BVH, and what it needs with it."""
+        moved = []
+        for number, member in enumerate(members):
+            if number == target:
+                alone = Member(member.table, need, (star,))
+                moved.append(self._merge(member, alone))
+            elif star not in member.stars:
+                moved.append(member)
+            elif len(member.stars) > 1:
+                rest = replace(member, stars=tuple(each for each in member.stars if each != star))
+                moved.append(self._reduce(replace(rest, candidate=self._needed(rest))))
+        return moved
+
+    def _needed(self, member: Member) -> Candidate:
+        """Return what the stars of a BVH need, whatever the number of cells."""
+        first, *rest = (Member(*self._needs[star], (star,)) for star in member.stars)
+        for each in rest:
+            first = replace(first, candidate=self._union(first, each))
+        return first.candidate
+
+    # -- cells
+
+    def _reduce(self, member: Member) -> Member:
+        """Take levels out of SCAN until the cells are few enough for the rows."""
+        if member not in self._reduced:
+            model = self._models[member.table]
+            most = max(model.profile.row_count // ROWS_A_CELL, FEW_CELLS)
+            reduced = member
+            while model.cell_count(reduced.candidate) > most:
+                options = (
+                    replace(reduced, candidate=candidate) for candidate in self._coarsened(reduced)
+                )
+                reduced = min(
+                    options, key=lambda each: (_cost(self._costs_of(each)), self._cells(each))
+                )
+            self._reduced[member] = reduced
+        return self._reduced[member]
+
+    def _cells(self, member: Member) -> int:
+        return self._models[member.table].cell_count(member.candidate)
+
+    def _coarsened(self, member: Member) -> Iterator[Candidate]:
+        """Yield what is left when one attribute leaves SCAN, or makes room for a coarser level.
+
+        It moves to GROUP BY where a star needs it; all of them have fewer cells.
+        """
+        model, candidate = self._models[member.table], member.candidate
+        needed = self._needed(member)
+        cell_count = model.cell_count(candidate)
+        for attribute in candidate.scan:
+            rest = tuple(other for other in candidate.scan if other != attribute)
+            keys = candidate.group_by
+            if attribute in needed.scan + needed.group_by:
+                keys = model.in_order((*keys, attribute))
+            levels = [other for other in model.coarser(attribute) if other not in rest]
+            for scan in (rest, *(model.in_order((*rest, level)) for level in levels)):
+                others = tuple(key for key in keys if key not in scan)
+                option = replace(candidate, scan=scan, group_by=others)
+                if model.cell_count(option) < cell_count:
+                    yield option
+
+
+def _cost(times: Sequence[float]) -> float:
+    """Return the logarithm of the total time, plus that of the stars' geometric mean.
+
+    A per cent less of the total is worth as much as a per cent less of every star. The total alone
+    would leave short queries to chance, the mean alone the long ones.
+    """
+    return log(sum(times)) + sum(log(max(time, _LEAST_TIME)) for time in times) / len(times)
+
+
+def _replaced(members: list[Member], number: int, member: Member) -> list[Member]:
+    return [*members[:number], member, *members[number + 1 :]]
+
+
+def _without_one(candidate: Candidate) -> Iterator[Candidate]:
+    """Yield the candidates that lack one attribute or measure, but not all."""
+    scan, keys, measures = candidate.scan, candidate.group_by, candidate.aggregate
+    if len(scan) + len(keys) + len(measures) == 1:
+        return
+    for attribute in scan:
+        yield replace(candidate, scan=tuple(other for other in scan if other != attribute))
+    for attribute in keys:
+        yield replace(candidate, group_by=tuple(other for other in keys if other != attribute))
+    for measure in measures:
+        yield replace(candidate, aggregate=tuple(other for other in measures if other != measure))

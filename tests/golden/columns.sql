@@ -1,0 +1,33 @@
+CREATE TABLE t (id INTEGER, price_net INTEGER, price_gross INTEGER, "Odd Name" INTEGER);
+INSERT INTO t VALUES (1, 2, 3, 4), (5, 6, 7, 8);
+
+SELECT COLUMNS('price_.*') FROM t;
+-- 2 | 3
+-- 6 | 7
+SELECT COLUMNS('d') FROM t;
+-- 1 | 4
+-- 5 | 8
+SELECT max(COLUMNS('price')) - min(COLUMNS('price')), count(*) FROM t;
+-- 4 | 4 | 2
+SELECT COLUMNS(*) + 1 FROM t;
+-- 2 | 3 | 4 | 5
+-- 6 | 7 | 8 | 9
+SELECT sum(COLUMNS(* EXCLUDE (id))) FROM t;
+-- 8 | 10 | 12
+SELECT a.id, COLUMNS('^id$') FROM t AS a, t AS b WHERE a.id < b.id;
+-- 1 | 1 | 5
+DESCRIBE SELECT max(COLUMNS('net|Odd')) FROM t;
+-- 'max("Odd Name")' | 'INTEGER' | 'YES' | NULL | NULL | NULL
+-- 'max(price_net)' | 'INTEGER' | 'YES' | NULL | NULL | NULL
+
+-- An error names what is wrong.
+SELECT COLUMNS('weight') FROM t;
+-- error: ProgrammingError: no column is one of columns('weight') (line 1, column 16)
+SELECT COLUMNS(* EXCLUDE (weight)) FROM t;
+-- error: ProgrammingError: EXCLUDE names 'weight', no column of * (line 1, column 27)
+SELECT COLUMNS('(') FROM t;
+-- error: DataError: '(' is not a valid regular expression: missing )
+SELECT COLUMNS('net') / COLUMNS('gross') FROM t;
+-- error: NotSupportedError: different COLUMNS(...) in one expression are not supported
+SELECT COLUMNS(id) FROM t;
+-- error: NotSupportedError: COLUMNS takes * or a regular expression in quotes

@@ -1,0 +1,54 @@
+CREATE TABLE t (id INTEGER, n INTEGER, x DOUBLE, s VARCHAR, b BLOB);
+INSERT INTO t VALUES (1, 255, 3.14159, 'Ray', x'00FF'), (2, -1, -0.5, 'Å', x''), (3, NULL, NULL, NULL, NULL);
+
+SELECT hex(n), hex(s), hex(b), octet_length(b), unhex(hex(s)) FROM t ORDER BY id;
+-- 'FF' | '526179' | '00FF' | 2 | b'Ray'
+-- 'FFFFFFFFFFFFFFFF' | 'C385' | '' | 0 | b'\xc3\x85'
+-- NULL | NULL | NULL | NULL | NULL
+SELECT hex(CAST(-1 AS TINYINT)), hex(0), unhex(''), from_hex('0aFF');
+-- 'FFFFFFFFFFFFFFFF' | '0' | b'' | b'\n\xff'
+SELECT unhex('ABC');
+-- error: DataError: 'ABC' is not an even number of hexadecimal digits
+SELECT unhex('xy');
+-- error: DataError: 'xy' is not an even number of hexadecimal digits
+SELECT hex(1.5);
+-- error: ProgrammingError: hex() needs an integer, a string or a BLOB, not 1.5 (DECIMAL(2,1)) (line 1, column 8)
+
+SELECT format('%s has %s, %1$s has %% and %s', s, n) FROM t ORDER BY id;
+-- 'Ray has 255, Ray has % and 255'
+-- 'Å has -1, Å has % and -1'
+-- ' has ,  has % and '
+SELECT format('plain'), format('%2$s%1$s', 'a', 'b'), format('%s', 1.50), format('%s', DATE '2026-05-17');
+-- 'plain' | 'ba' | '1.50' | '2026-05-17'
+SELECT format('%s and %s', 1);
+-- error: ProgrammingError: format() has 1 values, and none for '%s' (line 1, column 8)
+SELECT format('%3$s', 1);
+-- error: ProgrammingError: format() has 1 values, and none for '%3$s' (line 1, column 8)
+SELECT format('%d', 1);
+-- error: NotSupportedError: format() knows %s, %1$s and %%, not '%d' (line 1, column 8)
+SELECT format('%L', 'a');
+-- error: NotSupportedError: format() knows %s, %1$s and %%, not '%L' (line 1, column 8)
+SELECT format(s) FROM t;
+-- error: NotSupportedError: format() needs a constant format, not 's' (VARCHAR) (line 1, column 8)
+
+SELECT printf('%d|%5d|%-5d|%05d|%+d', n, n, n, n, n), printf('%f %.2f %8.3f %e %g', x, x, x, x, x), printf('%s%%|%5s|%-5s|', s, s, s) FROM t ORDER BY id;
+-- '255|  255|255  |00255|+255' | '3.141590 3.14    3.142 3.141590e+00 3.14159' | 'Ray%|  Ray|Ray  |'
+-- '-1|   -1|-1   |-0001|-1' | '-0.500000 -0.50   -0.500 -5.000000e-01 -0.5' | 'Å%|    Å|Å    |'
+-- NULL | NULL | NULL
+SELECT printf('%.1f', 2.25), printf('%s', true), printf('none');
+-- '2.2' | 'true' | 'none'
+SELECT printf('%d', 1.5);
+-- error: ProgrammingError: printf() needs an integer, not 1.5 (DECIMAL(2,1)) (line 1, column 8)
+SELECT printf('%d');
+-- error: ProgrammingError: '%d' takes 1 values, not 0 (line 1, column 8)
+SELECT printf('%d', 1, 2);
+-- error: ProgrammingError: '%d' takes 1 values, not 2 (line 1, column 8)
+SELECT printf('%q', 1);
+-- error: ProgrammingError: printf() knows %d, %s, %f, %e, %g and %%, not those of '%q' (line 1, column 8)
+SELECT printf('100%');
+-- error: ProgrammingError: printf() knows %d, %s, %f, %e, %g and %%, not those of '100%' (line 1, column 8)
+
+SELECT pg_typeof(1), pg_typeof(1.5), pg_typeof('a'), pg_typeof([1.5]), pg_typeof(TIMESTAMP '2026-01-01'), pg_typeof(x'00'), pg_typeof(true);
+-- 'integer' | 'numeric' | 'text' | 'numeric[]' | 'timestamp without time zone' | 'bytea' | 'boolean'
+SELECT current_schema(), current_database(), current_catalog(), version() LIKE 'RayDB _%';
+-- 'main' | 'raydb' | 'raydb' | true
