@@ -6,7 +6,7 @@ Dimensions are read whole; of a fact table, and of where its keys point, a sampl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +21,6 @@ from raydb.kernels.encode import encode_column
 from raydb.kernels.numbers import to_numbers
 from raydb.planner.advise import Asked, advise, attributes_wanted, measures_wanted
 from raydb.planner.bvh_model import Profile, distinct_tuples
-from raydb.planner.catalog import BvhDefinition
 from raydb.planner.common_tables import queries_in
 from raydb.planner.expression import attributes_of
 from raydb.planner.functions import evaluate
@@ -81,7 +80,7 @@ def advice(text: str, memory: int | None, max_bvhs: int, snapshot: Snapshot) -> 
     rows = []
     taken = set(snapshot.bvhs)
     for proposal in found.proposals:
-        name = _free_name(proposal.table, taken)
+        name = _free_name(proposal.definition.table, taken)
         taken.add(name)
         rows.append(_row(name, proposal, catalog))
     refused = {**workload.refused, **found.refused}
@@ -100,13 +99,9 @@ def _free_name(table: str, taken: set[str]) -> str:
 
 
 def _row(name: str, proposal: Proposal, catalog: CatalogInfo) -> dict[str, object]:
-    candidate = proposal.candidate
-    definition = BvhDefinition(
-        name, proposal.table, candidate.scan, candidate.group_by, candidate.aggregate, ""
-    )
     return {
         "name": name,
-        "statement": sql.bvh_text(definition, catalog),
+        "statement": sql.bvh_text(replace(proposal.definition, name=name), catalog),
         "queries": list(proposal.queries),
         "rows_touched": proposal.rows_touched,
         "rows_total": proposal.rows_total,
@@ -122,16 +117,17 @@ def _read(text: str, catalog: CatalogInfo) -> Workload:
     """Return the stars of each statement of a text."""
     asked: list[Asked] = []
     refused: dict[int, str] = {}
+    number = 0
     try:
-        for number, statement in enumerate(sql.each_statement(text), 1):
+        for statement in sql.each_statement(text):
+            number += 1
             found = _stars(statement, catalog)
             if isinstance(found, str):
                 refused[number] = found
             else:
                 asked += (Asked(number, star) for star in found)
     except Error as error:
-        number = len({each.query for each in asked} | refused.keys()) + 1
-        raise type(error)(f"query {number} of the workload: {error}") from error
+        raise type(error)(f"{_place(error, number)}: {error}") from error
     if not asked and not refused:
         raise ProgrammingError("the workload has no query")
     return Workload(tuple(asked), refused)

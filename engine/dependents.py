@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb import sql
+from raydb.engine.reports import BvhUses, open_sources
 from raydb.errors import Error, ProgrammingError
 from raydb.planner.star import canonical_definition
 
@@ -83,7 +84,7 @@ def bind_view(name: str, snapshot: Snapshot, files: FileAccess) -> None:
     others = {other: text for other, text in snapshot.views.items() if other != name}
     alone = replace(snapshot, views=others)
     try:
-        opened = files.open_files(select, alone, ())
+        opened = open_sources(select, alone, files, BvhUses(), ())
         sql.bind_select(select, alone.with_changes(opened).describe())
     except Error as error:
         error.position = None

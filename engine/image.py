@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.planner.table_scan import FusedTableScan
-    from raydb.storage.rows import Rows
     from raydb.storage.table import ForeignKey, Table
 
     Source = ForeignKey | str
@@ -60,15 +59,15 @@ KEPT_BYTES = 2**31
 
 
 class Kept:
-    """Arrays made from versions of tables, the least recently used of them dropped."""
+    """Arrays made from rows that do not change, the least recently used of them dropped."""
 
     def __init__(self) -> None:
         self._items: OrderedDict[tuple[object, ...], tuple[object, Any, int]] = OrderedDict()
 
     def get(
-        self, owners: tuple[Rows, ...], what: object, make: Callable[[], Any], size_bytes: int
+        self, owners: tuple[object, ...], what: object, make: Callable[[], Any], size_bytes: int
     ) -> Any:
-        """Return what was made of the owners' rows before, or make it."""
+        """Return what was made of the owners before, or make it."""
         key = (what, *map(id, owners))
         # The owners are kept beside it, so that their identities are not given to others.
         item = self._items.pop(key, None) or (owners, make(), size_bytes)
@@ -160,9 +159,10 @@ class Image:
 
     def visible(self) -> Expression:
         """Return the predicate that a row was not deleted."""
-        assert self.fact.live is not None
+        live = self.fact.live
+        assert live is not None
         attribute = Attribute((), "visible", pa.bool_())
-        codes = self.fact.live.astype(np.int32)
+        codes = self.kept.get((live,), "visible", lambda: live.astype(np.int32), 4 * len(live))
         self.sources[attribute.name] = _Coded(codes, {attribute: pa.array([False, True])})
         return attribute
 
@@ -184,6 +184,19 @@ class Image:
         names = {key.table for attribute in attributes for key in attribute.path}
         owners = (self.fact.rows, *(self.tables[name].rows for name in sorted(names)))
         return self.kept.get(owners, what, attempt, row_bytes * self.fact.row_count)
+
+    def zones(
+        self, codes: NDArray[np.int32], firsts: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the least and the greatest code of each chunk of rows."""
+
+        def make() -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+            return np.minimum.reduceat(codes, firsts), np.maximum.reduceat(codes, firsts)
+
+        found: tuple[NDArray[np.int32], NDArray[np.int32]] = self.kept.get(
+            (codes,), "zones", make, codes.nbytes
+        )
+        return found
 
     def values_of(self, expression: Expression) -> pa.Array | pa.ChunkedArray:
         """Return an expression's value for every row; parts of one source are computed once."""
@@ -305,20 +318,11 @@ def _live_chunks(image: Image, plan: FusedScanAggregate) -> NDArray[np.int64]:
     if not len(plan.job.intervals):
         return plan.job.intervals
     kept = np.ones(plan.index.cell_count, np.bool_)
-    firsts = plan.index.offsets[:-1]
     for code_map in plan.job.maps:
         if code_map.by_cell or (code_map.groups >= 0).all():
             continue
         codes = plan.index.codes[code_map.hierarchy]
-        least, most = image.kept.get(
-            (image.fact.rows,),
-            ("zones", id(codes)),
-            lambda codes=codes: (  # type: ignore[misc]
-                np.minimum.reduceat(codes, firsts),
-                np.maximum.reduceat(codes, firsts),
-            ),
-            16 * len(firsts),
-        )
+        least, most = image.zones(codes, plan.index.offsets[:-1])
         passing = np.concatenate([[0], np.cumsum(code_map.groups >= 0)])
         # A NULL's code is -1, and says nothing of the order.
         kept &= (least < 0) | (passing[most + 1] > passing[np.maximum(least, 0)])

@@ -12,14 +12,13 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Mapping, Sequence
 
     import pyarrow as pa
 

@@ -16,10 +16,11 @@ import pyarrow as pa
 from raydb import sql
 from raydb.engine.advise import advice
 from raydb.engine.memory import parse_limit
-from raydb.engine.work import table_of
 from raydb.errors import DataError, OperationalError
 from raydb.planner.explain import show
 from raydb.storage.paths import describe_failure
+from raydb.storage.rows import ArrowPart, Rows
+from raydb.storage.table import Table, TableDefinition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from raydb.engine.files import FileAccess
     from raydb.engine.snapshot import Snapshot
     from raydb.planner.catalog import BvhDefinition, CatalogInfo
-    from raydb.storage.table import Table
 
     Parameters = Sequence[object] | Mapping[str, object]
 
@@ -103,13 +103,14 @@ def open_sources(
                 rows = advice(_text_of(workload, files), limit, max_bvhs, snapshot)
             case _:
                 assert_never(report)
-        tables[name] = table_of(name, rows)
+        parts = (ArrowPart(rows),)
+        tables[name] = Table(TableDefinition(name, rows.schema), Rows(rows.schema, parts), 0)
     return tables
 
 
 def _text_of(workload: str, files: FileAccess) -> str:
     """Return the text of a workload, which may be in a file."""
-    if _QUERY.search(workload):
+    if _QUERY.search(workload) or not workload.strip():
         return workload
     files.check(workload)
     try:

@@ -28,6 +28,7 @@ from raydb.engine.image import Kept, fuse_on_rows
 from raydb.engine.memory import Memory, parse_limit
 from raydb.engine.names import check_table
 from raydb.engine.plan_cache import PlanCache, PreparedPlan, plan_key
+from raydb.engine.reports import BvhUses, open_sources
 from raydb.engine.settings import Settings, setting_text, with_setting, without_setting
 from raydb.engine.summarize import summarize
 from raydb.engine.work import Work
@@ -98,6 +99,7 @@ class Session:
         self._cache = PlanCache()
         # What scans of whole tables made of their rows.
         self._kept = Kept()
+        self._uses = BvhUses()
 
     # -- statements ---------------------------------------------------------------------------
 
@@ -107,7 +109,9 @@ class Session:
         An error about the text knows its line and column where they can be told.
         """
         try:
-            return self._execute_text(text, parameters)
+            # What binds may still be too deep for the planner, such as a chain of many views.
+            with sql.refuse_deep_nesting():
+                return self._execute_text(text, parameters)
         except (ProgrammingError, NotSupportedError) as error:
             sql.locate_name(error, text)
             raise
@@ -221,12 +225,13 @@ class Session:
                 self._control_transaction(statement)
             case _:
                 snapshot, row_count = apply_definition(statement, self._work(parameters))
+                self._uses.forget(self.database.snapshot.bvhs.keys() - snapshot.bvhs.keys())
                 self.database.define(snapshot)
                 return Result(None, (), row_count)
         return Result(None, (), -1)
 
     def _work(self, parameters: Parameters) -> Work:
-        return Work(self.database.snapshot, self.files, parameters, self._rows_of)
+        return Work(self.database.snapshot, self.files, self._uses, parameters, self._rows_of)
 
     def _rows_of(self, logical: Plan, tables: Mapping[str, Table]) -> pa.Table:
         """Return the rows of a bound query, which may scan some tables beside the database's."""
@@ -246,7 +251,7 @@ class Session:
     ) -> tuple[Mapping[str, Table], CatalogInfo]:
         """Return the files that a query reads, and the catalog with them in it."""
         snapshot = self.database.snapshot
-        files = self.files.open_files(select, snapshot, parameters)
+        files = open_sources(select, snapshot, self.files, self._uses, parameters)
         return files, snapshot.with_changes(files).describe()
 
     def _plan(self, logical: Plan, files: Mapping[str, Table]) -> PreparedPlan:
@@ -267,11 +272,13 @@ class Session:
 
     def _run(self, prepared: PreparedPlan) -> Result:
         tables = {**self.database.snapshot.tables, **prepared.files}
+        used: set[str] = set()
 
         def run_job(job: FusedScanAggregate | FusedTableScan) -> pa.Table:
             if isinstance(job, FusedTableScan):
                 job = fuse_on_rows(job, tables, self._kept)
                 return run_fused(job, prepare_fused(job), tables, self._kept)
+            used.add(job.bvh)
             if job not in prepared.jobs:
                 prepared.jobs[job] = prepare_fused(job)
             return run_fused(job, prepared.jobs[job], tables, self._kept)
@@ -284,6 +291,7 @@ class Session:
                 rows = prepared.finish.rows(groups)
             else:
                 rows = self._run_plan(prepared.plan, tables, lambda _: groups)
+        self._uses.note(used)
         assert tuple(rows.schema.types) == prepared.types, (rows.schema, prepared.types)
         return Result(rows, prepared.names, rows.num_rows)
 
@@ -344,7 +352,7 @@ class Session:
                 return self._run(self._plan(sql.bind_show_tables(catalog), {}))
             case sql.Describe():
                 snapshot = self.database.snapshot
-                files = self.files.open_files(statement.select, snapshot, parameters)
+                files = open_sources(statement.select, snapshot, self.files, self._uses, parameters)
                 catalog = snapshot.with_changes(files).describe()
                 return self._run(
                     self._plan(sql.bind_describe(statement, catalog, parameters), files)

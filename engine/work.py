@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb import sql
+from raydb.engine.reports import open_sources
 from raydb.errors import IntegrityError
 from raydb.planner.expression import Column
 from raydb.planner.logical import Project, Scan
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from raydb.engine.files import FileAccess
+    from raydb.engine.reports import BvhUses
     from raydb.engine.snapshot import Snapshot
     from raydb.planner.expression import Expression
     from raydb.planner.logical import Plan
@@ -40,14 +42,15 @@ class Work:
 
     snapshot: Snapshot
     files: FileAccess
+    uses: BvhUses
     parameters: Parameters
     run: Callable[[Plan, Mapping[str, Table]], pa.Table]
 
     def open_files(
         self, statement: sql.Select | sql.Insert | sql.Update | sql.Delete
     ) -> Mapping[str, Table]:
-        """Open the files that a statement names."""
-        return self.files.open_files(statement, self.snapshot, self.parameters)
+        """Open the files and reports that a statement names."""
+        return open_sources(statement, self.snapshot, self.files, self.uses, self.parameters)
 
 
 def table_of(name: str, rows: pa.Table) -> Table:

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 FLAG_LIMIT = 2**26
 
 # Columns that do not determine each other share an attribute when at most one tuple in four of
-# their product occurs: (month, week of the year) has 430 of 4,452.
+# their product occurs, (month, week of the year) has 430 of 4,452, and each in four rows or more:
+# of few rows no two columns have many tuples.
 CORRELATION = 4
 
 
@@ -136,14 +137,17 @@ def _rank(
 
 
 def find_hierarchies(
-    columns: Sequence[EncodedColumn], is_scan: Sequence[bool]
+    columns: Sequence[EncodedColumn], is_scan: Sequence[bool], row_count: int | None = None
 ) -> list[tuple[Hierarchy, NDArray[np.int32]]]:
     """Group a table's columns into hierarchies; `is_scan` marks the columns of the Z axis.
 
     A column joins a hierarchy when one determines the other, or when few of the possible tuples
     occur. Returns each hierarchy with the code of every row (int32, shape (row_count,)), in the
-    order of its first column. All columns have the same number of rows.
+    order of its first column. All columns have the same number of rows, which may stand for more:
+    `row_count`.
     """
+    if row_count is None:
+        row_count = len(columns[0].codes) if columns else 0
     by_scan_first = sorted(range(len(columns)), key=lambda position: not is_scan[position])
     clusters: list[list[int]] = []
     joined: list[EncodedColumn] = []
@@ -151,7 +155,10 @@ def find_hierarchies(
         column = columns[position]
         for number, cluster in enumerate(clusters):
             codes, tuples = join_codes([joined[number], column])
-            if _hang_together(joined[number].cardinality, column.cardinality, len(tuples)):
+            sizes = joined[number].cardinality, column.cardinality
+            if len(tuples) == max(sizes) or (
+                len(tuples) * CORRELATION <= min(sizes[0] * sizes[1], row_count)
+            ):
                 cluster.append(position)
                 joined[number] = EncodedColumn(codes, pa.nulls(len(tuples)))
                 break
@@ -159,10 +166,6 @@ def find_hierarchies(
             clusters.append([position])
             joined.append(column)
     return [_build(columns, is_scan, cluster) for cluster in clusters]
-
-
-def _hang_together(left: int, right: int, together: int) -> bool:
-    return together == max(left, right) or together * CORRELATION <= left * right
 
 
 def _build(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from raydb.planner.bvh_model import Profile
-    from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.catalog import BvhDefinition, CatalogInfo
     from raydb.planner.expression import Attribute, Expression
     from raydb.planner.star import Star
 
@@ -45,10 +45,12 @@ class Asked:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Proposal:
-    """A BVH to create. rows_touched: what its queries would read, of rows_total without it."""
+    """A BVH to create. rows_touched: what its queries would read, of rows_total without it.
 
-    table: str
-    candidate: Candidate
+    definition: without name and text.
+    """
+
+    definition: BvhDefinition
     queries: tuple[int, ...]
     rows_touched: int
     rows_total: int
@@ -133,7 +135,7 @@ def advise(
     models = {table: BvhModel(profile, stars) for table, profile in profiles.items()}
     needs = [(star.fact, _need(star, models[star.fact])) for star in stars]
     limit = inf if memory is None else memory
-    members = Search(models, needs, limit, max_bvhs).run()
+    members = Search(models, needs, limit, max_bvhs).run() if needs else []
     members = [_in_best_order(member, models[member.table]) for member in members]
     served = _assign(members, stars, models)
     proposals = []
@@ -160,33 +162,25 @@ def _obstacle(star: Star, profile: Profile) -> str | None:
     need = _need(star, model)
     if need == Candidate():
         return "it filters, groups and adds up nothing that a BVH encodes"
-    # Predicates and keys do not matter for what cannot be accumulated.
-    job = model.job(Candidate(aggregate=need.aggregate), 0)
+    # Without SCAN, for the cells do not matter here.
+    job = model.job(Candidate((), need.scan + need.group_by, need.aggregate), 0)
     return job if isinstance(job, str) else None
 
 
 def _need(star: Star, model: BvhModel) -> Candidate:
     """Return what a BVH for one star would hold, whatever the number of cells."""
-    scan = model.in_order(_encodable(star.predicates, model))
-    keys = model.in_order(a for a in _encodable(_keys(star), model) if a not in scan)
-    measures = (m for m in measures_wanted(star) if m in model.profile.widths)
-    return Candidate(scan, keys, tuple(dict.fromkeys(measures)))
-
-
-def _encodable(expressions: Iterable[Expression], model: BvhModel) -> Iterator[Attribute]:
-    """Yield the attributes of expressions that can be evaluated over one dictionary."""
-    for expression in expressions:
-        attributes = attributes_of(expression)
-        if model.hang_together(attributes):
-            yield from attributes
+    scan = {a for predicate in star.predicates for a in model.encoded(predicate)}
+    keys = {a for key in _keys(star) for a in model.encoded(key)} - scan
+    wanted = measures_wanted(star)
+    measures = (number for number, measure in enumerate(model.measures) if measure in wanted)
+    return Candidate(model.in_order(scan), model.in_order(keys), tuple(measures))
 
 
 def _in_best_order(member: Member, model: BvhModel) -> Member:
     """Order Z so that the stars have the fewest intervals: move an attribute while that helps."""
 
-    def interval_count(levels: list[tuple[Attribute, ...]]) -> int:
-        scan = tuple(attribute for level in levels for attribute in level)
-        candidate = replace(member.candidate, scan=scan)
+    def interval_count(levels: list[tuple[int, ...]]) -> int:
+        candidate = _with_scan(member, levels).candidate
         jobs = (model.job(candidate, star) for star in member.stars)
         return sum(len(job.job.intervals) for job in jobs if not isinstance(job, str))
 
@@ -201,7 +195,15 @@ def _in_best_order(member: Member, model: BvhModel) -> Member:
                 option = [*rest[:place], level, *rest[place:]]
                 if (count := interval_count(option)) < fewest:
                     best, fewest, is_done = option, count, False
-    scan = tuple(attribute for level in best for attribute in level)
+    ordered = _with_scan(member, best)
+    readable = _with_scan(member, [tuple(sorted(level, key=model.cardinality)) for level in best])
+    # What hangs together may depend on the order in which it is looked at.
+    cells = [model.cell_count(each.candidate) for each in (ordered, readable)]
+    return readable if cells[0] == cells[1] else ordered
+
+
+def _with_scan(member: Member, levels: Iterable[tuple[int, ...]]) -> Member:
+    scan = tuple(attribute for level in levels for attribute in level)
     return replace(member, candidate=replace(member.candidate, scan=scan))
 
 
@@ -234,15 +236,15 @@ def _proposal(
 ) -> Proposal:
     touched = sum(job.estimated_rows for job in jobs.values())
     total = len(jobs) * model.profile.row_count
-    reason = f"{model.cell_count(member.candidate)} cells; "
+    cells = model.cell_count(member.candidate)
+    reason = f"{cells} cell{'' if cells == 1 else 's'}; "
     reason += f"its queries read {100 * touched / total:.3g} % of the rows"
     for star, job in jobs.items():
         fetched = ", ".join(show(expression) for expression in lacking(job))
         if fetched:
             reason += f"; query {asked[star].query} fetches {fetched} by row id"
     return Proposal(
-        table=member.table,
-        candidate=member.candidate,
+        definition=model.definition(member.candidate),
         queries=tuple(sorted({asked[star].query for star in jobs})),
         rows_touched=touched,
         rows_total=total,

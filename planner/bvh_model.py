@@ -11,7 +11,7 @@ fused as it will be, and the rows of a cell interval are the product of shares:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import exp, inf, prod
+from math import exp, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,12 +19,13 @@ import numpy as np
 from raydb.kernels.bvh import DENSE_CELLS, Bvh, Measure, narrow_codes
 from raydb.kernels.encode import EncodedColumn, encode_column, find_hierarchies
 from raydb.planner.catalog import BvhDefinition, BvhInfo
+from raydb.planner.choose import preference
 from raydb.planner.expression import attributes_of
 from raydb.planner.fuse import FusedScanAggregate, fuse
 from raydb.planner.table_scan import DIRECT_COST, FETCH_COST, scan_cost
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -46,12 +47,13 @@ class Tuples:
     """Attributes that hang together, as the distinct tuples of their values.
 
     columns: one for each attribute, over the tuples. weights: the fact rows that have each tuple,
-    float64; only their shares matter.
+    float64; only their shares matter. row_count: the rows that the tuples were found in.
     """
 
     attributes: tuple[Attribute, ...]
     columns: tuple[EncodedColumn, ...]
     weights: NDArray[np.float64]
+    row_count: int
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -79,6 +81,7 @@ def distinct_tuples(
                 tuple(attributes[position] for position in hierarchy.columns),
                 tuple(encode_column(level) for level in hierarchy.levels),
                 np.bincount(codes, weights, hierarchy.code_count),
+                len(codes),
             )
         )
     return found
@@ -86,11 +89,14 @@ def distinct_tuples(
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What Z, Y and X of a BVH might hold; the order of `scan` is that of Z."""
+    """What Z, Y and X of a BVH might hold, as numbers of the model's attributes and measures.
 
-    scan: tuple[Attribute, ...] = ()
-    group_by: tuple[Attribute, ...] = ()
-    aggregate: tuple[Expression, ...] = ()
+    The order of `scan` is that of Z.
+    """
+
+    scan: tuple[int, ...] = ()
+    group_by: tuple[int, ...] = ()
+    aggregate: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -107,64 +113,98 @@ class _Planned:
     size_bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How a star runs on a candidate: what it is preferred by (the least wins), nanoseconds."""
+
+    preference: tuple[int, int]
+    cost: float
+
+
 class BvhModel:
     """Estimates for candidates on one fact table, for some stars; they are kept."""
 
     def __init__(self, profile: Profile, stars: Sequence[Star]) -> None:
         self.profile = profile
         self.stars = stars
-        self._place = {
-            attribute: (tuples, position)
-            for tuples in profile.tuples
-            for position, attribute in enumerate(tuples.attributes)
-        }
-        # The tuples that have attributes of each star, and the arguments of its aggregates.
+        self.attributes = [each for tuples in profile.tuples for each in tuples.attributes]
+        self.measures = list(profile.widths)
+        self._columns = [column for tuples in profile.tuples for column in tuples.columns]
+        # For each attribute, the number of its tuples.
+        self._tuples = [n for n, tuples in enumerate(profile.tuples) for _ in tuples.attributes]
+        self._number: dict[Expression, int] = {a: n for n, a in enumerate(self.attributes)}
+        # The tuples that have attributes of each star, and the measures that it reads.
         self._seen = [self._tuples_of(star) for star in stars]
-        self._read = [{m for _, call in star.aggregates for m in call.arguments} for star in stars]
+        self._read = [
+            {self.measures.index(m) for m in _arguments(star) if m in profile.widths}
+            for star in stars
+        ]
         self._hierarchies: dict[
-            tuple[tuple[Attribute, ...], int], list[tuple[Hierarchy, NDArray[np.float64]]]
+            tuple[tuple[int, ...], int], list[tuple[Hierarchy, NDArray[np.float64]]]
         ] = {}
         self._planned: dict[Candidate, _Planned] = {}
-        self._jobs: dict[tuple[Candidate, int], tuple[FusedScanAggregate | str, float]] = {}
         self._scans = [float(scan_cost(star, profile.row_count)) for star in stars]
-        self._costs: dict[tuple[Candidate, int], float] = {}
+        self._answers: dict[tuple[Candidate, int], Answer | None] = {}
 
     # -- the profile
 
-    def hang_together(self, attributes: Collection[Attribute]) -> bool:
-        """Whether attributes can share one dictionary."""
-        return len({id(self._place[attribute][0]) for attribute in attributes}) == 1
+    def encoded(self, expression: Expression) -> frozenset[int]:
+        """Return the attributes of an expression, none unless they can share one dictionary."""
+        attributes = attributes_of(expression)
+        numbers = frozenset(self._number[a] for a in attributes if a in self._number)
+        if len(numbers) < len(attributes) or len({self._tuples[n] for n in numbers}) > 1:
+            return frozenset()
+        return numbers
 
-    def cardinality(self, attribute: Attribute) -> int:
+    def cardinality(self, attribute: int) -> int:
         """Return how many values an attribute has."""
-        tuples, position = self._place[attribute]
-        return tuples.columns[position].cardinality
+        return self._columns[attribute].cardinality
 
-    def coarser(self, attribute: Attribute) -> list[Attribute]:
+    def coarser(self, attribute: int) -> list[int]:
         """Return the attributes that one determines, of more than one value, the finest first."""
-        tuples, position = self._place[attribute]
-        own = tuples.columns[position]
+        own = self._columns[attribute]
         found = [
             other
-            for other, column in zip(tuples.attributes, tuples.columns, strict=True)
-            if 1 < column.cardinality < own.cardinality and determines(own, column)
+            for other, column in enumerate(self._columns)
+            if self._tuples[other] == self._tuples[attribute]
+            and 1 < column.cardinality < own.cardinality
+            and determines(own, column)
         ]
-        return sorted(found, key=lambda other: (-self.cardinality(other), repr(other)))
+        return sorted(found, key=lambda other: (-self.cardinality(other), other))
 
-    def in_order(self, attributes: Iterable[Attribute]) -> tuple[Attribute, ...]:
-        """Return attributes once each in an order that does not depend on the caller's."""
-        return tuple(sorted(set(attributes), key=lambda a: (self.cardinality(a), repr(a))))
+    def in_order(self, attributes: Iterable[int]) -> tuple[int, ...]:
+        """Return attributes once each, in the order in which a search tries them on Z.
+
+        What hangs together stays together, with the finest first, for it determines the others;
+        fewer values come before more.
+        """
+        found: dict[int, list[int]] = {}
+        for attribute in sorted(set(attributes), key=lambda a: (-self.cardinality(a), a)):
+            found.setdefault(self._tuples[attribute], []).append(attribute)
+        groups = sorted(found.values(), key=lambda group: (self.cardinality(group[-1]), group[-1]))
+        return tuple(attribute for group in groups for attribute in group)
 
     def _tuples_of(self, star: Star) -> set[int]:
         expressions = (
             *star.predicates,
             *(key for _, key in star.keys),
-            *(argument for _, call in star.aggregates for argument in call.arguments),
+            *_arguments(star),
         )
         attributes = {a for expression in expressions for a in attributes_of(expression)}
-        return {id(self._place[a][0]) for a in attributes if a in self._place}
+        return {self._tuples[self._number[a]] for a in attributes if a in self._number}
 
     # -- candidates
+
+    def definition(self, candidate: Candidate) -> BvhDefinition:
+        """Return a candidate as a definition without a name."""
+        return BvhDefinition(
+            "",
+            self.profile.table,
+            tuple(self.attributes[attribute] for attribute in candidate.scan),
+            tuple(self.attributes[attribute] for attribute in candidate.group_by),
+            tuple(self.measures[measure] for measure in candidate.aggregate),
+            "",
+        )
 
     def cell_count(self, candidate: Candidate) -> int:
         """Return the cells of a candidate."""
@@ -174,12 +214,13 @@ class BvhModel:
         """Return about how large a candidate would be."""
         return self._plan(candidate).size_bytes
 
-    def levels(self, candidate: Candidate) -> list[tuple[Attribute, ...]]:
+    def levels(self, candidate: Candidate) -> list[tuple[int, ...]]:
         """Return the attributes of SCAN, one tuple for each coordinate of Z, in its order."""
         places = self._plan(candidate).bvh.levels
-        found: dict[int, list[Attribute]] = {}
+        found: dict[int, list[int]] = {}
         for attribute in candidate.scan:
-            found.setdefault(places[attribute][0], []).append(attribute)
+            number, _ = places[self.attributes[attribute]]
+            found.setdefault(number, []).append(attribute)
         return [tuple(attributes) for attributes in found.values()]
 
     def job(self, candidate: Candidate, star: int) -> FusedScanAggregate | str:
@@ -189,49 +230,50 @@ class BvhModel:
 
     def _fuse(self, candidate: Candidate, star: int) -> tuple[FusedScanAggregate | str, float]:
         """Return the fused job of a star on a candidate, and the rows of its cells."""
-        if (candidate, star) not in self._jobs:
-            planned = self._plan(candidate)
-            job = fuse(self.stars[star], planned.bvh, "cpu", "")
-            rows = 0.0
-            if not isinstance(job, str):
-                rows = _share_of(job.job.intervals, planned) * self.profile.row_count
-            self._jobs[candidate, star] = (job, rows)
-        return self._jobs[candidate, star]
+        planned = self._plan(candidate)
+        job = fuse(self.stars[star], planned.bvh, "cpu", "")
+        if isinstance(job, str):
+            return job, 0.0
+        return job, _share_of(job.job.intervals, planned) * self.profile.row_count
 
-    def cost(self, candidate: Candidate | None, star: int) -> float:
-        """Return about how many nanoseconds a star takes; without a candidate in a scan.
+    def scan_cost(self, star: int) -> float:
+        """Return about how many nanoseconds a star takes without a BVH."""
+        return self._scans[star]
+
+    def answer(self, candidate: Candidate, star: int) -> Answer | None:
+        """Return how a star runs on a candidate, None where it cannot."""
+        seen = self._as_seen_by(star, candidate)
+        if (seen, star) not in self._answers:
+            job, rows = self._fuse(seen, star)
+            answer = None
+            if not isinstance(job, str) and job.coverage.score > 0:
+                cost = min(self._scans[star], self._cost(seen, job, rows))
+                answer = Answer(preference(replace(job, estimated_rows=round(rows))), cost)
+            self._answers[seen, star] = answer
+        return self._answers[seen, star]
+
+    def _cost(self, candidate: Candidate, job: FusedScanAggregate, rows: float) -> float:
+        """Return about how many nanoseconds a job takes that reads some rows.
 
         A row costs as much as the bytes that the kernel reads of it. Whatever the BVH lacks is
-        fetched by row id for every row of the cells (RayDB, section 4.5), and never for more than a
-        scan of all rows would cost.
+        fetched by row id for every row of the cells (RayDB, section 4.5).
         """
-        scan = self._scans[star]
-        if candidate is None:
-            return scan
-        seen = self._as_seen_by(star, candidate)
-        if (seen, star) not in self._costs:
-            self._costs[seen, star] = min(scan, self._cost_of_job(seen, star))
-        return self._costs[seen, star]
-
-    def _cost_of_job(self, candidate: Candidate, star: int) -> float:
-        job, rows = self._fuse(candidate, star)
-        if isinstance(job, str):
-            return inf
         if not job.is_direct:
             return rows * FETCH_COST * max(len(lacking(job)), 1)
         read = {accumulator.measure for accumulator in job.job.accumulators}
-        width = sum(self.profile.widths[candidate.aggregate[measure]] for measure in read)
+        held = [self.measures[candidate.aggregate[measure]] for measure in read]
+        width = sum(self.profile.widths[measure] for measure in held)
         by_row = [code_map.hierarchy for code_map in job.job.maps if not code_map.by_cell]
         width += sum(job.index.codes[job.index.stored.index(n)].itemsize for n in by_row)
         return rows * DIRECT_COST * max(width, 1) / _DIRECT_BYTES
 
     def _as_seen_by(self, star: int, candidate: Candidate) -> Candidate:
         """Return the part of a candidate that a star depends on; many have the same."""
-        seen = self._seen[star]
+        tuples, measures = self._seen[star], self._read[star]
         return Candidate(
-            tuple(a for a in candidate.scan if id(self._place[a][0]) in seen),
-            tuple(a for a in candidate.group_by if id(self._place[a][0]) in seen),
-            tuple(m for m in candidate.aggregate if m in self._read[star]),
+            tuple(a for a in candidate.scan if self._tuples[a] in tuples),
+            tuple(a for a in candidate.group_by if self._tuples[a] in tuples),
+            tuple(m for m in candidate.aggregate if m in measures),
         )
 
     def _plan(self, candidate: Candidate) -> _Planned:
@@ -241,10 +283,9 @@ class BvhModel:
 
     def _plan_new(self, candidate: Candidate) -> _Planned:
         """Encode a candidate's attributes, and put together a BVH of no rows."""
-        by_tuples: dict[int, list[Attribute]] = {}
-        every = tuple(dict.fromkeys(candidate.scan + candidate.group_by))
-        for attribute in every:
-            by_tuples.setdefault(id(self._place[attribute][0]), []).append(attribute)
+        by_tuples: dict[int, list[int]] = {}
+        for attribute in dict.fromkeys(candidate.scan + candidate.group_by):
+            by_tuples.setdefault(self._tuples[attribute], []).append(attribute)
         found = [
             (hierarchy, shares, [attributes[position] for position in hierarchy.columns])
             for attributes in by_tuples.values()
@@ -256,42 +297,40 @@ class BvhModel:
         found.sort(key=lambda item: min(order.get(a, len(order)) for a in item[2]))
         index = _empty_bvh([hierarchy for hierarchy, _, _ in found], len(candidate.aggregate))
         levels = {
-            attribute: (number, level)
+            self.attributes[attribute]: (number, level)
             for number, (_, _, attributes) in enumerate(found)
             for level, attribute in enumerate(attributes)
         }
-        name = self.profile.table
-        definition = BvhDefinition("", name, every, (), candidate.aggregate, "")
+        row_count = self.profile.row_count
         width = _ROW_ID_BYTES + sum(codes.itemsize for codes in index.codes)
-        width += sum(self.profile.widths[measure] for measure in candidate.aggregate)
+        width += sum(self.profile.widths[self.measures[m]] for m in candidate.aggregate)
         used = prod(int(np.count_nonzero(shares)) for _, shares, _ in found)
         return _Planned(
-            BvhInfo(definition, index, levels),
+            BvhInfo(self.definition(candidate), index, levels),
             tuple(np.append(shares, 0.0) for _, shares, _ in found),
             tuple(np.append(0.0, np.cumsum(shares)) for _, shares, _ in found),
-            self.profile.row_count * width + _offset_bytes(index, self.profile.row_count, used),
+            row_count * width + _offset_bytes(index, row_count, used),
         )
 
     def _encode(
-        self, attributes: tuple[Attribute, ...], scan_count: int
+        self, attributes: tuple[int, ...], scan_count: int
     ) -> list[tuple[Hierarchy, NDArray[np.float64]]]:
         """Return the hierarchies of attributes, those of SCAN first, and the share of each cell."""
         key = (attributes, scan_count)
         if key not in self._hierarchies:
-            tuples, _ = self._place[attributes[0]]
-            columns = [tuples.columns[self._place[attribute][1]] for attribute in attributes]
+            tuples = self.profile.tuples[self._tuples[attributes[0]]]
+            shares = tuples.weights / max(float(tuples.weights.sum()), 1.0)
+            columns = [self._columns[attribute] for attribute in attributes]
             is_scan = [position < scan_count for position in range(len(attributes))]
-            total = max(float(tuples.weights.sum()), 1.0)
             self._hierarchies[key] = [
-                (
-                    hierarchy,
-                    np.bincount(
-                        hierarchy.scan_codes[codes], tuples.weights / total, hierarchy.scan_count
-                    ),
-                )
-                for hierarchy, codes in find_hierarchies(columns, is_scan)
+                (h, np.bincount(h.scan_codes[codes], shares, h.scan_count))
+                for h, codes in find_hierarchies(columns, is_scan, tuples.row_count)
             ]
         return self._hierarchies[key]
+
+
+def _arguments(star: Star) -> list[Expression]:
+    return [argument for _, call in star.aggregates for argument in call.arguments]
 
 
 def lacking(job: FusedScanAggregate) -> list[Expression]:
@@ -344,6 +383,8 @@ def _share_of(intervals: NDArray[np.int64], planned: _Planned) -> float:
 
     The share below a cell (c1, c2, ...) is that below c1, and of the rows at c1 that below c2, ...
     """
+    if not planned.shares:
+        return float(len(intervals))  # one cell with all rows, or none
     ends = intervals.ravel()
     below = np.zeros(len(ends))
     at = np.ones(len(ends))

@@ -79,14 +79,20 @@ def map_queries(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
 
 def reads_working_table(plan: Plan, number: int) -> bool:
     """Tell whether a plan reads the rows that a recursive query has added last."""
-    match plan:
-        case WorkingTable():
-            return plan.number == number
-        case CommonTable(query=query):
-            return reads_working_table(query, number)
-        case _:
-            within = (*sources_of(plan), *subqueries_in(plan))
-            return any(reads_working_table(source, number) for source in within)
+    return any(isinstance(node, WorkingTable) and node.number == number for node in nodes_in(plan))
+
+
+def nodes_in(plan: Plan) -> Iterator[Plan]:
+    """Yield the nodes of a plan, of its subqueries and, once each, of the queries in it."""
+    seen: set[int] = set()
+    waiting = [plan]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += (*sources_of(node), *subqueries_in(node))
+        if isinstance(node, CommonTable) and node.number not in seen:
+            seen.add(node.number)
+            waiting.append(node.query)
 
 
 def queries_in(plan: Plan) -> dict[int, Plan]:
@@ -131,9 +137,14 @@ def renumbered(plan: Plan, numbers: Iterator[int]) -> Plan:
 def _with_new_numbers(whole: Any, numbers: Iterator[int]) -> Any:
     free = free_columns(whole)
     new: dict[Column, Column] = {}
+    queries: dict[int, Plan] = {}
 
     def change(part: Any) -> Any:
         match part:
+            case CommonTable(query=query, columns=columns):
+                if id(query) not in queries:
+                    queries[id(query)] = change(query)
+                return replace(part, query=queries[id(query)], columns=change(columns))
             case Column():
                 if part not in new:
                     new[part] = part if part in free else replace(part, number=next(numbers))
@@ -181,38 +192,32 @@ def separate_subqueries(plan: Plan, numbers: Iterator[int]) -> Plan:
     return visit(plan)
 
 
-def _parts(part: Any) -> Iterator[Any]:
-    """Yield a value of a plan and everything in it: nodes, expressions, columns."""
-    yield part
-    if isinstance(part, tuple):
-        for each in part:
-            yield from _parts(each)
-    elif is_dataclass(part) and not isinstance(part, type | Literal):
-        for field in fields(part):
-            yield from _parts(getattr(part, field.name))
+def _parts(whole: Any) -> Iterator[Any]:
+    """Yield a value of a plan and everything in it: nodes, expressions, columns.
+
+    A query that several references share is visited once.
+    """
+    seen: set[int] = set()
+    waiting = [whole]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        if isinstance(part, CommonTable):
+            waiting += part.columns
+            if id(part.query) not in seen:
+                seen.add(id(part.query))
+                waiting.append(part.query)
+        elif isinstance(part, tuple):
+            waiting += part
+        elif is_dataclass(part) and not isinstance(part, type | Literal):
+            waiting += (getattr(part, field.name) for field in fields(part))
 
 
 def has_aggregate(plan: Plan) -> bool:
     """Tell whether a plan aggregates rows, in its subqueries and queries too."""
-    if isinstance(plan, Aggregate) or (isinstance(plan, CommonTable) and has_aggregate(plan.query)):
-        return True
-    return any(has_aggregate(source) for source in (*sources_of(plan), *subqueries_in(plan)))
+    return any(isinstance(node, Aggregate) for node in nodes_in(plan))
 
 
 def tables_of(plan: Plan) -> frozenset[str]:
     """Return the names of the tables that a plan scans, its subqueries and queries included."""
-    names: set[str] = set()
-    seen: set[int] = set()
-
-    def visit(plan: Plan) -> None:
-        match plan:
-            case Scan(table=table):
-                names.add(table)
-            case CommonTable(number=number, query=query) if number not in seen:
-                seen.add(number)
-                visit(query)
-        for source in (*sources_of(plan), *subqueries_in(plan)):
-            visit(source)
-
-    visit(plan)
-    return frozenset(names)
+    return frozenset(node.table for node in nodes_in(plan) if isinstance(node, Scan))

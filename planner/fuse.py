@@ -370,7 +370,8 @@ def _code_map(
     most = _reduce_to_scan(np.maximum, groups, hierarchy)
     if not np.array_equal(least, most):
         # Z is coarser than the expression: rows of one cell differ, their stored codes decide.
-        return CodeMap(number, by_cell=False, groups=groups, filters=True)
+        filters = bool(((least < 0) & ((most >= 0) | (not is_applied))).any())
+        return CodeMap(number, by_cell=False, groups=groups, filters=filters)
     cells = least.astype(np.int64)
     filters = not is_applied and bool((cells < 0).any())
     if not filters and not (cells > 0).any():

@@ -302,7 +302,8 @@ def map_sources(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
         case Recursive(base=base, step=step):
             return replace(plan, base=change(base), step=change(step))
         case Filter() | Project() | Unnest() | Window() | Aggregate() | Sort() | Limit():
-            return replace(plan, source=change(plan.source))
+            source = change(plan.source)
+            return plan if source is plan.source else replace(plan, source=source)
         case _:
             assert_never(plan)
 
@@ -324,7 +325,8 @@ def map_expressions(plan: Plan, change: Callable[[Expression], Expression]) -> P
         case Values(rows=rows):
             return replace(plan, rows=tuple(tuple(change(e) for e in row) for row in rows))
         case Filter(predicate=predicate):
-            return replace(plan, predicate=change(predicate))
+            changed = change(predicate)
+            return plan if changed is predicate else replace(plan, predicate=changed)
         case Project(items=items) | Unnest(items=items):
             return replace(plan, items=tuple((column, change(e)) for column, e in items))
         case Window(calls=calls):

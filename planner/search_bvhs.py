@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from math import inf, log
 from typing import TYPE_CHECKING
 
-from raydb.planner.bvh_model import BvhModel, Candidate
+from raydb.planner.bvh_model import Answer, BvhModel, Candidate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -71,7 +71,7 @@ class Search:
         """Return the best set that is found, in the order of the stars."""
         members = self._shrink(self._one_for_each())
         for _ in range(_ROUNDS):
-            better = self._shrink(self._improve(members))
+            better = self._shrink(self._settled(self._improve(members)))
             if better == members:
                 break
             members = better
@@ -79,22 +79,38 @@ class Search:
 
     # -- what a set costs
 
-    def _costs_of(self, member: Member) -> list[float]:
-        model = self._models[member.table]
-        if model.cell_count(member.candidate) > _MOST_CELLS:
-            return [inf] * len(member.stars)
-        return [model.cost(member.candidate, star) for star in member.stars]
-
     def _cost(self, members: Sequence[Member]) -> float:
-        """Return what a set of BVHs costs; stars without a BVH are scans."""
-        costs = [cost for member in members for cost in self._costs_of(member)]
-        served = {star for member in members for star in member.stars}
-        costs += (
-            self._models[table].cost(None, star)
+        """Return what a set of BVHs costs; stars without one are scans."""
+        times = [
+            self._time(star, [each for each in members if each.table == table])
             for star, (table, _) in enumerate(self._needs)
-            if star not in served
-        )
-        return _cost(costs)
+        ]
+        return _cost_of(times)
+
+    def _time(self, star: int, members: Sequence[Member]) -> float:
+        """Return the time of a star on the BVH that it will run on."""
+        _, answer = self._best(star, members)
+        model = self._models[self._needs[star][0]]
+        return model.scan_cost(star) if answer is None else answer.cost
+
+    def _best(self, star: int, members: Sequence[Member]) -> tuple[Member | None, Answer | None]:
+        """Return the BVH that a star will run on, and how."""
+        model = self._models[self._needs[star][0]]
+        best: tuple[Member | None, Answer | None] = (None, None)
+        for member in members:
+            answer = model.answer(member.candidate, star)
+            if answer and (best[1] is None or answer.preference < best[1].preference):
+                best = (member, answer)
+        return best
+
+    def _settled(self, members: Sequence[Member]) -> list[Member]:
+        """Return the BVHs that stars run on, each with its stars."""
+        stars: dict[Member, list[int]] = {member: [] for member in members}
+        for star, (table, _) in enumerate(self._needs):
+            best, _ = self._best(star, [each for each in members if each.table == table])
+            if best is not None:
+                stars[best].append(star)
+        return [replace(each, stars=tuple(found)) for each, found in stars.items() if found]
 
     def _size(self, members: Iterable[Member]) -> int:
         return sum(self._models[each.table].size_bytes(each.candidate) for each in members)
@@ -127,10 +143,7 @@ class Search:
             cost, size = self._cost(members), self._size(members)
             options = [(option, self._cost(option) - cost) for option in self._fewer(members)]
             if len(members) > self._max_bvhs:
-                ranked = [
-                    ((round(added, 3), self._growth(option, members), self._size(option)), option)
-                    for option, added in options
-                ]
+                ranked = [((added, self._size(option)), option) for option, added in options]
             elif size > self._memory:
                 options += [(option, self._cost(option) - cost) for option in self._less(members)]
                 ranked = [
@@ -146,17 +159,7 @@ class Search:
                 ]
             if not ranked:
                 return members
-            members = min(ranked, key=lambda each: each[0])[1]
-
-    def _growth(self, option, members):
-        known = {each.candidate for each in members}
-        new = [each for each in option if each.candidate not in known]
-        grown = 0
-        for each in new:
-            parts = [m for m in members if set(m.stars) <= set(each.stars)]
-            size = lambda c: len(c.scan)+len(c.group_by)+len(c.aggregate)
-            grown += 2*size(each.candidate) - sum(size(m.candidate) for m in parts)
-        return grown
+            members = self._settled(min(ranked, key=lambda each: each[0])[1])
 
     def _fewer(self, members: list[Member]) -> Iterator[list[Member]]:
         """Yield the sets with one BVH less: two become one, or one is left out."""
@@ -262,11 +265,14 @@ class Search:
                 options = (
                     replace(reduced, candidate=candidate) for candidate in self._coarsened(reduced)
                 )
-                reduced = min(
-                    options, key=lambda each: (_cost(self._costs_of(each)), self._cells(each))
-                )
+                reduced = min(options, key=lambda each: (self._cost_alone(each), self._cells(each)))
             self._reduced[member] = reduced
         return self._reduced[member]
+
+    def _cost_alone(self, member: Member) -> float:
+        if self._cells(member) > _MOST_CELLS:
+            return inf
+        return _cost_of([self._time(star, [member]) for star in member.stars])
 
     def _cells(self, member: Member) -> int:
         return self._models[member.table].cell_count(member.candidate)
@@ -292,13 +298,14 @@ class Search:
                     yield option
 
 
-def _cost(times: Sequence[float]) -> float:
+def _cost_of(times: Sequence[float]) -> float:
     """Return the logarithm of the total time, plus that of the stars' geometric mean.
 
     A per cent less of the total is worth as much as a per cent less of every star. The total alone
     would leave short queries to chance, the mean alone the long ones.
     """
-    return log(sum(times)) + sum(log(max(time, _LEAST_TIME)) for time in times) / len(times)
+    times = [max(time, _LEAST_TIME) for time in times]
+    return log(sum(times)) + sum(map(log, times)) / len(times)
 
 
 def _replaced(members: list[Member], number: int, member: Member) -> list[Member]:

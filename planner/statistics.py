@@ -76,7 +76,7 @@ class Statistics:
         rest = 1.0
         for condition in conditions:
             match condition:
-                case Call(function="equal", arguments=(left, right)):
+                case Call(function="equal" | "not_distinct", arguments=(left, right)):
                     values = (
                         self._distinct_in((one, other), left),
                         self._distinct_in((one, other), right),
@@ -156,7 +156,7 @@ class Statistics:
             rows *= self.row_count(source)
         for condition in (part for whole in conditions for part in conjuncts(whole)):
             match condition:
-                case Call(function="equal", arguments=(left, right)):
+                case Call(function="equal" | "not_distinct", arguments=(left, right)):
                     values = (self._distinct_in(sources, left), self._distinct_in(sources, right))
                     rows /= max(*values, 1.0)
                 case _:

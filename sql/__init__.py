@@ -17,6 +17,7 @@ from raydb.sql.bind_query import bind_select
 from raydb.sql.bind_upsert import Conflict, bind_conflict, bind_upsert
 from raydb.sql.describe import bind_describe, bind_show_tables
 from raydb.sql.kept_text import renamed_check
+from raydb.sql.nodes import refuse_deep_nesting
 from raydb.sql.parser import each_statement, parse
 from raydb.sql.reader import locate_name
 from raydb.sql.reports import AdviceRequest, BvhList, Report, reports_of
@@ -153,6 +154,7 @@ __all__ = [
     "locate_name",
     "measure_text",
     "parse",
+    "refuse_deep_nesting",
     "renamed_check",
     "reports_of",
     "shape_of",

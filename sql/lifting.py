@@ -2,11 +2,10 @@
 
     WHERE d_year = 1993     one slot: its literal is 1993, an INTEGER; it becomes a SMALLINT here
 
-While a query is bound, a `Lifted` stands for the literal of a slot. The binder may ask its type, and
-whether it is NULL, for every literal that replaces it has the same type and is not NULL. It may
-convert it, for the slot keeps a record of that, and replays it with the new literal: it must come to
-the same types. Whoever reads the value itself, in whatever way, pins the slot: then the plan is
-right for that one value only.
+While a query is bound, a `Lifted` stands for the literal of a slot. The binder may ask its type and
+whether it is NULL, for whatever replaces it has that type and is not NULL. It may convert it: the
+slot keeps a record of that and replays it with the new literal, which must come to the same types.
+Whoever reads the value itself, in whatever way, pins the slot: the plan is for that value only.
 """
 
 from __future__ import annotations

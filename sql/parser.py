@@ -75,11 +75,13 @@ def parse(text: str) -> tuple[Statement, ...]:
 
 
 def each_statement(text: str) -> Iterator[Statement]:
-    """Yield the statements of a text, each before the next one is read; errors as in `parse`."""
-    for tokens in tokenize(text):
-        with refuse_deep_nesting():
-            statement = _parse_statement(text, tokens)
-        yield statement
+    """Return the statements of a text, each read when it is asked for; errors as in `parse`."""
+    return (_parse_one(text, tokens) for tokens in tokenize(text))
+
+
+def _parse_one(text: str, tokens: tuple[Token, ...]) -> Statement:
+    with refuse_deep_nesting():
+        return _parse_statement(text, tokens)
 
 
 def _parse_statement(text: str, tokens: tuple[Token, ...]) -> Statement:

@@ -3,7 +3,8 @@
     bvhs()                                            the BVHs, their size and their use
     advise_bvh(workload [, memory [, max_bvhs]])      the BVHs to create for a workload
 
-A statement's reports are found before it is bound, as its files are: they are tables of its catalog.
+A statement's reports are found before it is bound, as its files are: they are tables of its
+catalog.
 """
 
 from __future__ import annotations

@@ -10,7 +10,9 @@ one at just that place; all others belong to the text.
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +26,7 @@ from raydb.sql.nodes import refuse_deep_nesting
 from raydb.sql.parameters import Parameters, bind_parameters, bind_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.logical import Plan
@@ -112,7 +114,7 @@ class Template:
             name: (lifting.parameters.get(name), literal) for name, literal in parameters.items()
         }
         self._plan = plan
-        self._build = _builder(plan)
+        self._build = _builder(plan, {})
 
     def plan(self, constants: Sequence[str], parameters: Parameters) -> Plan | None:
         """Return the plan for other constants and parameters, None where it is another plan.
@@ -168,30 +170,46 @@ class _Filling:
     made: dict[int, Any] = field(default_factory=dict)
 
 
-def _builder(part: Any) -> Callable[[_Filling], Any] | None:
-    """Return a function that makes a part of a plan anew, None for one without a slot."""
+_Build = Callable[[_Filling], Any]
+
+
+def _builder(part: Any, known: dict[int, _Build | None]) -> _Build | None:
+    """Return a function that makes a part of a plan anew, None for one without a slot.
+
+    `known` has those of nodes: a query that several nodes refer to is visited once.
+    """
     match part:
         case Lifted(slot=slot, place=place):
             return lambda filling: filling.literals[slot][place]
         case Column() | Literal():
             return None
         case tuple():
-            return _rebuilt(part, part, tuple)
-        case _ if is_dataclass(part) and not isinstance(part, type):
-            kind = type(part)
-            values = tuple(getattr(part, each.name) for each in fields(part))
-            return _rebuilt(part, values, lambda made: kind(*made))
+            return _rebuilt(part, part, tuple, known)
         case list() | dict() | set():
             raise AssertionError("plans are made of tuples")
-        case _:
-            return None
+        case _ if id(part) not in known:
+            kind = type(part)
+            values = tuple(getattr(part, name) for name in _field_names(kind))
+            build = _rebuilt(part, values, lambda made: kind(*made), known) if values else None
+            known[id(part)] = build
+    return known[id(part)]
+
+
+@functools.cache
+def _field_names(kind: type) -> tuple[str, ...]:
+    """Return the names of the fields of a node; none for what is no node."""
+    return tuple(each.name for each in fields(kind)) if is_dataclass(kind) else ()
 
 
 def _rebuilt(
-    part: Any, values: tuple[Any, ...], make: Callable[[list[Any]], Any]
-) -> Callable[[_Filling], Any] | None:
+    part: Any,
+    values: tuple[Any, ...],
+    make: Callable[[list[Any]], Any],
+    known: dict[int, _Build | None],
+) -> _Build | None:
     """Return a function that makes a tuple or a node anew from those of its values that differ."""
-    builders = [(place, build) for place, each in enumerate(values) if (build := _builder(each))]
+    every = [(place, _builder(each, known)) for place, each in enumerate(values)]
+    builders = [(place, build) for place, build in every if build]
     if not builders:
         return None
 

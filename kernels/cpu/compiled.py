@@ -246,7 +246,7 @@ def list_by_code(
             places[found] = start + row
             groups[found] = run_groups[run] + part
             found += np.uint64(part >= 0)
-    return found
+    return int(found)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -273,7 +273,7 @@ def list_by_codes(
             places[found] = start + row
             groups[found] = run_groups[run] + part + other_part
             found += np.uint64((part | other_part) >= 0)
-    return found
+    return int(found)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ class Runs:
     bounds: int64, shape (run_count + 1,); how many rows lie before each run.
     maps: (stored codes, group part of each code) of the maps that decide row by row; a job whose
         maps are all by cell has none, and the runs say everything.
-    filters: whether one of them leaves rows out.
+    passing: about which share of the rows the maps let pass, if all codes are as frequent.
     """
 
     starts: NDArray[np.int64]
@@ -33,7 +34,7 @@ class Runs:
     groups: NDArray[np.int64]
     bounds: NDArray[np.int64]
     maps: tuple[tuple[NDArray[Any], NDArray[np.int64]], ...]
-    filters: bool
+    passing: float
 
     @property
     def row_count(self) -> int:
@@ -87,8 +88,17 @@ def find_runs(bvh: Bvh, job: FusedJob) -> Runs:
             (frozen(bvh.codes[bvh.stored.index(code_map.hierarchy)]), code_map.groups)
             for code_map in by_row
         ),
-        any(bool((code_map.groups < 0).any()) for code_map in by_row),
+        math.prod(_passing(bvh, code_map) for code_map in by_row if code_map.filters),
     )
+
+
+def _passing(bvh: Bvh, code_map: CodeMap) -> float:
+    """Return which share of the codes passes, among those that share a coordinate with one."""
+    passes = code_map.groups >= 0
+    coordinates = bvh.hierarchies[code_map.hierarchy].scan_codes
+    touched = np.zeros(bvh.hierarchies[code_map.hierarchy].scan_count, np.bool_)
+    touched[coordinates[passes]] = True
+    return float(passes.sum() / max(touched[coordinates].sum(), 1))
 
 
 def _split_by_group(

@@ -44,13 +44,12 @@ def new_total(function: str, measure: Measure, group_count: int, row_count: int)
     def full(value: float) -> tuple[NDArray[Any]]:
         return (np.full(group_count, value, np.float64 if measure.is_float else np.int64),)
 
-    match function, measure.valid:
-        case "count", None:
-            return Total("rows", values)
-        case "count", valid:
-            counts = np.zeros(group_count, np.int64)
-            return Total("sum", frozen(valid.view(np.int8)), arrays=(counts,))
     match function:
+        case "count":
+            if measure.valid is None:
+                return Total("rows", values)
+            counts = np.zeros(group_count, np.int64)
+            return Total("sum", frozen(measure.valid.view(np.int8)), arrays=(counts,))
         case "sum" if measure.is_float:
             return Total("sum", values, arrays=(np.zeros(group_count),))
         case "sum" if max(-measure.low, measure.high) * row_count < 2**63:

@@ -262,7 +262,7 @@ def _is_true(condition: pa.Array) -> pa.Array:
 def _connective(name: str, call: Call, rows: Rows) -> Values:
     """Three-valued AND or OR; an argument that may raise sees the undecided rows only."""
     combine = pc.and_kleene if name == "and" else pc.or_kleene
-    decided = pa.scalar(name == "or")
+    decided = pa.scalar(name == "or", _BOOLEAN)
     result = _value(call.arguments[0], rows)
     for argument in call.arguments[1:]:
         if may_raise(argument):

@@ -31,6 +31,8 @@ def _fold(expression: Expression) -> Expression:
     match expression:
         case Call(function="and" | "or" as function, arguments=arguments):
             return _fold_logic(expression, function, arguments)
+        case Call(function="not", arguments=(Call(function="not", arguments=(inner,)),)):
+            return inner
         case Call(function=function, arguments=arguments, type=kind) if (
             function not in VOLATILE
             and all(isinstance(argument, Literal) for argument in arguments)

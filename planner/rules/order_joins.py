@@ -141,7 +141,7 @@ def _equal(left: Column, right: Column) -> Expression:
 def _is_equality(condition: Expression) -> bool:
     """Whether a condition compares the columns of two sides, so that one can be hashed."""
     match condition:
-        case Call(function="equal", arguments=(left, right)):
+        case Call(function="equal" | "not_distinct", arguments=(left, right)):
             return bool(columns_of(left)) and bool(columns_of(right))
         case _:
             return False

@@ -4,6 +4,7 @@ Limit(5, Project(q))       ->  Project(Limit(5, q))
 Limit(5, Limit(3, q))      ->  Limit(3, q)
 Limit(5, Union(a, b))      ->  Limit(5, Union(Limit(5, a), Limit(5, b)))
 Limit(5, a LEFT JOIN b)    ->  Limit(5, Limit(5, a) LEFT JOIN b)
+Limit(5, a CROSS JOIN b)   ->  Limit(5, Limit(5, a) CROSS JOIN Limit(5, b))
 """
 
 from __future__ import annotations
@@ -11,7 +12,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raydb.planner.logical import Limit, OuterJoin, Plan, Project, Union, map_sources
+from raydb.planner.logical import (
+    InnerJoin,
+    Limit,
+    OuterJoin,
+    Plan,
+    Project,
+    Union,
+    map_sources,
+)
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
@@ -28,6 +37,10 @@ def push_down_limits(plan: Plan, catalog: CatalogInfo) -> Plan:
         case Limit(source=Union(sources=sources) as union, count=int()):
             first = tuple(_first_rows(source, plan) for source in sources)
             plan = replace(plan, source=replace(union, sources=first))
+        case Limit(source=InnerJoin(sources=sources, conditions=()) as join, count=int()):
+            # Each row of one side meets every row of the others.
+            first = tuple(_first_rows(source, plan) for source in sources)
+            plan = replace(plan, source=replace(join, sources=first))
         case Limit(source=OuterJoin(kind="left", left=left) as join, count=int()):
             # Each row on the left gives one row or more, in the order of the left.
             plan = replace(plan, source=replace(join, left=_first_rows(left, plan)))

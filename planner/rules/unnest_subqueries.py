@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.planner.common_tables import highest_number, map_queries, subqueries_in
+from raydb.planner.common_tables import highest_number, map_queries, nodes_in, subqueries_in
 from raydb.planner.dependent import Workshop
 from raydb.planner.expression import (
     Call,
@@ -31,7 +31,6 @@ from raydb.planner.expression import (
 from raydb.planner.logical import (
     Aggregate,
     Apply,
-    CommonTable,
     Filter,
     InnerJoin,
     Limit,
@@ -46,7 +45,6 @@ from raydb.planner.logical import (
     map_expressions,
     map_sources,
     output_columns,
-    sources_of,
 )
 from raydb.planner.outer_rows import OuterRows
 from raydb.planner.pull_up import row_number_call
@@ -113,10 +111,7 @@ def _unnest_expressions(plan: Plan, workshop: Workshop) -> Plan:
 
 def _is_nested(plan: Plan) -> bool:
     """Tell whether there is a Subquery or an Apply in a plan or in the queries in it."""
-    if isinstance(plan, Apply) or subqueries_in(plan):
-        return True
-    sources = (plan.query,) if isinstance(plan, CommonTable) else sources_of(plan)
-    return any(map(_is_nested, sources))
+    return any(isinstance(node, Apply) or subqueries_in(node) for node in nodes_in(plan))
 
 
 def _has_subquery(expression: Expression) -> bool:

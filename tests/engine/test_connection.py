@@ -236,3 +236,22 @@ def test_importing_raydb_loads_no_engine():
     )
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
     assert found.stdout.decode().strip() == "[]"
+
+
+def _chain(length, step):
+    """Return a query of common table expressions, each of which reads the one before it."""
+    steps = ", ".join(f"c{i} AS ({step.format(i - 1)})" for i in range(1, length))
+    return f"WITH c0 AS (SELECT 1 AS x), {steps} SELECT x FROM c{length - 1}"
+
+
+def test_each_common_table_of_a_chain_is_planned_once(con):
+    # Planned once for each reference, the last of them would be planned 2**39 times.
+    query = _chain(40, "SELECT a.x FROM c{0} a JOIN c{0} b ON a.x = b.x")
+    assert con.execute(query).fetchall() == [(1,)]
+
+
+def test_a_chain_too_deep_for_the_planner_is_refused(con):
+    query = _chain(5000, "SELECT x + 1 AS x FROM c{0}")
+    with pytest.raises(raydb.NotSupportedError, match="nested too deeply"):
+        con.execute(query)
+    assert con.execute("SELECT 1").fetchall() == [(1,)]

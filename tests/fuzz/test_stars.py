@@ -36,6 +36,7 @@ TINY_LIMITS = {
     "raydb.kernels.cpu.backend.BLOCK_ROWS": 7,
     "raydb.kernels.cpu.backend.CHUNK_ROWS": 11,
     "raydb.kernels.cpu.backend.DENSE_CELLS": 1,
+    "raydb.kernels.cpu.backend.LISTED_ROWS": 0,
     "raydb.kernels.cpu.backend.THREAD_CODE_ROWS": 20,
     "raydb.kernels.cpu.backend.THREAD_RUN_ROWS": 20,
     "raydb.kernels.encode.FLAG_LIMIT": 4,

@@ -23,7 +23,7 @@ SELECT city, sum(amount) FROM sale GROUP BY city;
 SELECT sum(amount) FROM sale WHERE city >= 'P';
 -- 30
 
-SELECT * FROM bvhs();
+SELECT name, table_name, scan, group_by, aggregate FROM bvhs();
 -- 'years' | 'sale' | 'city' | 'city' | 'amount'
 
 CREATE BVH years ON sale (SCAN (city), AGGREGATE (amount));

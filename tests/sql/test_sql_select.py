@@ -270,7 +270,6 @@ def test_values_have_common_types(bind: Bind) -> None:
             "in the view 'loop': in the view 'pool': the view 'loop' refers to itself",
         ),
         ("SELECT * FROM broken", "in the view 'broken': column 'nothing' does not exist in 't'"),
-        ("SELECT * FROM bvhs(1)", "bvhs() takes no arguments, not 1"),
     ],
 )
 def test_wrong_queries(bind: Bind, text: str, message: str) -> None:
@@ -295,12 +294,6 @@ def test_unsupported_queries_are_named(bind: Bind, text: str, construct: str) ->
     with pytest.raises(NotSupportedError) as caught:
         bind(text)
     assert caught.value.sentence == f"{construct} is not supported"
-
-
-def test_bvhs_is_empty_without_a_bvh(bind: Bind) -> None:
-    plan = bind("SELECT name, table_name FROM bvhs()")
-    assert names(plan) == ["name", "table_name"]
-    assert plan.source.rows == ()
 
 
 def test_there_are_13_queries() -> None:

@@ -131,3 +131,34 @@ SELECT a FROM (SELECT a FROM t LIMIT 10 OFFSET 2) AS s LIMIT 20 OFFSET 3;
 --     Project a
 --       Limit 7 after 5
 --         Scan t (a, b)
+
+-- Of a cross join, each side gives the first rows; a condition keeps the limit above.
+SELECT * FROM t CROSS JOIN u LIMIT 5 OFFSET 2;
+-- before:
+--   Limit 5 after 2
+--     Project a, b, a, d
+--       InnerJoin
+--         Scan t (a, b)
+--         Scan u (a, d)
+-- after:
+--   Project a, b, a, d
+--     Limit 5 after 2
+--       InnerJoin
+--         Limit 7
+--           Scan t (a, b)
+--         Limit 7
+--           Scan u (a, d)
+
+SELECT * FROM t JOIN u USING (a) LIMIT 5;
+-- before:
+--   Limit 5
+--     Project a, b, d
+--       InnerJoin (a = a)
+--         Scan t (a, b)
+--         Scan u (a, d)
+-- after:
+--   Project a, b, d
+--     Limit 5
+--       InnerJoin (a = a)
+--         Scan t (a, b)
+--         Scan u (a, d)

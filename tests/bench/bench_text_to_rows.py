@@ -1,0 +1,122 @@
+"""What a query costs beside its fused job: from its text to rows in Python.
+
+    python tests/bench/bench_text_to_rows.py [--sf 0.1] [--data DIR]
+
+For some queries of the Star Schema Benchmark, the medians of three ways to ask:
+
+    cached      the same text again
+    constants   a text that differs from an earlier one in constants only
+    new         a text that was never there
+
+"whole" is execute(text).fetchall(), "fixed" is that without the fused job, which is the kernel and
+the decoding of groups. Rows are compared with those of the general path before the clock starts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+import raydb
+from raydb.engine import session
+from raydb.ssb import workload
+from raydb.ssb.generate import DataSet, prepare
+from raydb.ssb.progress import Progress
+from raydb.ssb.run import build_bvhs, load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+QUERIES = ("q1.1", "q2.1", "q3.1", "q4.1")
+CACHED_RUNS = 500
+OTHER_RUNS = 50
+
+# The kernels are compiled, or loaded, in the background.
+WARM_UP_SECONDS = 3.0
+
+
+class FusedTime:
+    """Adds up the time in fused jobs; it stands in for the session's `run_fused`."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._run = session.run_fused
+
+    def __call__(self, *arguments: Any) -> Any:
+        start = time.perf_counter()
+        try:
+            return self._run(*arguments)
+        finally:
+            self.seconds += time.perf_counter() - start
+
+
+def changed(name: str, text: str) -> Iterator[str]:
+    """Yield texts that differ in constants; each is another question."""
+    for number in range(OTHER_RUNS):
+        match name:
+            case "q1.1":
+                yield text.replace("1993", f"{1992 + number % 7}").replace("25", f"{25 + number}")
+            case "q2.1":
+                yield text.replace("MFGR#12", f"MFGR#{11 + number}")
+            case "q3.1":
+                yield text.replace("1997", f"{1992 + number}")
+            case _:
+                yield text.replace("MFGR#2'", f"MFGR#{2 + number}'")
+
+
+def measure(ask: Callable[[str], object], texts: Iterator[str], spent: FusedTime) -> str:
+    """Return the median times of asking texts, in microseconds."""
+    whole, fixed = [], []
+    for text in texts:
+        spent.seconds = 0.0
+        start = time.perf_counter()
+        ask(text)
+        whole.append((time.perf_counter() - start) * 1e6)
+        fixed.append(whole[-1] - spent.seconds * 1e6)
+    return f"{statistics.median(whole):10,.0f} {statistics.median(fixed):10,.0f}"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--sf", type=float, default=0.1)
+    parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "raydb-ssb")
+    options = parser.parse_args()
+    progress = Progress(Console(stderr=True))
+    data = DataSet(options.sf)
+    folder = options.data / data.folder_name
+    prepare(folder, data, progress)
+    spent = FusedTime()
+    session.run_fused = spent  # type: ignore[assignment]
+    with raydb.connect() as connection:
+        load(connection, folder, progress)
+        build_bvhs(connection, progress)
+
+        def ask(text: str) -> list[tuple[Any, ...]]:
+            return connection.execute(text).fetchall()
+
+        time.sleep(WARM_UP_SECONDS)
+        print(f"{'query':6} {'rows':>6} {'asked':10} {'whole µs':>10} {'fixed µs':>10}")
+        for name in QUERIES:
+            text = workload.query(name, "star")
+            rows = ask(text)
+            connection.execute("SET fused_path = 'off'")
+            assert ask(text) == rows, name
+            connection.execute("SET fused_path = 'on'")
+            ways = {
+                "cached": iter([text] * CACHED_RUNS),
+                "constants": changed(name, text),
+                "new": (text + "\n" * (number + 1) for number in range(OTHER_RUNS)),
+            }
+            for way, texts in ways.items():
+                print(f"{name:6} {len(rows):6,} {way:10} {measure(ask, texts, spent)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Random queries whose constants change: a plan from the cache answers as one that is made anew.
+
+RAYDB_FUZZ_SEED chooses other queries and RAYDB_FUZZ_CASES how many.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from random_queries import random_trial
+from random_tables import random_bvh, random_rows, random_tables
+from star_queries import random_query
+from stars import SEED, random_star
+from stars import random_rows as random_star_rows
+
+import raydb
+from raydb.engine.plan_cache import PlanCache
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CASES = int(os.environ.get("RAYDB_FUZZ_CASES", "240"))
+CASES_A_DATABASE = 20
+DATABASE_COUNT = -(-CASES // CASES_A_DATABASE)
+VARIANTS = 6
+
+# Whether a template gave the plan of a text whose shape was there before.
+outcomes: Counter[str] = Counter()
+
+_CONSTANT = re.compile(r"'(?:[^']|'')*'|(?<![\w.$])\d+(?:\.\d+)?(?![\w.])")
+_NUMBERS = ("0", "1", "2", "5", "10", "12", "99", "128", "300", "40000", "3000000000", "1.5", "0.25")
+_STRINGS = ("''", "'a'", "'b'", "'it''s'", "'A%'", "'_'", "'12'", "'1.5'", "'2024-02-29'", "'--'")
+
+
+def other_constants(rng: Random, text: str) -> str:
+    """Return a text with one constant replaced, or several, mostly by others of the same kind."""
+    places = list(_CONSTANT.finditer(text))
+    if not places:
+        return text
+    chosen = rng.sample(places, rng.choice((1, 1, 1, min(2, len(places)), len(places))))
+    for place in sorted(chosen, key=lambda match: -match.start()):
+        text = text[: place.start()] + other_constant(rng, place[0], places) + text[place.end() :]
+    return text
+
+
+def other_constant(rng: Random, text: str, places: list[re.Match[str]]) -> str:
+    if rng.random() < 0.1:
+        return rng.choice(places)[0]
+    if text[0] == "'":
+        alike = [each[0] for each in places if each[0][0] == "'" and len(each[0]) == len(text)]
+        return rng.choice((*alike, rng.choice(_STRINGS)))
+    if text.isdigit() and rng.random() < 0.7:
+        return str(max(int(text) + rng.choice((-1, 1)) * rng.choice((1, 1, 2, 7)), 0))
+    return rng.choice(_NUMBERS)
+
+
+def answer(connection: raydb.Connection, text: str) -> Any:
+    """Return the names and rows of a query, or its error."""
+    try:
+        cursor = connection.execute(text)
+        return cursor.description, sorted(map(repr, cursor.fetchall()))
+    except raydb.Error as error:
+        return type(error).__name__, str(error)
+
+
+def compare(steps: list[str], rng: Random, query: Callable[[], str]) -> None:
+    """Ask random queries, each with several constants, with the cache and without."""
+    with raydb.connect() as cached, raydb.connect() as plain:
+        plain.execute("SET plan_cache = 'off'")
+        for step in steps:
+            cached.execute(step)
+            plain.execute(step)
+        for _ in range(CASES_A_DATABASE):
+            text = query()
+            for variant in [text, *(other_constants(rng, text) for _ in range(VARIANTS)), text]:
+                assert answer(cached, variant) == answer(plain, variant), variant
+
+
+@pytest.fixture(autouse=True)
+def _counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    filled = PlanCache.filled
+
+    def count(*arguments: Any) -> Any:
+        plan = filled(*arguments)
+        outcomes["filled" if plan is not None else "bound"] += 1
+        return plan
+
+    monkeypatch.setattr(PlanCache, "filled", count)
+
+
+@pytest.mark.parametrize("number", range(DATABASE_COUNT), ids="database-{}".format)
+def test_queries_with_other_constants_are_right(number: int) -> None:
+    rng = Random(f"constants {SEED} {number}")
+    tables = random_tables(rng)
+    rows = [rows.sql for rows in random_rows(rng, tables)]
+    steps = [*(table.ddl for table in tables), *rows, random_bvh(rng, tables)]
+    compare(steps, rng, lambda: random_trial(rng, tables).sql)
+
+
+@pytest.mark.parametrize("number", range(DATABASE_COUNT), ids="star-{}".format)
+def test_star_queries_with_other_constants_are_right(number: int) -> None:
+    rng = Random(f"star constants {SEED} {number}")
+    star = random_star(rng)
+    rows = [insert.sql for insert in random_star_rows(rng, star)]
+    steps = [*(table.ddl for table in star.tables), *rows, *(bvh.sql for bvh in star.bvhs)]
+    compare(steps, rng, lambda: random_query(rng, star).sql)
+
+
+def test_many_plans_come_from_templates() -> None:
+    if outcomes.total() < DATABASE_COUNT * CASES_A_DATABASE * VARIANTS:
+        pytest.skip("only some of the queries have run")
+    assert outcomes["filled"] >= 0.1 * outcomes.total(), outcomes
