@@ -6,6 +6,8 @@ Dimensions are read whole; of a fact table, and of where its keys point, a sampl
 
 from __future__ import annotations
 
+import itertools
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -117,20 +119,30 @@ def _read(text: str, catalog: CatalogInfo) -> Workload:
     """Return the stars of each statement of a text."""
     asked: list[Asked] = []
     refused: dict[int, str] = {}
-    number = 0
-    try:
-        for statement in sql.each_statement(text):
-            number += 1
+    with _naming("the workload"):
+        statements = sql.each_statement(text)
+    for number in itertools.count(1):
+        with _naming(f"query {number} of the workload"):
+            statement = next(statements, None)
+            if statement is None:
+                break
             found = _stars(statement, catalog)
-            if isinstance(found, str):
-                refused[number] = found
-            else:
-                asked += (Asked(number, star) for star in found)
-    except Error as error:
-        raise type(error)(f"{_place(error, number)}: {error}") from error
+        if isinstance(found, str):
+            refused[number] = found
+        else:
+            asked += (Asked(number, star) for star in found)
     if not asked and not refused:
         raise ProgrammingError("the workload has no query")
     return Workload(tuple(asked), refused)
+
+
+@contextmanager
+def _naming(place: str) -> Iterator[None]:
+    """Let an error say where it is; a line and a column in it are those of the workload."""
+    try:
+        yield
+    except Error as error:
+        raise type(error)(f"{place}: {error}") from error
 
 
 def _stars(statement: sql.Statement, catalog: CatalogInfo) -> list[Star] | str:

@@ -133,9 +133,9 @@ class Statistics:
             case SemiJoin(kind="mark", left=left):
                 return self.row_count(left)
             case SemiJoin(left=left, right=right, conditions=conditions, kind=kind):
-                rows = self.row_count(left)
-                kept = min(rows, self.joined_row_count(left, right, conditions))
-                return kept if kind == "semi" else max(rows - kept, rows / 10)
+                size = self.row_count(left)
+                kept = min(size, self.joined_row_count(left, right, conditions))
+                return kept if kind == "semi" else max(size - kept, size / 10)
             case Apply(left=left, right=right):
                 return self.row_count(left) * self.row_count(right)
             case Union(sources=sources):

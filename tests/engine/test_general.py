@@ -314,7 +314,7 @@ def test_lists_are_carried_by_a_join_but_are_no_keys():
         ([1], 1, [1], 1),
         ([2], 2, [2], 2),
     ]
-    with pytest.raises(NotSupportedError, match="a join on .* is not supported"):
+    with pytest.raises(NotSupportedError, match=r"a join on .* is not supported"):
         db.run(HashJoin("inner", left, right, (lc["a"],), (rc["a"],)))
 
 

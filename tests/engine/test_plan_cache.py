@@ -1,0 +1,262 @@
+"""The plan cache: what is kept for which texts and parameters, and for how long."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+import raydb
+from raydb import sql
+from raydb.engine import plan_cache, session
+
+SCHEMA = """
+    CREATE TABLE t (a TINYINT, b BIGINT, c DECIMAL(9, 2), d DATE, e VARCHAR, f DOUBLE, g BOOLEAN);
+    INSERT INTO t VALUES
+        (1, 10, 1.00, '2024-01-01', 'x', 0.5, true), (2, 20, 2.50, '2024-02-01', 'y', -0.0, false),
+        (3, 300, 3.25, '2024-03-01', '3', 1e300, NULL), (127, NULL, NULL, NULL, NULL, NULL, true);
+    CREATE VIEW v AS SELECT * FROM t WHERE a < 100
+"""
+
+
+@pytest.fixture
+def con() -> Any:
+    with raydb.connect() as connection:
+        connection.execute(SCHEMA)
+        yield connection
+
+
+class Calls:
+    """Counts how often texts were parsed and queries bound and planned."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.counts = {"parse": 0, "bind_template": 0, "plan_query": 0}
+        for module, name in ((sql, "parse"), (sql, "bind_template"), (session, "plan_query")):
+            monkeypatch.setattr(module, name, self._counting(name, getattr(module, name)))
+
+    def _counting(self, name: str, function: Any) -> Any:
+        def call(*arguments: Any) -> Any:
+            self.counts[name] += 1
+            return function(*arguments)
+
+        return call
+
+    def since(self) -> tuple[int, int, int]:
+        """Return how often each was called since the last time."""
+        found = tuple(self.counts.values())
+        self.counts = dict.fromkeys(self.counts, 0)
+        return found  # type: ignore[return-value]
+
+
+@pytest.fixture
+def calls(con: raydb.Connection, monkeypatch: pytest.MonkeyPatch) -> Calls:
+    return Calls(monkeypatch)
+
+
+def rows(con: raydb.Connection, text: str, parameters: Any = ()) -> list[Any]:
+    return con.execute(text, parameters).fetchall()
+
+
+KEPT, FILLED, NEW = (0, 0, 0), (0, 0, 1), (1, 1, 1)
+
+
+def test_same_text_is_not_planned_again(con: raydb.Connection, calls: Calls) -> None:
+    for expected in (NEW, KEPT, KEPT):
+        assert rows(con, "SELECT b FROM t WHERE a = 1") == [(10,)]
+        assert calls.since() == expected
+
+
+def test_other_constants_are_not_bound_again(con: raydb.Connection, calls: Calls) -> None:
+    assert rows(con, "SELECT b FROM t WHERE a = 1 AND e = 'x'") == [(10,)]
+    calls.since()
+    assert rows(con, "SELECT b FROM t WHERE a = 2 AND e = 'y'") == [(20,)]
+    assert rows(con, "SELECT b FROM t WHERE a = 3 AND e = 'it''s -- 5'") == []
+    assert calls.since() == (0, 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("a = 1", "a = 300"),  # another type, for which the column is cast
+        ("a = 1", "a = 1.5"),
+        ("a = '1'", "a = '2'"),
+        ("a = '1'", "a = '300'"),
+        ("c > 1.5", "c > 1.555"),
+        ("c > 1.5", "c > 2.5"),
+        ("b > 9", "b > 99999999999999999999"),
+        ("d >= '2024-02-01'", "d >= 'tomorrow'"),
+        ("d >= DATE '2024-02-01'", "d >= DATE '2024-03-01'"),
+        ("d >= DATE '2024-02-01' + INTERVAL '1 day'", "d >= DATE '2024-02-01' + INTERVAL '1 month'"),
+        ("e LIKE 'x%'", "e LIKE '%3'"),
+        ("e IN ('x', 'y')", "e IN ('y', 'y')"),
+        ("a IN (1, 2, NULL)", "a IN (2, 3, NULL)"),
+        ("a BETWEEN 1 AND 2", "a BETWEEN 2 AND 1"),
+        ("a = -1 + 2", "a = -1 + 3"),
+        ("substring(e, 1, 1) = 'x'", "substring(e, 2, 1) = ''"),
+        ("f = 0.0", "f = 0.5"),
+        ("a = (SELECT min(a) FROM t WHERE b > 5)", "a = (SELECT min(a) FROM t WHERE b > 15)"),
+        ("1 = 1", "1 = 2"),
+        ("b / 10 = 1", "b / 0 = 1"),
+        ("round(c, 1) = 1.0", "round(c, 2) = 1.0"),
+        ("e = 'a' 'b'", "e = 'x' ''"),
+        ("e = E'x'", "e = E'y'"),
+        ("b = 1e1", "b = 2e1"),
+        ("b = 0x0A", "b = 0x14"),
+        ('"a" = 1 -- 2', '"a" = 1 -- 3'),
+        ("a = 1 /* 'x */", "a = 2 /* 'x */"),
+    ],
+)
+def test_answers_are_those_without_a_cache(con: raydb.Connection, one: str, other: str) -> None:
+    def answers() -> list[Any]:
+        found: list[Any] = []
+        for condition in (one, other, one, other):
+            for text in (
+                f"SELECT a, d FROM t WHERE {condition}",
+                f"SELECT count(*) FROM t WHERE {condition} HAVING count(*) > 0",
+                f"WITH q AS (SELECT * FROM v WHERE {condition}) SELECT q.a FROM q JOIN t USING (a)",
+            ):
+                try:
+                    found.append(rows(con, text))
+                except raydb.Error as error:
+                    found.append((type(error), str(error)))
+        return found
+
+    cached = answers()
+    con.execute("SET plan_cache = 'off'")
+    assert cached == answers()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("SELECT a + 1 FROM t", "SELECT a + 2 FROM t"),
+        ("SELECT 'x'", "SELECT 'y'"),
+        ("SELECT b FROM t ORDER BY 1 LIMIT 1", "SELECT b FROM t ORDER BY 1 LIMIT 2"),
+        ("SELECT a, -b AS n FROM t ORDER BY 1", "SELECT a, -b AS n FROM t ORDER BY 2"),
+        ("SELECT a, sum(b) FROM t GROUP BY 1", "SELECT a, sum(b) FROM t GROUP BY 2"),
+        ("SELECT CAST(c AS DECIMAL(9, 1)) FROM t", "SELECT CAST(c AS DECIMAL(9, 0)) FROM t"),
+        ("SELECT (SELECT max(a) FROM t WHERE a < 2)", "SELECT (SELECT max(a) FROM t WHERE a < 3)"),
+        (
+            "SELECT a > 1 FROM t GROUP BY a > 1 HAVING a > 1",
+            "SELECT a > 1 FROM t GROUP BY a > 1 HAVING a > 2",
+        ),
+        ("SELECT count(*) FILTER (WHERE a > 1) FROM t", "SELECT count(*) FILTER (WHERE a > 2) FROM t"),
+    ],
+)
+def test_constants_outside_of_conditions_are_of_the_text(
+    con: raydb.Connection, one: str, other: str
+) -> None:
+    def answer(text: str) -> Any:
+        try:
+            cursor = con.execute(text)
+        except raydb.Error as error:
+            return type(error), str(error)
+        return cursor.description, cursor.fetchall()
+
+    cached = [answer(text) for text in (one, other, one)]
+    con.execute("SET plan_cache = 'off'")
+    assert cached == [answer(text) for text in (one, other, one)]
+
+
+def test_parameters_bind_into_a_kept_plan(con: raydb.Connection, calls: Calls) -> None:
+    text = "SELECT e FROM t WHERE a = ? AND c < $limit".replace("$limit", "?")
+    assert rows(con, text, (1, 9)) == [("x",)]
+    assert calls.since() == NEW
+    assert rows(con, text, (2, 8)) == [("y",)]
+    assert calls.since() == FILLED
+    assert rows(con, text, [2, 8]) == [("y",)]
+    assert calls.since() == KEPT
+    with pytest.raises(raydb.ProgrammingError, match="has 2 parameters, but 1 value was given"):
+        rows(con, text, (1,))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [(1, True, 1.0, "1", Decimal(1), None, 300), (0.0, -0.0, math.nan), (dt.date(2024, 1, 1), "x")],
+)
+def test_values_of_other_types_are_other_questions(con: raydb.Connection, values: Any) -> None:
+    def answers() -> list[str]:
+        found = []
+        for value in (*values, *values):
+            for text in ("SELECT ? AS v", "SELECT a FROM t WHERE a = ?", "SELECT b FROM t WHERE d < ?"):
+                try:
+                    cursor = con.execute(text, (value,))
+                    found.append(repr((cursor.description, cursor.fetchall())))
+                except raydb.Error as error:
+                    found.append(f"{type(error)} {error}")
+        return found
+
+    cached = answers()
+    con.execute("SET plan_cache = 'off'")
+    assert cached == answers()
+
+
+def test_named_parameters(con: raydb.Connection, calls: Calls) -> None:
+    text = "SELECT a FROM t WHERE b = :b AND e = $e"
+    assert rows(con, text, {"b": 10, "e": "x"}) == [(1,)]
+    assert rows(con, text, {"e": "y", "b": 20}) == [(2,)]
+    assert calls.since() == (1, 1, 2)
+    with pytest.raises(raydb.ProgrammingError, match="no value"):
+        rows(con, text, {"b": 10})
+
+
+def test_executemany_parses_once(con: raydb.Connection, calls: Calls) -> None:
+    con.executemany("INSERT INTO t (a, e) VALUES (?, ?)", [(number, "n") for number in range(5)])
+    assert calls.since()[0] == 1
+    assert rows(con, "SELECT count(*) FROM t WHERE e = 'n'") == [(5,)]
+
+
+def test_new_rows_and_tables_are_seen(con: raydb.Connection) -> None:
+    text = "SELECT a FROM t WHERE e = 'y'"
+    assert rows(con, text) == [(2,)]
+    con.execute("INSERT INTO t (a, e) VALUES (9, 'y')")
+    assert rows(con, text) == [(2,), (9,)]
+    con.execute("DROP VIEW v; DROP TABLE t; CREATE TABLE t (a VARCHAR, e VARCHAR)")
+    assert rows(con, text) == []
+    assert con.execute(text).description[0][1] == "VARCHAR"
+
+
+def test_settings_are_part_of_the_key(con: raydb.Connection, calls: Calls) -> None:
+    rows(con, "SELECT sum(b) FROM t")
+    con.execute("SET fused_path = 'off'")
+    calls.since()
+    rows(con, "SELECT sum(b) FROM t")
+    assert calls.since() == FILLED
+    con.execute("SET plan_cache = 'off'")
+    calls.since()
+    rows(con, "SELECT sum(b) FROM t")
+    assert calls.since() == (1, 0, 1)
+
+
+def test_time_goes_by(con: raydb.Connection, calls: Calls) -> None:
+    first = rows(con, "SELECT now()")
+    calls.since()
+    assert rows(con, "SELECT now()") > first
+    assert calls.since() == FILLED
+
+
+def test_cache_is_bounded(con: raydb.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = con._session._cache  # noqa: SLF001  (nothing else tells what is kept)
+    monkeypatch.setattr(plan_cache, "MOST_BYTES", 3 * plan_cache.PLAN_BYTES)
+    monkeypatch.setattr(plan_cache, "MOST_SHAPES", 4)
+    for number in range(20):
+        assert rows(con, f"SELECT a FROM t WHERE b = {number}") == ([(1,)] if number == 10 else [])
+        assert rows(con, f"SELECT a AS a{number} FROM t WHERE b = 10") == [(1,)]
+    assert len(cache._plans) == 3  # noqa: SLF001
+    assert cache._size_bytes == 3 * plan_cache.PLAN_BYTES  # noqa: SLF001
+    assert len(cache._templates) == 4  # noqa: SLF001
+    for number in range(20):
+        rows(con, f"SELECT a FROM t WHERE a + {number} = 10")
+    assert all(len(each) <= plan_cache.MOST_TEMPLATES for each in cache._templates.values())  # noqa: SLF001
+
+
+def test_arrays_of_jobs_count(con: raydb.Connection) -> None:
+    con.execute("CREATE BVH d ON t SCAN (a, e) GROUP BY (g) AGGREGATE (b)")
+    text = "SELECT g, sum(b) FROM t WHERE a < 3 GROUP BY g ORDER BY g"
+    assert rows(con, text) == [(False, 20), (True, 10)]
+    (kept,) = con._session._cache._plans.values()  # noqa: SLF001
+    assert kept[0].finish is not None
+    assert kept[1] > plan_cache.PLAN_BYTES
