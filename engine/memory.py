@@ -11,6 +11,7 @@ and the system gives their space back even if the process is killed.
 
 from __future__ import annotations
 
+import functools
 import mmap
 import os
 import re
@@ -206,8 +207,12 @@ def parse_limit(text: str, name: str = "memory_limit") -> int | None:
     raise ProgrammingError(f"{name} is like '2GB', '500MB', '80%' or 'none', not '{text}'")
 
 
+@functools.cache
 def machine_memory() -> int:
-    """Return the bytes of memory of this machine, or of the control group that we are in."""
+    """Return the bytes of memory of this machine, or of the control group that we are in.
+
+    They are asked for once: files of the system may take longer to read than a query.
+    """
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     limits = [physical]
     for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):

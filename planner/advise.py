@@ -29,6 +29,8 @@ from raydb.planner.table_scan import is_cheaper, is_small
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    import pyarrow as pa
+
     from raydb.planner.bvh_model import Profile
     from raydb.planner.catalog import BvhDefinition, CatalogInfo
     from raydb.planner.expression import Attribute, Expression
@@ -78,18 +80,25 @@ def attributes_wanted(star: Star, catalog: CatalogInfo) -> list[Attribute]:
     for expression in (*star.predicates, *_keys(star)):
         found |= dict.fromkeys(sorted(attributes_of(expression), key=repr))
     for attribute in list(found):
+        if not _is_encodable(attribute.type):
+            del found[attribute]
+            continue
         table = catalog.tables[attribute.path[-1].table if attribute.path else star.fact]
         values = table.sample[attribute.name]
         if not attribute.path and is_small(values) is None:
             continue  # nearly a key of the fact table: all of its columns would be levels
         own = encode_column(values)
         for field in table.definition.schema:
-            if field.name == attribute.name or pt.is_nested(field.type):
+            if field.name == attribute.name or not _is_encodable(field.type):
                 continue
             other = encode_column(table.sample[field.name])
             if 1 < other.cardinality < own.cardinality and determines(own, other):
                 found[replace(attribute, name=field.name, type=field.type)] = None
     return list(found)
+
+
+def _is_encodable(kind: pa.DataType) -> bool:
+    return not (pt.is_nested(kind) or pt.is_interval(kind))
 
 
 def measures_wanted(star: Star) -> list[Expression]:

@@ -80,7 +80,7 @@ def distinct_tuples(
             Tuples(
                 tuple(attributes[position] for position in hierarchy.columns),
                 tuple(encode_column(level) for level in hierarchy.levels),
-                np.bincount(codes, weights, hierarchy.code_count),
+                np.bincount(codes, weights, hierarchy.code_count).astype(np.float64),
                 len(codes),
             )
         )
@@ -323,7 +323,7 @@ class BvhModel:
             columns = [self._columns[attribute] for attribute in attributes]
             is_scan = [position < scan_count for position in range(len(attributes))]
             self._hierarchies[key] = [
-                (h, np.bincount(h.scan_codes[codes], shares, h.scan_count))
+                (h, np.bincount(h.scan_codes[codes], shares, h.scan_count).astype(np.float64))
                 for h, codes in find_hierarchies(columns, is_scan, tuples.row_count)
             ]
         return self._hierarchies[key]

@@ -166,7 +166,13 @@ def _lower_aggregate(plan: Aggregate, lowering: _Lowering) -> PhysicalPlan:
     return HashAggregate(source, plan.keys, plan.aggregates, reason, plan.grouping)
 
 
-def _fuse(star: Star, lowering: _Lowering) -> FusedScanAggregate | FusedTableScan | str:
+def _fuse(
+    star: Star, lowering: _Lowering
+) -> FusedScanAggregate | FusedTableScan | ConstantRows | str:
+    """Return the job that gives a star's rows, or why there is none."""
+    if not star.keys and not star.aggregates:
+        # A total of which nothing is asked is one row, and a job's rows are counted by columns.
+        return ConstantRows((), ((),))
     return choose_job(star, lowering.catalog, lowering.options.backend)
 
 

@@ -29,6 +29,9 @@ FEW_CELLS = 2**18
 # Beyond this many cells their numbers come near 63 bits, and no job is planned on them.
 _MOST_CELLS = 2**60
 
+# Of more pairs only those most alike are tried: all of them for 16 queries.
+_MOST_PAIRS = 120
+
 # Rounds of small changes; few workloads need more than two.
 _ROUNDS = 4
 
@@ -146,8 +149,9 @@ class Search:
                 ranked = [((added, self._size(option)), option) for option, added in options]
             elif size > self._memory:
                 options += [(option, self._cost(option) - cost) for option in self._less(members)]
+                # To free more bytes than are too many is worth nothing.
                 ranked = [
-                    ((added / (size - less), less), option)
+                    ((added / (size - max(less, self._memory)), less), option)
                     for option, added in options
                     if (less := self._size(option)) < size
                 ]
@@ -163,10 +167,15 @@ class Search:
 
     def _fewer(self, members: list[Member]) -> Iterator[list[Member]]:
         """Yield the sets with one BVH less: two become one, or one is left out."""
-        for one, other in itertools.combinations(members, 2):
-            if one.table == other.table:
-                rest = [each for each in members if each not in (one, other)]
-                yield [*rest, self._merge(one, other)]
+        pairs = [
+            (one, other)
+            for one, other in itertools.combinations(members, 2)
+            if one.table == other.table
+        ]
+        pairs.sort(key=lambda pair: -_likeness(*pair))
+        for one, other in pairs[:_MOST_PAIRS]:
+            rest = [each for each in members if each not in (one, other)]
+            yield [*rest, self._merge(one, other)]
         for one in members:
             yield [each for each in members if each is not one]
 
@@ -192,18 +201,18 @@ class Search:
     def _improve(self, members: list[Member]) -> list[Member]:
         """Apply each change of a BVH, and each move of a star, that makes the set better."""
         for number in range(len(members)):
-            for change in (*self._changes(members[number]),):
-                changed = _replaced(members, number, change)
-                if self._fits(changed) and self._is_better(changed, members):
-                    members = changed
+            for change in self._changes(members[number]):
+                members = self._better(_replaced(members, number, change), members)
         for star, (table, need) in enumerate(self._needs):
+            alone = Member(table, need, (star,))
+            members = self._better([*members, self._reduce(alone)], members)
             for number, member in enumerate(members):
                 if member.table == table and star not in member.stars:
-                    moved = self._moved(members, star, need, number)
-                    if self._fits(moved) and self._is_better(moved, members):
-                        members = moved
-                        break
+                    members = self._better(self._moved(members, alone, number), members)
         return members
+
+    def _better(self, option: list[Member], members: list[Member]) -> list[Member]:
+        return option if self._fits(option) and self._is_better(option, members) else members
 
     def _changes(self, member: Member) -> Iterator[Member]:
         """Yield a BVH with an attribute or a measure more, or less, or elsewhere."""
@@ -230,19 +239,16 @@ class Search:
         for narrower in _without_one(candidate):
             yield replace(member, candidate=narrower)
 
-    def _moved(
-        self, members: list[Member], star: int, need: Candidate, target: int
-    ) -> list[Member]:
-        """Return the set with a star moved to another BVH, and what it needs with it."""
+    def _moved(self, members: list[Member], alone: Member, target: int) -> list[Member]:
+        """Return the set with a star moved to another BVH, and with it what it needs alone."""
         moved = []
         for number, member in enumerate(members):
+            rest = replace(member, stars=tuple(s for s in member.stars if s not in alone.stars))
             if number == target:
-                alone = Member(member.table, need, (star,))
                 moved.append(self._merge(member, alone))
-            elif star not in member.stars:
+            elif rest == member:
                 moved.append(member)
-            elif len(member.stars) > 1:
-                rest = replace(member, stars=tuple(each for each in member.stars if each != star))
+            elif rest.stars:
                 moved.append(self._reduce(replace(rest, candidate=self._needed(rest))))
         return moved
 
@@ -306,6 +312,15 @@ def _cost_of(times: Sequence[float]) -> float:
     """
     times = [max(time, _LEAST_TIME) for time in times]
     return log(sum(times)) + sum(map(log, times)) / len(times)
+
+
+def _likeness(one: Member, other: Member) -> float:
+    """Return which share of what either of two BVHs holds is in both."""
+    ours, theirs = one.candidate, other.candidate
+    attributes = {*ours.scan, *ours.group_by}, {*theirs.scan, *theirs.group_by}
+    measures = set(ours.aggregate), set(theirs.aggregate)
+    both = len(attributes[0] & attributes[1]) + len(measures[0] & measures[1])
+    return both / (len(attributes[0] | attributes[1]) + len(measures[0] | measures[1]))
 
 
 def _replaced(members: list[Member], number: int, member: Member) -> list[Member]:

@@ -61,7 +61,10 @@ def renamed_check(text: str, names: Mapping[str, str]) -> str:
 
 
 def kept_tree(text: str) -> exp.Expr:
-    """Return the tree of a kept expression."""
+    """Return the tree of a kept expression, without places, which are none of the statement."""
     (tokens,) = tokenize(text)
     with refuse_deep_nesting():
-        return parse_scalar(text, tokens)
+        tree = parse_scalar(text, tokens)
+    for node in tree.walk():
+        node.meta.clear()
+    return tree

@@ -11,7 +11,7 @@ Whoever reads the value itself, in whatever way, pins the slot: the plan is for 
 from __future__ import annotations
 
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from sqlglot import exp
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     # A conversion of a literal; None where it cannot keep the value.
     Conversion = Callable[..., Literal | None]
+
+_Arguments = ParamSpec("_Arguments")
+_Converted = TypeVar("_Converted", bound=Literal | None)
 
 
 class Slot:
@@ -45,9 +48,9 @@ class Slot:
     def convert(self, place: int, conversion: Conversion, arguments: tuple[Any, ...]) -> Any:
         """Return what stands for a converted literal. That it has no conversion is its value's."""
         value = conversion(self.values[place], *arguments)
-        if value is None:
+        if value is None or value.is_null:
             self.is_pinned = True
-            return None
+            return value
         self._steps.append((place, conversion, arguments, value.type))
         self.values.append(value)
         return Lifted(self, len(self.values) - 1)
@@ -84,7 +87,7 @@ class Lifted(Literal):
         object.__setattr__(self, "type", slot.values[place].type)
 
     @property
-    def value(self) -> Any:  # type: ignore[override]
+    def value(self) -> Any:
         """The value, which the plan then depends on."""
         self.slot.is_pinned = True
         return self.slot.values[self.place].value
@@ -105,15 +108,20 @@ class Lifted(Literal):
         return hash((self.value, self.type))
 
 
-def converts_lifted(conversion: Conversion) -> Conversion:
+def converts_lifted(
+    conversion: Callable[Concatenate[Literal, _Arguments], _Converted],
+) -> Callable[Concatenate[Literal, _Arguments], _Converted]:
     """Let a function of a literal's value and constants be recorded and replayed."""
 
     @wraps(conversion)
-    def convert(literal: Literal, *arguments: Any) -> Literal | None:
+    def convert(
+        literal: Literal, /, *arguments: _Arguments.args, **named: _Arguments.kwargs
+    ) -> _Converted:
         if isinstance(literal, Lifted):
-            converted: Literal | None = literal.slot.convert(literal.place, conversion, arguments)
+            assert not named, "conversions are replayed by position"
+            converted: _Converted = literal.slot.convert(literal.place, conversion, arguments)
             return converted
-        return conversion(literal, *arguments)
+        return conversion(literal, *arguments, **named)
 
     return convert
 

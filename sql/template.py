@@ -97,7 +97,8 @@ def bind_template(
     with refuse_deep_nesting():
         given = bind_parameters(select.tree, parameters)
         lifting = Lifting(select.tree, shape.spans(), given)
-        literals = given | {name: slot.lifted() for name, slot in lifting.parameters.items()}
+        lifted = {name: slot.lifted() for name, slot in lifting.parameters.items()}
+        literals: dict[str, Literal] = {**given, **lifted}
         plan = bind_query(select.tree, Binding(catalog, literals, bind_query, lifting=lifting))
         return Template(plan, lifting, shape, given)
 
@@ -188,7 +189,7 @@ def _builder(part: Any, known: dict[int, _Build | None]) -> _Build | None:
         case list() | dict() | set():
             raise AssertionError("plans are made of tuples")
         case _ if id(part) not in known:
-            kind = type(part)
+            kind: Any = type(part)
             values = tuple(getattr(part, name) for name in _field_names(kind))
             build = _rebuilt(part, values, lambda made: kind(*made), known) if values else None
             known[id(part)] = build
@@ -196,7 +197,7 @@ def _builder(part: Any, known: dict[int, _Build | None]) -> _Build | None:
 
 
 @functools.cache
-def _field_names(kind: type) -> tuple[str, ...]:
+def _field_names(kind: Any) -> tuple[str, ...]:
     """Return the names of the fields of a node; none for what is no node."""
     return tuple(each.name for each in fields(kind)) if is_dataclass(kind) else ()
 

@@ -52,6 +52,8 @@ def push_down_filters(plan: Plan, catalog: CatalogInfo) -> Plan:
             plan = InnerJoin(pushed, rest) if len(pushed) > 1 else filter_rows(pushed[0], rest)
         case Filter(source=source, predicate=predicate):
             plan = _push(conjuncts(predicate), source)
+            if not isinstance(plan, Filter):
+                return push_down_filters(plan, catalog)
         case OuterJoin(kind="left") | SemiJoin(kind="anti" | "mark"):
             rest, (right,) = _distribute(_parts(plan.conditions), (plan.right,))
             plan = replace(plan, right=right, conditions=rest)

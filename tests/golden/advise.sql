@@ -16,7 +16,7 @@ INSERT INTO sale SELECT range * 7 % 1440, range * 13 % 400, range % 50, range % 
 SELECT * FROM advise_bvh('SELECT nation, sum(price * quantity) FROM sale JOIN shop ON sale.s_id = shop.s_id JOIN day ON ordered = d_id WHERE d_year = 2021 AND quantity < 10 GROUP BY nation');
 -- 'sale_1' | 'CREATE BVH sale_1 ON sale (SCAN (d_year, quantity, nation), AGGREGATE ((price * quantity)));' | [1] | 998 | 20000 | 192008 | '4000 cells; its queries read 4.99 % of the rows'
 
--- Queries that ask alike share a BVH; each of the others gets its own, if there may be so many.
+-- Queries share a BVH where that makes none of them slower, and all BVHs together smaller.
 SELECT statement, queries FROM advise_bvh('
     SELECT sum(price) FROM sale JOIN day ON ordered = d_id WHERE d_year = 2021
   ; SELECT sum(price) FROM sale JOIN day ON ordered = d_id WHERE d_month = 7
@@ -39,11 +39,12 @@ SELECT name, queries, size_bytes <= 200000, reason FROM advise_bvh('
 ', '200KB');
 -- 'sale_1' | [1, 2] | true | '80 cells; its queries read 15 % of the rows'
 
-SELECT name, queries, size_bytes <= 150000, reason FROM advise_bvh('
+SELECT name, queries, size_bytes <= 130000, reason FROM advise_bvh('
     SELECT sum(price) FROM sale JOIN day ON ordered = d_id WHERE d_year = 2021
   ; SELECT sum(tax) FROM sale JOIN shop ON sale.s_id = shop.s_id WHERE nation = ''N3''
-', '150KB');
--- 'sale_1' | [1, 2] | true | '80 cells; its queries read 15 % of the rows'
+', '130KB');
+-- 'sale_1' | [2] | true | '20 cells; its queries read 5 % of the rows'
+-- NULL | [1] | NULL | 'no BVH within the limits is faster than a scan of ''sale'''
 
 SELECT name, queries, reason FROM advise_bvh('SELECT sum(price) FROM sale WHERE quantity = 3', '1KB');
 -- NULL | [1] | 'no BVH within the limits is faster than a scan of ''sale'''
@@ -72,6 +73,8 @@ SELECT name, statement FROM advise_bvh('
 -- 'Trip_1' | 'CREATE BVH "Trip_1" ON "Trip" (SCAN ("from".region, to.city), AGGREGATE ("Km driven"));'
 -- 'sale_2' | 'CREATE BVH sale_2 ON sale (SCAN (quantity), AGGREGATE (price));'
 
+CREATE BVH "Trip_1" ON "Trip" (SCAN ("from".region, to.city), AGGREGATE ("Km driven"));
+
 -- What no BVH can serve is listed with the reason.
 SELECT queries, name, reason FROM advise_bvh('
     SELECT price FROM sale
@@ -82,8 +85,15 @@ SELECT queries, name, reason FROM advise_bvh('
   ; CREATE TABLE t (a INTEGER)
   ; SELECT count(*) FROM bvhs()
   ; SELECT sum(price) FROM sale WHERE quantity = 3
-') ORDER BY 2, 1;
--- error: NotSupportedError: values of the type INTEGER[] have no order
+');
+-- [1] | NULL | 'it has no aggregate'
+-- [2] | NULL | 'an outer join keeps rows without a partner'
+-- [3] | NULL | '''day'' is not joined to ''sale'' on a declared foreign key'
+-- [4] | NULL | 'it filters, groups and adds up nothing that a BVH encodes'
+-- [5] | NULL | 'no fused job accumulates quantile_cont()'
+-- [6] | NULL | 'it is not a query'
+-- [7] | NULL | 'it reads what is not a table of the database'
+-- [8] | 'sale_2' | '50 cells; its queries read 2 % of the rows'
 
 -- A part of a larger query is served too.
 SELECT queries, statement FROM advise_bvh('

@@ -84,3 +84,17 @@ SELECT DISTINCT ON (d_year) d_year, city, sum(amount) FROM sale, day WHERE day =
 -- 1995 | NULL | 45
 -- 1996 | NULL | 7
 -- NULL | NULL | 82
+
+-- A total is one row even where nothing of it is asked, and whatever the rows are.
+SELECT count(*) FROM (SELECT sum(amount) FROM sale WHERE city = 'Rome') AS q;
+-- 1
+SELECT 1 FROM (SELECT sum(amount) FROM sale WHERE city = 'nowhere') AS q;
+-- 1
+SELECT EXISTS (SELECT sum(amount) FROM sale WHERE city = 'Rome');
+-- true
+WITH q AS (SELECT d_year, sum(amount) FROM sale, day WHERE day = d_id GROUP BY CUBE (d_year)) SELECT count(*) FROM q, q AS r;
+-- 16
+SELECT city, n FROM (SELECT DISTINCT city FROM sale) AS c, (SELECT 1 AS n FROM (SELECT max(amount) FROM sale) AS m) AS o ORDER BY city;
+-- 'Bari' | 1
+-- 'Oslo' | 1
+-- 'Rome' | 1

@@ -100,6 +100,20 @@ def test_columns_that_hang_together_without_a_chain_share_an_attribute():
     assert [hierarchy.columns for hierarchy, _ in found] == [(0, 1)]
 
 
+def test_few_rows_make_no_columns_hang_together():
+    numbers = np.random.default_rng(1).integers(0, 1000, (2, 5000))
+    columns = [encode_column(pa.array(column)) for column in numbers]
+    found = find_hierarchies(columns, [True, True])
+    assert [hierarchy.columns for hierarchy, _ in found] == [(0,), (1,)]
+
+
+def test_rows_may_stand_for_more():
+    days = np.arange(1000)
+    columns = [encode_column(pa.array(days // 10)), encode_column(pa.array(days % 97 // 5 * 5))]
+    assert len(find_hierarchies(columns, [True, True])) == 2
+    assert len(find_hierarchies(columns, [True, True], 4000)) == 1
+
+
 def test_no_rows():
     empty = encode_column(pa.array([], pa.string()))
     ((hierarchy, codes),) = find_hierarchies([empty, empty], [True, False])

@@ -1,0 +1,65 @@
+CREATE TABLE a (x INTEGER, y INTEGER);
+
+CREATE TABLE b (x INTEGER, z INTEGER);
+
+-- Each condition filters the one table that it is about.
+SELECT z FROM a, b WHERE a.x = b.x AND y > 1 AND z < 5;
+-- before:
+--   Project z
+--     InnerJoin (x = x) AND (y > 1) AND (z < 5)
+--       Scan a (x, y)
+--       Scan b (x, z)
+-- after:
+--   Project z
+--     InnerJoin (x = x)
+--       Filter (y > 1)
+--         Scan a (x, y)
+--       Filter (z < 5)
+--         Scan b (x, z)
+
+-- The condition of a left join filters its right side, WHERE its left side.
+SELECT z FROM a LEFT JOIN b ON a.x = b.x AND z < 5 WHERE y > 1;
+-- before:
+--   Project z
+--     Filter (y > 1)
+--       OuterJoin left (x = x) AND (z < 5)
+--         Scan a (x, y)
+--         Scan b (x, z)
+-- after:
+--   Project z
+--     OuterJoin left (x = x)
+--       Filter (y > 1)
+--         Scan a (x, y)
+--       Filter (z < 5)
+--         Scan b (x, z)
+
+-- A condition on a group key filters rows, one on an aggregate groups.
+SELECT x, count(*) FROM (SELECT DISTINCT x, y FROM a) AS q GROUP BY x HAVING x > 1 AND count(*) > 2;
+-- before:
+--   Project x, count(*) := count_star
+--     Filter ((x > 1) AND (count_star > 2))
+--       Aggregate count(*) by x
+--         Aggregate distinct by x, y [star of a]
+--           Scan a (x, y)
+-- after:
+--   Project x, count(*) := count_star
+--     Filter (count_star > 2)
+--       Aggregate count(*) by x
+--         Filter (x > 1)
+--           Aggregate distinct by x, y [star of a]
+--             Scan a (x, y)
+
+-- Partitions are dropped whole, before their windows.
+SELECT * FROM (SELECT x, row_number() OVER (PARTITION BY x ORDER BY y) AS r FROM a) AS q
+WHERE x = 3 AND r = 1;
+-- before:
+--   Project x, r := row_number
+--     Filter ((x = 3) AND (row_number = 1))
+--       Window row_number() OVER (PARTITION BY x ORDER BY y RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+--         Scan a (x, y)
+-- after:
+--   Project x, r := row_number
+--     Filter (row_number = 1)
+--       Window row_number() OVER (PARTITION BY x ORDER BY y RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+--         Filter (x = 3)
+--           Scan a (x, y)
