@@ -402,7 +402,9 @@ def _bind_using(
     """
     conditions: list[Expression] = []
     merged: list[Visible] = []
-    for name in names:
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise ProgrammingError(f"column '{name}' is named twice in USING")
         for scope in (left, right):
             if find_name(scope, name) is None:
                 resolve(scope, name, None)  # raises, with the nearest right name

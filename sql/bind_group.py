@@ -127,6 +127,7 @@ def _joined(parts: Iterable[_Keys]) -> _Keys:
 
 def _set(node: exp.Expr, names: _Names, texts: dict[Expression, str]) -> _Keys:
     """Return the keys of `a` or `(a, b)` as one set."""
+    node = node.unnest()
     if isinstance(node, exp.Tuple):
         require_only(node, "expressions")
         return tuple(_key(each, names, texts) for each in node.expressions)

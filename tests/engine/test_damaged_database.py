@@ -17,7 +17,7 @@ QUERIES = (
     "SELECT name, sum(m) FROM f JOIN d ON d = id GROUP BY name ORDER BY name",
     "SELECT * FROM f ORDER BY m",
     "SELECT * FROM d ORDER BY id",
-    "SELECT * FROM bvhs()",
+    "SELECT name, table_name, scan, group_by, aggregate FROM bvhs()",
 )
 
 

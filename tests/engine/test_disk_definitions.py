@@ -64,7 +64,8 @@ def state(con):
         "SELECT * FROM information_schema.table_constraints ORDER BY constraint_name"
     ).fetchall()
     checks = con.execute("SELECT * FROM information_schema.check_constraints").fetchall()
-    return rows, described, constraints, checks, con.execute("FROM bvhs()").fetchall()
+    bvhs = con.execute("SELECT name, table_name, scan, group_by, aggregate FROM bvhs()").fetchall()
+    return rows, described, constraints, checks, bvhs
 
 
 def sums(con):

@@ -37,7 +37,7 @@ STATEMENTS = (
 QUERIES = (
     "SELECT name, sum(m) FROM f JOIN d ON d = id GROUP BY name ORDER BY name",
     "SELECT count(*) FROM d",
-    "SELECT * FROM bvhs()",
+    "SELECT name, table_name, scan, group_by, aggregate FROM bvhs()",
 )
 CALLS = ("create", "open", "sync_directory", "rename", "link", "unlink", "make_directory")
 

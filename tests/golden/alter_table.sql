@@ -43,7 +43,7 @@ ALTER TABLE shop ADD COLUMN bad INTEGER DEFAULT 9 REFERENCES nation;
 -- error: IntegrityError: table 'shop', row 1: the foreign key (bad) = (9) has no row in 'nation' (id)
 
 ALTER TABLE shop ADD COLUMN bad INTEGER DEFAULT id;
--- error: ProgrammingError: column 'id' does not exist (line 1, column 1)
+-- error: ProgrammingError: column 'id' does not exist (line 1, column 49)
 
 ALTER TABLE shop ADD COLUMN home INTEGER DEFAULT 2 REFERENCES nation;
 
@@ -115,7 +115,7 @@ ALTER TABLE shop ALTER nothing SET DEFAULT 1;
 ALTER TABLE shop ALTER COLUMN cost TYPE DECIMAL(8, 2) USING cost / 2;
 
 ALTER TABLE shop ALTER cost SET DATA TYPE DOUBLE, ALTER area TYPE VARCHAR USING area || ' m';
--- error: ProgrammingError: cannot compare 'area' (VARCHAR) with 0 (INTEGER) (line 1, column 1)
+-- error: ProgrammingError: cannot compare 'area' (VARCHAR) with 0 (INTEGER) (line 1, column 57)
 
 ALTER TABLE shop ALTER area TYPE BIGINT;
 

@@ -65,13 +65,13 @@ SELECT * FROM ratio;
 
 -- What a check cannot be.
 CREATE TABLE w (a INTEGER CHECK (b > 0));
--- error: ProgrammingError: column 'b' does not exist in 'w' (line 1, column 1)
+-- error: ProgrammingError: column 'b' does not exist in 'w' (line 1, column 34)
 
 CREATE TABLE w (a INTEGER CHECK (a));
 -- error: ProgrammingError: CHECK needs a condition, not 'a' (INTEGER) (line 1, column 17)
 
 CREATE TABLE w (a INTEGER CHECK (sum(a) > 0));
--- error: ProgrammingError: CHECK cannot contain the aggregate sum (line 1, column 1)
+-- error: ProgrammingError: CHECK cannot contain the aggregate sum
 
 CREATE TABLE w (a INTEGER CHECK (a IN (SELECT id FROM item)));
 -- error: ProgrammingError: a CHECK of table 'w' can't have a query in it (line 1, column 14)
@@ -80,7 +80,7 @@ CREATE TABLE w (a INTEGER CHECK (a > $1));
 -- error: ProgrammingError: a CHECK of table 'w' can't have parameters (line 1, column 14)
 
 CREATE TABLE w (a INTEGER CHECK (ratio.a > 0));
--- error: ProgrammingError: table 'ratio' is not in FROM (line 1, column 1)
+-- error: ProgrammingError: table 'ratio' is not in FROM (line 1, column 34)
 
 CREATE TABLE w (a INTEGER CHECK (rank() OVER () > 0));
 -- error: ProgrammingError: a CHECK of table 'w' can't have a window function in it (line 1, column 14)
@@ -109,3 +109,9 @@ CREATE TABLE w (a INTEGER REFERENCES item (id) ON DELETE SET NULL);
 
 CREATE TABLE w (a INTEGER REFERENCES item (id) ON UPDATE CASCADE);
 -- error: NotSupportedError: ON UPDATE CASCADE of a foreign key is not supported
+
+-- An error in a check or a default names its place in the statement.
+CREATE TABLE misplaced (a INTEGER CHECK (a > nothing));
+-- error: ProgrammingError: column 'nothing' does not exist in 'misplaced' (line 1, column 46)
+CREATE TABLE misplaced (a INTEGER, b INTEGER DEFAULT nothing);
+-- error: ProgrammingError: column 'nothing' does not exist (line 1, column 54)

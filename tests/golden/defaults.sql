@@ -67,13 +67,13 @@ CREATE TABLE w (a INTEGER DEFAULT 'x');
 -- error: DataError: column 'a': 'x' is not a valid INTEGER
 
 CREATE TABLE w (a INTEGER DEFAULT b, b INTEGER);
--- error: ProgrammingError: column 'b' does not exist (line 1, column 1)
+-- error: ProgrammingError: column 'b' does not exist (line 1, column 35)
 
 CREATE TABLE w (a INTEGER DEFAULT (SELECT 1));
 -- error: ProgrammingError: the default of column 'a' can't have a query in it (line 1, column 17)
 
 CREATE TABLE w (a INTEGER DEFAULT count(*));
--- error: ProgrammingError: DEFAULT cannot contain the aggregate count (line 1, column 1)
+-- error: ProgrammingError: DEFAULT cannot contain the aggregate count
 
 CREATE TABLE w (a INTEGER DEFAULT $1);
 -- error: ProgrammingError: the default of column 'a' can't have parameters (line 1, column 17)

@@ -158,3 +158,10 @@ SELECT region FROM sale GROUP BY ROLLUP (sum(amount));
 -- error: ProgrammingError: GROUP BY cannot contain the aggregate sum (line 1, column 42)
 SELECT region FROM sale GROUP BY ROLLUP (7);
 -- error: ProgrammingError: GROUP BY position 7 is not in the SELECT list, which has 1
+
+-- Parentheses around a set mean nothing.
+SELECT sum(n) FROM (VALUES (1, 2, 10), (1, 3, 20)) AS v(a, b, n) GROUP BY GROUPING SETS (((a, b)), ((a)), ()) ORDER BY 1;
+-- 10
+-- 20
+-- 30
+-- 30
