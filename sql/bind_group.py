@@ -127,7 +127,8 @@ def _joined(parts: Iterable[_Keys]) -> _Keys:
 
 def _set(node: exp.Expr, names: _Names, texts: dict[Expression, str]) -> _Keys:
     """Return the keys of `a` or `(a, b)` as one set."""
-    node = node.unnest()
+    while isinstance(node, exp.Paren):
+        node = node.this
     if isinstance(node, exp.Tuple):
         require_only(node, "expressions")
         return tuple(_key(each, names, texts) for each in node.expressions)
