@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import signal
 import threading
@@ -257,9 +258,13 @@ def test_arrow_stays_within_the_limit(con, sql):
 
 
 def temporary_files():
-    """Return the open and mapped files of this process that have no name or lie in no directory."""
+    """Return the open and mapped files of this process that have no name or lie in no directory.
+
+    Those of earlier tests may end at any time, so the files of a test are those that are new.
+    """
     if not Path("/proc/self/fd").is_dir():
         pytest.skip("open files are listed by Linux only")
+    gc.collect()  # files end with the last reference to their rows, which a cycle may hold
     maps = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
     found = [line for line in maps if line.endswith("(deleted)") and "/" in line]
     for entry in Path("/proc/self/fd").iterdir():
@@ -268,7 +273,7 @@ def temporary_files():
         except OSError:
             continue
         found += [target] if target.endswith("(deleted)") else []
-    return found
+    return set(found)
 
 
 def test_rows_outlive_the_statement_and_their_file_goes_with_them(con, tmp_path):
@@ -281,7 +286,7 @@ def test_rows_outlive_the_statement_and_their_file_goes_with_them(con, tmp_path)
     assert found.column("x")[0].as_py() < found.column("x")[5].as_py()
     del found
     con.execute("SELECT 1")
-    assert temporary_files() == before
+    assert temporary_files() <= before
 
 
 def test_files_are_gone_after_an_error(con, files):
@@ -289,7 +294,7 @@ def test_files_are_gone_after_an_error(con, files):
     with pytest.raises(raydb.DataError, match="division"):
         limited(con, "SELECT a / (a - 50000) FROM (SELECT id + 0 AS a, s FROM t ORDER BY s) q")
     assert files
-    assert temporary_files() == before
+    assert temporary_files() <= before
 
 
 @pytest.mark.parametrize(
@@ -308,7 +313,7 @@ def test_what_explodes_can_be_interrupted(con, sql):
     with pytest.raises(KeyboardInterrupt):
         limited(con, sql)
     alarm.join()
-    assert temporary_files() == before
+    assert temporary_files() <= before
     assert con.execute("SELECT count(*) FROM t").fetchone() == (ROWS,)
 
 
