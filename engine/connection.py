@@ -1,33 +1,34 @@
-"""Connections and cursors: PEP 249, with Arrow."""
+"""Connections: PEP 249, and the ways in for tables that live in Python."""
 
 from __future__ import annotations
 
 import threading
-from itertools import chain
 from os import fspath
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
-from raydb.engine.python_values import python_values
-from raydb.engine.session import Result, Session
+from raydb import errors
+from raydb.engine.appender import Appender
+from raydb.engine.cursor import Cursor
+from raydb.engine.names import check_free
+from raydb.engine.session import Session
 from raydb.engine.store import Store
 from raydb.errors import InterfaceError, ProgrammingError
 from raydb.kernels.choice import warm_up
-from raydb.sql import type_name
 from raydb.storage.home import Home
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from os import PathLike
     from types import TracebackType
 
     import pyarrow as pa
 
+    from raydb.engine.session import Result
+
     Parameters = Sequence[object] | Mapping[str, object]
 
-# Rows become Python tuples this many at a time, so that a large result is not held twice.
-FETCH_BATCH_ROWS = 4096
-
-_NOTHING = Result(None, (), -1)
+# The savepoint behind which executemany() writes in a transaction that was begun already.
+_SAVED = '"executemany"'
 
 
 def open_connection(
@@ -54,6 +55,18 @@ class Connection:
     is closed at the end.
     """
 
+    # PEP 249's optional extension: the errors can be caught by way of the connection.
+    Warning = errors.Warning
+    Error = errors.Error
+    InterfaceError = errors.InterfaceError
+    DatabaseError = errors.DatabaseError
+    DataError = errors.DataError
+    OperationalError = errors.OperationalError
+    IntegrityError = errors.IntegrityError
+    InternalError = errors.InternalError
+    ProgrammingError = errors.ProgrammingError
+    NotSupportedError = errors.NotSupportedError
+
     def __init__(self, session: Session) -> None:
         self._session: Session | None = session
         self._lock = threading.RLock()
@@ -68,9 +81,37 @@ class Connection:
         """Run a text on a new cursor and return the cursor; see `Cursor.execute`."""
         return self.cursor().execute(sql, parameters)
 
-    def executemany(self, sql: str, parameters: Sequence[Parameters]) -> Cursor:
+    def executemany(self, sql: str, parameters: Iterable[Parameters]) -> Cursor:
         """Run a statement once for each set of parameters; see `Cursor.executemany`."""
         return self.cursor().executemany(sql, parameters)
+
+    def register(self, name: str, data: object) -> None:
+        """Make a Python object a table that this connection's statements may read by `name`.
+
+        data: an Arrow table, batch, reader or dataset, a pandas or Polars frame, a NumPy array (one
+        column a field or a column of the array), a dict of columns, or an object that speaks the
+        Arrow C stream or array protocol. It is read where it is, whenever a statement asks for it,
+        so it must not change meanwhile; a reader is read once, here. Raises ProgrammingError for
+        anything else, and for a name that a table or a view has.
+        """
+        with self._lock:
+            session = self._open_session()
+            check_free(name.lower(), session.database.snapshot)
+            session.python.register(name.lower(), data)
+
+    def unregister(self, name: str) -> None:
+        """Forget a registered object. Raises ProgrammingError for a name that is none."""
+        with self._lock:
+            self._open_session().python.unregister(name.lower())
+
+    def appender(self, table: str, columns: Sequence[str] | None = None) -> Appender:
+        """Return an appender, the fast way to insert rows one by one; see `Appender`."""
+        return Appender(self, table, columns)
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction was begun that is neither committed nor rolled back."""
+        return self._in_transaction()
 
     def begin(self) -> None:
         """Begin a transaction. Raises ProgrammingError when one is active."""
@@ -116,123 +157,33 @@ class Connection:
         with self._lock:
             return self._open_session().execute(sql, parameters)
 
+    def _run_on(self, sql: str, name: str, rows: pa.Table) -> None:
+        """Run a statement that reads some rows by a name."""
+        with self._lock:
+            python = self._open_session().python
+            python.register(name, rows)
+            try:
+                self._run(sql, ())
+            finally:
+                python.unregister(name)
 
-class Cursor:
-    """Runs statements and hands out the rows of the last one.
+    def _run_many(self, sql: str, parameters: Iterable[Parameters]) -> int:
+        """Run a statement once for each set of parameters, all or none; return the rows written."""
+        with self._lock:
+            begins = not self._in_transaction()
+            self._run("BEGIN" if begins else f"SAVEPOINT {_SAVED}", ())
+            try:
+                written = sum(self._write(sql, values) for values in parameters)
+                self._run("COMMIT" if begins else f"RELEASE {_SAVED}", ())
+            except BaseException:
+                if self._in_transaction():
+                    undo = f"ROLLBACK TO {_SAVED}; RELEASE {_SAVED}"
+                    self._run("ROLLBACK" if begins else undo, ())
+                raise
+            return written
 
-    description: for a query, one (name, SQL type, None, None, None, None, None) a column; else
-    None. rowcount: rows of a query, or rows written; -1 where neither applies.
-    """
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
-        self.arraysize = 1
-        self._result = _NOTHING
-        self._rows: Iterator[tuple[Any, ...]] | None = None
-        self._closed = False
-
-    @property
-    def description(self) -> list[tuple[str, str, None, None, None, None, None]] | None:
-        """The columns of the last query."""
-        if self._result.rows is None:
-            return None
-        types = self._result.rows.schema.types
-        return [
-            (name, type_name(kind), None, None, None, None, None)
-            for name, kind in zip(self._result.names, types, strict=True)
-        ]
-
-    @property
-    def rowcount(self) -> int:
-        """The rows of the last query, or those that the last statement wrote."""
-        return self._result.row_count
-
-    def execute(self, sql: str, parameters: Parameters = ()) -> Self:
-        """Run a text of one or more statements; the rows are those of the last one.
-
-        parameters: values for `?` and `$1` (a sequence) or for `$name` and `:name` (a mapping),
-        for a text of one statement. A statement that raises has changed nothing.
-        """
-        self._check_open()
-        self._rows = None
-        self._result = _NOTHING
-        self._result = self.connection._run(sql, parameters)  # noqa: SLF001
-        if self._result.rows is not None:
-            self._rows = _python_rows(self._result.rows)
-        return self
-
-    def executemany(self, sql: str, parameters: Sequence[Parameters]) -> Self:
-        """Run a statement once for each set of parameters."""
-        written = 0
-        for values in parameters:
-            self.execute(sql, values)
-            written += max(self._result.row_count, 0)
-        self._result = Result(None, (), written)
-        self._rows = None
-        return self
-
-    def fetchone(self) -> tuple[Any, ...] | None:
-        """Return the next row, or None after the last."""
-        return next(self._iterate(), None)
-
-    def fetchmany(self, size: int | None = None) -> list[tuple[Any, ...]]:
-        """Return the next `size` rows (by default `arraysize`), fewer at the end."""
-        rows = self._iterate()
-        wanted = self.arraysize if size is None else size
-        return [row for _, row in zip(range(wanted), rows, strict=False)]
-
-    def fetchall(self) -> list[tuple[Any, ...]]:
-        """Return the rows that are left."""
-        return list(self._iterate())
-
-    def to_arrow_table(self) -> pa.Table:
-        """Return all rows of the last query as an Arrow table."""
-        self._check_open()
-        if self._result.rows is None:
-            raise InterfaceError("the last statement returned no rows")
-        return self._result.rows.rename_columns(list(self._result.names))
-
-    def setinputsizes(self, sizes: Sequence[object]) -> None:
-        """Do nothing, as PEP 249 allows."""
-
-    def setoutputsize(self, size: int, column: int | None = None) -> None:
-        """Do nothing, as PEP 249 allows."""
-
-    def close(self) -> None:
-        """Close the cursor; its rows are gone."""
-        self._closed = True
-        self._rows = None
-        self._result = _NOTHING
-
-    def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        return self._iterate()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise InterfaceError("the cursor is closed")
-        self.connection._open_session()  # noqa: SLF001
-
-    def _iterate(self) -> Iterator[tuple[Any, ...]]:
-        self._check_open()
-        if self._rows is None:
-            raise InterfaceError("the last statement returned no rows")
-        return self._rows
-
-
-def _python_rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
-    """Return a table's rows as tuples of Python values, made when they are asked for."""
-    batches = table.to_batches(max_chunksize=FETCH_BATCH_ROWS)
-    return chain.from_iterable(
-        zip(*map(python_values, batch.columns), strict=True) for batch in batches
-    )
+    def _write(self, sql: str, parameters: Parameters) -> int:
+        result = self._run(sql, parameters)
+        if result.rows is not None:
+            raise ProgrammingError("executemany() is for statements that return no rows")
+        return max(result.row_count, 0)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb import sql
+from raydb.engine.python_tables import PythonTables
 from raydb.engine.reports import BvhUses, open_sources
 from raydb.errors import Error, ProgrammingError
 from raydb.planner.star import canonical_definition
@@ -16,6 +17,9 @@ from raydb.planner.star import canonical_definition
 if TYPE_CHECKING:
     from raydb.engine.files import FileAccess
     from raydb.engine.snapshot import Snapshot
+
+# A view that named a Python object would mean something else wherever it is read.
+_NO_OBJECTS = PythonTables(finds_variables=False)
 
 
 def settle(
@@ -84,7 +88,7 @@ def bind_view(name: str, snapshot: Snapshot, files: FileAccess) -> None:
     others = {other: text for other, text in snapshot.views.items() if other != name}
     alone = replace(snapshot, views=others)
     try:
-        opened = open_sources(select, alone, files, BvhUses(), ())
+        opened = open_sources(select, alone, files, _NO_OBJECTS, BvhUses(), ())
         sql.bind_select(select, alone.with_changes(opened).describe())
     except Error as error:
         error.position = None

@@ -1,4 +1,4 @@
-"""What a statement reads beside the database's tables: files, and reports of the engine itself.
+"""What a statement reads beside the database's tables: files, Python objects, the engine's reports.
 
 Each is a table that exists for as long as the statement runs.
 """
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from raydb.engine.files import FileAccess
+    from raydb.engine.python_tables import PythonTables
     from raydb.engine.snapshot import Snapshot
     from raydb.planner.catalog import BvhDefinition, CatalogInfo
 
@@ -86,14 +87,19 @@ def open_sources(
     statement: sql.Select | sql.Insert | sql.Update | sql.Delete,
     snapshot: Snapshot,
     files: FileAccess,
+    python: PythonTables,
     uses: BvhUses,
     parameters: Parameters,
 ) -> Mapping[str, Table]:
-    """Return the tables of the files and reports that a statement names in FROM.
+    """Return the tables of the files, Python objects and reports that a statement names in FROM.
 
-    Raises what `FileAccess.open_files` and `advice` raise.
+    Raises what `FileAccess.open_files`, `PythonTables.find` and `advice` raise.
     """
     tables = dict(files.open_files(statement, snapshot, parameters))
+    known = snapshot.tables.keys() | snapshot.views.keys()
+    unknown = {n: text for n, text in sql.tables_named(statement).items() if n not in known}
+    if unknown:
+        tables |= python.find(unknown)
     for name, report in sql.reports_of(statement, snapshot.views, parameters).items():
         match report:
             case sql.BvhList():

@@ -28,6 +28,7 @@ from raydb.engine.image import Kept, fuse_on_rows
 from raydb.engine.memory import Memory, parse_limit
 from raydb.engine.names import check_table
 from raydb.engine.plan_cache import PlanCache, PreparedPlan, plan_key
+from raydb.engine.python_tables import PythonTables
 from raydb.engine.reports import BvhUses, open_sources
 from raydb.engine.settings import Settings, setting_text, with_setting, without_setting
 from raydb.engine.summarize import summarize
@@ -94,6 +95,7 @@ class Session:
     ) -> None:
         self.database = Database(store)
         self.files = FileAccess(external_access)
+        self.python = PythonTables(finds_variables=external_access)
         self.read_only = read_only
         self.settings = Settings()
         self._cache = PlanCache()
@@ -231,7 +233,9 @@ class Session:
         return Result(None, (), -1)
 
     def _work(self, parameters: Parameters) -> Work:
-        return Work(self.database.snapshot, self.files, self._uses, parameters, self._rows_of)
+        return Work(
+            self.database.snapshot, self.files, self.python, self._uses, parameters, self._rows_of
+        )
 
     def _rows_of(self, logical: Plan, tables: Mapping[str, Table]) -> pa.Table:
         """Return the rows of a bound query, which may scan some tables beside the database's."""
@@ -251,7 +255,7 @@ class Session:
     ) -> tuple[Mapping[str, Table], CatalogInfo]:
         """Return the files that a query reads, and the catalog with them in it."""
         snapshot = self.database.snapshot
-        files = open_sources(select, snapshot, self.files, self._uses, parameters)
+        files = open_sources(select, snapshot, self.files, self.python, self._uses, parameters)
         return files, snapshot.with_changes(files).describe()
 
     def _plan(self, logical: Plan, files: Mapping[str, Table]) -> PreparedPlan:
@@ -351,9 +355,7 @@ class Session:
                 catalog = self.database.snapshot.describe()
                 return self._run(self._plan(sql.bind_show_tables(catalog), {}))
             case sql.Describe():
-                snapshot = self.database.snapshot
-                files = open_sources(statement.select, snapshot, self.files, self._uses, parameters)
-                catalog = snapshot.with_changes(files).describe()
+                files, catalog = self._describe(statement.select, parameters)
                 return self._run(
                     self._plan(sql.bind_describe(statement, catalog, parameters), files)
                 )
@@ -383,6 +385,7 @@ class Session:
                 self.settings = without_setting(self.settings, name)
             case _:
                 assert_never(statement)
+        self.python.finds_variables = self.files.allowed and self.settings.replacement_scans
 
     def _control_transaction(self, statement: sql.Control) -> None:
         match statement:

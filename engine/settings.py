@@ -21,12 +21,14 @@ class Settings:
     memory_limit: as it was written. temp_directory: where temporary files go; empty for the
     database directory, or the system's folder for them where there is none to write to.
     plan_cache: whether plans are kept for the same text, and for texts that differ in constants.
+    replacement_scans: whether FROM may name Python variables.
     """
 
     planner: PlannerOptions = field(default_factory=PlannerOptions)
     memory_limit: str = DEFAULT_LIMIT
     temp_directory: str = ""
     plan_cache: bool = True
+    replacement_scans: bool = True
 
 
 def with_setting(settings: Settings, name: str, value: str) -> Settings:
@@ -34,7 +36,7 @@ def with_setting(settings: Settings, name: str, value: str) -> Settings:
 
     backend: 'auto' or 'cpu'. fused_path: 'on' or 'off'; off sends every query to the general path,
     to compare the two. memory_limit: see `parse_limit`. temp_directory: a folder that exists.
-    plan_cache: 'on' or 'off'.
+    plan_cache, replacement_scans: 'on' or 'off'.
     Raises ProgrammingError for an unknown setting or value and OperationalError for a folder that
     cannot be written to.
     """
@@ -47,6 +49,8 @@ def with_setting(settings: Settings, name: str, value: str) -> Settings:
             return replace(settings, planner=planner)
         case "plan_cache":
             return replace(settings, plan_cache=_switch(name, value))
+        case "replacement_scans":
+            return replace(settings, replacement_scans=_switch(name, value))
         case "memory_limit":
             parse_limit(value)
             return replace(settings, memory_limit=value)
@@ -78,6 +82,8 @@ def setting_text(settings: Settings, name: str) -> str:
             return "on" if settings.planner.fused_path else "off"
         case "plan_cache":
             return "on" if settings.plan_cache else "off"
+        case "replacement_scans":
+            return "on" if settings.replacement_scans else "off"
         case "memory_limit":
             return settings.memory_limit
         case "temp_directory":
@@ -89,6 +95,6 @@ def setting_text(settings: Settings, name: str) -> str:
 def _unknown(name: str) -> ProgrammingError:
     known = (
         *("backend", "external_access", "fused_path", "memory_limit", "plan_cache"),
-        "temp_directory",
+        *("replacement_scans", "temp_directory"),
     )
     return ProgrammingError(f"setting '{name}' does not exist{did_you_mean(name, known)}")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from raydb.engine.files import FileAccess
+    from raydb.engine.python_tables import PythonTables
     from raydb.engine.reports import BvhUses
     from raydb.engine.snapshot import Snapshot
     from raydb.planner.expression import Expression
@@ -42,6 +43,7 @@ class Work:
 
     snapshot: Snapshot
     files: FileAccess
+    python: PythonTables
     uses: BvhUses
     parameters: Parameters
     run: Callable[[Plan, Mapping[str, Table]], pa.Table]
@@ -49,8 +51,10 @@ class Work:
     def open_files(
         self, statement: sql.Select | sql.Insert | sql.Update | sql.Delete
     ) -> Mapping[str, Table]:
-        """Open the files and reports that a statement names."""
-        return open_sources(statement, self.snapshot, self.files, self.uses, self.parameters)
+        """Open the files, Python objects and reports that a statement names."""
+        return open_sources(
+            statement, self.snapshot, self.files, self.python, self.uses, self.parameters
+        )
 
 
 def table_of(name: str, rows: pa.Table) -> Table:

@@ -11,7 +11,7 @@ from raydb.sql.bind_constraint import (
     check_texts,
     table_columns,
 )
-from raydb.sql.bind_file import files_of
+from raydb.sql.bind_file import files_of, tables_named
 from raydb.sql.bind_insert import bind_insert
 from raydb.sql.bind_query import bind_select
 from raydb.sql.bind_upsert import Conflict, bind_conflict, bind_upsert
@@ -73,10 +73,12 @@ from raydb.sql.statements import (
     Vacuum,
     Write,
 )
+from raydb.sql.table_functions import TABLE_FUNCTIONS
 from raydb.sql.template import Shape, Template, bind_template, shape_of
 from raydb.storage.type_names import sql_type_name as type_name
 
 __all__ = [
+    "TABLE_FUNCTIONS",
     "AddColumn",
     "AddConstraint",
     "AdviceRequest",
@@ -159,5 +161,6 @@ __all__ = [
     "reports_of",
     "shape_of",
     "table_columns",
+    "tables_named",
     "type_name",
 ]

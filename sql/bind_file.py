@@ -36,6 +36,20 @@ def files_of(
     return {file_table(table): file_source(table, values) for table in tables}
 
 
+def tables_named(statement: Select | Insert | Update | Delete) -> Mapping[str, str]:
+    """Return the names of tables in a statement, by the name that SQL makes of each one.
+
+    Common table expressions are left out, and so is what views name.
+
+    >>> tables_named(parse("WITH c AS (SELECT 1) SELECT * FROM c, Orders, 'a.csv'")[0])
+    {'orders': 'Orders'}
+    """
+    common = {fold(query.args["alias"].this) for query in statement.tree.find_all(exp.CTE)}
+    tables = (table for table in statement.tree.find_all(exp.Table) if not table.db)
+    names = [table.this for table in tables if isinstance(table.this, exp.Identifier)]
+    return {fold(name): name.name for name in names if fold(name) not in common}
+
+
 def tables_in(tree: exp.Expr, views: Mapping[str, str]) -> Iterator[exp.Table]:
     """Yield the tables in a statement, and those in the views that it names."""
     return _tables(tree, views, set())

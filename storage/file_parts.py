@@ -75,20 +75,23 @@ def _is_sql_type(kind: pa.DataType) -> bool:
     return kind in _SQL_TYPES or bool(pa.types.is_decimal128(kind))
 
 
-def fit_part(path: str, found: pa.Schema, wanted: pa.Schema, part: Part) -> Part:
-    """Return a part with the columns `wanted`; those that it lacks are NULL."""
+def fit_part(origin: str, found: pa.Schema, wanted: pa.Schema, part: Part) -> Part:
+    """Return a part with the columns `wanted`; those that it lacks are NULL.
+
+    origin: what the part is of, for messages: "file 'a.csv'".
+    """
     same = all(
         name in found.names and found.field(name).type == kind and _is_sql_type(kind)
         for name, kind in zip(wanted.names, wanted.types, strict=True)
     )
-    return part if same else FittedPart(path, found, wanted, part)
+    return part if same else FittedPart(origin, found, wanted, part)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class FittedPart:
     """Rows whose columns are cast to SQL types, without loss; `found` has their own types."""
 
-    path: str
+    origin: str
     found: pa.Schema
     wanted: pa.Schema
     part: Part
@@ -168,7 +171,7 @@ class FittedPart:
     def _cast(self, field: pa.Field, column: pa.ChunkedArray | None) -> pa.ChunkedArray:
         if column is None:
             return pa.chunked_array([pa.nulls(self.row_count, field.type)])
-        return cast_column(self.path, field, column)
+        return cast_column(self.origin, field, column)
 
     def _as_found(self, comparisons: Sequence[Comparison]) -> list[Comparison]:
         """Return the comparisons in the file's types, without those that cannot be cast."""
@@ -184,7 +187,7 @@ class FittedPart:
         field = self.wanted.field(name)
         if not _is_sql_type(field.type):
             raise NotSupportedError(
-                f"file '{self.path}', column '{name}': the type {sql_type_name(field.type)} "
+                f"{self.origin}, column '{name}': the type {sql_type_name(field.type)} "
                 "is not supported"
             )
         return field

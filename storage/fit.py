@@ -45,7 +45,7 @@ def fit_columns(
     _check_castable(path, found, names, schema)
     rows = read(names)
     columns = [
-        cast_column(path, field, rows.column(name))
+        cast_column(f"file '{path}'", field, rows.column(name))
         for field, name in zip(schema, names, strict=True)
     ]
     return pa.Table.from_arrays(columns, schema=schema)
@@ -111,8 +111,11 @@ def _family(data_type: pa.DataType) -> str:
     return next((name for name, belongs in families.items() if belongs), str(data_type))
 
 
-def cast_column(path: str, field: pa.Field, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a file's column in the type of `field`; DataError names the row that does not fit."""
+def cast_column(origin: str, field: pa.Field, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column in the type of `field`; DataError names the row that does not fit.
+
+    origin: what has the column, for the message: "file 'a.csv'".
+    """
     if column.type == field.type:
         return column
     if pa.types.is_dictionary(column.type):
@@ -125,7 +128,7 @@ def cast_column(path: str, field: pa.Field, column: pa.ChunkedArray) -> pa.Chunk
     )
     value = column[row].cast(pa.string()).as_py()
     raise DataError(
-        f"file '{path}', row {row + 1}, column '{field.name}': "
+        f"{origin}, row {row + 1}, column '{field.name}': "
         f"'{value}' does not fit {sql_type_name(field.type)}"
     )
 

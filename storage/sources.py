@@ -91,7 +91,7 @@ def open_rows(source: FileSource, whole_sample: bool = False) -> Rows:
         check_options(kind, {name: settings[name] for name in known}, QUERY_OPTIONS)
         opened.append(_open_file(path, kind, settings))
     schema = _common_schema(opened, switch(settings, "union_by_name") is True)
-    parts = [fit_part(file.path, file.schema, schema, file.part) for file in opened]
+    parts = [fit_part(f"file '{file.path}'", file.schema, schema, file.part) for file in opened]
     if switch(settings, _FILENAME):
         if _FILENAME in schema.names:
             raise ProgrammingError(f"file '{paths[0]}' has a column '{_FILENAME}' already")
