@@ -171,7 +171,7 @@ def _read_pandas(frame: Any) -> tuple[pa.Schema, Part]:
     made: dict[str, pa.ChunkedArray] = {}
     fields = []
     for name, kind in frame.dtypes.items():
-        if kind.hasobject:
+        if isinstance(kind, np.dtype) and kind.hasobject:
             # Only the values tell the type, and then they are converted.
             made[name] = pa.chunked_array([pa.Array.from_pandas(frame[name])])
             fields.append(pa.field(name, made[name].type))

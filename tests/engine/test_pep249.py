@@ -238,8 +238,8 @@ def test_closed_cursors(con):
         lambda cur: cur.fetchone(),
         lambda cur: cur.fetchmany(4),
         lambda cur: cur.fetchall(),
-        lambda cur: next(cur),
-        lambda cur: iter(cur),
+        next,
+        iter,
         lambda cur: cur.to_arrow_table(),
     ],
 )
