@@ -152,16 +152,19 @@ def test_examples(
     assert not [(f"{path.name}:{e.first}", e.sql, e.answer, answer) for e, answer in wrong]
 
 
-def test_readme_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the Python of the README; what `print` writes is in the comment behind it."""
+WITH_PYTHON = [path for path in FILES if "```python\n" in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("path", WITH_PYTHON, ids=lambda path: path.stem)
+def test_python(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a file's Python, block after block; what `print` writes is in the comment behind it."""
     monkeypatch.chdir(tmp_path)
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert blocks
-    for block in blocks:
+    text = path.read_text(encoding="utf-8")
+    names: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
-            exec(block, {})
+            exec(block, names)
         for expected in re.findall(r"print\(.*\)  # (.+)", block):
             assert expected in output.getvalue().splitlines()
 
