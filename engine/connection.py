@@ -6,6 +6,8 @@ import threading
 from os import fspath
 from typing import TYPE_CHECKING, Self
 
+import pyarrow as pa
+
 from raydb import errors
 from raydb.engine.appender import Appender
 from raydb.engine.cursor import Cursor
@@ -17,13 +19,11 @@ from raydb.kernels.choice import warm_up
 from raydb.storage.home import Home
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from os import PathLike
     from types import TracebackType
 
-    import pyarrow as pa
-
-    from raydb.engine.session import Result
+    from raydb.engine.session import Result, Stream
 
     Parameters = Sequence[object] | Mapping[str, object]
 
@@ -80,6 +80,21 @@ class Connection:
     def execute(self, sql: str, parameters: Parameters = ()) -> Cursor:
         """Run a text on a new cursor and return the cursor; see `Cursor.execute`."""
         return self.cursor().execute(sql, parameters)
+
+    def stream(self, sql: str, parameters: Parameters = ()) -> pa.RecordBatchReader:
+        """Return a query's rows as a reader that computes them as they are read.
+
+        Neither the result nor what lies between its filters, computed columns, UNNEST, UNION ALL
+        and LIMIT is ever held as a whole; a sort, a join or an aggregate runs to its end first. The
+        rows are those of the database as it is now, whatever other statements do. Raises
+        ProgrammingError for a text that is not one query; an error in a row is raised when the
+        row is read.
+        """
+        with self._lock:
+            stream = self._open_session().stream(sql, parameters)
+        fields = zip(stream.names, stream.types, strict=True)
+        schema = pa.schema([pa.field(name, kind) for name, kind in fields])
+        return pa.RecordBatchReader.from_batches(schema, self._batches(schema, stream))
 
     def executemany(self, sql: str, parameters: Iterable[Parameters]) -> Cursor:
         """Run a statement once for each set of parameters; see `Cursor.executemany`."""
@@ -156,6 +171,15 @@ class Connection:
     def _run(self, sql: str, parameters: Parameters) -> Result:
         with self._lock:
             return self._open_session().execute(sql, parameters)
+
+    def _batches(self, schema: pa.Schema, stream: Stream) -> Iterator[pa.RecordBatch]:
+        while True:
+            # Other threads may run statements between two blocks, and none during one.
+            with self._lock:
+                columns = next(stream.blocks, None)
+            if columns is None:
+                return
+            yield from pa.Table.from_arrays(list(columns), schema=schema).to_batches()
 
     def _run_on(self, sql: str, name: str, rows: pa.Table) -> None:
         """Run a statement that reads some rows by a name."""

@@ -8,6 +8,7 @@ in Acero, sorts in pyarrow.compute. A node gives only the columns that something
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -101,8 +102,15 @@ def run_plan(
     Raises DataError for a value that cannot be computed and OperationalError when memory runs out.
     """
     sources = Sources(tables, run_fused, memory or Memory())
+    with naming_failures():
+        return run_node(plan, frozenset(output_columns(plan)), sources).table()
+
+
+@contextmanager
+def naming_failures() -> Iterator[None]:
+    """Turn what Arrow and Python raise while a plan runs into errors of PEP 249."""
     try:
-        return _run(plan, frozenset(output_columns(plan)), sources).table()
+        yield
     except MemoryError as error:
         raise OperationalError("there is not enough memory to run the statement") from error
     except pa.ArrowCapacityError as error:
@@ -146,7 +154,7 @@ def output_columns(plan: PhysicalPlan) -> tuple[Column, ...]:
             return tuple(c for c, _ in plan.keys) + tuple(c for c, _ in plan.aggregates)
 
 
-def _run(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> Relation:
+def run_node(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> Relation:
     """Return the rows of a plan with those of its columns that are in `live`."""
     columns = [column for column in output_columns(plan) if column in live]
     match plan:
@@ -179,7 +187,7 @@ def _run(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> Relat
             return collector.relation()
         case SortRows(source=source, keys=keys):
             read = live | {key.column for key in keys}
-            return sort(_run(source, read, sources), keys, None, sources.memory).select(columns)
+            return sort(run_node(source, read, sources), keys, None, sources.memory).select(columns)
         case LimitRows():
             return _limit(plan, live, sources)
         case _:
@@ -220,7 +228,7 @@ def _concatenate_rows(
     parts = []
     for source in plan.sources:
         theirs = [output_columns(source)[place] for place in places]
-        rows = _run(source, frozenset(theirs), sources)
+        rows = run_node(source, frozenset(theirs), sources)
         renamed = dict(zip(columns, (rows.columns[column] for column in theirs), strict=True))
         parts.append(Relation(renamed, rows.row_count))
     return concatenate(parts, columns)
@@ -241,7 +249,7 @@ def _kept_rows(
 
 
 def _all_columns(plan: PhysicalPlan, sources: Sources) -> Relation:
-    return _run(plan, frozenset(output_columns(plan)), sources)
+    return run_node(plan, frozenset(output_columns(plan)), sources)
 
 
 def _generations(plan: RecursiveRows, sources: Sources) -> Iterator[Relation]:
@@ -262,6 +270,31 @@ def _run_steps(
 ) -> Relation:
     """Run a chain of filters and computed columns, each morsel of rows from end to end."""
     columns = [column for column in output_columns(plan) if column in live]
+    steps = steps_of(plan, live)
+    rows = scan_steps(steps, sources)
+    if rows is None:
+        rows = run_node(steps.source, steps.live, sources)
+    if steps.renames_only:
+        return steps.run(rows)
+    return for_each_morsel(rows, steps.run, columns, sources.memory)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Steps:
+    """A chain of filters and computed columns, as one function of rows of its source.
+
+    live: the columns that it reads. lowest: the predicate next to the source, if a filter is.
+    """
+
+    source: PhysicalPlan
+    run: Callable[[Relation], Relation]
+    live: frozenset[Column]
+    renames_only: bool
+    lowest: Expression | None
+
+
+def steps_of(plan: FilterRows | ComputeColumns, live: frozenset[Column]) -> Steps:
+    """Return the chain of filters and computed columns at the top of a plan."""
     steps: list[Callable[[Relation], Relation]] = []
     node: PhysicalPlan = plan
     renames_only = True
@@ -285,15 +318,18 @@ def _run_steps(
             rows = step(rows)
         return rows
 
-    rows = None
-    if isinstance(node, ScanTable) and lowest is not None:
-        read = [column for column in node.columns if column in live]
-        table = without_excluded(sources.tables[node.table], read, lowest)
-        rows = scan_matches(table, read, lowest, sources.memory)
-        rows = rows or scan_table(table, read, sources.memory)
-    if rows is None:
-        rows = _run(node, live, sources)
-    return run(rows) if renames_only else for_each_morsel(rows, run, columns, sources.memory)
+    return Steps(node, run, live, renames_only, lowest)
+
+
+def scan_steps(steps: Steps, sources: Sources) -> Relation | None:
+    """Return the rows that a filter next to a scan may keep, None where there is no such filter."""
+    node = steps.source
+    if not isinstance(node, ScanTable) or steps.lowest is None:
+        return None
+    read = [column for column in node.columns if column in steps.live]
+    table = without_excluded(sources.tables[node.table], read, steps.lowest)
+    rows = scan_matches(table, read, steps.lowest, sources.memory)
+    return rows or scan_table(table, read, sources.memory)
 
 
 def _filter_step(predicate: Expression, live: frozenset[Column]) -> Callable[[Relation], Relation]:
@@ -341,7 +377,7 @@ def _run_with(
     extra = [Column(-1 - i, "expression", e.type) for i, e in enumerate(expressions)]
     items = [*zip(columns, columns, strict=True), *zip(extra, expressions, strict=True)]
     computed = ComputeColumns(plan, tuple(items))
-    rows = _run(computed, frozenset([*columns, *extra]), sources)
+    rows = run_node(computed, frozenset([*columns, *extra]), sources)
     return rows.select(columns), [rows.columns[column] for column in extra]
 
 
@@ -399,17 +435,25 @@ def _window(plan: WindowRows, live: frozenset[Column], sources: Sources) -> Rela
 def _unnest(plan: UnnestRows, live: frozenset[Column], sources: Sources) -> Relation:
     """Return the rows once for every element of their lists."""
     columns = [column for column in output_columns(plan) if column in live]
+    steps = unnest_steps(plan, live)
+    rows = run_node(steps.source, steps.live, sources)
+    return for_each_morsel(rows, steps.run, columns, sources.memory)
+
+
+def unnest_steps(plan: UnnestRows, live: frozenset[Column]) -> Steps:
+    """Return UNNEST as a function of the rows that go with the lists."""
+    columns = [column for column in output_columns(plan) if column in live]
     carried = [column for column in output_columns(plan.source) if column in live]
-    rows, lists = _run_with(plan.source, carried, [e for _, e in plan.items], sources)
     # The columns of plans have numbers from 0 on.
-    named = {Column(-1 - i, "list", e.type): lists[i] for i, (_, e) in enumerate(plan.items)}
-    elements = dict(zip(named, (column for column, _ in plan.items), strict=True))
+    lists = {Column(-1 - i, "list", e.type): e for i, (_, e) in enumerate(plan.items)}
+    elements = dict(zip(lists, (column for column, _ in plan.items), strict=True))
 
-    def run(part: Relation) -> Relation:
-        return unnest_lists(part, elements, plan.number, keep=plan.keep).select(columns)
+    def run(rows: Relation) -> Relation:
+        return unnest_lists(rows, elements, plan.number, keep=plan.keep).select(columns)
 
-    whole = Relation({**rows.columns, **named}, rows.row_count)
-    return for_each_morsel(whole, run, columns, sources.memory)
+    items = (*zip(carried, carried, strict=True), *lists.items())
+    computed = ComputeColumns(plan.source, items)
+    return Steps(computed, run, frozenset([*carried, *lists]), renames_only=False, lowest=None)
 
 
 # -- order
@@ -420,15 +464,15 @@ def _limit(plan: LimitRows, live: frozenset[Column], sources: Sources) -> Relati
     count, offset = plan.count, plan.offset
     match plan.source:
         case ComputeColumns(source=source, items=items):
-            return _run(ComputeColumns(LimitRows(source, count, offset), items), live, sources)
+            return run_node(ComputeColumns(LimitRows(source, count, offset), items), live, sources)
         case SortRows(source=source, keys=keys) if count is not None:
-            rows = _run(source, live | {key.column for key in keys}, sources)
+            rows = run_node(source, live | {key.column for key in keys}, sources)
             rows = sort(rows, keys, offset + count, sources.memory)
             columns = [column for column in output_columns(plan) if column in live]
             return rows.select(columns).slice(offset, count)
         case SeriesRows(start=start, stop=stop, step=step) as series:
             kept = range(start, stop, step)[offset : None if count is None else offset + count]
-            return _run(replace(series, start=kept.start, stop=kept.stop), live, sources)
+            return run_node(replace(series, start=kept.start, stop=kept.stop), live, sources)
         case FilterRows() | RecursiveRows() as source if count is not None and _recursion(source):
             return _first_rows(source, live, sources, offset, count)
         case source:
@@ -437,7 +481,7 @@ def _limit(plan: LimitRows, live: frozenset[Column], sources: Sources) -> Relati
                 found = scan_slice(sources.tables[source.table], read, offset, count)
                 if found is not None:
                     return found
-            rows = _run(source, live, sources)
+            rows = run_node(source, live, sources)
             return rows.slice(offset, rows.row_count if count is None else count)
 
 
@@ -459,7 +503,7 @@ def _first_rows(
     parts = [Relation({c: pa.nulls(0, c.type) for c in columns}, 0)]
     found = 0
     for _ in _generations(recursion, sources) if count else ():
-        parts.append(_run(over_working, live, sources))
+        parts.append(run_node(over_working, live, sources))
         found += parts[-1].row_count
         if found >= offset + count:
             break

@@ -23,7 +23,7 @@ from raydb.engine.definitions import apply_definition
 from raydb.engine.files import FileAccess
 from raydb.engine.finish import FEW_ROWS, prepare_finish
 from raydb.engine.fused import prepare_fused, run_fused, time_kernel
-from raydb.engine.general import run_plan
+from raydb.engine.general import Sources, run_plan
 from raydb.engine.image import Kept, fuse_on_rows
 from raydb.engine.memory import Memory, parse_limit
 from raydb.engine.names import check_table
@@ -31,6 +31,7 @@ from raydb.engine.plan_cache import PlanCache, PreparedPlan, plan_key
 from raydb.engine.python_tables import PythonTables
 from raydb.engine.reports import BvhUses, open_sources
 from raydb.engine.settings import Settings, setting_text, with_setting, without_setting
+from raydb.engine.stream import stream_plan
 from raydb.engine.summarize import summarize
 from raydb.engine.work import Work
 from raydb.engine.write import write
@@ -45,7 +46,7 @@ from raydb.storage.files import write_rows
 from raydb.storage.infer import LateValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     from raydb.engine.store import Store
     from raydb.planner.catalog import CatalogInfo
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from raydb.storage.table import Table
 
     Parameters = Sequence[object] | Mapping[str, object]
+    Blocks = Iterator[Sequence[pa.ChunkedArray | pa.Array]]
     RunJob = Callable[[FusedScanAggregate | FusedTableScan], pa.Table]
 
 WRITING = (*get_args(sql.Definition), *get_args(sql.Write), sql.Checkpoint, sql.Vacuum)
@@ -69,6 +71,15 @@ class Result:
     rows: pa.Table | None
     names: tuple[str, ...]
     row_count: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Stream:
+    """The rows of a query to come: names and types of the columns, and their values by blocks."""
+
+    names: tuple[str, ...]
+    types: tuple[pa.DataType, ...]
+    blocks: Blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,16 +288,7 @@ class Session:
     def _run(self, prepared: PreparedPlan) -> Result:
         tables = {**self.database.snapshot.tables, **prepared.files}
         used: set[str] = set()
-
-        def run_job(job: FusedScanAggregate | FusedTableScan) -> pa.Table:
-            if isinstance(job, FusedTableScan):
-                job = fuse_on_rows(job, tables, self._kept)
-                return run_fused(job, prepare_fused(job), tables, self._kept)
-            used.add(job.bvh)
-            if job not in prepared.jobs:
-                prepared.jobs[job] = prepare_fused(job)
-            return run_fused(job, prepared.jobs[job], tables, self._kept)
-
+        run_job = self._job_runner(prepared, tables, used)
         if prepared.finish is None:
             rows = self._run_plan(prepared.plan, tables, run_job)
         else:
@@ -298,6 +300,54 @@ class Session:
         self._uses.note(used)
         assert tuple(rows.schema.types) == prepared.types, (rows.schema, prepared.types)
         return Result(rows, prepared.names, rows.num_rows)
+
+    def _job_runner(
+        self, prepared: PreparedPlan, tables: Mapping[str, Table], used: set[str]
+    ) -> RunJob:
+        """Return a function that runs fused jobs; it adds the BVHs that they read to `used`."""
+
+        def run_job(job: FusedScanAggregate | FusedTableScan) -> pa.Table:
+            if isinstance(job, FusedTableScan):
+                job = fuse_on_rows(job, tables, self._kept)
+                return run_fused(job, prepare_fused(job), tables, self._kept)
+            used.add(job.bvh)
+            if job not in prepared.jobs:
+                prepared.jobs[job] = prepare_fused(job)
+            return run_fused(job, prepared.jobs[job], tables, self._kept)
+
+        return run_job
+
+    def stream(self, text: str, parameters: Parameters = ()) -> Stream:
+        """Return the rows of one query, which are computed as they are asked for.
+
+        They are those of the database as it is now. Raises ProgrammingError for any other text.
+        """
+        try:
+            with sql.refuse_deep_nesting():
+                if self.read_only:
+                    self.database.reload()
+                statements = sql.parse(text)
+                if len(statements) != 1 or not isinstance(statements[0], sql.Select):
+                    raise ProgrammingError("a text whose rows are streamed is one query")
+                prepared = self._prepare(statements[0], parameters)
+        except (ProgrammingError, NotSupportedError) as error:
+            sql.locate_name(error, text)
+            raise
+        if prepared.finish is not None:
+            rows = self._run(prepared).rows
+            assert rows is not None
+            return Stream(prepared.names, prepared.types, iter([rows.columns]))
+        tables = {**self.database.snapshot.tables, **prepared.files}
+        return Stream(prepared.names, prepared.types, self._blocks(prepared, tables))
+
+    def _blocks(self, prepared: PreparedPlan, tables: Mapping[str, Table]) -> Blocks:
+        """Yield the columns of a plan's rows, some rows at a time."""
+        used: set[str] = set()
+        with Memory(parse_limit(self.settings.memory_limit), self._temp_folder()) as memory:
+            run_job = self._job_runner(prepared, tables, used)
+            for block in stream_plan(prepared.plan, Sources(tables, run_job, memory)):
+                yield list(block.columns.values())
+        self._uses.note(used)
 
     def _run_plan(
         self, plan: PhysicalPlan, tables: Mapping[str, Table], run_job: RunJob
