@@ -1,0 +1,276 @@
+"""The SQLAlchemy dialect: types, queries, reflection, transactions, pandas and the ORM."""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+from decimal import Decimal
+
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+import raydb
+
+META = sa.MetaData()
+SHOP = sa.Table(
+    "shop",
+    META,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("city", sa.String(20), nullable=False),
+    sa.Column("rent", sa.Numeric(10, 2)),
+    sa.CheckConstraint("rent > 0", name="rent_is_paid"),
+)
+SALE = sa.Table(
+    "sale",
+    META,
+    sa.Column("n", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("shop_id", sa.ForeignKey("shop.id")),
+    sa.Column("day", sa.Date),
+    sa.Column("at", sa.DateTime),
+    sa.Column("x", sa.Float),
+    sa.Column("ok", sa.Boolean),
+    sa.Column("note", sa.Text),
+    sa.Column("photo", sa.LargeBinary),
+    sa.Column("words", sa.ARRAY(sa.String)),
+    sa.Column("lasted", sa.Interval),
+    sa.UniqueConstraint("shop_id", "day"),
+)
+sa.Index("sale_day", SALE.c.day)
+ROW = {
+    "n": 1,
+    "shop_id": 1,
+    "day": dt.date(2026, 5, 1),
+    "at": dt.datetime(2026, 5, 1, 12, 30),
+    "x": 0.5,
+    "ok": True,
+    "note": "it's",
+    "photo": b"\x00\xff",
+    "words": ["a", "b"],
+    "lasted": dt.timedelta(hours=36),
+}
+
+
+@pytest.fixture
+def engine():
+    engine = sa.create_engine("raydb://")
+    META.create_all(engine)
+    with engine.begin() as con:
+        con.execute(
+            sa.insert(SHOP),
+            [
+                {"id": 1, "city": "Oslo", "rent": Decimal("10.50")},
+                {"id": 2, "city": "Lyon", "rent": None},
+            ],
+        )
+        con.execute(sa.insert(SALE), ROW)
+    yield engine
+    engine.dispose()
+
+
+def test_every_type_makes_the_round_trip(engine):
+    with engine.connect() as con:
+        assert dict(con.execute(sa.select(SALE)).one()._mapping) == ROW
+
+
+def ask(engine, query):
+    with engine.connect() as con:
+        return [tuple(row) for row in con.execute(query)]
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        (sa.select(SHOP.c.city).order_by(SHOP.c.city).limit(1), [("Lyon",)]),
+        (sa.select(SHOP.c.city).order_by(SHOP.c.city).offset(1), [("Oslo",)]),
+        (sa.select(SHOP.c.city).order_by(SHOP.c.city).limit(5).offset(1), [("Oslo",)]),
+        (sa.select(SHOP.c.id).where(SHOP.c.id.in_([])), []),
+        (sa.select(SHOP.c.id).where(SHOP.c.id.not_in([2, 3])), [(1,)]),
+        (sa.select(SHOP.c.id).where(SHOP.c.city.ilike("o%")), [(1,)]),
+        (sa.select(SHOP.c.id).where(SHOP.c.city.not_ilike("%O", escape="/")), [(2,)]),
+        (sa.select(SHOP.c.id).where(SHOP.c.city.icontains("SL")), [(1,)]),
+        (sa.select(SHOP.c.id).where(SHOP.c.city.startswith("L")), [(2,)]),
+        (sa.select(SHOP.c.id % 2).order_by(SHOP.c.id), [(1,), (0,)]),
+        (sa.select(SHOP.c.rent.is_distinct_from(None)).where(SHOP.c.id == 2), [(False,)]),
+        (sa.select(sa.cast("7", sa.Integer), sa.true(), sa.literal("a") + "b"), [(7, True, "ab")]),
+        (sa.select(sa.func.coalesce(sa.func.sum(SALE.c.x), 0.0)), [(0.5,)]),
+        (
+            sa.select(SHOP.c.city, sa.func.count(SALE.c.n))
+            .join(SALE, isouter=True)
+            .group_by(SHOP.c.city)
+            .order_by(SHOP.c.city),
+            [("Lyon", 0), ("Oslo", 1)],
+        ),
+        (
+            sa.select(sa.func.row_number().over(order_by=SHOP.c.city), SHOP.c.city).order_by(
+                SHOP.c.city
+            ),
+            [(1, "Lyon"), (2, "Oslo")],
+        ),
+        (
+            sa.union_all(sa.select(SHOP.c.id), sa.select(SALE.c.n)).order_by("id"),
+            [(1,), (1,), (2,)],
+        ),
+        (sa.text("SELECT city FROM shop WHERE id = :id").bindparams(id=2), [("Lyon",)]),
+    ],
+)
+def test_queries(engine, query, rows):
+    assert ask(engine, query) == rows
+
+
+def test_returning_and_rowcount(engine):
+    with engine.begin() as con:
+        shop = {"id": 3, "city": "Rome"}
+        assert con.execute(sa.insert(SHOP).values(shop).returning(SHOP.c.id)).all() == [(3,)]
+        assert con.execute(sa.update(SHOP).values(rent=5)).rowcount == 3
+        assert con.execute(sa.delete(SHOP).where(SHOP.c.id > 1)).rowcount == 2
+
+
+def test_reflection(engine):
+    with engine.begin() as con:
+        con.exec_driver_sql("CREATE VIEW dear AS SELECT * FROM shop WHERE rent > 8")
+    found = sa.inspect(engine)
+    assert found.get_schema_names() == ["main"]
+    assert found.get_table_names() == ["sale", "shop"]
+    assert found.get_view_names() == ["dear"]
+    assert "rent > 8" in found.get_view_definition("dear")
+    assert found.has_table("shop")
+    assert not found.has_table("shops")
+    assert found.get_pk_constraint("shop") == {
+        "name": "shop_pkey",
+        "constrained_columns": ["id"],
+    }
+    (key,) = found.get_foreign_keys("sale")
+    assert key["constrained_columns"] == ["shop_id"]
+    assert (key["referred_table"], key["referred_columns"]) == ("shop", ["id"])
+    (unique,) = found.get_unique_constraints("sale")
+    assert unique["column_names"] == ["shop_id", "day"]
+    assert found.get_check_constraints("shop") == [{"name": "rent_is_paid", "sqltext": "rent > 0"}]
+    assert found.get_indexes("sale") == [
+        {"name": "sale_day", "column_names": ["day"], "unique": False}
+    ]
+    with pytest.raises(sa.exc.NoSuchTableError):
+        found.get_columns("shops")
+
+
+def test_a_reflected_table_is_made_anew(engine):
+    known = sa.MetaData()
+    known.reflect(engine)
+    other = sa.create_engine("raydb://")
+    known.create_all(other)
+    types = sa.text("SELECT column_name, data_type FROM information_schema.columns ORDER BY 1, 2")
+    assert ask(other, types) == ask(engine, types)
+    assert ("words", "VARCHAR[]") in ask(other, types)
+    assert sa.inspect(other).get_foreign_keys("sale")
+
+
+def test_transactions(engine):
+    with engine.connect() as con:
+        con.execute(sa.delete(SALE))
+        con.rollback()
+    with engine.begin() as con:
+        with con.begin_nested() as nested:
+            con.execute(sa.insert(SHOP), {"id": 9, "city": "Bonn"})
+            nested.rollback()
+        con.execute(sa.insert(SHOP), {"id": 8, "city": "Bern"})
+    assert ask(engine, sa.select(sa.func.count(SALE.c.n))) == [(1,)]
+    assert ask(engine, sa.select(SHOP.c.id).where(SHOP.c.id > 2)) == [(8,)]
+
+
+def test_errors_are_sqlalchemys(engine):
+    with pytest.raises(sa.exc.IntegrityError, match="'shop'"), engine.begin() as con:
+        con.execute(sa.insert(SHOP), {"id": 1, "city": "Bonn"})
+    with pytest.raises(sa.exc.ProgrammingError, match="table 'shops' does not exist"):
+        ask(engine, sa.text("SELECT * FROM shops"))
+
+
+def test_threads_wait_for_the_connection(engine):
+    failures = []
+
+    def work(number):
+        try:
+            for each in range(5):
+                with engine.begin() as con:
+                    con.execute(sa.insert(SHOP), {"id": 100 * number + each, "city": "x"})
+        except Exception as error:  # noqa: BLE001  (told by the main thread)
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in (1, 2, 3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert ask(engine, sa.select(sa.func.count()).where(SHOP.c.city == "x")) == [(15,)]
+
+
+def test_a_database_on_disk(tmp_path):
+    url = f"raydb:///{tmp_path / 'shop.raydb'}"
+    engine = sa.create_engine(url)
+    META.create_all(engine)
+    engine.dispose()
+    reader = sa.create_engine(f"{url}?read_only=true")
+    with reader.connect() as one, reader.connect() as other:
+        assert one.execute(sa.select(SHOP)).all() == other.execute(sa.select(SHOP)).all() == []
+    with pytest.raises(sa.exc.OperationalError, match="read-only"), reader.begin() as con:
+        con.execute(sa.insert(SHOP), {"id": 1, "city": "Oslo"})
+    with pytest.raises(sa.exc.ArgumentError, match="'readonly=true' is no option"):
+        sa.create_engine(f"{url}?readonly=true")
+
+
+# pandas and the ORM
+
+
+def test_pandas(engine):
+    frame = pd.DataFrame(
+        {"a": [1, 2], "b": ["x", None], "d": pd.to_datetime(["2026-05-01", "2026-05-02"])}
+    )
+    frame.to_sql("frame", engine, index=False)
+    frame.to_sql("frame", engine, index=False, if_exists="append")
+    assert pd.read_sql("SELECT count(*) AS n FROM frame", engine)["n"].tolist() == [4]
+    frame.to_sql("frame", engine, index=False, if_exists="replace")
+    found = pd.read_sql_table("frame", engine)
+    pd.testing.assert_frame_equal(found, frame, check_dtype=False)
+    shops = pd.read_sql(sa.select(SHOP.c.city).where(SHOP.c.id == 1), engine)
+    assert shops["city"].tolist() == ["Oslo"]
+
+
+class Base(orm.DeclarativeBase):
+    pass
+
+
+class Shop(Base):
+    __table__ = sa.Table(
+        "orm_shop",
+        Base.metadata,
+        sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("city", sa.String),
+    )
+    sales = orm.relationship("Sale", back_populates="shop")
+
+
+class Sale(Base):
+    __table__ = sa.Table(
+        "orm_sale",
+        Base.metadata,
+        sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("shop_id", sa.ForeignKey("orm_shop.id")),
+    )
+    shop = orm.relationship("Shop", back_populates="sales")
+
+
+def test_the_orm(engine):
+    Base.metadata.create_all(engine)
+    with orm.Session(engine) as session:
+        session.add(Shop(id=1, city="Oslo", sales=[Sale(id=1), Sale(id=2)]))
+        session.commit()
+        shop = session.scalars(sa.select(Shop).where(Shop.sales.any(Sale.id == 2))).one()
+        assert [sale.id for sale in shop.sales] == [1, 2]
+        shop.city = "Bergen"
+        session.commit()
+        assert session.get(Shop, 1).city == "Bergen"
+
+
+def test_the_dialect_names_the_module():
+    assert sa.create_engine("raydb://").dialect.dbapi is raydb
