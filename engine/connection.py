@@ -181,6 +181,16 @@ class Connection:
                 return
             yield from pa.Table.from_arrays(list(columns), schema=schema).to_batches()
 
+    def _execute_among(self, sql: str, variables: Mapping[str, object]) -> Cursor:
+        """Run a text whose FROM may name some variables, which are not the caller's own."""
+        with self._lock:
+            python = self._open_session().python
+            python.variables = variables
+            try:
+                return self.execute(sql)
+            finally:
+                python.variables = None
+
     def _run_on(self, sql: str, name: str, rows: pa.Table) -> None:
         """Run a statement that reads some rows by a name."""
         with self._lock:

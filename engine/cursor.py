@@ -6,6 +6,7 @@ import re
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Self
 
+from raydb.engine.html import html_table
 from raydb.engine.python_values import python_values
 from raydb.engine.session import Result
 from raydb.errors import InterfaceError, OperationalError, ProgrammingError
@@ -191,6 +192,12 @@ class Cursor:
         frame = polars.from_arrow(self.to_arrow_table())
         result: pl.DataFrame | pl.LazyFrame = frame.lazy() if lazy else frame
         return result
+
+    def _repr_html_(self) -> str | None:
+        """Return the first rows as a table, which is how a notebook shows a cursor."""
+        if self._closed or self._result.rows is None:
+            return None
+        return html_table(self._result.names, self._result.rows)
 
     # -- what PEP 249 asks for besides ----------------------------------------------------------
 

@@ -12,6 +12,7 @@ they are, column by column, and only the columns that the statement asks for.
 from __future__ import annotations
 
 import sys
+from collections import ChainMap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,11 +40,12 @@ class PythonTables:
     """The tables of Python objects that the statements of one connection may name.
 
     finds_variables: whether a name that is no table is looked up among the Python variables where
-    the connection is used.
+    the connection is used. variables: other ones to look among instead, if any.
     """
 
     def __init__(self, *, finds_variables: bool = True) -> None:
         self.finds_variables = finds_variables
+        self.variables: Mapping[str, object] | None = None
         self._registered: dict[str, Table] = {}
 
     @property
@@ -73,24 +75,22 @@ class PythonTables:
         """
         found = {name: self._registered[name] for name in names if name in self._registered}
         wanted = names.keys() - found.keys()
-        frame = _calling_frame() if wanted and self.finds_variables else None
-        if frame is None:
+        if not wanted or not self.finds_variables:
             return found
+        variables = _callers_variables() if self.variables is None else self.variables
         for name in sorted(wanted):
             written = names[name]
-            for variables in (frame.f_locals, frame.f_globals):
-                if written in variables:
-                    found[name] = _variable(name, written, variables[written])
-                    break
+            if written in variables:
+                found[name] = _variable(name, written, variables[written])
         return found
 
 
-def _calling_frame() -> FrameType | None:
-    """Return the innermost frame that is not RayDB's own."""
+def _callers_variables() -> Mapping[str, object]:
+    """Return the local and global variables of the innermost frame that is not RayDB's own."""
     frame: FrameType | None = sys._getframe()  # noqa: SLF001  (as documented for this use)
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "raydb":
         frame = frame.f_back
-    return frame
+    return {} if frame is None else ChainMap(frame.f_locals, frame.f_globals)
 
 
 def _variable(name: str, written: str, value: object) -> Table:

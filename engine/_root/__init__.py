@@ -73,6 +73,13 @@ def connect(
     return open_connection(database, read_only=read_only, external_access=external_access)
 
 
+def load_ipython_extension(shell: object) -> None:
+    """Add `%sql` and `%%sql` to a notebook: what `%load_ext raydb` calls; see `raydb.jupyter`."""
+    from raydb.jupyter import SqlMagic
+
+    SqlMagic(shell)
+
+
 def __getattr__(name: str) -> object:
     """Import the file format when it is first used: `raydb.flatstor`."""
     if name == "flatstor":
