@@ -45,7 +45,7 @@ QUERIES = (
 )
 
 
-class Failure(Exception):
+class SoakError(Exception):
     """What a soak is there to find."""
 
 
@@ -69,7 +69,7 @@ def check(con: Connection, rng: random.Random) -> int:
     query = rng.choice(QUERIES).format(rng.randrange(50))
     count, total = con.execute(query).fetchone()
     if (count or 0) % 2 or (total or 0):
-        raise Failure(f"{query}: count {count}, sum {total}")
+        raise SoakError(f"{query}: count {count}, sum {total}")
     return count or 0
 
 
@@ -101,7 +101,7 @@ class Memory:
     def check(self) -> dict[str, float]:
         second, last = (statistics.median(each) for each in self.thirds[1:])
         if last > second * GROWTH:
-            raise Failure(f"memory grew from {second / 1e6:.0f} to {last / 1e6:.0f} MB")
+            raise SoakError(f"memory grew from {second / 1e6:.0f} to {last / 1e6:.0f} MB")
         return {"memory_mb": round(last / 1e6, 1), "growth": round(last / second, 3)}
 
 
@@ -138,7 +138,7 @@ def soak_threads(seconds: float, seed: int) -> dict[str, float]:
         for thread in threads:
             thread.join(max(end - time.monotonic(), 0) + PATIENCE_S)
             if thread.is_alive():
-                raise Failure("a thread stands still")
+                raise SoakError("a thread stands still")
         if failures:
             raise failures[0]
         con.close()
@@ -168,7 +168,7 @@ def reader(path: str, seconds: float, seed: int) -> dict[str, float]:
             most = max(most, check(con, rng))
             memory.note()
     if not most:
-        raise Failure("the reader never saw a row")
+        raise SoakError("the reader never saw a row")
     return {"statements": number, **memory.check()}
 
 
@@ -193,9 +193,9 @@ def soak_processes(seconds: float, seed: int) -> list[dict[str, float]]:
             except subprocess.TimeoutExpired:
                 for each in processes:
                     each.kill()
-                raise Failure(f"a {role} stands still") from None
+                raise SoakError(f"a {role} stands still") from None
             if process.returncode:
-                raise Failure(f"a {role} failed; its message is above")
+                raise SoakError(f"a {role} failed; its message is above")
             found.append({"role": role, **json.loads(output)})
         return found
 
