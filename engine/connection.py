@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Parameters = Sequence[object] | Mapping[str, object]
 
 # The savepoint behind which executemany() writes in a transaction that was begun already.
-_SAVED = '"executemany"'
+_SAVED = "executemany()"
 
 
 def open_connection(
@@ -204,15 +204,24 @@ class Connection:
     def _run_many(self, sql: str, parameters: Iterable[Parameters]) -> int:
         """Run a statement once for each set of parameters, all or none; return the rows written."""
         with self._lock:
-            begins = not self._in_transaction()
-            self._run("BEGIN" if begins else f"SAVEPOINT {_SAVED}", ())
+            database = self._open_session().database
+            begins = not database.in_transaction
+            if begins:
+                database.begin()
+            else:
+                database.savepoint(_SAVED)
             try:
                 written = sum(self._write(sql, values) for values in parameters)
-                self._run("COMMIT" if begins else f"RELEASE {_SAVED}", ())
+                if begins:
+                    database.commit()
+                else:
+                    database.release(_SAVED)
             except BaseException:
-                if self._in_transaction():
-                    undo = f"ROLLBACK TO {_SAVED}; RELEASE {_SAVED}"
-                    self._run("ROLLBACK" if begins else undo, ())
+                if begins and database.in_transaction:
+                    database.rollback()
+                elif database.in_transaction:
+                    database.rollback_to(_SAVED)
+                    database.release(_SAVED)
                 raise
             return written
 

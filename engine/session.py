@@ -368,10 +368,16 @@ class Session:
     def _explain(self, statement: sql.Explain, parameters: Parameters) -> Result:
         prepared = self._prepare(statement.select, parameters)
         measured = self._measure(prepared) if statement.analyze else None
-        if statement.format == "json":
-            lines = [json.dumps(describe(prepared.plan, measured))]
-        else:
-            lines = render(prepared.plan, measured)
+        match statement.format:
+            case "json":
+                lines = [json.dumps(describe(prepared.plan, measured))]
+            case "html":
+                # Few queries are drawn, and importlib.resources takes 10 ms.
+                from raydb.engine.explain_html import explain_page  # noqa: PLC0415
+
+                lines = [explain_page(prepared.plan, describe(prepared.plan, measured))]
+            case _:
+                lines = render(prepared.plan, measured)
         return Result(pa.table({"c0": pa.array(lines, pa.string())}), ("explain",), len(lines))
 
     def _measure(self, prepared: PreparedPlan) -> Measured:

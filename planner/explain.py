@@ -117,14 +117,14 @@ def _render(node: dict[str, Any], depth: int) -> list[str]:
     title = node["node"] if not node["summary"] else f"{node['node']}: {node['summary']}"
     lines = [indent + title]
     lines += [
-        f"{indent}  {name.replace('_', ' ')}: {value}" for name, value in _details(node).items()
+        f"{indent}  {name.replace('_', ' ')}: {value}" for name, value in details_of(node).items()
     ]
     for child in node["children"]:
         lines += _render(child, depth + 1)
     return lines
 
 
-def _details(node: dict[str, Any]) -> dict[str, Any]:
+def details_of(node: Mapping[str, Any]) -> dict[str, Any]:
     """Return the lines below a node's title."""
     if node["node"] == "FusedTableScan":
         return {

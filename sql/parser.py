@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from sqlglot import TokenType, exp
 
@@ -46,7 +46,7 @@ from raydb.sql.statements import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from sqlglot import Token
 
@@ -113,6 +113,13 @@ def _query_or_change(reader: TokenReader) -> Statement:
             return as_query(tree)
 
 
+_EXPLAIN_FORMATS: Mapping[str, Literal["text", "json", "html"]] = {
+    "TEXT": "text",
+    "JSON": "json",
+    "HTML": "html",
+}
+
+
 def _explain(reader: TokenReader) -> Explain:
     analyze = reader.accept("ANALYZE")
     written = "TEXT"
@@ -127,13 +134,13 @@ def _explain(reader: TokenReader) -> Explain:
         written = _explain_format(reader)
     if not reader.at_any(*QUERY_WORDS) and reader.peek() is not None:
         raise NotSupportedError(f"EXPLAIN {reader.take().text.upper()} is not supported")
-    return Explain(read_query(reader), "json" if written == "JSON" else "text", analyze)
+    return Explain(read_query(reader), _EXPLAIN_FORMATS[written], analyze)
 
 
 def _explain_format(reader: TokenReader) -> str:
     written = reader.take().text.upper()
-    if written not in ("TEXT", "JSON"):
-        raise ProgrammingError(f"EXPLAIN has the formats TEXT and JSON, not {written}")
+    if written not in _EXPLAIN_FORMATS:
+        raise ProgrammingError(f"EXPLAIN has the formats TEXT, JSON and HTML, not {written}")
     reader.expect(")")
     return written
 

@@ -23,13 +23,13 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """EXPLAIN [ANALYZE] SELECT ... or EXPLAIN ([ANALYZE,] FORMAT JSON) SELECT ...
+    """EXPLAIN [ANALYZE] SELECT ... or EXPLAIN ([ANALYZE,] FORMAT {TEXT | JSON | HTML}) SELECT ...
 
     analyze: whether the query is run, and timed.
     """
 
     select: Select
-    format: Literal["text", "json"]
+    format: Literal["text", "json", "html"]
     analyze: bool = False
 
 

@@ -87,4 +87,4 @@ SET fused_paht = 'off';
 EXPLAIN SELECT nothing FROM sale;
 -- error: ProgrammingError: column 'nothing' does not exist in 'sale' (line 1, column 16)
 EXPLAIN (FORMAT YAML) SELECT 1;
--- error: ProgrammingError: EXPLAIN has the formats TEXT and JSON, not YAML
+-- error: ProgrammingError: EXPLAIN has the formats TEXT, JSON and HTML, not YAML
