@@ -45,6 +45,10 @@ def build_bvh(definition: BvhDefinition, tables: Mapping[str, Table]) -> BvhInfo
     )
     if live_rows is not None:
         index = replace(index, row_ids=live_rows[index.row_ids])
+    if definition.sieve:
+        from raydb.kernels.cpu.sieve import build_sieve  # noqa: PLC0415  (few databases have one)
+
+        index = replace(index, sieve=build_sieve(index))
     levels = {
         attribute: (number, level)
         for number, (_, _, attributes) in enumerate(encoded)

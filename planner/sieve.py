@@ -1,0 +1,75 @@
+"""Whether a fused job may leave rows unread, because its BVH keeps totals of its cells.
+
+A cell whose rows all have one group is covered: its totals answer for them. Where rows of a cell
+differ in what the query asks for, or where something is fetched for each row, the rows are read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from raydb.kernels.sieve import cell_bytes, may_overflow, splits_every_cell
+
+if TYPE_CHECKING:
+    from raydb.planner.catalog import BvhInfo
+    from raydb.planner.fuse import FusedScanAggregate
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """What a job reads: `cells` that answer for `covered_rows`, and the `rows` of other cells.
+
+    cell_bytes: those of the totals that it reads of each cell, at most.
+    """
+
+    cells: int
+    covered_rows: int
+    cell_bytes: int
+    rows: int
+
+
+def use_sieve(plan: FusedScanAggregate, bvh: BvhInfo) -> FusedScanAggregate:
+    """Return the plan with its job sieved, or with the reason why the BVH's sieve is of no use."""
+    if bvh.index.sieve is None:
+        return plan
+    obstacle = _obstacle(plan, bvh)
+    if obstacle is not None:
+        return replace(plan, sieve_obstacle=obstacle)
+    entries = plan.index.entries(plan.job.intervals)
+    return replace(
+        plan,
+        job=replace(plan.job, sieved=True),
+        estimated_cells=int((entries[:, 1] - entries[:, 0]).sum()),
+    )
+
+
+def _obstacle(plan: FusedScanAggregate, bvh: BvhInfo) -> str | None:
+    if plan.backend != "cpu":
+        return f"the backend '{plan.backend}' reads rows"
+    if plan.residual_predicates or plan.residual_keys or None in plan.measure_positions:
+        return "rows are fetched by row id"
+    if not plan.is_direct:
+        return "the groups are too many to keep a total for each"
+    for code_map in plan.job.maps:
+        if not code_map.by_cell and splits_every_cell(bvh.index, code_map):
+            names = ", ".join(
+                attribute.name
+                for attribute, (number, _) in bvh.levels.items()
+                if number == code_map.hierarchy and attribute not in bvh.definition.scan
+            )
+            return f"the rows of a cell differ in {names}"
+    if may_overflow(bvh.index, plan.job, plan.estimated_rows):
+        return f"a sum of {plan.estimated_rows} values may not fit 64 bits"
+    return None
+
+
+def touched(plan: FusedScanAggregate) -> Touched:
+    """Return what a sieved job reads."""
+    from raydb.kernels.cpu.sieve import sift  # noqa: PLC0415  (only EXPLAIN asks)
+
+    sifted = sift(plan.index, plan.job)
+    width = cell_bytes(plan.index, plan.job)
+    return Touched(
+        sifted.cell_count, sifted.row_count, sifted.cell_count * width, sifted.runs.row_count
+    )
