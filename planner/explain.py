@@ -288,7 +288,7 @@ def _reads(plan: FusedScanAggregate) -> dict[str, Any]:
     """Return what a job reads: rows, or cells in place of the rows that they cover."""
     if not plan.job.sieved:
         obstacle = plan.sieve_obstacle
-        sieve = None if obstacle is None else {"obstacle": obstacle}
+        sieve: dict[str, Any] | None = None if obstacle is None else {"obstacle": obstacle}
         rows, size_bytes = plan.estimated_rows, plan.estimated_bytes
     else:
         read = touched(plan)
