@@ -60,6 +60,8 @@ class Bvh:
     row_ids: uint32, shape (row_count,).
     codes: unsigned or int32, shape (row_count,): one for each position in `stored`. In an int32
         array -1 stands for the last code.
+    dead: int64, the ascending places of rows that are no more, which every job leaves out; None
+        where there are none.
     sieve: totals of each entry, None where CREATE BVH did not ask for them.
     """
 
@@ -71,6 +73,7 @@ class Bvh:
     stored: tuple[int, ...]
     codes: tuple[NDArray[Any], ...]
     measures: tuple[Measure, ...]
+    dead: NDArray[np.int64] | None = None
     sieve: Sieve | None = None
 
     @property

@@ -46,7 +46,7 @@ def to_arrays(bvh: Bvh) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     properties = {
         "cell_count": bvh.cell_count,
         "stored": bvh.stored,
-        "sieve": None if bvh.sieve is None else bvh.sieve.stale.tolist(),
+        "is_sieved": bvh.sieve is not None,
         "hierarchies": [
             {"columns": hierarchy.columns, "scan_count": hierarchy.scan_count}
             for hierarchy in bvh.hierarchies
@@ -85,15 +85,11 @@ def from_arrays(arrays: Mapping[str, NDArray[Any]], properties: Mapping[str, Any
         stored=tuple(properties["stored"]),
         codes=tuple(arrays[f"codes{number}"] for number in range(len(properties["stored"]))),
         measures=measures,
-        sieve=_sieve_from_arrays(arrays, len(measures), properties.get("sieve")),
+        sieve=_sieve_from_arrays(arrays, len(measures)) if properties.get("is_sieved") else None,
     )
 
 
-def _sieve_from_arrays(
-    arrays: Mapping[str, NDArray[Any]], measure_count: int, stale: list[int] | None
-) -> Sieve | None:
-    if stale is None:
-        return None
+def _sieve_from_arrays(arrays: Mapping[str, NDArray[Any]], measure_count: int) -> Sieve:
     totals = tuple(
         CellTotals(
             arrays[f"cell_sums{number}"],
@@ -103,7 +99,7 @@ def _sieve_from_arrays(
         )
         for number in range(measure_count)
     )
-    return Sieve(totals, np.array(stale, np.int64))
+    return Sieve(totals)
 
 
 def _levels_to_bytes(hierarchy: Hierarchy) -> NDArray[np.uint8]:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from raydb.kernels.choice import choose_backend
 from raydb.planner.fuse import FusedScanAggregate, fuse, highest_score, with_reason
-from raydb.planner.sieve import use_sieve
 from raydb.planner.table_scan import FusedTableScan, is_cheaper, scan_obstacle
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def _choose_bvh(
         if isinstance(plan, str):
             obstacles.append(plan)
         elif plan.coverage.score > 0:
-            useful.append(use_sieve(plan, bvh))
+            useful.append(plan)
     if not useful:
         obstacles.append(f"no BVH on '{star.fact}' encodes an attribute of the query")
         return obstacles[0]

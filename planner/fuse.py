@@ -27,6 +27,7 @@ from raydb.kernels.intervals import cell_intervals
 from raydb.kernels.numbers import is_number
 from raydb.planner.expression import AggregateCall, Attribute, Column, Expression, attributes_of
 from raydb.planner.functions import evaluate
+from raydb.planner.sieve import use_sieve
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ def fuse(star: Star, bvh: BvhInfo, backend: str, backend_reason: str) -> FusedSc
         for run in running
         if (position := measure_positions[run.measure]) is not None
     )
-    return FusedScanAggregate(
+    plan = FusedScanAggregate(
         table=star.fact,
         bvh=bvh.definition.name,
         index=bvh.index,
@@ -227,6 +228,7 @@ def fuse(star: Star, bvh: BvhInfo, backend: str, backend_reason: str) -> FusedSc
         residual_keys=residual_keys,
         estimated_rows=bvh.index.count_rows(intervals),
     )
+    return use_sieve(plan, bvh)
 
 
 def _hierarchy_of(expression: Expression, bvh: BvhInfo) -> int | None:

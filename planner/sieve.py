@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from raydb.kernels.sieve import cell_bytes, may_overflow, splits_every_cell
+from raydb.kernels.sieve import cell_bytes, may_overflow, sift, splits_every_cell
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import BvhInfo
@@ -45,8 +45,6 @@ def use_sieve(plan: FusedScanAggregate, bvh: BvhInfo) -> FusedScanAggregate:
 
 
 def _obstacle(plan: FusedScanAggregate, bvh: BvhInfo) -> str | None:
-    if plan.backend != "cpu":
-        return f"the backend '{plan.backend}' reads rows"
     if plan.residual_predicates or plan.residual_keys or None in plan.measure_positions:
         return "rows are fetched by row id"
     if not plan.is_direct:
@@ -66,10 +64,7 @@ def _obstacle(plan: FusedScanAggregate, bvh: BvhInfo) -> str | None:
 
 def touched(plan: FusedScanAggregate) -> Touched:
     """Return what a sieved job reads."""
-    from raydb.kernels.cpu.sieve import sift  # noqa: PLC0415  (only EXPLAIN asks)
-
     sifted = sift(plan.index, plan.job)
+    rows = 0 if sifted.rest is None else plan.index.count_rows(sifted.rest.intervals)
     width = cell_bytes(plan.index, plan.job)
-    return Touched(
-        sifted.cell_count, sifted.row_count, sifted.cell_count * width, sifted.runs.row_count
-    )
+    return Touched(sifted.cell_count, sifted.row_count, sifted.cell_count * width, rows)

@@ -20,7 +20,6 @@ from raydb.kernels.bvh import (
     number_cells,
 )
 from raydb.kernels.cpu.runs import Runs, find_runs
-from raydb.kernels.cpu.sieve import Sifted, add_cells, sift
 from raydb.kernels.cpu.totals import Total, add_places, add_runs, merge, new_total, value_of
 from raydb.kernels.cpu.warm import loops
 
@@ -86,21 +85,19 @@ class CpuBackend:
             tuple(hierarchies), cell_count, cells, offsets, row_ids, stored, codes, tuple(gathered)
         )
 
-    def prepare(self, bvh: Bvh, job: FusedJob) -> Runs | Sifted:
-        """Find the runs of a job, and the cells that are not read where it is sieved."""
-        return sift(bvh, job) if job.sieved else find_runs(bvh, job)
+    def prepare(self, bvh: Bvh, job: FusedJob) -> Runs:
+        """Find the runs of a job."""
+        return find_runs(bvh, job)
 
     def launch(self, bvh: Bvh, job: FusedJob, prepared: object) -> FusedResult:
         """Run a job: all its accumulators in one pass over the runs."""
-        sifted = prepared if isinstance(prepared, Sifted) else None
-        runs = prepared if sifted is None else sifted.runs
-        assert isinstance(runs, Runs)
-        row_count = runs.row_count + (0 if sifted is None else sifted.row_count)
+        assert isinstance(prepared, Runs)
+        runs = prepared
 
         def run(part: Runs) -> tuple[NDArray[np.int64], list[Total]]:
             rows = np.zeros(job.group_count, np.int64)
             totals = [
-                new_total(a.function, bvh.measures[a.measure], job.group_count, row_count)
+                new_total(a.function, bvh.measures[a.measure], job.group_count, runs.row_count)
                 for a in job.accumulators
             ]
             _accumulate(part, rows, totals)
@@ -111,8 +108,6 @@ class CpuBackend:
             rows += other_rows
             for total, other in zip(totals, other_totals, strict=True):
                 merge(total, other)
-        if sifted is not None:
-            add_cells(bvh, job, sifted, rows, totals)
         return FusedResult(rows, tuple(value_of(total, rows) for total in totals))
 
     def locate(

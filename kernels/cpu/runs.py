@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raydb.kernels.cells import cells_of, group_cells, join_entries, list_entries
 from raydb.kernels.cpu.warm import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -69,45 +70,27 @@ class Runs:
 def find_runs(bvh: Bvh, job: FusedJob) -> Runs:
     """Return the runs of a job."""
     entries = bvh.entries(job.intervals)
-    by_cell = [code_map for code_map in job.maps if moves_groups(code_map)]
+    by_cell = [m for m in job.maps if m.by_cell and (m.filters or m.groups.any())]
     if by_cell:
         # Each touched cell on its own: its coordinates decide its group.
-        touched, cells = touched_cells(bvh, entries)
-        groups = group_cells(bvh, cells, by_cell)
-        kept = groups >= 0
-        entries, groups = join_cells(touched[kept], groups[kept])
+        entries, groups = _split_by_group(bvh, entries, by_cell)
     else:
         groups = np.zeros(len(entries), np.int64)
-    return runs_of(bvh, job, entries, groups)
-
-
-def runs_of(bvh: Bvh, job: FusedJob, entries: NDArray[np.int64], groups: NDArray[np.int64]) -> Runs:
-    """Return the rows of entry ranges, int64 of shape (k, 2), with the maps that decide by row."""
+    starts, ends = bvh.offsets[entries[:, 0]], bvh.offsets[entries[:, 1]]
+    filled = ends > starts
+    starts, ends, groups = starts[filled], ends[filled], groups[filled]
     by_row = [code_map for code_map in job.maps if not code_map.by_cell]
-    return new_runs(
-        bvh.offsets[entries[:, 0]],
-        bvh.offsets[entries[:, 1]],
+    return Runs(
+        starts,
+        ends,
         groups,
+        np.concatenate([np.zeros(1, np.int64), np.cumsum(ends - starts)]),
         tuple(
             (frozen(bvh.codes[bvh.stored.index(code_map.hierarchy)]), code_map.groups)
             for code_map in by_row
         ),
         math.prod(_passing(bvh, code_map) for code_map in by_row if code_map.filters),
     )
-
-
-def new_runs(
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    groups: NDArray[np.int64],
-    maps: tuple[tuple[NDArray[Any], NDArray[np.int64]], ...] = (),
-    passing: float = 1.0,
-) -> Runs:
-    """Return runs without those that are empty."""
-    filled = ends > starts
-    starts, ends, groups = starts[filled], ends[filled], groups[filled]
-    bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(ends - starts)])
-    return Runs(starts, ends, groups, bounds, maps, passing)
 
 
 def _passing(bvh: Bvh, code_map: CodeMap) -> float:
@@ -119,47 +102,11 @@ def _passing(bvh: Bvh, code_map: CodeMap) -> float:
     return float(passes.sum() / max(touched[coordinates].sum(), 1))
 
 
-def moves_groups(code_map: CodeMap) -> bool:
-    """Whether a map's cells differ in what they add to the group, or whether they pass."""
-    return code_map.by_cell and (code_map.filters or bool(code_map.groups.any()))
-
-
-def touched_cells(
-    bvh: Bvh, entries: NDArray[np.int64]
+def _split_by_group(
+    bvh: Bvh, entries: NDArray[np.int64], by_cell: list[CodeMap]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return every entry of some ranges, and the number of its cell."""
-    lengths = entries[:, 1] - entries[:, 0]
-    jumps = np.repeat(entries[:, 0] - np.cumsum(lengths) + lengths, lengths)
-    touched = jumps + np.arange(len(jumps))
-    return touched, touched if bvh.cells is None else bvh.cells[touched]
-
-
-def coordinates(bvh: Bvh, hierarchy: int, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the coordinate of each cell on one hierarchy's axis."""
-    return cells // bvh.strides[hierarchy] % bvh.hierarchies[hierarchy].scan_count
-
-
-def group_cells(
-    bvh: Bvh, cells: NDArray[np.int64], by_cell: Sequence[CodeMap]
-) -> NDArray[np.int64]:
-    """Return the group of each cell as far as maps by cell say it, -1 where one excludes it."""
-    groups = np.zeros(len(cells), np.int64)
-    kept = np.ones(len(cells), np.bool_)
-    for code_map in by_cell:
-        parts = code_map.groups[coordinates(bvh, code_map.hierarchy, cells)]
-        kept &= parts >= 0
-        groups += parts
-    groups[~kept] = -1
-    return groups
-
-
-def join_cells(
-    touched: NDArray[np.int64], groups: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Join sorted entries to ranges, int64 of shape (k, 2), where neighbours share a group."""
-    if len(touched) == 0:
-        return np.empty((0, 2), np.int64), groups
-    changes = np.flatnonzero((np.diff(touched) != 1) | (np.diff(groups) != 0)) + 1
-    firsts = np.concatenate([[0], changes])
-    lasts = np.concatenate([changes, [len(touched)]]) - 1
-    return np.column_stack([touched[firsts], touched[lasts] + 1]), groups[firsts]
+    """Split entry intervals where the group changes, and drop the cells that a map excludes."""
+    touched = list_entries(entries)
+    groups = group_cells(bvh, cells_of(bvh, touched), by_cell)
+    kept = groups >= 0
+    return join_entries(touched[kept], groups[kept])

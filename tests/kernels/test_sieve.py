@@ -1,6 +1,5 @@
 """Totals of cells against rows and against NumPy, on random cells, codes, maps and measures."""
 
-import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -10,13 +9,21 @@ from hypothesis import strategies as st
 from random_jobs import hierarchy, random_case, random_job
 from test_cpu_backend import brute_force
 
+from raydb.kernels import sieve
 from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
 from raydb.kernels.choice import load_backend
-from raydb.kernels.cpu import plain, sieve, warm
-from raydb.kernels.cpu.sieve import build_sieve, sift
-from raydb.kernels.sieve import may_overflow, splits_every_cell, with_dead_places
+from raydb.kernels.sieve import (
+    build_sieve,
+    launch_job,
+    may_overflow,
+    prepare_job,
+    sift,
+    splits_every_cell,
+    stale_entries,
+)
 
 FUNCTIONS = ("sum", "count", "min", "max")
+ACCUMULATORS = tuple(Accumulator(f, m) for m in range(3) for f in FUNCTIONS)
 
 
 def sieved(hierarchies, codes, measures, row_count):
@@ -26,7 +33,7 @@ def sieved(hierarchies, codes, measures, row_count):
 
 def launch(bvh, job):
     backend = load_backend("cpu")
-    return backend.launch(bvh, job, backend.prepare(bvh, job))
+    return launch_job(backend, bvh, job, prepare_job(backend, bvh, job))
 
 
 def check_same(bvh, job):
@@ -66,8 +73,7 @@ def test_sieved_jobs_agree_with_rows_and_numpy(seed):
             for m in job.maps
         )
         job = replace(job, maps=maps)
-        accumulators = tuple(Accumulator(f, m) for m in range(3) for f in FUNCTIONS)
-        job = replace(job, accumulators=accumulators)
+        job = replace(job, accumulators=ACCUMULATORS)
         check_same(bvh, job)
         covered += sift(bvh, job).row_count
         found = launch(bvh, replace(job, sieved=True))
@@ -156,28 +162,38 @@ def test_sums_and_extremes_are_narrow():
 def test_cells_with_dead_rows_are_read(seed):
     rng, hierarchies, codes, measures = random_case(seed)
     bvh = sieved(hierarchies, codes, measures, len(codes[0]))
-    dead = rng.choice(bvh.row_count, 3, replace=False)
-    marked = with_dead_places(bvh, dead)
-    entries = np.searchsorted(bvh.offsets, dead, side="right") - 1
-    assert marked.sieve.stale.tolist() == sorted(set(entries.tolist()))
-    assert with_dead_places(marked, dead).sieve.stale.tolist() == marked.sieve.stale.tolist()
+    dead = np.sort(rng.choice(bvh.row_count, 3, replace=False))
+    marked = replace(bvh, dead=dead)
+    stale = stale_entries(marked)
+    assert stale.tolist() == sorted({int((bvh.offsets <= place).sum()) - 1 for place in dead})
+    cells = stale if bvh.cells is None else bvh.cells[stale]
     for _ in range(4):
         job, _ = random_job(rng, bvh)
-        job = replace(
-            job, accumulators=tuple(Accumulator(f, m) for m in range(3) for f in FUNCTIONS)
-        )
-        check_same(marked, job)
+        job = replace(job, accumulators=ACCUMULATORS)
         sifted = sift(marked, job)
-        for first, last in zip(sifted.firsts, sifted.lasts, strict=True):
-            assert not set(range(first, last)) & set(entries.tolist())
-        # What is read has the dead rows' places, for whoever knows of them to leave them out.
-        touched = set(itertools.chain(*(range(*run) for run in marked.entries(job.intervals))))
-        if not job.maps:
-            starts, ends = sifted.runs.starts, sifted.runs.ends
-            read = set(itertools.chain(*map(range, starts, ends)))
-            assert {p for p, e in zip(dead, entries, strict=True) if e in touched} <= read
-    assert with_dead_places(bvh, np.empty(0, np.int64)) is bvh
-    assert with_dead_places(replace(bvh, sieve=None), dead).sieve is None
+        for first, last in sifted.ranges.tolist():
+            assert not ((first <= stale) & (stale < last)).any()
+        touched = in_intervals(cells, job.intervals)
+        read = in_intervals(
+            cells, np.empty((0, 2)) if sifted.rest is None else sifted.rest.intervals
+        )
+        assert job.maps or touched.tolist() == read.tolist()
+        # No row is lost between the two parts.
+        alive = replace(marked, dead=None)
+        whole = launch(alive, job)
+        parted = launch_sifted(alive, job, sifted)
+        assert parted.rows.tolist() == whole.rows.tolist()
+    assert not len(stale_entries(bvh))
+
+
+def in_intervals(cells, intervals):
+    return np.array([any(low <= cell < high for low, high in intervals) for cell in cells])
+
+
+def launch_sifted(bvh, job, sifted):
+    backend = load_backend("cpu")
+    prepared = None if sifted.rest is None else backend.prepare(bvh, sifted.rest)
+    return launch_job(backend, bvh, job, replace(sifted, prepared=prepared))
 
 
 def test_a_map_that_splits_every_cell():
@@ -194,22 +210,14 @@ def test_a_map_that_splits_every_cell():
     assert not split([0, 1, 2] * 3 + [4, 4, 4])
 
 
-def test_the_loops_and_their_twins_make_and_add_the_same(monkeypatch):
-    warm.wait()
-    rng, hierarchies, codes, measures = random_case(2)
-    bvh = sieved(hierarchies, codes, measures, len(codes[0]))
-    monkeypatch.setattr(sieve, "BLOCK_ROWS", 97)
-    monkeypatch.setattr(sieve, "loops", lambda: plain)
-    again = build_sieve(bvh)
-    for one, other in zip(bvh.sieve.arrays, again.arrays, strict=True):
-        assert one.dtype == other.dtype
-        assert np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
-    for _ in range(4):
-        job, _ = random_job(rng, bvh)
-        job = replace(job, sieved=True)
-        slow = launch(bvh, job)
+@pytest.mark.parametrize("block_rows", [1, 97, 4_999])
+def test_blocks_of_any_size_make_the_same(block_rows, monkeypatch):
+    for seed in (2, 3):
+        _, hierarchies, codes, measures = random_case(seed)
+        bvh = sieved(hierarchies, codes, measures, len(codes[0]))
         with monkeypatch.context() as patch:
-            patch.setattr(sieve, "loops", warm.loops)
-            fast = launch(bvh, job)
-        for one, other in zip(slow.values, fast.values, strict=True):
+            patch.setattr(sieve, "BLOCK_ROWS", block_rows)
+            again = build_sieve(bvh)
+        for one, other in zip(bvh.sieve.arrays, again.arrays, strict=True):
+            assert one.dtype == other.dtype
             assert np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
