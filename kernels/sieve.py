@@ -325,7 +325,7 @@ def _add_differences(before: NDArray[Any], sifted: Sifted, group_count: int) -> 
     """Add up, for each group, what lies between the ends of its ranges; int64 wraps around."""
     differences = before[sifted.ranges[:, 1]] - before[sifted.ranges[:, 0]]
     if group_count == 1:
-        return differences.sum(dtype=np.int64, keepdims=True)
+        return np.add.reduce(differences, dtype=np.int64, keepdims=True)
     totals = np.zeros(group_count, np.int64)
     np.add.at(totals, sifted.groups, differences.astype(np.int64, copy=False))
     return totals
