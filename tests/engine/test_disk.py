@@ -49,12 +49,12 @@ def test_a_bvh_is_not_rebuilt_at_open(path, monkeypatch):
 
 
 def test_totals_of_cells_are_not_rebuilt_at_open(path, monkeypatch):
-    asked = "SELECT sum(m), min(m), max(m), count(*) FROM f WHERE name >= 'x'"
+    asked = "SELECT sum(m), min(m), max(m), count(*) FROM f"
     with raydb.connect(path) as con:
         con.execute("DROP BVH b")
         con.execute("CREATE BVH b ON f (SCAN (name), AGGREGATE (m)) WITH (sieve = true)")
         plan = con.execute(f"EXPLAIN {asked}").fetchall()
-        assert ("    sieve: 2 cells in place of 2 rows",) in plan
+        assert ("    sieve: 3 cells in place of 3 rows",) in plan
         answer = con.execute(asked).fetchall()
         sizes = con.execute("SELECT sieve, size_bytes, sieve_bytes FROM bvhs()").fetchall()
     from raydb.engine import build_bvh, snapshot
