@@ -24,11 +24,15 @@ from raydb.kernels.intervals import merge_intervals
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raydb.kernels.backend import Accumulator, Backend, CodeMap, FusedJob
+    from raydb.kernels.backend import Backend, CodeMap, FusedJob
     from raydb.kernels.bvh import Bvh, Measure
 
 # Totals are made in blocks of about this many rows, between which an interrupt is heard.
 BLOCK_ROWS = 2**22
+
+# A range of so many cells is reduced by a call of its own, at 1.5 us and 0.1 ns a cell; of shorter
+# ones the totals are gathered, at 5 ns a cell.
+LONG_RANGE = 256
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -307,7 +311,6 @@ def _add_cells(bvh: Bvh, job: FusedJob, sifted: Sifted) -> FusedResult:
     assert bvh.sieve is not None
     rows = _add_differences(bvh.offsets, sifted, job.group_count)
     values = []
-    entries: NDArray[np.int64] | None = None
     for accumulator in job.accumulators:
         held = bvh.sieve.totals[accumulator.measure].read_by(accumulator.function)
         if held is None:
@@ -315,9 +318,7 @@ def _add_cells(bvh: Bvh, job: FusedJob, sifted: Sifted) -> FusedResult:
         elif len(held) == len(bvh.offsets):
             values.append(_add_differences(held, sifted, job.group_count))
         else:
-            if entries is None:
-                entries = list_entries(sifted.ranges)
-            values.append(_reduce_cells(accumulator, held[entries], sifted, job.group_count))
+            values.append(_reduce_cells(accumulator.function, held, sifted, job.group_count))
     return FusedResult(rows, tuple(values))
 
 
@@ -332,19 +333,27 @@ def _add_differences(before: NDArray[Any], sifted: Sifted, group_count: int) -> 
 
 
 def _reduce_cells(
-    accumulator: Accumulator, values: NDArray[Any], sifted: Sifted, group_count: int
+    function: str, values: NDArray[Any], sifted: Sifted, group_count: int
 ) -> NDArray[Any]:
-    """Reduce the totals of the covered entries, one after the other, to those of groups."""
+    """Reduce the totals of the covered entries to those of the groups."""
     kind = np.dtype(np.float64 if values.dtype.kind == "f" else np.int64)
     reduce, neutral = {
         "sum": (np.add, 0.0),
         "min": (_least_of(kind), _greatest(kind)),
         "max": (np.maximum, _smallest(kind)),
-    }[accumulator.function]
+    }[function]
     totals = np.full(group_count, neutral, kind)
-    lengths = sifted.ranges[:, 1] - sifted.ranges[:, 0]
-    if len(lengths):
-        with np.errstate(all="ignore"):  # NaN and infinities are values
-            of_ranges = reduce.reduceat(values, np.cumsum(lengths) - lengths)
-            reduce.at(totals, sifted.groups, of_ranges.astype(kind))
+    ranges = sifted.ranges
+    if len(ranges) == 0:
+        return totals
+    with np.errstate(all="ignore"):  # NaN and infinities are values
+        if sifted.cell_count >= LONG_RANGE * len(ranges):
+            of_ranges = np.array([reduce.reduce(values[a:b]) for a, b in ranges.tolist()], kind)
+        elif sifted.cell_count == len(ranges):
+            of_ranges = values[ranges[:, 0]].astype(kind)
+        else:
+            lengths = ranges[:, 1] - ranges[:, 0]
+            starts = np.cumsum(lengths) - lengths
+            of_ranges = reduce.reduceat(values[list_entries(ranges)], starts).astype(kind)
+        reduce.at(totals, sifted.groups, of_ranges)
     return totals

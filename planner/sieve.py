@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from raydb.planner.fuse import FusedScanAggregate
 
 
+# To look up each cell's totals and its group takes as long as to add up 4 rows for a sum, 12 for a
+# maximum; below so many cells neither matters. Without groups an interval of cells is all at once.
+LEAST_ROWS_A_CELL = 8
+FEW_CELLS = 4096
+
+
 @dataclass(frozen=True, slots=True)
 class Touched:
     """What a job reads: `cells` that answer for `covered_rows`, and the `rows` of other cells.
@@ -33,18 +39,15 @@ def use_sieve(plan: FusedScanAggregate, bvh: BvhInfo) -> FusedScanAggregate:
     """Return the plan with its job sieved, or with the reason why the BVH's sieve is of no use."""
     if bvh.index.sieve is None:
         return plan
-    obstacle = _obstacle(plan, bvh)
+    entries = plan.index.entries(plan.job.intervals)
+    cell_count = int((entries[:, 1] - entries[:, 0]).sum())
+    obstacle = _obstacle(plan, bvh, cell_count)
     if obstacle is not None:
         return replace(plan, sieve_obstacle=obstacle)
-    entries = plan.index.entries(plan.job.intervals)
-    return replace(
-        plan,
-        job=replace(plan.job, sieved=True),
-        estimated_cells=int((entries[:, 1] - entries[:, 0]).sum()),
-    )
+    return replace(plan, job=replace(plan.job, sieved=True), estimated_cells=cell_count)
 
 
-def _obstacle(plan: FusedScanAggregate, bvh: BvhInfo) -> str | None:
+def _obstacle(plan: FusedScanAggregate, bvh: BvhInfo, cell_count: int) -> str | None:
     if plan.residual_predicates or plan.residual_keys or None in plan.measure_positions:
         return "rows are fetched by row id"
     if not plan.is_direct:
@@ -57,6 +60,9 @@ def _obstacle(plan: FusedScanAggregate, bvh: BvhInfo) -> str | None:
                 if number == code_map.hierarchy and attribute not in bvh.definition.scan
             )
             return f"the rows of a cell differ in {names}"
+    is_sparse = plan.estimated_rows < LEAST_ROWS_A_CELL * cell_count
+    if plan.job.maps and is_sparse and cell_count > FEW_CELLS:
+        return f"its {cell_count} cells have no more than {plan.estimated_rows} rows"
     if may_overflow(bvh.index, plan.job, plan.estimated_rows):
         return f"a sum of {plan.estimated_rows} values may not fit 64 bits"
     return None

@@ -64,9 +64,7 @@ def test_totals_of_cells_are_not_rebuilt_at_open(path, monkeypatch):
     with raydb.connect(path, read_only=True) as con:
         assert con.execute(f"EXPLAIN {asked}").fetchall() == plan
         assert con.execute(asked).fetchall() == answer
-        assert (
-            con.execute("SELECT sieve, size_bytes, sieve_bytes FROM bvhs()").fetchall() == sizes
-        )
+        assert con.execute("SELECT sieve, size_bytes, sieve_bytes FROM bvhs()").fetchall() == sizes
 
 
 @pytest.mark.parametrize("checkpoint", [False, True])

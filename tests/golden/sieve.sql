@@ -98,6 +98,22 @@ EXPLAIN SELECT sum(price) FROM sale WHERE quantity = 3 AND price % 2 = 0;
 SELECT sum(price) FROM sale WHERE quantity = 3 AND price % 2 = 1;
 -- 66720
 
+-- Cells of few rows are looked up one by one no faster than their rows.
+CREATE TABLE ticket (number INTEGER, price INTEGER);
+
+INSERT INTO ticket SELECT range % 9000, range FROM range(18000);
+
+CREATE BVH tickets ON ticket (SCAN (number), AGGREGATE (price)) WITH (sieve = true);
+
+EXPLAIN SELECT number % 10 AS digit, sum(price) FROM ticket GROUP BY digit;
+-- has: sieve: not used (its 9000 cells have no more than 18000 rows)
+
+EXPLAIN SELECT sum(price), max(price) FROM ticket WHERE number >= 10;
+-- has: sieve: 8990 cells in place of 17980 rows
+
+SELECT sum(price), max(price), count(*) FROM ticket WHERE number >= 10;
+-- 161900910 | 17999 | 17980
+
 -- A sum that might not fit 64 bits is added up by rows.
 CREATE TABLE big (a INTEGER, x BIGINT);
 
