@@ -13,6 +13,7 @@ from raydb.errors import DataError
 from raydb.kernels.choice import load_backend
 from raydb.kernels.encode import Hierarchy, encode_column, find_hierarchies
 from raydb.kernels.numbers import to_numbers
+from raydb.kernels.sieve import build_sieve
 from raydb.planner.catalog import BvhDefinition, BvhInfo
 from raydb.planner.explain import show
 from raydb.planner.expression import Attribute, Expression, attributes_of
@@ -45,6 +46,8 @@ def build_bvh(definition: BvhDefinition, tables: Mapping[str, Table]) -> BvhInfo
     )
     if live_rows is not None:
         index = replace(index, row_ids=live_rows[index.row_ids])
+    if definition.sieve:
+        index = replace(index, sieve=build_sieve(index))
     levels = {
         attribute: (number, level)
         for number, (_, _, attributes) in enumerate(encoded)

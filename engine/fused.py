@@ -7,6 +7,7 @@ rows are located first, filtered and grouped further, and then accumulated.
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from raydb.kernels.bvh import Measure, narrow_measure
 from raydb.kernels.choice import load_backend
 from raydb.kernels.encode import EncodedColumn, encode_column, join_codes
 from raydb.kernels.numbers import to_numbers
+from raydb.kernels.sieve import launch_job, prepare_job
 from raydb.planner.expression import AggregateCall, Expression, attributes_of
 from raydb.planner.functions import evaluate
 from raydb.planner.fuse import FusedScanAggregate, Running
@@ -37,13 +39,13 @@ if TYPE_CHECKING:
 
 def prepare_fused(plan: FusedScanAggregate) -> object:
     """Return what every run of the plan needs, to be made once."""
-    return load_backend(plan.backend).prepare(plan.index, plan.job)
+    return prepare_job(load_backend(plan.backend), plan.index, plan.job)
 
 
 def time_kernel(plan: FusedScanAggregate, prepared: object) -> float:
     """Return the seconds of one launch, or of locating rows where some are fetched by row id."""
     backend = load_backend(plan.backend)
-    run = backend.launch if plan.is_direct else backend.locate
+    run = partial(launch_job, backend) if plan.is_direct else backend.locate
     start = time.perf_counter()
     run(plan.index, plan.job, prepared)
     return time.perf_counter() - start
@@ -58,7 +60,7 @@ def run_fused(
     """
     backend = load_backend(plan.backend)
     if plan.is_direct:
-        result = backend.launch(plan.index, plan.job, prepared)
+        result = launch_job(backend, plan.index, plan.job, prepared)
         numbers = np.flatnonzero(result.rows) if plan.keys else np.arange(len(result.rows))
         if len(numbers) < len(result.rows):
             result = FusedResult(result.rows[numbers], tuple(v[numbers] for v in result.values))

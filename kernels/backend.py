@@ -51,12 +51,15 @@ class FusedJob:
     """Which cells to read, how rows map to groups 0..group_count-1, and what to accumulate.
 
     intervals: int64, shape (k, 2): sorted, disjoint, half-open cell intervals.
+    sieved: whether the BVH's totals of cells answer for the rows of the cells that they cover. No
+        backend gets such a job: `kernels.sieve` takes it apart before.
     """
 
     intervals: NDArray[np.int64]
     maps: tuple[CodeMap, ...]
     group_count: int
     accumulators: tuple[Accumulator, ...]
+    sieved: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.kernels.encode import Hierarchy
+    from raydb.kernels.sieve import Sieve
 
 # With more cells than this and than two a row, the offsets would outweigh the rows: the cells that
 # occur are then kept as sorted keys and found by binary search.
@@ -59,6 +60,9 @@ class Bvh:
     row_ids: uint32, shape (row_count,).
     codes: unsigned or int32, shape (row_count,): one for each position in `stored`. In an int32
         array -1 stands for the last code.
+    dead: int64, the ascending places of rows that are no more, which every job leaves out; None
+        where there are none.
+    sieve: totals of each entry, None where CREATE BVH did not ask for them.
     """
 
     hierarchies: tuple[Hierarchy, ...]
@@ -69,6 +73,8 @@ class Bvh:
     stored: tuple[int, ...]
     codes: tuple[NDArray[Any], ...]
     measures: tuple[Measure, ...]
+    dead: NDArray[np.int64] | None = None
+    sieve: Sieve | None = None
 
     @property
     def row_count(self) -> int:
@@ -96,6 +102,7 @@ class Bvh:
         ]
         arrays += [m.valid for m in self.measures if m.valid is not None]
         arrays += [] if self.cells is None else [self.cells]
+        arrays += [] if self.sieve is None else self.sieve.arrays
         return sum(array.nbytes for array in arrays)
 
     def entries(self, intervals: NDArray[np.int64]) -> NDArray[np.int64]:

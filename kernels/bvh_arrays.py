@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from raydb.kernels.bvh import Bvh, Measure
 from raydb.kernels.encode import Hierarchy
+from raydb.kernels.sieve import CellTotals, Sieve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,9 +37,16 @@ def to_arrays(bvh: Bvh) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         arrays[f"values{number}"] = measure.values
         if measure.valid is not None:
             arrays[f"valid{number}"] = measure.valid
+    for number, totals in enumerate(() if bvh.sieve is None else bvh.sieve.totals):
+        arrays[f"cell_sums{number}"] = totals.sums
+        arrays[f"cell_least{number}"] = totals.least
+        arrays[f"cell_most{number}"] = totals.most
+        if totals.counts is not None:
+            arrays[f"cell_counts{number}"] = totals.counts
     properties = {
         "cell_count": bvh.cell_count,
         "stored": bvh.stored,
+        "is_sieved": bvh.sieve is not None,
         "hierarchies": [
             {"columns": hierarchy.columns, "scan_count": hierarchy.scan_count}
             for hierarchy in bvh.hierarchies
@@ -77,7 +85,21 @@ def from_arrays(arrays: Mapping[str, NDArray[Any]], properties: Mapping[str, Any
         stored=tuple(properties["stored"]),
         codes=tuple(arrays[f"codes{number}"] for number in range(len(properties["stored"]))),
         measures=measures,
+        sieve=_sieve_from_arrays(arrays, len(measures)) if properties.get("is_sieved") else None,
     )
+
+
+def _sieve_from_arrays(arrays: Mapping[str, NDArray[Any]], measure_count: int) -> Sieve:
+    totals = tuple(
+        CellTotals(
+            arrays[f"cell_sums{number}"],
+            arrays.get(f"cell_counts{number}"),
+            arrays[f"cell_least{number}"],
+            arrays[f"cell_most{number}"],
+        )
+        for number in range(measure_count)
+    )
+    return Sieve(totals)
 
 
 def _levels_to_bytes(hierarchy: Hierarchy) -> NDArray[np.uint8]:

@@ -33,7 +33,7 @@ class TableInfo:
 class BvhDefinition:
     """A CREATE BVH statement, bound: what Z, Y and X are made of (RayDB, section 4).
 
-    `text` is the statement as written.
+    `text` is the statement as written. `sieve` asks for totals of each cell beside the rows.
     """
 
     name: str
@@ -42,6 +42,7 @@ class BvhDefinition:
     group_by: tuple[Attribute, ...]
     aggregate: tuple[Expression, ...]
     text: str
+    sieve: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -69,7 +69,7 @@ def _choose_bvh(
 
 def preference(plan: FusedScanAggregate) -> tuple[int, int]:
     """Return what the best of several jobs has the least of."""
-    return -plan.coverage.score, plan.estimated_rows
+    return -plan.coverage.score, plan.estimated_reads
 
 
 def _reason(
@@ -93,9 +93,10 @@ def _reason(
             f"largest coverage of {candidate_count} BVHs: {best.coverage.score} "
             f"against {score} of '{second}'"
         )
-    if best.estimated_rows < ranked[1].estimated_rows:
+    if best.estimated_reads < ranked[1].estimated_reads:
+        fewer = "less to read" if best.job.sieved or ranked[1].job.sieved else "fewer rows"
         return (
-            f"coverage {best.coverage.score} as '{second}', but fewer rows: "
-            f"{best.estimated_rows} against {ranked[1].estimated_rows}"
+            f"coverage {best.coverage.score} as '{second}', but {fewer}: "
+            f"{best.estimated_reads} against {ranked[1].estimated_reads}"
         )
     return f"as good as '{second}', first by name"

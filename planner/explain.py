@@ -50,6 +50,7 @@ from raydb.planner.physical import (
     WindowRows,
     WorkingRows,
 )
+from raydb.planner.sieve import touched
 from raydb.planner.table_scan import FusedTableScan
 from raydb.storage.type_names import sql_type_name
 
@@ -142,6 +143,7 @@ def details_of(node: Mapping[str, Any]) -> dict[str, Any]:
             for axis, name in (("X", "aggregate"), ("Y", "group_by"), ("Z", "scan"))
         ),
         "intervals": node["intervals"],
+        **({"sieve": _sieve_text(node["sieve"])} if node["sieve"] else {}),
         "estimated rows": f"{node['rows_touched']} of {node['rows_total']}",
         "backend": f"{node['backend']} ({node['backend_reason']})",
     }
@@ -150,6 +152,12 @@ def details_of(node: Mapping[str, Any]) -> dict[str, Any]:
     if "kernel_ms" in node:
         details["kernel"] = f"{node['kernel_ms']:.3f} ms"
     return details
+
+
+def _sieve_text(sieve: dict[str, Any]) -> str:
+    if "obstacle" in sieve:
+        return f"not used ({sieve['obstacle']})"
+    return f"{sieve['cells_touched']} cells in place of {sieve['rows_covered']} rows"
 
 
 def _walk(node: dict[str, Any]) -> list[dict[str, Any]]:
@@ -268,13 +276,25 @@ def _describe_fused(plan: FusedScanAggregate) -> dict[str, Any]:
             "score": coverage.score,
         },
         intervals=len(plan.job.intervals),
-        rows_touched=plan.estimated_rows,
+        **_reads(plan),
         rows_total=plan.index.row_count,
-        bytes_touched=plan.estimated_bytes,
         backend=plan.backend,
         backend_reason=plan.backend_reason,
         by_row_id=fetched,
     )
+
+
+def _reads(plan: FusedScanAggregate) -> dict[str, Any]:
+    """Return what a job reads: rows, or cells in place of the rows that they cover."""
+    if not plan.job.sieved:
+        obstacle = plan.sieve_obstacle
+        sieve: dict[str, Any] | None = None if obstacle is None else {"obstacle": obstacle}
+        rows, size_bytes = plan.estimated_rows, plan.estimated_bytes
+    else:
+        read = touched(plan)
+        rows, size_bytes = read.rows, read.cell_bytes + read.rows * plan.row_bytes
+        sieve = {"cells_touched": read.cells, "rows_covered": read.covered_rows}
+    return {"sieve": sieve, "rows_touched": rows, "bytes_touched": size_bytes}
 
 
 def _aggregation(plan: HashAggregate | FusedScanAggregate | FusedTableScan) -> str:

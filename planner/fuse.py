@@ -27,6 +27,7 @@ from raydb.kernels.intervals import cell_intervals
 from raydb.kernels.numbers import is_number
 from raydb.planner.expression import AggregateCall, Attribute, Column, Expression, attributes_of
 from raydb.planner.functions import evaluate
+from raydb.planner.sieve import use_sieve
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -104,6 +105,8 @@ class FusedScanAggregate:
         None where it is computed for each row.
     running: what is accumulated over the measures; every measure's count is among it.
     residual_*: what is fetched by row id. `estimated_rows` come from the offsets.
+    estimated_cells: where the job is sieved, how many cells it touches; else None.
+    sieve_obstacle: why the totals that the BVH keeps of its cells are of no use, if so.
     """
 
     table: str
@@ -125,15 +128,29 @@ class FusedScanAggregate:
     residual_predicates: tuple[Expression, ...]
     residual_keys: tuple[tuple[Column, Expression], ...]
     estimated_rows: int
+    estimated_cells: int | None = None
+    sieve_obstacle: str | None = None
+
+    @property
+    def estimated_reads(self) -> int:
+        """About how many rows are read, or totals of cells in their place."""
+        if self.estimated_cells is None or not all(m.by_cell for m in self.job.maps):
+            return self.estimated_rows
+        return min(self.estimated_cells, self.estimated_rows)
 
     @property
     def estimated_bytes(self) -> int:
         """The bytes that the estimated rows have in X and in the codes that the job reads."""
+        return self.estimated_rows * self.row_bytes
+
+    @property
+    def row_bytes(self) -> int:
+        """The bytes that a row has in X and in the codes that the job reads."""
         measures = {accumulator.measure for accumulator in self.job.accumulators}
         width = sum(self.index.measures[measure].values.itemsize for measure in measures)
         stored = [m.hierarchy for m in self.job.maps if not m.by_cell]
         width += sum(self.index.codes[self.index.stored.index(n)].itemsize for n in stored)
-        return self.estimated_rows * width
+        return width
 
     @property
     def is_direct(self) -> bool:
@@ -190,7 +207,7 @@ def fuse(star: Star, bvh: BvhInfo, backend: str, backend_reason: str) -> FusedSc
         for run in running
         if (position := measure_positions[run.measure]) is not None
     )
-    return FusedScanAggregate(
+    plan = FusedScanAggregate(
         table=star.fact,
         bvh=bvh.definition.name,
         index=bvh.index,
@@ -211,6 +228,7 @@ def fuse(star: Star, bvh: BvhInfo, backend: str, backend_reason: str) -> FusedSc
         residual_keys=residual_keys,
         estimated_rows=bvh.index.count_rows(intervals),
     )
+    return use_sieve(plan, bvh)
 
 
 def _hierarchy_of(expression: Expression, bvh: BvhInfo) -> int | None:

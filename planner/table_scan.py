@@ -93,7 +93,7 @@ def asks_values(call: AggregateCall) -> bool:
 def is_cheaper(star: Star, plan: FusedScanAggregate, row_count: int) -> bool:
     """Whether a scan of all rows beats a BVH that lacks something of the query."""
     row_cost = DIRECT_COST if plan.is_direct else FETCH_COST
-    return scan_cost(star, row_count) < plan.estimated_rows * row_cost
+    return scan_cost(star, row_count) < plan.estimated_reads * row_cost
 
 
 def scan_cost(star: Star, row_count: int) -> int:

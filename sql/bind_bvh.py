@@ -72,6 +72,7 @@ def bind_bvh(create: CreateBvh, catalog: CatalogInfo) -> BvhDefinition:
             _attributes("GROUP BY", create.group_by, create.table, reached),
             _measures(create.aggregate, create.table, reached),
             create.text,
+            create.sieve,
         )
 
 
@@ -84,7 +85,8 @@ def bvh_text(definition: BvhDefinition, catalog: CatalogInfo) -> str:
         ("AGGREGATE", [measure_text(each, fact, catalog) for each in definition.aggregate]),
     )
     written = ", ".join(f"{part} ({', '.join(map(str, texts))})" for part, texts in parts if texts)
-    return f"CREATE BVH {_name_text(definition.name)} ON {_name_text(fact)} ({written});"
+    options = " WITH (sieve = true)" if definition.sieve else ""
+    return f"CREATE BVH {_name_text(definition.name)} ON {_name_text(fact)} ({written}){options};"
 
 
 def attribute_text(attribute: Attribute, fact: str, catalog: CatalogInfo) -> str | None:

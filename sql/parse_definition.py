@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.sql.dialect import text_of
 from raydb.sql.kept_text import stored_text
 from raydb.sql.parse_query import query_of, refuse_parameters
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 _NAMED = {"TABLE": "a table", "VIEW": "a view", "INDEX": "an index", "BVH": "a BVH"}
 _PARTS = ("SCAN", "GROUP BY", "AGGREGATE")
+_BVH_OPTIONS = ("sieve",)
+_SWITCH = {"true": True, "on": True, "false": False, "off": False}
 
 
 def read_create(reader: TokenReader) -> Definition:
@@ -130,10 +132,33 @@ def _create_bvh(reader: TokenReader) -> CreateBvh:
         if not reader.accept(","):
             break
     reader.expect(")")
+    options = _bvh_options(name, reader) if reader.accept("WITH") else {}
     scan, group_by, aggregate = (parts.get(part, ()) for part in _PARTS)
     tokens = reader.all_tokens()
     text = reader.text[tokens[0].start : tokens[-1].end + 1]
-    return CreateBvh(name, table, scan, group_by, aggregate, text)
+    return CreateBvh(name, table, scan, group_by, aggregate, text, **options)
+
+
+def _bvh_options(name: str, reader: TokenReader) -> dict[str, bool]:
+    """Read `(option = true, ...)` of CREATE BVH, the word WITH being read."""
+    options: dict[str, bool] = {}
+    reader.expect("(")
+    while True:
+        option = reader.name("the name of an option")
+        if option not in _BVH_OPTIONS:
+            near = did_you_mean(option, _BVH_OPTIONS)
+            raise ProgrammingError(f"option '{option}' of a BVH does not exist{near}")
+        if option in options:
+            raise ProgrammingError(f"the BVH '{name}' has the option '{option}' twice")
+        reader.expect("=")
+        value = reader.take().text.lower()
+        if value not in _SWITCH:
+            raise ProgrammingError(f"option '{option}' of a BVH is true or false, not '{value}'")
+        options[option] = _SWITCH[value]
+        if not reader.accept(","):
+            break
+    reader.expect(")")
+    return options
 
 
 def _create_index(reader: TokenReader, *, unique: bool) -> CreateIndex:

@@ -254,10 +254,11 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class CreateBvh:
-    """CREATE BVH name ON table (SCAN (...), GROUP BY (...), AGGREGATE (...)).
+    """CREATE BVH name ON table (SCAN (...), GROUP BY (...), AGGREGATE (...)) [WITH (...)].
 
     Each part holds sqlglot's trees; a part that is not written is empty. `text` is the statement as
-    written: a database on disk keeps it and binds it again when it is opened.
+    written: a database on disk keeps it and binds it again when it is opened. `sieve` is the option
+    of that name.
     """
 
     name: str
@@ -266,6 +267,7 @@ class CreateBvh:
     group_by: tuple[exp.Expr, ...]
     aggregate: tuple[exp.Expr, ...]
     text: str
+    sieve: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raydb.kernels.cells import cells_of, group_cells, join_entries, list_entries
 from raydb.kernels.cpu.warm import frozen
 
 if TYPE_CHECKING:
@@ -105,22 +106,7 @@ def _split_by_group(
     bvh: Bvh, entries: NDArray[np.int64], by_cell: list[CodeMap]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Split entry intervals where the group changes, and drop the cells that a map excludes."""
-    lengths = entries[:, 1] - entries[:, 0]
-    jumps = np.repeat(entries[:, 0] - np.cumsum(lengths) + lengths, lengths)
-    touched = jumps + np.arange(len(jumps))
-    cells = touched if bvh.cells is None else bvh.cells[touched]
-    groups = np.zeros(len(cells), np.int64)
-    kept = np.ones(len(cells), np.bool_)
-    for code_map in by_cell:
-        stride = bvh.strides[code_map.hierarchy]
-        radix = bvh.hierarchies[code_map.hierarchy].scan_count
-        parts = code_map.groups[cells // stride % radix]
-        kept &= parts >= 0
-        groups += parts
-    touched, groups = touched[kept], groups[kept]
-    if len(touched) == 0:
-        return np.empty((0, 2), np.int64), groups
-    changes = np.flatnonzero((np.diff(touched) != 1) | (np.diff(groups) != 0)) + 1
-    firsts = np.concatenate([[0], changes])
-    lasts = np.concatenate([changes, [len(touched)]]) - 1
-    return np.column_stack([touched[firsts], touched[lasts] + 1]), groups[firsts]
+    touched = list_entries(entries)
+    groups = group_cells(bvh, cells_of(bvh, touched), by_cell)
+    kept = groups >= 0
+    return join_entries(touched[kept], groups[kept])

@@ -48,6 +48,25 @@ def test_a_bvh_is_not_rebuilt_at_open(path, monkeypatch):
         assert con.execute(QUERY).fetchall() == ANSWER
 
 
+def test_totals_of_cells_are_not_rebuilt_at_open(path, monkeypatch):
+    asked = "SELECT sum(m), min(m), max(m), count(*) FROM f"
+    with raydb.connect(path) as con:
+        con.execute("DROP BVH b")
+        con.execute("CREATE BVH b ON f (SCAN (name), AGGREGATE (m)) WITH (sieve = true)")
+        plan = con.execute(f"EXPLAIN {asked}").fetchall()
+        assert ("    sieve: 3 cells in place of 3 rows",) in plan
+        answer = con.execute(asked).fetchall()
+        sizes = con.execute("SELECT sieve, size_bytes, sieve_bytes FROM bvhs()").fetchall()
+    from raydb.engine import build_bvh, snapshot
+
+    monkeypatch.setattr(snapshot, "build_bvh", None)
+    monkeypatch.setattr(build_bvh, "build_sieve", None)
+    with raydb.connect(path, read_only=True) as con:
+        assert con.execute(f"EXPLAIN {asked}").fetchall() == plan
+        assert con.execute(asked).fetchall() == answer
+        assert con.execute("SELECT sieve, size_bytes, sieve_bytes FROM bvhs()").fetchall() == sizes
+
+
 @pytest.mark.parametrize("checkpoint", [False, True])
 def test_small_inserts_are_logged_and_replayed(path, checkpoint):
     with raydb.connect(path) as con:

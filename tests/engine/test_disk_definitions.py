@@ -15,7 +15,7 @@ INSERT INTO d VALUES (1, 'x', 7), (2, 'y', NULL), (3, 'z', 9);
 INSERT INTO f VALUES (1, 1, 'a'), (2, 2, NULL), (NULL, 4, 'c'), (2, 8, 'd'), (1, 16, 'e');
 DELETE FROM f WHERE m = 4;
 CREATE VIEW v (a) AS SELECT sum(m) FROM f;
-CREATE BVH b ON f (SCAN (name), AGGREGATE (m));
+CREATE BVH b ON f (SCAN (name), AGGREGATE (m)) WITH (sieve = true);
 CHECKPOINT;
 """
 # Each is run on tables in files, with and without rows beside them, and must leave the same rows
@@ -64,7 +64,9 @@ def state(con):
         "SELECT * FROM information_schema.table_constraints ORDER BY constraint_name"
     ).fetchall()
     checks = con.execute("SELECT * FROM information_schema.check_constraints").fetchall()
-    bvhs = con.execute("SELECT name, table_name, scan, group_by, aggregate FROM bvhs()").fetchall()
+    bvhs = con.execute(
+        "SELECT name, table_name, scan, group_by, aggregate, sieve, sieve_bytes > 0 FROM bvhs()"
+    ).fetchall()
     return rows, described, constraints, checks, bvhs
 
 

@@ -134,6 +134,5 @@ def random_bvh(rng: Random, tables: list[Table]) -> str:
     attributes = [f"t0.{c.name}" for c in own[1:]] + reached
     scan = ", ".join(rng.sample(attributes, min(3, len(attributes))))
     group = ", ".join(rng.sample(attributes, min(2, len(attributes))))
-    return (
-        f"CREATE BVH b ON t0 (SCAN ({scan}), GROUP BY ({group}), AGGREGATE ({', '.join(measures)}))"
-    )
+    parts = f"SCAN ({scan}), GROUP BY ({group}), AGGREGATE ({', '.join(measures)})"
+    return f"CREATE BVH b ON t0 ({parts}) WITH (sieve = {rng.choice(('true', 'false'))})"

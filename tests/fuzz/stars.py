@@ -451,7 +451,7 @@ def more_rows(rng: Random, star: Star) -> list[Insert]:
 
 
 def random_bvh(rng: Random, star: Star, number: int) -> Bvh:
-    """Return a BVH over random attributes of the star and measures of the fact table."""
+    """Return a BVH, perhaps sieved, over random attributes and measures of the fact table."""
     roles = [role for role in star.roles if has_name(star, role)]
     attributes = [(role, c) for role in roles for c in role.table.attributes]
     if rng.random() < 0.8:
@@ -466,7 +466,8 @@ def random_bvh(rng: Random, star: Star, number: int) -> Bvh:
     ]
     # Each part may be left out, but not all.
     parts = [part for part in parts if rng.random() < 0.85] or parts
-    sql = f"CREATE BVH b{number} ON {star.fact.name} ({', '.join(parts)})"
+    options = " WITH (sieve = true)" if rng.random() < 0.3 else ""
+    sql = f"CREATE BVH b{number} ON {star.fact.name} ({', '.join(parts)}){options}"
     return Bvh(sql, tuple(dict.fromkeys(scan + group_by)), tuple(measures))
 
 

@@ -29,6 +29,8 @@ DESCRIBE SELECT * FROM bvhs();
 -- 'obstacle' | 'VARCHAR' | 'YES' | NULL | NULL | NULL
 -- 'row_count' | 'BIGINT' | 'YES' | NULL | NULL | NULL
 -- 'scan' | 'VARCHAR' | 'YES' | NULL | NULL | NULL
+-- 'sieve' | 'BOOLEAN' | 'YES' | NULL | NULL | NULL
+-- 'sieve_bytes' | 'BIGINT' | 'YES' | NULL | NULL | NULL
 -- 'size_bytes' | 'BIGINT' | 'YES' | NULL | NULL | NULL
 -- 'table_name' | 'VARCHAR' | 'YES' | NULL | NULL | NULL
 

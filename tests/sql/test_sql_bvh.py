@@ -54,6 +54,19 @@ def test_attributes(star_catalog: CatalogInfo, name: str, expected: str) -> None
     assert definition.aggregate == ()
 
 
+@pytest.mark.parametrize("option", ["", " WITH (sieve = true)", ' with ("sieve" = OFF)'])
+def test_options_read_back(star_catalog: CatalogInfo, option: str) -> None:
+    (statement,) = sql.parse(f"CREATE BVH b ON fact (SCAN (c_name), AGGREGATE (price)){option}")
+    assert isinstance(statement, sql.CreateBvh)
+    definition = sql.bind_bvh(statement, star_catalog)
+    assert definition.sieve == ("true" in option)
+    text = sql.bvh_text(definition, star_catalog)
+    assert text.endswith(" WITH (sieve = true);") == definition.sieve
+    (again,) = sql.parse(text)
+    assert isinstance(again, sql.CreateBvh)
+    assert sql.bind_bvh(again, star_catalog).sieve == definition.sieve
+
+
 def test_measures(star_catalog: CatalogInfo) -> None:
     definition = bind_bvh(
         "AGGREGATE (price * disc, price, shipped.d_date, ck.n_size)", star_catalog
