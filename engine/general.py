@@ -67,6 +67,7 @@ from raydb.planner.physical import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from raydb.engine.trace import Trace
     from raydb.planner.fuse import FusedScanAggregate
     from raydb.planner.table_scan import FusedTableScan
     from raydb.storage.table import Table
@@ -78,12 +79,14 @@ _FilteredCall = TypeVar("_FilteredCall", AggregateCall, WindowCall)
 class Sources:
     """Where rows come from: stored tables, and the jobs of the fused path.
 
-    `shared` keeps the rows of SharedRows, all their columns, and `working` those of WorkingRows.
+    `trace` notes what each node does. `shared` keeps the rows of SharedRows, all their columns, and
+    `working` those of WorkingRows.
     """
 
     tables: Mapping[str, Table]
     run_fused: Callable[[FusedScanAggregate | FusedTableScan], pa.Table]
     memory: Memory
+    trace: Trace | None = None
     shared: dict[int, Relation] = field(default_factory=dict)
     working: dict[int, Relation] = field(default_factory=dict)
 
@@ -93,6 +96,7 @@ def run_plan(
     tables: Mapping[str, Table],
     run_fused: Callable[[FusedScanAggregate | FusedTableScan], pa.Table],
     memory: Memory | None = None,
+    trace: Trace | None = None,
 ) -> pa.Table:
     """Run a physical plan and return its rows.
 
@@ -101,7 +105,7 @@ def run_plan(
     beyond what `memory` allows lie in temporary files, those of the table too.
     Raises DataError for a value that cannot be computed and OperationalError when memory runs out.
     """
-    sources = Sources(tables, run_fused, memory or Memory())
+    sources = Sources(tables, run_fused, memory or Memory(), trace)
     with naming_failures():
         return run_node(plan, frozenset(output_columns(plan)), sources).table()
 
@@ -156,6 +160,12 @@ def output_columns(plan: PhysicalPlan) -> tuple[Column, ...]:
 
 def run_node(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> Relation:
     """Return the rows of a plan with those of its columns that are in `live`."""
+    if sources.trace is None:
+        return _rows_of(plan, live, sources)
+    return sources.trace.run(plan, lambda: _rows_of(plan, live, sources))
+
+
+def _rows_of(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> Relation:
     columns = [column for column in output_columns(plan) if column in live]
     match plan:
         case ScanTable(table=name):
@@ -270,7 +280,7 @@ def _run_steps(
 ) -> Relation:
     """Run a chain of filters and computed columns, each morsel of rows from end to end."""
     columns = [column for column in output_columns(plan) if column in live]
-    steps = steps_of(plan, live)
+    steps = steps_of(plan, live, sources.trace)
     rows = scan_steps(steps, sources)
     if rows is None:
         rows = run_node(steps.source, steps.live, sources)
@@ -293,7 +303,9 @@ class Steps:
     lowest: Expression | None
 
 
-def steps_of(plan: FilterRows | ComputeColumns, live: frozenset[Column]) -> Steps:
+def steps_of(
+    plan: FilterRows | ComputeColumns, live: frozenset[Column], trace: Trace | None = None
+) -> Steps:
     """Return the chain of filters and computed columns at the top of a plan."""
     steps: list[Callable[[Relation], Relation]] = []
     node: PhysicalPlan = plan
@@ -311,6 +323,8 @@ def steps_of(plan: FilterRows | ComputeColumns, live: frozenset[Column]) -> Step
             steps.append(_compute_step(items))
             renames_only &= all(isinstance(expression, Column) for _, expression in items)
             live = _read_by(expression for _, expression in items)
+        if trace is not None:
+            steps[-1] = trace.step(node, steps[-1])
         node = node.source
 
     def run(rows: Relation) -> Relation:
@@ -327,9 +341,14 @@ def scan_steps(steps: Steps, sources: Sources) -> Relation | None:
     if not isinstance(node, ScanTable) or steps.lowest is None:
         return None
     read = [column for column in node.columns if column in steps.live]
-    table = without_excluded(sources.tables[node.table], read, steps.lowest)
-    rows = scan_matches(table, read, steps.lowest, sources.memory)
-    return rows or scan_table(table, read, sources.memory)
+    lowest, table = steps.lowest, sources.tables[node.table]
+
+    def scan() -> Relation:
+        some = without_excluded(table, read, lowest)
+        rows = scan_matches(some, read, lowest, sources.memory)
+        return rows or scan_table(some, read, sources.memory)
+
+    return scan() if sources.trace is None else sources.trace.run(node, scan)
 
 
 def _filter_step(predicate: Expression, live: frozenset[Column]) -> Callable[[Relation], Relation]:

@@ -33,6 +33,7 @@ from raydb.engine.reports import BvhUses, open_sources
 from raydb.engine.settings import Settings, setting_text, with_setting, without_setting
 from raydb.engine.stream import stream_plan
 from raydb.engine.summarize import summarize
+from raydb.engine.trace import Trace
 from raydb.engine.work import Work
 from raydb.engine.write import write
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
@@ -350,10 +351,14 @@ class Session:
         self._uses.note(used)
 
     def _run_plan(
-        self, plan: PhysicalPlan, tables: Mapping[str, Table], run_job: RunJob
+        self,
+        plan: PhysicalPlan,
+        tables: Mapping[str, Table],
+        run_job: RunJob,
+        trace: Trace | None = None,
     ) -> pa.Table:
         with Memory(parse_limit(self.settings.memory_limit), self._temp_folder()) as memory:
-            return run_plan(plan, tables, run_job, memory)
+            return run_plan(plan, tables, run_job, memory, trace)
 
     def _temp_folder(self) -> str:
         """Return the folder for temporary files: by default the database directory.
@@ -381,12 +386,20 @@ class Session:
         return Result(pa.table({"c0": pa.array(lines, pa.string())}), ("explain",), len(lines))
 
     def _measure(self, prepared: PreparedPlan) -> Measured:
-        """Run a query, then the kernels of its fused jobs once more, alone."""
+        """Run a query node by node, and the kernels of its fused jobs once more, alone."""
+        trace = Trace()
+        tables = {**self.database.snapshot.tables, **prepared.files}
+        run_job = self._job_runner(prepared, tables, set())
         start = time.perf_counter()
-        self._run(prepared)
+        self._run_plan(prepared.plan, tables, run_job, trace)
         time_ms = (time.perf_counter() - start) * 1000
+        if prepared.finish is not None:
+            # The short way from a fused job to its rows has no nodes to be watched.
+            start = time.perf_counter()
+            self._run(prepared)
+            time_ms = (time.perf_counter() - start) * 1000
         kernel_ms = {job: time_kernel(job, kept) * 1000 for job, kept in prepared.jobs.items()}
-        return Measured(time_ms, kernel_ms)
+        return Measured(time_ms, kernel_ms, trace.measured(prepared.plan))
 
     def _copy_to(self, statement: sql.CopyTo, parameters: Parameters) -> Result:
         """Write the rows of a query to a file."""

@@ -80,10 +80,17 @@ INFIX = {
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What EXPLAIN ANALYZE measured, in ms: the whole query, and the kernel of each fused job."""
+    """What EXPLAIN ANALYZE measured, in ms: the whole query, and the kernel of each fused job.
+
+    nodes: the rows and the own time, in ms, of nodes by their identity.
+    """
 
     time_ms: float
     kernel_ms: Mapping[FusedScanAggregate, float]
+    nodes: Mapping[int, tuple[int, float]]
+
+
+_NOT_MEASURED = Measured(0.0, {}, {})
 
 
 def describe(plan: PhysicalPlan, measured: Measured | None = None) -> dict[str, Any]:
@@ -92,7 +99,7 @@ def describe(plan: PhysicalPlan, measured: Measured | None = None) -> dict[str, 
     The path is "fused" when any part runs as a fused job; the reasons say of every other
     aggregate (or of a plan without one) why it does not.
     """
-    tree = _described(plan, set(), {} if measured is None else measured.kernel_ms)
+    tree = _described(plan, set(), measured or _NOT_MEASURED)
     nodes = list(_walk(tree))
     fused = any(node["node"] in ("FusedScanAggregate", "FusedTableScan") for node in nodes)
     reasons = [node["general path"] for node in nodes if "general path" in node]
@@ -127,6 +134,14 @@ def _render(node: dict[str, Any], depth: int) -> list[str]:
 
 def details_of(node: Mapping[str, Any]) -> dict[str, Any]:
     """Return the lines below a node's title."""
+    details = _details(node)
+    if "rows" in node:
+        plural = "" if node["rows"] == 1 else "s"
+        details["gave"] = f"{node['rows']} row{plural} in {node['time_ms']:.3f} ms"
+    return details
+
+
+def _details(node: Mapping[str, Any]) -> dict[str, Any]:
     if node["node"] == "FusedTableScan":
         return {
             "no bvh": node["no_bvh"],
@@ -173,18 +188,18 @@ def _node(plan: PhysicalPlan, summary: str, *sources: PhysicalPlan, **more: Any)
     }
 
 
-def _described(
-    plan: PhysicalPlan, seen: set[int], kernel_ms: Mapping[FusedScanAggregate, float]
-) -> dict[str, Any]:
+def _described(plan: PhysicalPlan, seen: set[int], measured: Measured) -> dict[str, Any]:
     """Return a plan as JSON values; a shared query is described where it comes first."""
     node = _describe(plan)
     if isinstance(plan, SharedRows):
         if plan.number in seen:
             return {**node, "summary": f"{plan.name}, as above", "children": []}
         seen.add(plan.number)
-    if isinstance(plan, FusedScanAggregate) and plan in kernel_ms:
-        node["kernel_ms"] = kernel_ms[plan]
-    children = [_described(source, seen, kernel_ms) for source in node["children"]]
+    if isinstance(plan, FusedScanAggregate) and plan in measured.kernel_ms:
+        node["kernel_ms"] = measured.kernel_ms[plan]
+    if id(plan) in measured.nodes:
+        node["rows"], node["time_ms"] = measured.nodes[id(plan)]
+    children = [_described(source, seen, measured) for source in node["children"]]
     return {**node, "children": children}
 
 

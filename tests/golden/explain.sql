@@ -42,6 +42,7 @@ EXPLAIN (FORMAT JSON) SELECT sum(amount) FROM sale WHERE city = 'Rome';
 EXPLAIN ANALYZE SELECT sum(amount) FROM sale WHERE city = 'Rome';
 -- has: path: fused
 -- has: kernel: 0.
+-- has: gave: 1 row in 0.
 -- has: time:
 EXPLAIN (ANALYZE, FORMAT JSON) SELECT sum(amount) FROM sale WHERE city = 'Rome';
 -- has: "time_ms":
@@ -49,6 +50,7 @@ EXPLAIN (ANALYZE, FORMAT JSON) SELECT sum(amount) FROM sale WHERE city = 'Rome';
 -- has: "kernel_ms":
 EXPLAIN (ANALYZE) SELECT city FROM sale;
 -- has: path: general
+-- has: rows in 0.
 -- has: time:
 
 -- Queries that are no star say why.
