@@ -41,7 +41,7 @@ from raydb.planner import plan_query
 from raydb.planner.common_tables import has_aggregate, tables_of
 from raydb.planner.explain import Measured, describe, render
 from raydb.planner.logical import Plan, output_columns
-from raydb.planner.rules.fix_clock import reads_clock
+from raydb.planner.rules.fix_clock import reads_clock as calls_now
 from raydb.planner.table_scan import FusedTableScan
 from raydb.storage.files import write_rows
 from raydb.storage.infer import LateValueError
@@ -172,8 +172,8 @@ class Session:
         template = sql.bind_template(select, catalog, parameters, shape)
         logical = template.plan(shape.constants, parameters)
         assert logical is not None, "a template fits the query that it was made of"
-        prepared = self._plan(logical, files)
-        if not files:
+        prepared = self._plan(logical, files, reads_clock=template.reads_clock)
+        if not (files or template.reads_clock):
             self._cache.expect(self.database.snapshot)
             self._cache.keep_template(shape, template)
         return self._run_new(prepared, caching)
@@ -260,7 +260,8 @@ class Session:
     def _prepare(self, select: sql.Select, parameters: Parameters) -> PreparedPlan:
         """Bind and plan a query."""
         files, catalog = self._describe(select, parameters)
-        return self._plan(sql.bind_select(select, catalog, parameters), files)
+        bound = sql.bind_at_once(select, catalog, parameters)
+        return self._plan(bound.plan, files, reads_clock=bound.reads_clock)
 
     def _describe(
         self, select: sql.Select, parameters: Parameters
@@ -270,8 +271,13 @@ class Session:
         files = open_sources(select, snapshot, self.files, self.python, self._uses, parameters)
         return files, snapshot.with_changes(files).describe()
 
-    def _plan(self, logical: Plan, files: Mapping[str, Table]) -> PreparedPlan:
-        """Plan a bound query; where an aggregate may use BVHs, they know every row."""
+    def _plan(
+        self, logical: Plan, files: Mapping[str, Table], *, reads_clock: bool = False
+    ) -> PreparedPlan:
+        """Plan a bound query; where an aggregate may use BVHs, they know every row.
+
+        reads_clock: whether binding has read it.
+        """
         if has_aggregate(logical):
             self.database.refresh_bvhs(tables_of(logical))
         catalog = self.database.snapshot.with_changes(files).describe()
@@ -283,7 +289,7 @@ class Session:
             tuple(column.type for column in columns),
             prepare_finish(plan),
             files=files,
-            reads_clock=reads_clock(logical),
+            reads_clock=reads_clock or calls_now(logical),
         )
 
     def _run(self, prepared: PreparedPlan) -> Result:

@@ -13,7 +13,7 @@ from raydb.sql.bind_constraint import (
 )
 from raydb.sql.bind_file import files_of, tables_named
 from raydb.sql.bind_insert import bind_insert
-from raydb.sql.bind_query import bind_select
+from raydb.sql.bind_query import bind_at_once, bind_select
 from raydb.sql.bind_upsert import Conflict, bind_conflict, bind_upsert
 from raydb.sql.describe import bind_describe, bind_show_tables
 from raydb.sql.kept_text import renamed_check
@@ -136,6 +136,7 @@ __all__ = [
     "Vacuum",
     "Write",
     "attribute_text",
+    "bind_at_once",
     "bind_bvh",
     "bind_check",
     "bind_conflict",

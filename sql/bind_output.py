@@ -21,11 +21,12 @@ from raydb.planner.expression import (
     columns_of,
     leaves,
 )
-from raydb.planner.functions import evaluate, is_volatile
+from raydb.planner.functions import is_volatile
 from raydb.planner.logical import Aggregate, Filter, Limit, Plan, Project, Sort, SortKey, Window
 from raydb.sql.bind_expression import Context, bind_expression
 from raydb.sql.bind_items import Item, item_at, only_item
 from raydb.sql.binding import Binding, context_of, new_column
+from raydb.sql.computed import compute_constant
 from raydb.sql.dialect import text_of
 from raydb.sql.nodes import require_only, unsupported
 from raydb.sql.reader import fold
@@ -213,7 +214,7 @@ def _row_count(node: exp.Expr, clause: str, binding: Binding) -> int | None:
         raise NotSupportedError(f"random() in {clause} is not supported")
     if isinstance(count, Call):
         try:
-            count = Literal(evaluate(count, {}, 1)[0].as_py(), count.type)
+            count = compute_constant(count, binding)
         except DataError as error:
             raise DataError(f"{clause}: {error.sentence}") from error
     if not isinstance(count, Literal):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -26,14 +27,31 @@ if TYPE_CHECKING:
     from raydb.sql.statements import Select
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class BoundQuery:
+    """The logical plan of a query; `reads_clock` says whether it is for the time of binding only.
+
+    That is so of generate_series(.., CURRENT_DATE, ..), which is a number of rows in the plan.
+    """
+
+    plan: Plan
+    reads_clock: bool
+
+
 def bind_select(select: Select, catalog: CatalogInfo, parameters: Parameters = ()) -> Plan:
     """Return the logical plan of a query: names resolved, types checked, casts inserted.
 
     Raises ProgrammingError for what is wrong and NotSupportedError for what is not supported.
     """
+    return bind_at_once(select, catalog, parameters).plan
+
+
+def bind_at_once(select: Select, catalog: CatalogInfo, parameters: Parameters = ()) -> BoundQuery:
+    """Bind a query that may run again later; errors as in `bind_select`."""
     with refuse_deep_nesting():
-        given = bind_parameters(select.tree, parameters)
-        return bind_query(select.tree, Binding(catalog, given, bind_query))
+        binding = Binding(catalog, bind_parameters(select.tree, parameters), bind_query)
+        plan = bind_query(select.tree, binding)
+        return BoundQuery(plan, bool(binding.clock_reads))
 
 
 def bind_query(node: exp.Expr, binding: Binding) -> Plan:

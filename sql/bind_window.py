@@ -20,6 +20,7 @@ from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.planner.expression import Bound, Frame, Literal, OrderItem, WindowCall, columns_of
 from raydb.planner.functions import evaluate
 from raydb.sql.bind_aggregate import bind_aggregate_call, bind_order_items, read_call
+from raydb.sql.computed import compute_constant
 from raydb.sql.functions import is_aggregate
 from raydb.sql.functions.signature import check_count, typed
 from raydb.sql.nodes import require_only, unsupported
@@ -248,8 +249,7 @@ def _bind_bound(spec: exp.Expr, side: str, context: Context, bind: Bind) -> Boun
     if columns_of(offset):
         raise ProgrammingError("the offset of a frame must be a constant")
     if not isinstance(offset, Literal):
-        (value,) = evaluate(offset, {}, 1).to_pylist()
-        offset = Literal(value, offset.type)
+        offset = compute_constant(offset, context.binding)
     if offset.value is None:
         raise ProgrammingError("the offset of a frame must not be NULL")
     if _is_negative(offset):

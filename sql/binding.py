@@ -27,6 +27,7 @@ class Binding:
 
     `bind_query` binds a query inside another; expressions and FROM hold such queries.
 
+    `clock_reads` collects what was computed from the time: the plan is for that time only.
     `lifting` knows which constants another text may replace, where the plan is kept for that.
     `queries` are the common table expressions in sight; `views` those that are being bound
     and `bound_views` those that were;
@@ -42,6 +43,7 @@ class Binding:
     bound_views: dict[str, NamedQuery] = field(default_factory=dict)
     outer: Outer | None = None
     lifting: Lifting | None = None
+    clock_reads: list[Expression] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from raydb.planner.functions import evaluate, is_volatile
 from raydb.planner.logical import Plan, Project, Series, Values
 from raydb.sql.bind_expression import bind_expression
 from raydb.sql.binding import Binding, context_of, new_column
+from raydb.sql.computed import compute_constant
 from raydb.sql.operators import arithmetic
 from raydb.sql.scope import Scope
 from raydb.sql.types import is_integer, is_interval, is_moment
@@ -70,8 +71,7 @@ def constant_argument(name: str, argument: exp.Expr, binding: Binding) -> Litera
         raise NotSupportedError(f"random() in {name}() is not supported")
     if columns_of(expression):
         raise NotSupportedError(f"{name}() of a column is not supported, only of constants")
-    (value,) = evaluate(expression, {}, 1).to_pylist()
-    return Literal(value, expression.type)
+    return compute_constant(expression, binding)
 
 
 def _integers(name: str, values: Sequence[Any], binding: Binding) -> Plan:

@@ -99,16 +99,27 @@ def bind_template(
         lifting = Lifting(select.tree, shape.spans(), given)
         lifted = {name: slot.lifted() for name, slot in lifting.parameters.items()}
         literals: dict[str, Literal] = {**given, **lifted}
-        plan = bind_query(select.tree, Binding(catalog, literals, bind_query, lifting=lifting))
-        return Template(plan, lifting, shape, given)
+        binding = Binding(catalog, literals, bind_query, lifting=lifting)
+        plan = bind_query(select.tree, binding)
+        return Template(plan, lifting, shape, given, reads_clock=bool(binding.clock_reads))
 
 
 class Template:
-    """A bound plan in which the literals of slots are left open."""
+    """A bound plan in which the literals of slots are left open.
+
+    reads_clock: whether it is for the time of binding only, like that of a `BoundQuery`.
+    """
 
     def __init__(
-        self, plan: Plan, lifting: Lifting, shape: Shape, parameters: Mapping[str, Literal]
+        self,
+        plan: Plan,
+        lifting: Lifting,
+        shape: Shape,
+        parameters: Mapping[str, Literal],
+        *,
+        reads_clock: bool,
     ) -> None:
+        self.reads_clock = reads_clock
         slots = map(lifting.constants.get, shape.spans())
         self._constants = tuple(zip(slots, shape.constants, strict=True))
         self._parameters = {

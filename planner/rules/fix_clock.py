@@ -23,12 +23,16 @@ def fix_clock(plan: Plan, _: CatalogInfo) -> Plan:
 
 def reads_clock(plan: Plan) -> bool:
     """Tell whether a plan that is bound, but not optimized, depends on the time."""
-    parts = [expression for part in expressions_in(plan) for expression in _parts(part)]
+    return any(map(calls_clock, expressions_in(plan))) or any(map(reads_clock, sources_of(plan)))
+
+
+def calls_clock(expression: Expression) -> bool:
+    """Tell whether an expression that is bound, but not optimized, depends on the time."""
     return any(
         (isinstance(part, Call) and part.function == "now")
         or (isinstance(part, Subquery) and reads_clock(part.plan))
-        for part in parts
-    ) or any(reads_clock(source) for source in sources_of(plan))
+        for part in _parts(expression)
+    )
 
 
 def _parts(expression: Expression) -> list[Expression]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ import pytest
 import raydb
 from raydb import sql
 from raydb.engine import plan_cache, session
+from raydb.planner.functions import time as time_functions
+from raydb.planner.rules import fix_clock
 
 SCHEMA = """
     CREATE TABLE t (a TINYINT, b BIGINT, c DECIMAL(9, 2), d DATE, e VARCHAR, f DOUBLE, g BOOLEAN);
@@ -246,6 +249,49 @@ def test_time_goes_by(con: raydb.Connection, calls: Calls) -> None:
     calls.since()
     assert rows(con, "SELECT now()") > first
     assert calls.since() == FILLED
+
+
+CLOCK_IN_PLANS = {
+    "SELECT count(*) FROM generate_series(CURRENT_DATE, DATE '2024-03-04', INTERVAL '1 day')": 3,
+    "SELECT count(*) FROM generate_series(1, extract(day FROM now())::INTEGER)": 2,
+    "SELECT count(*) FROM (SELECT * FROM t LIMIT extract(day FROM CURRENT_DATE))": 2,
+    "SELECT count(*) FROM (SELECT * FROM t OFFSET extract(day FROM now())::INTEGER)": 2,
+    "SELECT max(n) FROM (SELECT count(*) OVER (ORDER BY a ROWS "
+    "extract(day FROM now())::INTEGER - 1 PRECEDING) AS n FROM t)": 2,
+    "SELECT count(*) FROM first_days": 2,
+}
+
+
+@pytest.mark.parametrize("text", CLOCK_IN_PLANS)
+@pytest.mark.parametrize("padding", ["", f" -- {'-' * 20_000}"])
+@pytest.mark.parametrize("parameters", [(), (1,)])
+def test_constants_of_the_clock_are_computed_each_time(
+    con: raydb.Connection,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    padding: str,
+    parameters: tuple[int, ...],
+) -> None:
+    con.execute("CREATE VIEW first_days AS SELECT * FROM t LIMIT extract(day FROM now())")
+
+    class Clock(dt.datetime):
+        moment = dt.datetime(2024, 3, 2, 23, 59, 59)
+
+        @classmethod
+        def now(cls, tz: dt.tzinfo | None = None) -> Any:
+            return cls.moment
+
+    clock = SimpleNamespace(**{**vars(dt), "datetime": Clock})
+    monkeypatch.setattr(time_functions, "dt", clock)
+    monkeypatch.setattr(fix_clock, "dt", clock)
+    asked = text + (" WHERE 1 = ?" if parameters else "") + padding
+    for _ in range(3):
+        assert con.execute(asked, parameters).fetchall() == [(CLOCK_IN_PLANS[text],)]
+    Clock.moment += dt.timedelta(seconds=1)
+    # A day later the series to the fourth is shorter, as are the rows behind the offset.
+    after = 1 if "OFFSET" in text else 2 if "2024" in text else 3
+    for _ in range(3):
+        assert con.execute(asked, parameters).fetchall() == [(after,)]
 
 
 def test_cache_is_bounded(con: raydb.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
