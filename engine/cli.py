@@ -21,14 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyarrow import MonthDayNano, types
-from pyarrow import csv as arrow_csv
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 import raydb
-from raydb import flatstor
+from raydb.engine.process import run_alone
 from raydb.engine.python_values import interval_word
 from raydb.engine.script import is_complete, split_statements
 
@@ -40,12 +35,14 @@ _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "REAL", "DOUB
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 1 after an error, which is one line on stderr."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
+    if arguments is None:
+        return run_alone(lambda: main(sys.argv[1:]))
+    given = list(arguments)
     try:
         if given[:2] == ["flat", "inspect"]:
             parser = argparse.ArgumentParser(prog="raydb flat inspect")
             parser.add_argument("file", help="the FlatStor file to draw")
-            sys.stdout.write(f"{flatstor.inspect(parser.parse_args(given[2:]).file)}\n")
+            sys.stdout.write(f"{raydb.flatstor.inspect(parser.parse_args(given[2:]).file)}\n")
             return 0
         options = _parser().parse_args(given)
         with raydb.connect(options.database, read_only=options.readonly) as connection:
@@ -133,6 +130,11 @@ def _fail(message: str) -> int:
 
 
 def _show_box(cursor: Any) -> None:
+    from rich import box  # noqa: PLC0415  (rich takes 12 ms)
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
     table = Table(box=box.SQUARE)
     for name, kind, *_ in cursor.description:
         is_number = kind.startswith(_NUMBERS) and not kind.endswith("]")
@@ -166,6 +168,8 @@ def _word(value: Any) -> str:
 
 
 def _show_csv(cursor: Any) -> None:
+    from pyarrow import csv as arrow_csv  # noqa: PLC0415  (the other shapes do without)
+
     sys.stdout.flush()
     table = cursor.to_arrow_table()
     for place, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import dataset, parquet
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError, did_you_mean
 from raydb.storage.fit import fit_columns
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
+    from pyarrow import dataset, parquet
 
     from raydb.storage.options import Options
     from raydb.storage.rows import Comparison
@@ -73,6 +73,8 @@ def open_parquet(path: str) -> ParquetPart:
 
     Raises DataError for a file that is none.
     """
+    from pyarrow import dataset  # noqa: PLC0415  (10 ms, only for who reads Parquet)
+
     # Not mapped: the kernel ends a process that reads a mapped file which was cut short.
     source = pa.OSFile(path)
     fragment = dataset.ParquetFileFormat().make_fragment(source)
@@ -98,6 +100,8 @@ def write_parquet(sink: BinaryIO, rows: pa.Table, options: Options) -> None:
 
     Raises ProgrammingError for a bad option, NotSupportedError for intervals, which Parquet lacks.
     """
+    from pyarrow import parquet  # noqa: PLC0415
+
     for field in rows.schema:
         kind = field.type
         while pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
@@ -216,6 +220,8 @@ class ParquetPart:
 
     def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
         """Return some columns of the first rows; the pages behind them are not decoded."""
+        from pyarrow import parquet  # noqa: PLC0415
+
         schema = pa.schema([self.schema.field(name) for name in names])
         batches: list[pa.RecordBatch] = []
         left = min(count, self.row_count)
