@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from os import PathLike
     from types import TracebackType
 
-    from raydb.engine.session import Result, Stream
+    from raydb.engine.result import Result
+    from raydb.engine.session import Stream
 
     Parameters = Sequence[object] | Mapping[str, object]
 

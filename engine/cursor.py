@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 from raydb.engine.html import html_table
-from raydb.engine.python_values import python_values
-from raydb.engine.session import Result
+from raydb.engine.result import Result
 from raydb.errors import InterfaceError, OperationalError, ProgrammingError
 from raydb.sql import TABLE_FUNCTIONS, type_name
 
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
     from raydb.engine.connection import Connection
 
     Parameters = Sequence[object] | Mapping[str, object]
-
-# Rows become Python tuples this many at a time, so that a large result is not held twice.
-FETCH_BATCH_ROWS = 4096
 
 _NOTHING = Result(None, (), -1)
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -92,9 +88,9 @@ class Cursor:
 
         The type compares with raydb.STRING, BINARY, NUMBER and DATETIME.
         """
-        if self._result.rows is None:
+        types = self._result.types
+        if types is None:
             return None
-        types = self._result.rows.schema.types
         return [
             (name, type_name(kind), None, None, None, None, None)
             for name, kind in zip(self._result.names, types, strict=True)
@@ -230,7 +226,7 @@ class Cursor:
 
     def _hold(self, result: Result) -> None:
         self._result = result
-        self._rows = None if result.rows is None else _python_rows(result.rows)
+        self._rows = result.python_rows() if result.has_rows else None
         self._fetched = 0
 
     def _check_open(self) -> None:
@@ -249,14 +245,6 @@ def _row_count(size: int) -> int:
     if not isinstance(size, int) or size < 0:
         raise ProgrammingError(f"a number of rows is an integer from 0 on, not {size!r}")
     return size
-
-
-def _python_rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
-    """Return a table's rows as tuples of Python values, made when they are asked for."""
-    batches = table.to_batches(max_chunksize=FETCH_BATCH_ROWS)
-    return chain.from_iterable(
-        zip(*map(python_values, batch.columns), strict=True) for batch in batches
-    )
 
 
 def _to_numpy(column: pa.ChunkedArray) -> NDArray[np.generic]:

@@ -58,16 +58,28 @@ def run_fused(
 
     kept: what was made of whole columns before. Raises DataError when a sum does not fit its type.
     """
-    backend = load_backend(plan.backend)
     if plan.is_direct:
-        result = launch_job(backend, plan.index, plan.job, prepared)
-        numbers = np.flatnonzero(result.rows) if plan.keys else np.arange(len(result.rows))
-        if len(numbers) < len(result.rows):
-            result = FusedResult(result.rows[numbers], tuple(v[numbers] for v in result.values))
-        groups = Groups(numbers, (), result)
-    else:
-        image = Image(tables, tables[plan.table], kept)
-        groups = _run_by_row(plan, backend, prepared, image)
+        return decode_groups(plan, launch(plan, prepared))
+    backend = load_backend(plan.backend)
+    groups = _run_by_row(plan, backend, prepared, Image(tables, tables[plan.table], kept))
+    return _decode_groups(plan, groups)
+
+
+def launch(plan: FusedScanAggregate, prepared: object) -> FusedResult:
+    """Run the job of a plan that is direct."""
+    assert plan.is_direct
+    return launch_job(load_backend(plan.backend), plan.index, plan.job, prepared)
+
+
+def decode_groups(plan: FusedScanAggregate, result: FusedResult) -> pa.Table:
+    """Return the rows of a direct plan from what its job gave; errors as in `run_fused`."""
+    numbers = np.flatnonzero(result.rows) if plan.keys else np.arange(len(result.rows))
+    if len(numbers) < len(result.rows):
+        result = FusedResult(result.rows[numbers], tuple(v[numbers] for v in result.values))
+    return _decode_groups(plan, Groups(numbers, (), result))
+
+
+def _decode_groups(plan: FusedScanAggregate, groups: Groups) -> pa.Table:
     columns: dict[Column, pa.Array] = {}
     if plan.value_parts:
         groups, columns = fold_values(plan, groups)

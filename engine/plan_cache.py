@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from raydb import sql
+    from raydb.engine.direct import Direct
     from raydb.engine.finish import Finish
     from raydb.engine.snapshot import Snapshot
     from raydb.planner import PlannerOptions
@@ -58,6 +59,7 @@ class PreparedPlan:
     """A physical plan with its output names, what its fused jobs made once, and its open files.
 
     finish: how its rows come from one fused job, if that is so.
+    direct: how they come straight from it, once it has run twice; has_repeated: whether it has.
     """
 
     plan: PhysicalPlan
@@ -67,6 +69,8 @@ class PreparedPlan:
     jobs: dict[FusedScanAggregate, object] = field(default_factory=dict)
     files: Mapping[str, Table] = field(default_factory=dict)
     reads_clock: bool = False
+    direct: Direct | None = None
+    has_repeated: bool = False
 
     @property
     def is_repeatable(self) -> bool:
@@ -76,7 +80,7 @@ class PreparedPlan:
     @property
     def size_bytes(self) -> int:
         """About the bytes that are there for the plan alone, after it has run."""
-        size = PLAN_BYTES
+        size = PLAN_BYTES + (0 if self.direct is None else self.direct.size_bytes)
         for plan, prepared in self.jobs.items():
             size += sum(_array_bytes(each) for each in (plan.job, *plan.job.maps, prepared))
         return size

@@ -20,9 +20,11 @@ import pyarrow as pa
 from raydb import sql
 from raydb.engine.database import Database
 from raydb.engine.definitions import apply_definition
+from raydb.engine.direct import direct_rows, prepare_direct
 from raydb.engine.files import FileAccess
 from raydb.engine.finish import FEW_ROWS, prepare_finish
-from raydb.engine.fused import prepare_fused, run_fused, time_kernel
+from raydb.engine.fused import decode_groups, launch, prepare_fused, run_fused, time_kernel
+from raydb.engine.general import output_columns as output_columns_of
 from raydb.engine.general import Sources, run_plan
 from raydb.engine.image import Kept, fuse_on_rows
 from raydb.engine.memory import Memory, parse_limit
@@ -30,6 +32,7 @@ from raydb.engine.names import check_table
 from raydb.engine.plan_cache import PlanCache, PreparedPlan, plan_key
 from raydb.engine.python_tables import PythonTables
 from raydb.engine.reports import BvhUses, open_sources
+from raydb.engine.result import Result
 from raydb.engine.settings import Settings, setting_text, with_setting, without_setting
 from raydb.engine.stream import stream_plan
 from raydb.engine.summarize import summarize
@@ -60,18 +63,6 @@ if TYPE_CHECKING:
     RunJob = Callable[[FusedScanAggregate | FusedTableScan], pa.Table]
 
 WRITING = (*get_args(sql.Definition), *get_args(sql.Write), sql.Checkpoint, sql.Vacuum)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Result:
-    """What a statement gave: rows with their names, or (rows is None) how many it wrote.
-
-    row_count is -1 for statements that neither read nor write rows.
-    """
-
-    rows: pa.Table | None
-    names: tuple[str, ...]
-    row_count: int
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -139,7 +130,7 @@ class Session:
             key = plan_key(text, parameters, self.settings.planner)
             prepared = self._cache.plan(key)
             if prepared is not None:
-                return self._run(prepared)
+                return self._run_again(prepared, key)
             caching = _Caching(key, sql.shape_of(text))
             logical = self._cache.filled(caching.shape, parameters)
             if logical is not None:
@@ -185,6 +176,28 @@ class Session:
             self._cache.expect(self.database.snapshot)
             self._cache.keep_plan(caching.key, prepared)
         return result
+
+    def _run_again(self, prepared: PreparedPlan, key: Hashable) -> Result:
+        """Run a plan that is kept: the second time it is worth to know its groups by heart."""
+        if not prepared.has_repeated:
+            direct = prepare_direct(prepared.plan, output_columns_of(prepared.plan))
+            prepared = replace(prepared, direct=direct, has_repeated=True)
+            self._cache.keep_plan(key, prepared)
+        direct, finish = prepared.direct, prepared.finish
+        if direct is None or finish is None:
+            return self._run(prepared)
+        job = direct.job
+        groups = launch(job, prepared.jobs[job])
+        self._uses.note((job.bvh,))
+
+        def table() -> pa.Table:
+            return finish.rows(decode_groups(job, groups))
+
+        rows = direct_rows(direct, groups, table)
+        if rows is not None:
+            return Result.of_groups(rows, prepared.names, prepared.types)
+        found = table()
+        return Result(found, prepared.names, found.num_rows)
 
     def _execute(self, statement: sql.Statement, parameters: Parameters) -> Result:
         """Run one statement. The database changes at its end or not at all."""
