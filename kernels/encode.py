@@ -51,7 +51,7 @@ class EncodedColumn:
         return len(self.values)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Hierarchy:
     """Columns encoded as one attribute.
 

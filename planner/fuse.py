@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +23,7 @@ import pyarrow.compute as pc
 
 from raydb.errors import DataError
 from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
-from raydb.kernels.encode import encode_column, join_codes
+from raydb.kernels.encode import EncodedColumn, Hierarchy, encode_column, join_codes
 from raydb.kernels.intervals import cell_intervals
 from raydb.kernels.numbers import is_number
 from raydb.planner.expression import AggregateCall, Attribute, Column, Expression, attributes_of
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.kernels.bvh import Bvh
-    from raydb.kernels.encode import Hierarchy
     from raydb.planner.catalog import BvhInfo
     from raydb.planner.star import Star
 
@@ -175,8 +175,10 @@ def fuse(star: Star, bvh: BvhInfo, backend: str, backend_reason: str) -> FusedSc
     if obstacle is not None:
         return obstacle
     measures = tuple(dict.fromkeys(argument for call in calls for argument in call.arguments))
-    parts, group_maps, key_count = _number_groups(keys_of, masks, 1)
-    value_parts, value_maps, group_count = _number_groups(values_of, masks, key_count)
+    parts, group_maps, key_count = _number_groups(keys_of, masks, bvh.index.hierarchies, 1)
+    value_parts, value_maps, group_count = _number_groups(
+        values_of, masks, bvh.index.hierarchies, key_count
+    )
     if group_count >= 2**62:
         return "the group keys have more than 2**62 combinations"
     for number, groups in value_maps.items():
@@ -267,7 +269,7 @@ def _mask_hierarchies(
             residual.append(predicate)
         else:
             # A comparison with NULL is NULL, which is not true.
-            passed = pc.fill_null(values, fill_value=False)
+            passed = pc.fill_null(values, fill_value=False) if values.null_count else values
             masks[number] &= passed.to_numpy(zero_copy_only=False)
     return masks, tuple(residual)
 
@@ -333,6 +335,7 @@ def needs_values(call: AggregateCall, held: Collection[Expression]) -> bool:
 def _number_groups(
     keys_of: dict[int, list[tuple[Column, pa.Array]]],
     masks: list[NDArray[np.bool_]],
+    hierarchies: Sequence[Hierarchy],
     stride: int,
 ) -> tuple[tuple[GroupPart, ...], dict[int, NDArray[np.int64]], int]:
     """Number the key tuples within the query's box, so that accumulators are no larger.
@@ -343,7 +346,7 @@ def _number_groups(
     parts, maps = [], {}
     for number, keys in keys_of.items():
         allowed = np.flatnonzero(masks[number])
-        columns = [encode_column(values.take(allowed)) for _, values in keys]
+        columns = [_encode_allowed(values, allowed, hierarchies[number]) for _, values in keys]
         codes, tuples = join_codes(columns)
         groups = np.full(len(masks[number]), -1, np.int64)
         groups[allowed] = codes.astype(np.int64) * stride
@@ -363,12 +366,43 @@ def _number_groups(
     return tuple(parts), maps, stride
 
 
+# What levels of hierarchies are encoded as; every query that groups by one needs it.
+_encoded_levels: WeakKeyDictionary[Hierarchy, dict[int, EncodedColumn]] = WeakKeyDictionary()
+
+
+def _encode_allowed(
+    values: pa.Array, allowed: NDArray[np.int64], hierarchy: Hierarchy
+) -> EncodedColumn:
+    """Encode a key's values of some codes; `values` has one for each code of the hierarchy."""
+    level = next((i for i, each in enumerate(hierarchy.levels) if each is values), None)
+    if level is None:
+        return encode_column(values.take(allowed))
+    known = _encoded_levels.setdefault(hierarchy, {})
+    if level not in known:
+        known[level] = encode_column(values)
+    encoded = known[level]
+    codes = encoded.codes[allowed]
+    occurs = np.zeros(encoded.cardinality, np.bool_)
+    occurs[codes] = True
+    rank = np.cumsum(occurs, dtype=np.int32) - 1
+    return EncodedColumn(rank[codes], encoded.values.take(np.flatnonzero(occurs)))
+
+
+# The first code of each coordinate.
+_first_codes: WeakKeyDictionary[Hierarchy, NDArray[np.int64]] = WeakKeyDictionary()
+
+
 def _reduce_to_scan(reduce: np.ufunc, values: NDArray[Any], hierarchy: Hierarchy) -> NDArray[Any]:
     """Reduce a value a code to a value a coordinate on the Z axis."""
-    if hierarchy.code_count == 0:
-        return values[:0]
-    changes = np.diff(hierarchy.scan_codes, prepend=-1) != 0
-    reduced: NDArray[Any] = reduce.reduceat(values, np.flatnonzero(changes))
+    if hierarchy.code_count == 0 or hierarchy.is_scan_only:
+        return values
+    if hierarchy.scan_count == 1:
+        return reduce.reduce(values, keepdims=True)  # type: ignore[no-any-return]
+    firsts = _first_codes.get(hierarchy)
+    if firsts is None:
+        changes = np.diff(hierarchy.scan_codes, prepend=-1) != 0
+        firsts = _first_codes[hierarchy] = np.flatnonzero(changes)
+    reduced: NDArray[Any] = reduce.reduceat(values, firsts)
     return reduced
 
 
