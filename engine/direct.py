@@ -204,7 +204,9 @@ def _sources(plan: FusedScanAggregate) -> dict[Column, _Source]:
     for part in plan.parts:
         places = numbers // part.stride % part.count
         for column, values in zip(part.columns, part.values, strict=True):
-            if not (pt.is_nested(values.type) or pt.is_interval(values.type)):
+            # No code may be allowed: then a part has no values.
+            is_known = len(values) == part.count
+            if is_known and not (pt.is_nested(values.type) or pt.is_interval(values.type)):
                 sources[column] = _key(values, places)
     for column, call in plan.aggregates:
         if call.function == "count_star":

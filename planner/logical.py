@@ -10,6 +10,7 @@ Every node knows its output columns. A column number is defined by exactly one n
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from operator import is_
 from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
 
 from raydb.planner.expression import expressions_of, map_aggregate, map_window
@@ -328,11 +329,19 @@ def map_expressions(plan: Plan, change: Callable[[Expression], Expression]) -> P
             changed = change(predicate)
             return plan if changed is predicate else replace(plan, predicate=changed)
         case Project(items=items) | Unnest(items=items):
-            return replace(plan, items=tuple((column, change(e)) for column, e in items))
+            changed_items = tuple((column, change(e)) for column, e in items)
+            if all(new[1] is old[1] for new, old in zip(changed_items, items, strict=True)):
+                return plan
+            return replace(plan, items=changed_items)
         case Window(calls=calls):
             return replace(plan, calls=tuple((c, map_window(call, change)) for c, call in calls))
-        case InnerJoin() | OuterJoin() | SemiJoin():
-            return replace(plan, conditions=tuple(change(e) for e in plan.conditions))
+        case InnerJoin(conditions=conditions) | OuterJoin(conditions=conditions):
+            changed_conditions = tuple(map(change, conditions))
+            if all(map(is_, changed_conditions, conditions)):
+                return plan
+            return replace(plan, conditions=changed_conditions)
+        case SemiJoin(conditions=conditions):
+            return replace(plan, conditions=tuple(map(change, conditions)))
         case Apply(arguments=arguments, conditions=conditions):
             return replace(
                 plan,

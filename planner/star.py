@@ -10,6 +10,7 @@ has the fact table `lineorder`; d_year becomes the attribute (lo_orderdate -> da
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from raydb.planner.expression import (
     Call,
     Column,
     Expression,
+    columns_of,
     conjuncts,
     leaves,
     map_aggregate,
@@ -79,7 +81,8 @@ def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
     scans, conditions = flat
     if any(map(is_volatile, (*expressions_in(aggregate), *conditions))):
         return NoStar("it calls random()")
-    found = _find_fact(scans, conditions, catalog)
+    read = (columns_of(part) for part in (*expressions_in(aggregate), *conditions))
+    found = _find_fact(scans, conditions, frozenset[Column]().union(*read), catalog)
     if isinstance(found, NoStar):
         return found
     attributes, predicates = found
@@ -108,7 +111,7 @@ def canonical(expression: Expression) -> Expression:
     def change(part: Expression) -> Expression:
         match part:
             case Call(function=function, arguments=arguments) if function in COMMUTATIVE:
-                return replace(part, arguments=tuple(sorted(arguments, key=repr)))
+                return replace(part, arguments=tuple(sorted(arguments, key=_written)))
             case Attribute(path=(*path, last), name=name, type=kind) if name in last.references:
                 column = last.columns[last.references.index(name)]
                 local: Expression = Attribute(tuple(path), column, kind)
@@ -117,6 +120,17 @@ def canonical(expression: Expression) -> Expression:
                 return part
 
     return rewrite(expression, change)
+
+
+def _written(expression: Expression) -> str:
+    """Return what operands are ordered by."""
+    return _written_attribute(expression) if isinstance(expression, Attribute) else repr(expression)
+
+
+@functools.lru_cache(maxsize=4096)
+def _written_attribute(attribute: Attribute) -> str:
+    """Return an attribute with its foreign keys, whose repr takes as long as a rule."""
+    return repr(attribute)
 
 
 def canonical_definition(definition: BvhDefinition) -> BvhDefinition:
@@ -172,11 +186,14 @@ def _flatten(plan: Plan) -> tuple[list[Scan], list[Expression]] | NoStar:
 
 
 def _find_fact(
-    scans: list[Scan], conditions: list[Expression], catalog: CatalogInfo
+    scans: list[Scan],
+    conditions: list[Expression],
+    read: frozenset[Column],
+    catalog: CatalogInfo,
 ) -> tuple[dict[Column, Expression], list[Expression]] | NoStar:
     """Find the scan from which foreign keys reach all others; put it first in `scans`.
 
-    Returns the attribute of every column and the conditions that are left as predicates.
+    Returns the attribute of every column in `read`, and the conditions left as predicates.
     """
     by_size = sorted(scans, key=lambda scan: -catalog.tables[scan.table].row_count)
     first_failure = None
@@ -194,6 +211,7 @@ def _find_fact(
             column: Attribute(paths[id(scan)], column.name, column.type)
             for scan in scans
             for column in scan.columns
+            if column in read
         }
         scans.sort(key=lambda scan: scan is not fact)
         return attributes, rest

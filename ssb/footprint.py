@@ -11,10 +11,8 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import shutil
 import subprocess
 import sys
-import sysconfig
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -33,6 +31,9 @@ if TYPE_CHECKING:
 
 _COLD_RUNS: Final = 5
 
+# The command `raydb` of this interpreter, whatever PATH says.
+COMMAND = (sys.executable, "-m", "raydb")
+
 
 def measure_memory(folder: Path, name: str) -> dict[str, int]:
     """Return the peak of a process that loads 'raydb' or a rival, and what it then holds."""
@@ -49,9 +50,6 @@ def cold_start_ms(folder: Path, text: str, progress: Progress) -> float:
 
     The database is written for it and removed. Raises OperationalError where the command fails.
     """
-    program = shutil.which("raydb", path=sysconfig.get_path("scripts")) or shutil.which("raydb")
-    if program is None:
-        raise raydb.OperationalError("cannot measure the cold start: there is no command raydb")
     with tempfile.TemporaryDirectory(prefix="raydb-ssb-") as temporary:
         database = Path(temporary) / "ssb.raydb"
         with contextlib.closing(raydb.connect(database)) as connection:
@@ -59,8 +57,9 @@ def cold_start_ms(folder: Path, text: str, progress: Progress) -> float:
             build_bvhs(connection, progress)
 
         def ask() -> None:
-            command = [program, str(database), "-c", text]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+            done = subprocess.run(  # noqa: S603
+                [*COMMAND, str(database), "-c", text], capture_output=True, text=True, check=False
+            )
             if done.returncode != 0:
                 last = (done.stderr.strip().splitlines() or ["it was killed"])[-1]
                 raise raydb.OperationalError(f"cannot measure the cold start: {last}")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def fix_clock(plan: Plan, _: CatalogInfo) -> Plan:
     """Replace now() by one constant, the local time."""
-    return _fix(plan, dt.datetime.now())
+    return _fix(plan, dt.datetime.now()) if reads_clock(plan) else plan
 
 
 def reads_clock(plan: Plan) -> bool:
@@ -28,22 +28,13 @@ def reads_clock(plan: Plan) -> bool:
 
 def calls_clock(expression: Expression) -> bool:
     """Tell whether an expression that is bound, but not optimized, depends on the time."""
-    return any(
-        (isinstance(part, Call) and part.function == "now")
-        or (isinstance(part, Subquery) and reads_clock(part.plan))
-        for part in _parts(expression)
-    )
-
-
-def _parts(expression: Expression) -> list[Expression]:
-    found: list[Expression] = []
-
-    def note(part: Expression) -> Expression:
-        found.append(part)
-        return part
-
-    rewrite(expression, note)
-    return found
+    match expression:
+        case Call(function=function, arguments=arguments):
+            return function == "now" or any(map(calls_clock, arguments))
+        case Subquery(plan=inner, arguments=given):
+            return reads_clock(inner) or any(calls_clock(argument) for _, argument in given)
+        case _:
+            return False
 
 
 def _fix(plan: Plan, now: dt.datetime) -> Plan:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -187,10 +188,11 @@ def test_a_missing_rival_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_cannot_be_measured_is_noted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(footprint.shutil, "which", lambda *_, **__: None)
+    failing = (sys.executable, "-c", "import sys; sys.exit('it has no disk')")
+    monkeypatch.setattr(footprint, "COMMAND", failing)
     found = run_small(folder, queries=("q1.1",), cold_start=True)
     assert found.cold_start_ms is None
-    assert found.own.notes[-1] == "cannot measure the cold start: there is no command raydb"
+    assert found.own.notes[-1] == "cannot measure the cold start: it has no disk"
 
 
 def test_memory_of_a_process(folder: Path, star: comparing.Comparison) -> None:

@@ -1,0 +1,7 @@
+"""`python -m raydb` is the command `raydb`."""
+
+import sys
+
+from raydb.engine.cli import main
+
+sys.exit(main())

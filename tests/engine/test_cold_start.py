@@ -1,0 +1,65 @@
+"""What a new process imports, and how the command ends it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import raydb
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# What no process needs that asks one question; each takes from 5 ms to half a second.
+NEVER = ("numba", "pandas", "polars", "pyarrow.dataset", "pyarrow.parquet", "numpy.random")
+
+SCHEMA = """
+    CREATE TABLE d (id INTEGER PRIMARY KEY, year INTEGER);
+    CREATE TABLE f (id INTEGER REFERENCES d (id), price INTEGER);
+    INSERT INTO d VALUES (1, 1993), (2, 1994);
+    INSERT INTO f VALUES (1, 10), (1, 20), (2, 40);
+    CREATE BVH by_year ON f (SCAN (year), GROUP BY (year), AGGREGATE (price))
+"""
+QUERY = "SELECT year, sum(price) FROM f, d WHERE f.id = d.id GROUP BY year ORDER BY year"
+
+
+def imported(statements: str) -> set[str]:
+    """Return the modules that a process has imported after some statements of Python."""
+    code = f"import json, sys\n{statements}\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_import_loads_errors_only() -> None:
+    modules = imported("import raydb")
+    assert not modules & {"numpy", "pyarrow", "sqlglot", "rich", *NEVER}
+    assert {name for name in modules if name.startswith("raydb")} == {"raydb", "raydb.errors"}
+
+
+@pytest.mark.parametrize("statement", ["SELECT 1", QUERY])
+def test_command_loads_what_it_needs(tmp_path: Path, statement: str) -> None:
+    database = tmp_path / "shop.raydb"
+    with raydb.connect(database) as con:
+        con.execute(SCHEMA)
+    code = f"""
+from raydb.engine import cli
+sys.argv[1:] = [{str(database)!r}, "--json", "-c", {statement!r}]
+assert cli.main() == 0
+"""
+    modules = imported(code)
+    assert not modules & {"rich", *NEVER}
+
+
+def test_module_is_the_command(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "raydb", "--csv", "-c"]
+    done = subprocess.run([*command, "SELECT 1 AS one"], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["one", "1"]
+    failed = subprocess.run([*command, "SELEC 1"], capture_output=True, text=True, check=False)
+    assert failed.returncode == 1
+    assert failed.stderr.startswith("error: ")
