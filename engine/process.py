@@ -26,7 +26,7 @@ def run_alone(main: Callable[[], int]) -> int:
     package that the command never uses. And an interpreter that ends looks through every object for
     garbage, which takes 0.08 s: frozen objects are left out.
     """
-    sys.meta_path.insert(0, _WithoutPandas())  # type: ignore[arg-type]
+    sys.meta_path.insert(0, _WithoutPandas())
     try:
         return main()
     finally:
