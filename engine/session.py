@@ -24,8 +24,8 @@ from raydb.engine.direct import direct_rows, prepare_direct
 from raydb.engine.files import FileAccess
 from raydb.engine.finish import FEW_ROWS, prepare_finish
 from raydb.engine.fused import decode_groups, launch, prepare_fused, run_fused, time_kernel
-from raydb.engine.general import output_columns as output_columns_of
 from raydb.engine.general import Sources, run_plan
+from raydb.engine.general import output_columns as output_columns_of
 from raydb.engine.image import Kept, fuse_on_rows
 from raydb.engine.memory import Memory, parse_limit
 from raydb.engine.names import check_table

@@ -36,10 +36,12 @@ def imported(statements: str) -> set[str]:
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
-def test_import_loads_errors_only() -> None:
+def test_import_loads_no_engine() -> None:
     modules = imported("import raydb")
     assert not modules & {"numpy", "pyarrow", "sqlglot", "rich", *NEVER}
-    assert {name for name in modules if name.startswith("raydb")} == {"raydb", "raydb.errors"}
+    assert {name for name in modules if name.startswith("raydb")} == {
+        *("raydb", "raydb.dbapi", "raydb.errors")
+    }
 
 
 @pytest.mark.parametrize("statement", ["SELECT 1", QUERY])
