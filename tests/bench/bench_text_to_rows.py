@@ -9,7 +9,8 @@ For some queries of the Star Schema Benchmark, the medians of three ways to ask:
     new         a text that was never there
 
 "whole" is execute(text).fetchall(), "fixed" is that without the fused job: the kernel, and but for
-cached texts the decoding of groups. Rows are compared with those of the general path before the clock starts.
+cached texts the decoding of groups. Rows are compared with those of the general path before the
+clock starts.
 """
 
 from __future__ import annotations
