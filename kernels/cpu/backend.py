@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -20,36 +18,64 @@ from raydb.kernels.bvh import (
     number_cells,
 )
 from raydb.kernels.cpu.runs import Runs, find_runs
-from raydb.kernels.cpu.totals import Total, add_places, add_runs, merge, new_total, value_of
+from raydb.kernels.cpu.threads import processor_count, run_parts
+from raydb.kernels.cpu.totals import Totals, add_places, add_runs, merge, plan_totals
 from raydb.kernels.cpu.warm import loops
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from raydb.kernels.backend import FusedJob
+    from raydb.kernels.cpu.runs import Triple
     from raydb.kernels.encode import Hierarchy
 
-T = TypeVar("T")
+Located: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"
 
 # Rows are located in blocks of this many, so that the scratch space (512 KiB) stays in the cache.
 BLOCK_ROWS = 2**15
 
-# Runs are added up in chunks of this many rows, between which an interrupt is heard, and in which
-# a measure is still in the cache for its second aggregate.
-CHUNK_ROWS = 2**20
+# Between two loops over this many rows an interrupt is heard; they take 0.3 to 8 ms.
+CHUNK_ROWS = 2**23
 
-# Where from 1 to 99 % of the rows pass, the processor guesses wrong which, at 5 ns a row, and it is
-# cheaper to list those that pass first: unless there are so few rows that calls cost more.
-LEAST_UNFORESEEN = 0.01
-LISTED_ROWS = 2**17
+# Located rows of more than this are listed block by block: both lists of all rows are 64 MiB.
+LISTED_ROWS = 2**22
 
-# Handing work to a thread takes 0.1 ms, and a second one reads memory at much the same pace as one
-# alone. A part of fewer rows than this is not worth a thread: rows of runs are added up at 0.25 ns
-# each, rows whose codes are looked up at 0.7 ns or more.
-THREAD_RUN_ROWS = 2**23
-THREAD_CODE_ROWS = 2**21
+# A loop that looks up codes works on a copy of its accumulators, of 16 MiB at most. It has a copy
+# for every fourth row where these stay in the first-level cache and adding them up costs little.
+COPIED_GROUPS = 2**20
+LANES = 4
+LANE_GROUPS = 2**10
+LANE_ROWS_A_GROUP = 32
+
+# What a part drops goes beyond every group; the parts of two maps add up to less than 2**31.
+DROPPED = 2**30 - 1
+
+# A thread is woken in 6 to 20 us, and pays off where it takes over this many rows: rows of runs are
+# added up at 0.05 ns each, rows whose codes are looked up at 0.6.
+THREAD_RUN_ROWS = 2**19
+THREAD_CODE_ROWS = 2**16
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Prepared:
+    """What every launch of a job needs.
+
+    way: `runs` where a run's rows share a group; `codes` where stored codes decide, and one loop
+        does all; `blocks` where rows are listed first.
+    parts: the runs, a part for each thread.
+    rows: int64, shape (group_count,), frozen: the rows of each group, where runs alone tell.
+    maps: the arrays that the loops of `codes` take: codes and parts, int32 with DROPPED, by turns.
+    """
+
+    runs: Runs
+    way: Literal["runs", "codes", "blocks"]
+    parts: tuple[Runs, ...]
+    totals: Totals
+    rows: NDArray[np.int64] | None
+    maps: tuple[NDArray[Any], ...]
+    lanes: int
 
 
 class CpuBackend:
@@ -85,47 +111,67 @@ class CpuBackend:
             tuple(hierarchies), cell_count, cells, offsets, row_ids, stored, codes, tuple(gathered)
         )
 
-    def prepare(self, bvh: Bvh, job: FusedJob) -> Runs:
-        """Find the runs of a job."""
-        return find_runs(bvh, job)
+    def prepare(self, bvh: Bvh, job: FusedJob) -> Prepared:
+        """Find the runs of a job, and choose how they are added up."""
+        runs = find_runs(bvh, job)
+        functions = [(a.function, bvh.measures[a.measure]) for a in job.accumulators]
+        totals = plan_totals(functions, runs.row_count, by_runs=not runs.maps)
+        if not runs.maps and totals.takes_runs:
+            rows = np.zeros(job.group_count, np.int64)
+            loops().count_runs(*runs.triple, rows)
+            rows.flags.writeable = False
+            parts = _thread_parts(runs, THREAD_RUN_ROWS, job.group_count)
+            return Prepared(runs, "runs", parts, totals, rows, (), 1)
+        totals = plan_totals(functions, runs.row_count, by_runs=False)
+        parts = _thread_parts(runs, THREAD_CODE_ROWS, job.group_count)
+        if not _is_one_loop(runs, totals, job.group_count):
+            return Prepared(runs, "blocks", parts, totals, None, (), 1)
+        maps: list[NDArray[Any]] = []
+        for codes, code_parts in runs.maps:
+            maps += [codes, np.where(code_parts < 0, DROPPED, code_parts).astype(np.int32)]
+        is_float = any(total.values.dtype.kind == "f" for total in totals.totals)
+        lanes = 1 if is_float else _lane_count(parts[0].row_count, job.group_count)
+        return Prepared(runs, "codes", parts, totals, None, tuple(maps), lanes)
 
     def launch(self, bvh: Bvh, job: FusedJob, prepared: object) -> FusedResult:
         """Run a job: all its accumulators in one pass over the runs."""
-        assert isinstance(prepared, Runs)
-        runs = prepared
+        del bvh
+        assert isinstance(prepared, Prepared)
+        totals = prepared.totals
 
-        def run(part: Runs) -> tuple[NDArray[np.int64], list[Total]]:
+        def run(part: Runs) -> tuple[NDArray[np.int64], list[tuple[NDArray[Any], ...]]]:
+            arrays = totals.new_arrays(job.group_count)
+            if prepared.rows is not None:
+                _add_runs(part, totals, arrays)
+                return prepared.rows, arrays
             rows = np.zeros(job.group_count, np.int64)
-            totals = [
-                new_total(a.function, bvh.measures[a.measure], job.group_count, runs.row_count)
-                for a in job.accumulators
-            ]
-            _accumulate(part, rows, totals)
-            return rows, totals
+            if prepared.way == "codes":
+                _add_by_code(part, prepared, rows, arrays)
+            else:
+                for places, groups in _located_blocks(part):
+                    _add_block(places, groups, rows, totals, arrays)
+            return rows, arrays
 
-        (rows, totals), *others = _run_parts(run, _thread_parts(runs, job.group_count))
-        for other_rows, other_totals in others:
-            rows += other_rows
-            for total, other in zip(totals, other_totals, strict=True):
-                merge(total, other)
-        return FusedResult(rows, tuple(value_of(total, rows) for total in totals))
+        (rows, arrays), *others = run_parts(run, prepared.parts)
+        if prepared.rows is not None:
+            rows = rows.copy()
+        for other_rows, other_arrays in others:
+            if prepared.rows is None:
+                rows += other_rows
+            merge(totals.totals, arrays, other_arrays)
+        return FusedResult(rows, totals.values(rows, arrays))
 
-    def locate(
-        self, bvh: Bvh, job: FusedJob, prepared: object
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def locate(self, bvh: Bvh, job: FusedJob, prepared: object) -> Located:
         """Return (places, groups) of the rows that pass the job's filters."""
         del bvh
-        assert isinstance(prepared, Runs)
-
-        def run(part: Runs) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-            # Copied, because a block's arrays have room for all the rows that did not pass.
-            return [(places.copy(), groups.copy()) for places, groups in _located_blocks(part)]
-
-        found = _run_parts(run, _thread_parts(prepared, job.group_count))
-        blocks = [block for part in found for block in part]
-        if not blocks:
+        assert isinstance(prepared, Prepared)
+        parts = _thread_parts(prepared.runs, THREAD_CODE_ROWS, job.group_count)
+        found = [block for part in run_parts(_locate, parts) for block in part]
+        if len(found) == 1:
+            return found[0]
+        if not found:
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        places, groups = zip(*blocks, strict=True)
+        places, groups = zip(*found, strict=True)
         return np.concatenate(places), np.concatenate(groups)
 
     def accumulate(
@@ -137,14 +183,13 @@ class CpuBackend:
     ) -> FusedResult:
         """Accumulate gathered values, the i-th function over the i-th measure."""
         rows = np.zeros(group_count, np.int64)
-        totals = [
-            new_total(function, measure, group_count, len(groups))
-            for function, measure in zip(functions, measures, strict=True)
-        ]
+        totals = plan_totals(zip(functions, measures, strict=True), len(groups), by_runs=False)
+        arrays = totals.new_arrays(group_count)
+        places = np.arange(len(groups))
         for low in range(0, len(groups), BLOCK_ROWS):
-            block = groups[low : low + BLOCK_ROWS]
-            _add_block(np.arange(low, low + len(block)), block, rows, totals)
-        return FusedResult(rows, tuple(value_of(total, rows) for total in totals))
+            block = slice(low, low + BLOCK_ROWS)
+            _add_block(places[block], groups[block], rows, totals, arrays)
+        return FusedResult(rows, totals.values(rows, arrays))
 
 
 def _sort_rows(
@@ -165,91 +210,104 @@ def _sort_rows(
     return cells, np.append(firsts, row_count).astype(np.int64), order.astype(np.uint32)
 
 
-def _thread_parts(runs: Runs, group_count: int) -> list[Runs]:
+def _thread_parts(runs: Runs, least_rows: int, group_count: int) -> tuple[Runs, ...]:
     """Cut the runs into a part for each thread that pays off; at least one."""
-    least = THREAD_CODE_ROWS if runs.maps else THREAD_RUN_ROWS
     # Every thread has accumulators of its own, which must be made and merged.
-    wanted = runs.row_count // max(least, 2 * group_count) + 1
-    count = min(wanted, _processor_count())
-    return list(runs.parts(-(-runs.row_count // count))) if count > 1 else [runs]
+    wanted = runs.row_count // max(least_rows, 2 * group_count)
+    count = min(wanted, processor_count())
+    return tuple(runs.parts(count)) if count > 1 else (runs,)
 
 
-def _run_parts(run: Callable[[Runs], T], parts: list[Runs]) -> list[T]:
-    """Run each part on a thread of its own, the first one on this thread."""
-    if len(parts) == 1:
-        return [run(parts[0])]
-    rest = [_threads().submit(run, part) for part in parts[1:]]
-    return [run(parts[0]), *(future.result() for future in rest)]
-
-
-@cache
-def _processor_count() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-@cache
-def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_processor_count(), thread_name_prefix="raydb")
-
-
-def _accumulate(runs: Runs, rows: NDArray[np.int64], totals: list[Total]) -> None:
-    """Add some runs to the totals: run by run where groups allow it, else row by row."""
-    running = [total for total in totals if total.kind != "rows"]
-    if not runs.maps and all(total.takes_runs for total in running):
-        for part in runs.parts(CHUNK_ROWS):
-            loops().count_runs(*part.triple, rows)
-            for total in running:
-                add_runs(total, part)
-    elif _is_plain(runs) and [total.kind for total in running] in ([], ["sum"]):
-        name = "by_code" if len(runs.maps) == 1 else "by_codes"
-        loop = getattr(loops(), f"sum_{name}" if running else f"count_{name}")
-        maps = [array for code_map in runs.maps for array in code_map]
-        values = [running[0].values, rows, *running[0].arrays] if running else [rows]
-        for part in runs.parts(CHUNK_ROWS):
-            loop(*part.triple, *maps, *values)
-    else:
-        for places, groups in _located_blocks(runs):
-            _add_block(places, groups, rows, running)
-
-
-def _is_plain(runs: Runs) -> bool:
-    """Whether one loop does all; not where the processor often guesses wrong which rows pass."""
-    is_foreseen = not LEAST_UNFORESEEN < runs.passing < 1 - LEAST_UNFORESEEN
+def _is_one_loop(runs: Runs, totals: Totals, group_count: int) -> bool:
+    """Whether there is a loop that looks up the codes and accumulates at once."""
     return (
         bool(runs.maps)
-        and (is_foreseen or runs.row_count < LISTED_ROWS)
         and _together(runs) == len(runs.maps)
+        and [total.kind for total in totals.totals] in ([], ["sum"])
+        and group_count <= COPIED_GROUPS
     )
+
+
+def _lane_count(row_count: int, group_count: int) -> int:
+    is_small = group_count <= min(LANE_GROUPS, row_count // LANE_ROWS_A_GROUP)
+    return LANES if is_small else 1
+
+
+def _add_runs(runs: Runs, totals: Totals, arrays: list[tuple[NDArray[Any], ...]]) -> None:
+    if totals.totals:
+        for piece in runs.pieces(CHUNK_ROWS):
+            for total, own in zip(totals.totals, arrays, strict=True):
+                add_runs(total, own, piece)
+
+
+def _add_by_code(
+    runs: Runs,
+    prepared: Prepared,
+    rows: NDArray[np.int64],
+    arrays: list[tuple[NDArray[Any], ...]],
+) -> None:
+    """Look up the codes of one or two maps, count the rows and add up one measure or none."""
+    several = len(runs.maps) == 2
+    for piece in runs.pieces(CHUNK_ROWS):
+        if arrays:
+            loop = loops().sum_by_codes if several else loops().sum_by_code
+            values = prepared.totals.totals[0].values
+            loop(*piece, *prepared.maps, values, prepared.lanes, rows, *arrays[0])
+        else:
+            loop = loops().count_by_codes if several else loops().count_by_code
+            loop(*piece, *prepared.maps, prepared.lanes, rows)
 
 
 def _add_block(
     places: NDArray[np.int64],
     groups: NDArray[np.int64],
     rows: NDArray[np.int64],
-    totals: list[Total],
+    totals: Totals,
+    arrays: list[tuple[NDArray[Any], ...]],
 ) -> None:
     loops().count_groups(groups, rows)
-    for total in totals:
-        add_places(total, places, groups)
+    for total, own in zip(totals.totals, arrays, strict=True):
+        add_places(total, own, places, groups)
 
 
-def _located_blocks(runs: Runs) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield (places, groups) of the rows that pass the row maps, block by block."""
-    for part in runs.parts(BLOCK_ROWS):
-        places, groups = np.empty((2, part.row_count), np.int64)
-        together = _together(runs)
-        arrays = [array for code_map in runs.maps[:together] for array in code_map]
-        if together:
-            loop = loops().list_by_code if together == 1 else loops().list_by_codes
-            found = loop(*part.triple, *arrays, places, groups)
-            places, groups = places[:found], groups[:found]
-        else:
-            loops().list_rows(*part.triple, places, groups)
-        for codes, code_parts in runs.maps[together:]:
-            found = loops().refine_rows(places, groups, codes, code_parts)
-            places, groups = places[:found], groups[:found]
-        yield places, groups
+def _locate(runs: Runs) -> list[Located]:
+    """List the rows that pass the row maps."""
+    if runs.row_count <= LISTED_ROWS and len(runs.maps) == _together(runs):
+        return [
+            _list(runs, triple, np.empty((2, runs.row_count), np.int64))
+            for triple in runs.pieces(LISTED_ROWS)
+        ]
+    # Copied, because the next block is listed in the same place.
+    return [(places.copy(), groups.copy()) for places, groups in _located_blocks(runs)]
+
+
+def _located_blocks(runs: Runs) -> Iterator[Located]:
+    """Yield (places, groups) of the rows that pass the row maps, block by block.
+
+    Each block is listed in the place of the one before.
+    """
+    room = np.empty((2, min(BLOCK_ROWS, runs.row_count)), np.int64)
+    for piece in runs.pieces(BLOCK_ROWS):
+        yield _list(runs, piece, room)
+
+
+def _list(runs: Runs, piece: Triple, room: NDArray[np.int64]) -> Located:
+    """List the rows of a piece that pass the row maps at the start of both rows of `room`."""
+    starts, ends, _ = piece
+    found = int((ends - starts).sum())
+    places, groups = room[0, :found], room[1, :found]
+    together = _together(runs)
+    arrays = [array for code_map in runs.maps[:together] for array in code_map]
+    match together:
+        case 0:
+            loops().list_rows(*piece, places, groups)
+        case 1:
+            found = loops().list_by_code(*piece, *arrays, places, groups)
+        case _:
+            found = loops().list_by_codes(*piece, *arrays, places, groups)
+    for codes, code_parts in runs.maps[together:]:
+        found = loops().refine_rows(places[:found], groups[:found], codes, code_parts)
+    return places[:found], groups[:found]
 
 
 def _together(runs: Runs) -> int:

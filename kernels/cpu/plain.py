@@ -26,6 +26,21 @@ def _rows_of(starts: Integers, ends: Integers, groups: Integers) -> tuple[Intege
     return jumps + np.arange(row_count), np.repeat(groups, lengths)
 
 
+def _rows_below(
+    starts: Integers,
+    ends: Integers,
+    groups: Integers,
+    maps: list[tuple[NDArray[Any], NDArray[np.int32]]],
+    group_count: int,
+) -> tuple[Integers, Integers]:
+    """Return the place and the group of every row whose group, all parts added, is below that."""
+    places, row_groups = _rows_of(starts, ends, groups)
+    for codes, parts in maps:
+        row_groups = row_groups + parts[codes[places].astype(np.int64) + 1]
+    kept = row_groups < group_count
+    return places[kept], row_groups[kept]
+
+
 def count_runs(starts: Integers, ends: Integers, groups: Integers, counts: Integers) -> None:
     """Add the length of each run to its group's count."""
     np.add.at(counts, groups, ends - starts)
@@ -50,18 +65,24 @@ def sum_runs_wide(
     sum_places_wide(*_rows_of(starts, ends, groups), values, highs, lows)
 
 
-def least_runs(
-    starts: Integers, ends: Integers, groups: Integers, values: NDArray[Any], least: NDArray[Any]
+def fold_runs(
+    starts: Integers,
+    ends: Integers,
+    groups: Integers,
+    values: NDArray[Any],
+    sums: NDArray[Any],
+    least: NDArray[Any],
+    most: NDArray[Any],
 ) -> None:
-    """Keep each group's least value; NaN is greater than every number, and stands for none yet."""
-    least_places(*_rows_of(starts, ends, groups), values, least)
+    """Keep each group's sum, least and greatest value in one pass.
 
-
-def most_runs(
-    starts: Integers, ends: Integers, groups: Integers, values: NDArray[Any], most: NDArray[Any]
-) -> None:
-    """Keep each group's greatest value; NaN is greater than every number."""
-    most_places(*_rows_of(starts, ends, groups), values, most)
+    NaN is greater than every number, and among `least` it stands for none yet. A sum of integers
+    wraps.
+    """
+    places, row_groups = _rows_of(starts, ends, groups)
+    sum_places(places, row_groups, values, sums)
+    least_places(places, row_groups, values, least)
+    most_places(places, row_groups, values, most)
 
 
 def sum_by_code(
@@ -69,16 +90,21 @@ def sum_by_code(
     ends: Integers,
     groups: Integers,
     codes: NDArray[Any],
-    parts: Integers,
+    parts: NDArray[np.int32],
     values: NDArray[Any],
+    lanes: int,
     counts: Integers,
     sums: NDArray[Any],
 ) -> None:
-    """Add each row's value to the sum of group + parts[code], unless that part is negative."""
-    places, row_groups = _rows_of(starts, ends, groups)
-    found = refine_rows(places, row_groups, codes, parts)
-    count_groups(row_groups[:found], counts)
-    sum_places(places[:found], row_groups[:found], values, sums)
+    """Add each row's value to the sum of its run's group + its code's part.
+
+    A row whose group is not below len(counts) is dropped. lanes: a power of two; 1 where the order
+    of additions matters.
+    """
+    del lanes
+    places, row_groups = _rows_below(starts, ends, groups, [(codes, parts)], len(counts))
+    count_groups(row_groups, counts)
+    sum_places(places, row_groups, values, sums)
 
 
 def sum_by_codes(
@@ -86,19 +112,20 @@ def sum_by_codes(
     ends: Integers,
     groups: Integers,
     codes: NDArray[Any],
-    parts: Integers,
+    parts: NDArray[np.int32],
     other_codes: NDArray[Any],
-    other_parts: Integers,
+    other_parts: NDArray[np.int32],
     values: NDArray[Any],
+    lanes: int,
     counts: Integers,
     sums: NDArray[Any],
 ) -> None:
-    """Do as `sum_by_code` with two parts, neither of which may be negative."""
-    places, row_groups = _rows_of(starts, ends, groups)
-    found = refine_rows(places, row_groups, codes, parts)
-    found = refine_rows(places[:found], row_groups[:found], other_codes, other_parts)
-    count_groups(row_groups[:found], counts)
-    sum_places(places[:found], row_groups[:found], values, sums)
+    """Do as `sum_by_code` with two parts."""
+    del lanes
+    maps = [(codes, parts), (other_codes, other_parts)]
+    places, row_groups = _rows_below(starts, ends, groups, maps, len(counts))
+    count_groups(row_groups, counts)
+    sum_places(places, row_groups, values, sums)
 
 
 def count_by_code(
@@ -106,13 +133,13 @@ def count_by_code(
     ends: Integers,
     groups: Integers,
     codes: NDArray[Any],
-    parts: Integers,
+    parts: NDArray[np.int32],
+    lanes: int,
     counts: Integers,
 ) -> None:
     """Do as `sum_by_code` with no sum."""
-    places, row_groups = _rows_of(starts, ends, groups)
-    found = refine_rows(places, row_groups, codes, parts)
-    count_groups(row_groups[:found], counts)
+    del lanes
+    count_groups(_rows_below(starts, ends, groups, [(codes, parts)], len(counts))[1], counts)
 
 
 def count_by_codes(
@@ -120,16 +147,16 @@ def count_by_codes(
     ends: Integers,
     groups: Integers,
     codes: NDArray[Any],
-    parts: Integers,
+    parts: NDArray[np.int32],
     other_codes: NDArray[Any],
-    other_parts: Integers,
+    other_parts: NDArray[np.int32],
+    lanes: int,
     counts: Integers,
 ) -> None:
     """Do as `sum_by_codes` with no sum."""
-    places, row_groups = _rows_of(starts, ends, groups)
-    found = refine_rows(places, row_groups, codes, parts)
-    found = refine_rows(places[:found], row_groups[:found], other_codes, other_parts)
-    count_groups(row_groups[:found], counts)
+    del lanes
+    maps = [(codes, parts), (other_codes, other_parts)]
+    count_groups(_rows_below(starts, ends, groups, maps, len(counts))[1], counts)
 
 
 def list_rows(
@@ -173,11 +200,11 @@ def list_by_codes(
 
 
 def refine_rows(places: Integers, groups: Integers, codes: NDArray[Any], parts: Integers) -> int:
-    """Add parts[code] to each row's group, and move up the rows whose part is not negative.
+    """Add the code's part to each row's group, and move up the rows whose part is not negative.
 
     Returns how many there are; they are the first ones of `places` and `groups`.
     """
-    row_parts = parts[codes[places]]
+    row_parts = parts[codes[places].astype(np.int64) + 1]
     kept = row_parts >= 0
     found = int(np.count_nonzero(kept))
     places[:found], groups[:found] = places[kept], (groups + row_parts)[kept]

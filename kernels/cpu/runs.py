@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -19,15 +18,18 @@ if TYPE_CHECKING:
     from raydb.kernels.backend import CodeMap, FusedJob
     from raydb.kernels.bvh import Bvh
 
+    Triple: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Runs:
     """Ranges of places with one group each (int64, shape (run_count,)), none of them empty.
 
     bounds: int64, shape (run_count + 1,); how many rows lie before each run.
-    maps: (stored codes, group part of each code) of the maps that decide row by row; a job whose
-        maps are all by cell has none, and the runs say everything.
-    passing: about which share of the rows the maps let pass, if all codes are as frequent.
+    maps: (stored codes, parts) of the maps that decide row by row; a job whose maps are all by cell
+        has none, and the runs say everything. Entry c + 1 of `parts` is what code c adds to the
+        group, or -1 where the row is dropped; entry 0 is that of code -1, which stands for the last
+        one.
     """
 
     starts: NDArray[np.int64]
@@ -35,7 +37,6 @@ class Runs:
     groups: NDArray[np.int64]
     bounds: NDArray[np.int64]
     maps: tuple[tuple[NDArray[Any], NDArray[np.int64]], ...]
-    passing: float
 
     @property
     def row_count(self) -> int:
@@ -43,28 +44,34 @@ class Runs:
         return int(self.bounds[-1])
 
     @property
-    def triple(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    def triple(self) -> Triple:
         """Starts, ends and groups, as the loops take them."""
         return self.starts, self.ends, self.groups
 
-    def part(self, low: int, high: int) -> Runs:
-        """Return the rows from number `low` to before `high`, counted along the runs."""
-        if low == 0 and high == self.row_count:
-            return self
-        first = int(np.searchsorted(self.bounds, low, side="right")) - 1
-        last = int(np.searchsorted(self.bounds, high, side="left"))
-        starts, ends = self.starts[first:last].copy(), self.ends[first:last].copy()
-        starts[0] += low - self.bounds[first]
-        ends[-1] -= self.bounds[last] - high
-        bounds = np.clip(self.bounds[first : last + 1], low, high) - low
-        return replace(
-            self, starts=starts, ends=ends, groups=self.groups[first:last], bounds=bounds
-        )
+    def parts(self, count: int) -> Iterator[Runs]:
+        """Cut into at most `count` parts of about as many rows."""
+        row_count = -(-self.row_count // count)
+        for triple in self.pieces(row_count):
+            starts, ends, _ = triple
+            yield Runs(*triple, _bounds_of(starts, ends), self.maps)
 
-    def parts(self, row_count: int) -> Iterator[Runs]:
-        """Cut into parts of at most `row_count` rows; a long run spans several parts."""
-        for low in range(0, self.row_count, row_count):
-            yield self.part(low, min(low + row_count, self.row_count))
+    def pieces(self, row_count: int) -> Iterator[Triple]:
+        """Yield starts, ends and groups of `row_count` rows after the other; they may cut a run."""
+        if self.row_count <= row_count:
+            if self.row_count:
+                yield self.triple
+            return
+        lows = np.arange(0, self.row_count, row_count)
+        highs = np.minimum(lows + row_count, self.row_count)
+        firsts = np.searchsorted(self.bounds, lows, side="right") - 1
+        lasts = np.searchsorted(self.bounds, highs, side="left")
+        before = (lows - self.bounds[firsts]).tolist()
+        after = (self.bounds[lasts] - highs).tolist()
+        for piece, (first, last) in enumerate(zip(firsts.tolist(), lasts.tolist(), strict=True)):
+            starts, ends = self.starts[first:last].copy(), self.ends[first:last].copy()
+            starts[0] += before[piece]
+            ends[-1] -= after[piece]
+            yield starts, ends, self.groups[first:last]
 
 
 def find_runs(bvh: Bvh, job: FusedJob) -> Runs:
@@ -78,28 +85,40 @@ def find_runs(bvh: Bvh, job: FusedJob) -> Runs:
         groups = np.zeros(len(entries), np.int64)
     starts, ends = bvh.offsets[entries[:, 0]], bvh.offsets[entries[:, 1]]
     filled = ends > starts
-    starts, ends, groups = starts[filled], ends[filled], groups[filled]
+    starts, ends, groups = _join_neighbours(starts[filled], ends[filled], groups[filled])
     by_row = [code_map for code_map in job.maps if not code_map.by_cell]
     return Runs(
         starts,
         ends,
         groups,
-        np.concatenate([np.zeros(1, np.int64), np.cumsum(ends - starts)]),
+        _bounds_of(starts, ends),
         tuple(
-            (frozen(bvh.codes[bvh.stored.index(code_map.hierarchy)]), code_map.groups)
+            (
+                frozen(bvh.codes[bvh.stored.index(code_map.hierarchy)]),
+                np.concatenate([code_map.groups[-1:], code_map.groups]),
+            )
             for code_map in by_row
         ),
-        math.prod(_passing(bvh, code_map) for code_map in by_row if code_map.filters),
     )
 
 
-def _passing(bvh: Bvh, code_map: CodeMap) -> float:
-    """Return which share of the codes passes, among those that share a coordinate with one."""
-    passes = code_map.groups >= 0
-    coordinates = bvh.hierarchies[code_map.hierarchy].scan_codes
-    touched = np.zeros(bvh.hierarchies[code_map.hierarchy].scan_count, np.bool_)
-    touched[coordinates[passes]] = True
-    return float(passes.sum() / max(touched[coordinates].sum(), 1))
+def _bounds_of(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    bounds = np.zeros(len(starts) + 1, np.int64)
+    np.cumsum(ends - starts, out=bounds[1:])
+    return bounds
+
+
+def _join_neighbours(
+    starts: NDArray[np.int64], ends: NDArray[np.int64], groups: NDArray[np.int64]
+) -> Triple:
+    """Make one run of runs of one group between which only empty cells lie."""
+    is_new = np.ones(len(starts), np.bool_)
+    is_new[1:] = (starts[1:] != ends[:-1]) | (groups[1:] != groups[:-1])
+    if is_new.all():
+        return starts, ends, groups
+    firsts = np.flatnonzero(is_new)
+    lasts = np.append(firsts[1:], len(starts)) - 1
+    return starts[firsts], ends[lasts], groups[firsts]
 
 
 def _split_by_group(

@@ -93,31 +93,33 @@ def _run() -> None:
         _warmup.loops = compiled
 
 
-def _calls() -> Iterator[tuple[str, list[NDArray[Any]]]]:
+def _calls() -> Iterator[tuple[str, list[NDArray[Any] | int]]]:
     """Yield a call over no rows for each loop and each combination of types, common ones first."""
     numbers = np.empty(0, np.int64)
+    parts = np.empty(0, np.int32)
     runs = [numbers, numbers, numbers]
     yield "count_runs", [*runs, numbers]
     yield "list_rows", [*runs, numbers, numbers]
     yield "count_groups", [numbers, numbers]
+    for value_type in (*VALUE_TYPES, *SMALL_VALUE_TYPES):
+        values = frozen(np.empty(0, value_type))
+        state = np.empty(0, "f8" if value_type == "f8" else "i8")
+        yield "sum_runs", [*runs, values, state]
+        yield "fold_runs", [*runs, values, state, state, state]
+        for name in ("sum", "least", "most"):
+            yield f"{name}_places", [numbers, numbers, values, state]
     for code_type in CODE_TYPES:
         codes = frozen(np.empty(0, code_type))
         yield "refine_rows", [numbers, numbers, codes, numbers]
         yield "list_by_code", [*runs, codes, numbers, numbers, numbers]
         yield "list_by_codes", [*runs, *(codes, numbers) * 2, numbers, numbers]
-        yield "count_by_code", [*runs, codes, numbers, numbers]
-        yield "count_by_codes", [*runs, *(codes, numbers) * 2, numbers]
-    for value_type in (*VALUE_TYPES, *SMALL_VALUE_TYPES):
-        values = frozen(np.empty(0, value_type))
-        state = np.empty(0, "f8" if value_type == "f8" else "i8")
-        for name in ("sum", "least", "most"):
-            yield f"{name}_runs", [*runs, values, state]
-            yield f"{name}_places", [numbers, numbers, values, state]
+        yield "count_by_code", [*runs, codes, parts, 1, numbers]
+        yield "count_by_codes", [*runs, *(codes, parts) * 2, 1, numbers]
     for code_type, value_type in itertools.product(CODE_TYPES, VALUE_TYPES):
         codes, values = frozen(np.empty(0, code_type)), frozen(np.empty(0, value_type))
         state = np.empty(0, "f8" if value_type == "f8" else "i8")
-        yield "sum_by_code", [*runs, codes, numbers, values, numbers, state]
-        yield "sum_by_codes", [*runs, *(codes, numbers) * 2, values, numbers, state]
+        yield "sum_by_code", [*runs, codes, parts, values, 1, numbers, state]
+        yield "sum_by_codes", [*runs, *(codes, parts) * 2, values, 1, numbers, state]
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:

@@ -1,0 +1,131 @@
+"""Hands the parts of a launch to threads that wait for them.
+
+A thread waits at a lock of its own, so that a part costs one wake-up: 6 us, where an executor's
+queue and future take 15. Threads are made when they are first wanted. A launch that finds none free
+does the part itself, so that several launches at once do not get in each other's way.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+P = TypeVar("P")
+T = TypeVar("T")
+
+
+class _Task:
+    """One part of a launch; `done` is locked until it has a result or an error."""
+
+    def __init__(self, run: Callable[[], Any]) -> None:
+        self.run = run
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.done = threading.Lock()
+        self.done.acquire()
+
+
+class _Worker:
+    """A thread that does a task whenever `wake` is released, and ends where there is none."""
+
+    def __init__(self) -> None:
+        self.task: _Task | None = None
+        self.wake = threading.Lock()
+        self.wake.acquire()
+        self.thread = threading.Thread(target=self._work, name="raydb worker", daemon=True)
+        self.thread.start()
+
+    def _work(self) -> None:
+        while True:
+            self.wake.acquire()
+            task = self.task
+            if task is None:
+                return
+            self.task = None
+            try:
+                task.result = task.run()
+            except BaseException as error:  # noqa: BLE001  (the launch raises it)
+                task.error = error
+            # Free first: whoever waits for the task may have another one at once.
+            _idle.append(self)
+            task.done.release()
+            del task  # or its arrays stay until the next one
+
+
+_workers: list[_Worker] = []
+_idle: list[_Worker] = []
+_making = threading.Lock()
+
+
+@cache
+def processor_count() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run_parts(run: Callable[[P], T], parts: Sequence[P]) -> list[T]:
+    """Return what `run` returns for each part: the first on this thread, others on their own.
+
+    Raises what the first part that fails has raised.
+    """
+    tasks = [_hand_over(run, part) for part in parts[1:]]
+    results = [run(parts[0])]
+    for task, part in zip(tasks, parts[1:], strict=True):
+        if task is None:
+            results.append(run(part))
+            continue
+        task.done.acquire()
+        if task.error is not None:
+            raise task.error
+        results.append(task.result)
+    return results
+
+
+def _hand_over(run: Callable[[P], T], part: P) -> _Task | None:
+    """Give a part to a free thread; return None where there is none."""
+    worker = _free_worker()
+    if worker is None:
+        return None
+    task = _Task(lambda: run(part))
+    worker.task = task
+    worker.wake.release()
+    return task
+
+
+def _free_worker() -> _Worker | None:
+    try:
+        return _idle.pop()
+    except IndexError:
+        pass
+    with _making:
+        if len(_workers) >= processor_count() - 1:
+            return None
+        _workers.append(_Worker())
+        return _workers[-1]
+
+
+def _end() -> None:
+    """Let every thread finish its task: an interpreter that ends under one may crash."""
+    for worker in _workers:
+        if worker.task is None and worker.wake.locked():
+            worker.wake.release()
+        worker.thread.join()
+
+
+def _forget() -> None:
+    """Forget the threads in a process that was forked, which does not have them."""
+    global _making  # noqa: PLW0603  (it may be locked for ever)
+    _workers.clear()
+    _idle.clear()
+    _making = threading.Lock()
+
+
+atexit.register(_end)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
