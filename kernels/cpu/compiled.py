@@ -127,9 +127,9 @@ def fold_runs(
 
 # -- one sum over rows whose stored codes decide the group: codes and values are read once
 #
-# A row that a part drops is counted in a spare group behind the others, because a branch that goes
+# A row that a part drops is added up in a group behind the others, because a branch that goes
 # either way costs up to 3 ns a row. Rows that follow each other go to different copies (lanes) of
-# the accumulators: to add to the same word again takes the processor until the first is stored.
+# the accumulators, because an addition to a word waits until the one before it is stored.
 
 
 @numba.njit(cache=True, nogil=True)
@@ -141,26 +141,26 @@ def sum_by_code(
     parts: NDArray[np.int32],
     values: NDArray[Any],
     lanes: int,
+    width: int,
     counts: NDArray[np.int64],
     sums: NDArray[Any],
 ) -> None:
     """Add each row's value to the sum of its run's group + its code's part.
 
-    A row whose group is not below len(counts) is dropped. lanes: a power of two; 1 where the order
-    of additions matters.
+    A row whose group is not below len(counts) is dropped; it is below `width` all the same.
+    lanes: a power of two; 1 where the order of additions matters.
     """
-    spare, mask = np.uint64(len(counts)), np.uint64(lanes - 1)
-    width = spare + ONE
-    lane_counts, lane_sums = _spread(counts, lanes), _spread(sums, lanes)
+    mask, step = np.uint64(lanes - 1), np.uint64(width)
+    lane_counts, lane_sums = _spread(counts, lanes, width), _spread(sums, lanes, width)
     for run in range(len(starts)):
         base = np.uint64(groups[run])
         for place in range(np.uint64(starts[run]), np.uint64(ends[run])):
             group = base + np.uint64(parts[np.uint64(np.int64(codes[place]) + 1)])
-            slot = min(group, spare) + (place & mask) * width
+            slot = group + (place & mask) * step
             lane_counts[slot] += 1
             lane_sums[slot] += values[place]
-    _gather(lane_counts, lanes, counts)
-    _gather(lane_sums, lanes, sums)
+    _gather(lane_counts, width, counts)
+    _gather(lane_sums, width, sums)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -174,23 +174,23 @@ def sum_by_codes(
     other_parts: NDArray[np.int32],
     values: NDArray[Any],
     lanes: int,
+    width: int,
     counts: NDArray[np.int64],
     sums: NDArray[Any],
 ) -> None:
     """Do as `sum_by_code` with two parts."""
-    spare, mask = np.uint64(len(counts)), np.uint64(lanes - 1)
-    width = spare + ONE
-    lane_counts, lane_sums = _spread(counts, lanes), _spread(sums, lanes)
+    mask, step = np.uint64(lanes - 1), np.uint64(width)
+    lane_counts, lane_sums = _spread(counts, lanes, width), _spread(sums, lanes, width)
     for run in range(len(starts)):
         base = np.uint64(groups[run])
         for place in range(np.uint64(starts[run]), np.uint64(ends[run])):
             group = base + np.uint64(parts[np.uint64(np.int64(codes[place]) + 1)])
             group += np.uint64(other_parts[np.uint64(np.int64(other_codes[place]) + 1)])
-            slot = min(group, spare) + (place & mask) * width
+            slot = group + (place & mask) * step
             lane_counts[slot] += 1
             lane_sums[slot] += values[place]
-    _gather(lane_counts, lanes, counts)
-    _gather(lane_sums, lanes, sums)
+    _gather(lane_counts, width, counts)
+    _gather(lane_sums, width, sums)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -201,18 +201,18 @@ def count_by_code(
     codes: NDArray[Any],
     parts: NDArray[np.int32],
     lanes: int,
+    width: int,
     counts: NDArray[np.int64],
 ) -> None:
     """Do as `sum_by_code` with no sum."""
-    spare, mask = np.uint64(len(counts)), np.uint64(lanes - 1)
-    width = spare + ONE
-    lane_counts = _spread(counts, lanes)
+    mask, step = np.uint64(lanes - 1), np.uint64(width)
+    lane_counts = _spread(counts, lanes, width)
     for run in range(len(starts)):
         base = np.uint64(groups[run])
         for place in range(np.uint64(starts[run]), np.uint64(ends[run])):
             group = base + np.uint64(parts[np.uint64(np.int64(codes[place]) + 1)])
-            lane_counts[min(group, spare) + (place & mask) * width] += 1
-    _gather(lane_counts, lanes, counts)
+            lane_counts[group + (place & mask) * step] += 1
+    _gather(lane_counts, width, counts)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -225,37 +225,36 @@ def count_by_codes(
     other_codes: NDArray[Any],
     other_parts: NDArray[np.int32],
     lanes: int,
+    width: int,
     counts: NDArray[np.int64],
 ) -> None:
     """Do as `sum_by_codes` with no sum."""
-    spare, mask = np.uint64(len(counts)), np.uint64(lanes - 1)
-    width = spare + ONE
-    lane_counts = _spread(counts, lanes)
+    mask, step = np.uint64(lanes - 1), np.uint64(width)
+    lane_counts = _spread(counts, lanes, width)
     for run in range(len(starts)):
         base = np.uint64(groups[run])
         for place in range(np.uint64(starts[run]), np.uint64(ends[run])):
             group = base + np.uint64(parts[np.uint64(np.int64(codes[place]) + 1)])
             group += np.uint64(other_parts[np.uint64(np.int64(other_codes[place]) + 1)])
-            lane_counts[min(group, spare) + (place & mask) * width] += 1
-    _gather(lane_counts, lanes, counts)
+            lane_counts[group + (place & mask) * step] += 1
+    _gather(lane_counts, width, counts)
 
 
 @numba.njit(cache=True, nogil=True)
-def _spread(totals: NDArray[Any], lanes: int) -> NDArray[Any]:
-    """Return lanes of accumulators, each with a spare one; the first lane has the totals."""
-    spread_out = np.zeros(lanes * (len(totals) + 1), totals.dtype)
+def _spread(totals: NDArray[Any], lanes: int, width: int) -> NDArray[Any]:
+    """Return lanes of `width` accumulators each; the first lane has the totals."""
+    spread_out = np.zeros(lanes * width, totals.dtype)
     spread_out[: len(totals)] = totals
     return spread_out
 
 
 @numba.njit(cache=True, nogil=True)
-def _gather(spread_out: NDArray[Any], lanes: int, totals: NDArray[Any]) -> None:
+def _gather(spread_out: NDArray[Any], width: int, totals: NDArray[Any]) -> None:
     """Replace the totals by the sums of all lanes; the inverse of `_spread`."""
-    width = len(totals) + 1
     totals[:] = spread_out[: len(totals)]
-    for lane in range(1, lanes):
+    for lane in range(width, len(spread_out), width):
         for group in range(len(totals)):
-            totals[group] += spread_out[lane * width + group]
+            totals[group] += spread_out[lane + group]
 
 
 # -- places: the rows of a block, with the group of each

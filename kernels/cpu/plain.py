@@ -93,15 +93,16 @@ def sum_by_code(
     parts: NDArray[np.int32],
     values: NDArray[Any],
     lanes: int,
+    width: int,
     counts: Integers,
     sums: NDArray[Any],
 ) -> None:
     """Add each row's value to the sum of its run's group + its code's part.
 
-    A row whose group is not below len(counts) is dropped. lanes: a power of two; 1 where the order
-    of additions matters.
+    A row whose group is not below len(counts) is dropped; it is below `width` all the same.
+    lanes: a power of two; 1 where the order of additions matters.
     """
-    del lanes
+    del lanes, width
     places, row_groups = _rows_below(starts, ends, groups, [(codes, parts)], len(counts))
     count_groups(row_groups, counts)
     sum_places(places, row_groups, values, sums)
@@ -117,11 +118,12 @@ def sum_by_codes(
     other_parts: NDArray[np.int32],
     values: NDArray[Any],
     lanes: int,
+    width: int,
     counts: Integers,
     sums: NDArray[Any],
 ) -> None:
     """Do as `sum_by_code` with two parts."""
-    del lanes
+    del lanes, width
     maps = [(codes, parts), (other_codes, other_parts)]
     places, row_groups = _rows_below(starts, ends, groups, maps, len(counts))
     count_groups(row_groups, counts)
@@ -135,10 +137,11 @@ def count_by_code(
     codes: NDArray[Any],
     parts: NDArray[np.int32],
     lanes: int,
+    width: int,
     counts: Integers,
 ) -> None:
     """Do as `sum_by_code` with no sum."""
-    del lanes
+    del lanes, width
     count_groups(_rows_below(starts, ends, groups, [(codes, parts)], len(counts))[1], counts)
 
 
@@ -151,10 +154,11 @@ def count_by_codes(
     other_codes: NDArray[Any],
     other_parts: NDArray[np.int32],
     lanes: int,
+    width: int,
     counts: Integers,
 ) -> None:
     """Do as `sum_by_codes` with no sum."""
-    del lanes
+    del lanes, width
     maps = [(codes, parts), (other_codes, other_parts)]
     count_groups(_rows_below(starts, ends, groups, maps, len(counts))[1], counts)
 

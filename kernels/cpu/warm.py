@@ -113,13 +113,13 @@ def _calls() -> Iterator[tuple[str, list[NDArray[Any] | int]]]:
         yield "refine_rows", [numbers, numbers, codes, numbers]
         yield "list_by_code", [*runs, codes, numbers, numbers, numbers]
         yield "list_by_codes", [*runs, *(codes, numbers) * 2, numbers, numbers]
-        yield "count_by_code", [*runs, codes, parts, 1, numbers]
-        yield "count_by_codes", [*runs, *(codes, parts) * 2, 1, numbers]
+        yield "count_by_code", [*runs, codes, parts, 1, 1, numbers]
+        yield "count_by_codes", [*runs, *(codes, parts) * 2, 1, 1, numbers]
     for code_type, value_type in itertools.product(CODE_TYPES, VALUE_TYPES):
         codes, values = frozen(np.empty(0, code_type)), frozen(np.empty(0, value_type))
         state = np.empty(0, "f8" if value_type == "f8" else "i8")
-        yield "sum_by_code", [*runs, codes, parts, values, 1, numbers, state]
-        yield "sum_by_codes", [*runs, *(codes, parts) * 2, values, 1, numbers, state]
+        yield "sum_by_code", [*runs, codes, parts, values, 1, 1, numbers, state]
+        yield "sum_by_codes", [*runs, *(codes, parts) * 2, values, 1, 1, numbers, state]
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
