@@ -84,8 +84,8 @@ class Comparison:
             one.name: times[one.name] / one.time_ms for one in self.own.queries if one.name in times
         }
 
-    def read_ms(self, figures: OwnFigures) -> float | None:
-        """Return the time to read a query's touched bytes at the measured bandwidth."""
+    def memory_ms(self, figures: OwnFigures) -> float | None:
+        """Return the time to read a query's touched bytes if no cache held them."""
         if figures.kernel is None:
             return None
         return figures.kernel.bytes_touched / self.own.bandwidth * 1000

@@ -18,11 +18,14 @@ import pyarrow as pa
 import raydb
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
 # Far more than the caches hold.
 _BANDWIDTH_BYTES: Final = 1 << 28
 _BANDWIDTH_RUNS: Final = 7
+_READ_RUNS: Final = 21
 
 
 def describe_machine() -> dict[str, Any]:
@@ -54,16 +57,33 @@ def limited_cores(count: int) -> Iterator[None]:
 
 
 def read_bandwidth(threads: int) -> float:
-    """Return the bytes per second at which as many threads add up a large array of integers."""
-    parts = np.array_split(np.ones(_BANDWIDTH_BYTES // 8, np.int64), threads)
+    """Return the bytes per second at which as many threads add up an array that no cache holds."""
+    values = np.ones(_BANDWIDTH_BYTES // 8, np.int64)
+    return _BANDWIDTH_BYTES / _sum_seconds(np.array_split(values, threads), _BANDWIDTH_RUNS)
+
+
+def read_seconds(size_bytes: int, threads: int) -> float:
+    """Return the time to add up as many bytes of integers, again and again: caches hold what fits.
+
+    It is that of one thread or of several, whichever is less. A call takes 2 us, of no bytes too.
+    """
+    values = np.ones(max(size_bytes // 8, 1), np.int64)
+    return min(
+        _sum_seconds([values], _READ_RUNS),
+        _sum_seconds(np.array_split(values, threads), _READ_RUNS),
+    )
+
+
+def _sum_seconds(parts: Sequence[NDArray[np.int64]], runs: int) -> float:
+    """Return the median time to add up the ones of all parts, each on a thread of its own."""
     times = []
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in range(_BANDWIDTH_RUNS):
+    with ThreadPoolExecutor(len(parts)) as pool:
+        for _ in range(runs):
             start = time.perf_counter()
-            totals = list(pool.map(np.sum, parts))
+            totals = list(pool.map(np.sum, parts)) if len(parts) > 1 else [parts[0].sum()]
             times.append(time.perf_counter() - start)
-            assert sum(map(int, totals)) == _BANDWIDTH_BYTES // 8
-    return _BANDWIDTH_BYTES / statistics.median(times)
+            assert sum(map(int, totals)) == sum(map(len, parts))
+    return statistics.median(times)
 
 
 def median_ms(ask: Callable[[], object], runs: int, seconds: float) -> float:

@@ -19,14 +19,14 @@ from raydb.ssb.check import ordered_differences
 from raydb.ssb.compare import Options, chosen_queries, compare, geometric_mean
 from raydb.ssb.compare_report import as_json, as_svg, print_comparison
 from raydb.ssb.flat import FlatTable
-from raydb.ssb.machine import limited_cores, median_ms, read_bandwidth
+from raydb.ssb.machine import limited_cores, median_ms, read_bandwidth, read_seconds
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 QUERY_FIGURES = {
     "name", "row_count", "bvh", "backend", "rows_touched", "time_ms_median", "new_text_ms_median",
-    "new_constants_ms_median", "sieved_ms_median", "kernel", "fixed_us", "read_ms",
+    "new_constants_ms_median", "sieved_ms_median", "kernel", "fixed_us", "memory_ms",
     "rivals_ms_median",
 }  # fmt: skip
 
@@ -63,6 +63,7 @@ def test_json_has_all_figures(star: comparing.Comparison) -> None:
     assert first["bvh"] == "discounts"
     assert first["time_ms_median"] > 0
     assert first["kernel"]["bytes_touched"] >= first["rows_touched"] > 0
+    assert first["kernel"]["read_ms"] > 0
     assert set(first["rivals_ms_median"]) == {"duckdb-flat", "duckdb-sorted"}
     assert figures["rivals"]["duckdb-flat"]["geometric_mean"] > 0
     assert {"processor", "cores", "memory_bytes", "python", "raydb"} <= set(figures["machine"])
@@ -231,3 +232,4 @@ def test_means_and_measures() -> None:
     assert len(calls) == 4
     with limited_cores(1):
         assert read_bandwidth(1) > 0
+    assert 0 < read_seconds(0, 2) < read_seconds(1 << 24, 2)
