@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 
     from raydb.kernels.backend import FusedJob
     from raydb.kernels.cpu.runs import Triple
+    from raydb.kernels.cpu.totals import Arrays
     from raydb.kernels.encode import Hierarchy
 
+Accumulated: TypeAlias = "tuple[NDArray[np.int64], list[Arrays]]"
 Located: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"
 
 # Rows are located in blocks of this many, so that the scratch space (512 KiB) stays in the cache.
@@ -43,9 +45,9 @@ CHUNK_ROWS = 2**23
 # Located rows of more than this are listed block by block: both lists of all rows are 64 MiB.
 LISTED_ROWS = 2**22
 
-# A loop that looks up codes works on a copy of its accumulators, of 16 MiB at most. It has one for
-# every fourth row where these stay in the first two caches and adding them up costs little.
-COPIED_GROUPS = 2**20
+# The loops that look up codes have room for dropped rows, 16 MiB at most with the groups. They have
+# it for every fourth row apart where all stays in the first two caches, and adding up costs little.
+WIDEST = 2**20
 LANES = 4
 LANE_GROUPS = 2**10
 LANE_ROWS_A_GROUP = 32
@@ -141,17 +143,16 @@ class CpuBackend:
         assert isinstance(prepared, Prepared)
         totals = prepared.totals
 
-        def run(part: Runs) -> tuple[NDArray[np.int64], list[tuple[NDArray[Any], ...]]]:
-            arrays = totals.new_arrays(job.group_count)
+        def run(part: Runs) -> Accumulated:
             if prepared.rows is not None:
+                arrays = totals.new_arrays(job.group_count)
                 _add_runs(part, totals, arrays)
                 return prepared.rows, arrays
-            rows = np.zeros(job.group_count, np.int64)
             if prepared.way == "codes":
-                _add_by_code(part, prepared, rows, arrays)
-            else:
-                for places, groups in _located_blocks(part):
-                    _add_block(places, groups, rows, totals, arrays)
+                return _add_by_code(part, prepared, job.group_count)
+            rows, arrays = np.zeros(job.group_count, np.int64), totals.new_arrays(job.group_count)
+            for places, groups in _located_blocks(part):
+                _add_block(places, groups, rows, totals, arrays)
             return rows, arrays
 
         (rows, arrays), *others = run_parts(run, prepared.parts)
@@ -229,7 +230,7 @@ def _is_one_loop(runs: Runs, totals: Totals, width: int) -> bool:
         bool(runs.maps)
         and _together(runs) == len(runs.maps)
         and [total.kind for total in totals.totals] in ([], ["sum"])
-        and width <= COPIED_GROUPS
+        and width <= WIDEST
     )
 
 
@@ -238,29 +239,33 @@ def _lane_count(row_count: int, width: int) -> int:
     return LANES if is_small else 1
 
 
-def _add_runs(runs: Runs, totals: Totals, arrays: list[tuple[NDArray[Any], ...]]) -> None:
+def _add_runs(runs: Runs, totals: Totals, arrays: list[Arrays]) -> None:
     if totals.totals:
         for piece in runs.pieces(CHUNK_ROWS):
             for total, own in zip(totals.totals, arrays, strict=True):
                 add_runs(total, own, piece)
 
 
-def _add_by_code(
-    runs: Runs,
-    prepared: Prepared,
-    rows: NDArray[np.int64],
-    arrays: list[tuple[NDArray[Any], ...]],
-) -> None:
+def _add_by_code(runs: Runs, prepared: Prepared, group_count: int) -> Accumulated:
     """Look up the codes of one or two maps, count the rows and add up one measure or none."""
+    lanes, width = prepared.lanes_and_width
+    rows = np.zeros(lanes * width, np.int64)
+    arrays = [sums for (sums,) in prepared.totals.new_arrays(lanes * width)]
     several = len(runs.maps) == 2
     for piece in runs.pieces(CHUNK_ROWS):
         if arrays:
             loop = loops().sum_by_codes if several else loops().sum_by_code
             values = prepared.totals.totals[0].values
-            loop(*piece, *prepared.maps, values, *prepared.lanes_and_width, rows, *arrays[0])
+            loop(*piece, *prepared.maps, values, lanes, width, rows, *arrays)
         else:
             loop = loops().count_by_codes if several else loops().count_by_code
-            loop(*piece, *prepared.maps, *prepared.lanes_and_width, rows)
+            loop(*piece, *prepared.maps, lanes, width, rows)
+    if lanes == 1:
+        return rows[:group_count], [(sums[:group_count],) for sums in arrays]
+    rows, *arrays = (
+        array.reshape(lanes, width)[:, :group_count].sum(axis=0) for array in (rows, *arrays)
+    )
+    return rows, [(sums,) for sums in arrays]
 
 
 def _add_block(
@@ -268,7 +273,7 @@ def _add_block(
     groups: NDArray[np.int64],
     rows: NDArray[np.int64],
     totals: Totals,
-    arrays: list[tuple[NDArray[Any], ...]],
+    arrays: list[Arrays],
 ) -> None:
     loops().count_groups(groups, rows)
     for total, own in zip(totals.totals, arrays, strict=True):

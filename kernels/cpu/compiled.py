@@ -147,20 +147,18 @@ def sum_by_code(
 ) -> None:
     """Add each row's value to the sum of its run's group + its code's part.
 
-    A row whose group is not below len(counts) is dropped; it is below `width` all the same.
+    counts, sums: shape (lanes * width,). Row after row goes to the next lane of `width` groups; the
+        groups behind those of the job take the rows that are dropped.
     lanes: a power of two; 1 where the order of additions matters.
     """
     mask, step = np.uint64(lanes - 1), np.uint64(width)
-    lane_counts, lane_sums = _spread(counts, lanes, width), _spread(sums, lanes, width)
     for run in range(len(starts)):
         base = np.uint64(groups[run])
         for place in range(np.uint64(starts[run]), np.uint64(ends[run])):
             group = base + np.uint64(parts[np.uint64(np.int64(codes[place]) + 1)])
             slot = group + (place & mask) * step
-            lane_counts[slot] += 1
-            lane_sums[slot] += values[place]
-    _gather(lane_counts, width, counts)
-    _gather(lane_sums, width, sums)
+            counts[slot] += 1
+            sums[slot] += values[place]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -180,17 +178,14 @@ def sum_by_codes(
 ) -> None:
     """Do as `sum_by_code` with two parts."""
     mask, step = np.uint64(lanes - 1), np.uint64(width)
-    lane_counts, lane_sums = _spread(counts, lanes, width), _spread(sums, lanes, width)
     for run in range(len(starts)):
         base = np.uint64(groups[run])
         for place in range(np.uint64(starts[run]), np.uint64(ends[run])):
             group = base + np.uint64(parts[np.uint64(np.int64(codes[place]) + 1)])
             group += np.uint64(other_parts[np.uint64(np.int64(other_codes[place]) + 1)])
             slot = group + (place & mask) * step
-            lane_counts[slot] += 1
-            lane_sums[slot] += values[place]
-    _gather(lane_counts, width, counts)
-    _gather(lane_sums, width, sums)
+            counts[slot] += 1
+            sums[slot] += values[place]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -206,13 +201,11 @@ def count_by_code(
 ) -> None:
     """Do as `sum_by_code` with no sum."""
     mask, step = np.uint64(lanes - 1), np.uint64(width)
-    lane_counts = _spread(counts, lanes, width)
     for run in range(len(starts)):
         base = np.uint64(groups[run])
         for place in range(np.uint64(starts[run]), np.uint64(ends[run])):
             group = base + np.uint64(parts[np.uint64(np.int64(codes[place]) + 1)])
-            lane_counts[group + (place & mask) * step] += 1
-    _gather(lane_counts, width, counts)
+            counts[group + (place & mask) * step] += 1
 
 
 @numba.njit(cache=True, nogil=True)
@@ -230,31 +223,12 @@ def count_by_codes(
 ) -> None:
     """Do as `sum_by_codes` with no sum."""
     mask, step = np.uint64(lanes - 1), np.uint64(width)
-    lane_counts = _spread(counts, lanes, width)
     for run in range(len(starts)):
         base = np.uint64(groups[run])
         for place in range(np.uint64(starts[run]), np.uint64(ends[run])):
             group = base + np.uint64(parts[np.uint64(np.int64(codes[place]) + 1)])
             group += np.uint64(other_parts[np.uint64(np.int64(other_codes[place]) + 1)])
-            lane_counts[group + (place & mask) * step] += 1
-    _gather(lane_counts, width, counts)
-
-
-@numba.njit(cache=True, nogil=True)
-def _spread(totals: NDArray[Any], lanes: int, width: int) -> NDArray[Any]:
-    """Return lanes of `width` accumulators each; the first lane has the totals."""
-    spread_out = np.zeros(lanes * width, totals.dtype)
-    spread_out[: len(totals)] = totals
-    return spread_out
-
-
-@numba.njit(cache=True, nogil=True)
-def _gather(spread_out: NDArray[Any], width: int, totals: NDArray[Any]) -> None:
-    """Replace the totals by the sums of all lanes; the inverse of `_spread`."""
-    totals[:] = spread_out[: len(totals)]
-    for lane in range(width, len(spread_out), width):
-        for group in range(len(totals)):
-            totals[group] += spread_out[lane + group]
+            counts[group + (place & mask) * step] += 1
 
 
 # -- places: the rows of a block, with the group of each

@@ -26,19 +26,19 @@ def _rows_of(starts: Integers, ends: Integers, groups: Integers) -> tuple[Intege
     return jumps + np.arange(row_count), np.repeat(groups, lengths)
 
 
-def _rows_below(
+def _slots_of(
     starts: Integers,
     ends: Integers,
     groups: Integers,
     maps: list[tuple[NDArray[Any], NDArray[np.int32]]],
-    group_count: int,
+    lanes: int,
+    width: int,
 ) -> tuple[Integers, Integers]:
-    """Return the place and the group of every row whose group, all parts added, is below that."""
-    places, row_groups = _rows_of(starts, ends, groups)
+    """Return the place of every row, and where its lane and its group, all parts added, are."""
+    places, slots = _rows_of(starts, ends, groups)
     for codes, parts in maps:
-        row_groups = row_groups + parts[codes[places].astype(np.int64) + 1]
-    kept = row_groups < group_count
-    return places[kept], row_groups[kept]
+        slots = slots + parts[codes[places].astype(np.int64) + 1]
+    return places, slots + (places & (lanes - 1)) * width
 
 
 def count_runs(starts: Integers, ends: Integers, groups: Integers, counts: Integers) -> None:
@@ -99,13 +99,13 @@ def sum_by_code(
 ) -> None:
     """Add each row's value to the sum of its run's group + its code's part.
 
-    A row whose group is not below len(counts) is dropped; it is below `width` all the same.
+    counts, sums: shape (lanes * width,). Row after row goes to the next lane of `width` groups; the
+        groups behind those of the job take the rows that are dropped.
     lanes: a power of two; 1 where the order of additions matters.
     """
-    del lanes, width
-    places, row_groups = _rows_below(starts, ends, groups, [(codes, parts)], len(counts))
-    count_groups(row_groups, counts)
-    sum_places(places, row_groups, values, sums)
+    places, slots = _slots_of(starts, ends, groups, [(codes, parts)], lanes, width)
+    count_groups(slots, counts)
+    sum_places(places, slots, values, sums)
 
 
 def sum_by_codes(
@@ -123,11 +123,10 @@ def sum_by_codes(
     sums: NDArray[Any],
 ) -> None:
     """Do as `sum_by_code` with two parts."""
-    del lanes, width
     maps = [(codes, parts), (other_codes, other_parts)]
-    places, row_groups = _rows_below(starts, ends, groups, maps, len(counts))
-    count_groups(row_groups, counts)
-    sum_places(places, row_groups, values, sums)
+    places, slots = _slots_of(starts, ends, groups, maps, lanes, width)
+    count_groups(slots, counts)
+    sum_places(places, slots, values, sums)
 
 
 def count_by_code(
@@ -141,8 +140,8 @@ def count_by_code(
     counts: Integers,
 ) -> None:
     """Do as `sum_by_code` with no sum."""
-    del lanes, width
-    count_groups(_rows_below(starts, ends, groups, [(codes, parts)], len(counts))[1], counts)
+    _, slots = _slots_of(starts, ends, groups, [(codes, parts)], lanes, width)
+    count_groups(slots, counts)
 
 
 def count_by_codes(
@@ -158,9 +157,9 @@ def count_by_codes(
     counts: Integers,
 ) -> None:
     """Do as `sum_by_codes` with no sum."""
-    del lanes, width
     maps = [(codes, parts), (other_codes, other_parts)]
-    count_groups(_rows_below(starts, ends, groups, maps, len(counts))[1], counts)
+    _, slots = _slots_of(starts, ends, groups, maps, lanes, width)
+    count_groups(slots, counts)
 
 
 def list_rows(

@@ -35,9 +35,13 @@ def random_values(rng, dtype):
     return rng.integers(limit.min, limit.max, ROWS, dtype, endpoint=True)
 
 
+def takes_lanes(name):
+    return "lanes" in inspect.signature(getattr(plain, name)).parameters
+
+
 def random_parts(name, rng):
     parts = rng.integers(-1, 3, CODES + 1)
-    if name.endswith(("_by_code", "_by_codes")) and not name.startswith("list"):
+    if takes_lanes(name):
         return np.where(parts < 0, GROUPS, parts).astype(np.int32)
     return parts
 
@@ -48,6 +52,8 @@ def random_arguments(name, rng, dtype, code_dtype):
     listed = np.sort(rng.choice(ROWS, 50, replace=False)).astype(np.int64)
     by_run = "starts" in inspect.signature(getattr(plain, name)).parameters
     state = np.float64 if dtype == np.float64 else np.int64
+    # Lanes have room for the groups, and for rows that one part or both have dropped.
+    total_count = 4 * 3 * GROUPS if takes_lanes(name) else GROUPS
     row_count = int((edges[1::2] - edges[::2]).sum())
     # Groups of runs leave room for two parts of up to 2 each.
     return {
@@ -63,10 +69,10 @@ def random_arguments(name, rng, dtype, code_dtype):
         "parts": random_parts(name, rng),
         "other_parts": random_parts(name, rng),
         "values": random_values(rng, dtype),
-        "counts": rng.integers(0, 100, GROUPS),
+        "counts": rng.integers(0, 100, total_count),
         "highs": rng.integers(0, 100, GROUPS),
         "lows": rng.integers(0, 100, GROUPS),
-        "sums": np.arange(GROUPS).astype(state),
+        "sums": np.arange(total_count).astype(state),
         "least": np.full(GROUPS, np.nan if state is np.float64 else np.iinfo(state).max, state),
         "most": np.full(GROUPS, -np.inf if state is np.float64 else np.iinfo(state).min, state),
     } | ({"groups": np.empty(row_count, np.int64)} if name.startswith("list") else {})
