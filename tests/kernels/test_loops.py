@@ -1,6 +1,7 @@
 """Every compiled loop against its twin in NumPy, and the thread that gets the loops ready."""
 
 import copy
+import dataclasses
 import inspect
 import itertools
 import subprocess
@@ -9,7 +10,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from random_jobs import random_case, random_job
+from random_jobs import hierarchy, random_case, random_job
 
 from raydb.errors import OperationalError
 from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
@@ -206,3 +207,62 @@ def test_what_goes_wrong_in_the_background_is_raised_by_the_next_query(monkeypat
         warm.wait()
     with pytest.raises(OperationalError, match="no LLVM here"):
         warm.loops()
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.float64])
+def test_runs_of_every_length_stop_at_their_end(dtype):
+    """Short runs are read in tiles, which go beyond their end but not beyond the last value."""
+    rng = np.random.default_rng(11)
+    values = random_values(rng, dtype)[:100]
+    for row_count in range(1, 41):
+        starts = np.array([0, 30, 100 - row_count], np.int64)
+        sums = np.zeros(3, np.float64 if dtype is np.float64 else np.int64)
+        wanted = sums.copy()
+        runs = starts, starts + row_count, np.arange(3)
+        compiled.sum_runs(*runs, values, sums)
+        plain.sum_runs(*runs, values, wanted)
+        assert np.array_equal(sums, wanted, equal_nan=True)
+
+
+def test_launches_do_not_share_their_arrays():
+    _, hierarchies, codes, measures = random_case(1)
+    backend = load_backend("cpu")
+    bvh = backend.build(hierarchies, codes, measures, len(codes[0]))
+    for maps in ((), (CodeMap(0, by_cell=False, groups=np.arange(12) % 3, filters=False),)):
+        job = FusedJob(np.array([[0, bvh.cell_count]]), maps, 3, (Accumulator("sum", 0),))
+        prepared = backend.prepare(bvh, job)
+        first = backend.launch(bvh, job, prepared)
+        before = first.rows.tolist(), first.values[0].tolist()
+        first.rows[:] = first.values[0][:] = -1
+        again = backend.launch(bvh, job, prepared)
+        assert (again.rows.tolist(), again.values[0].tolist()) == before
+
+
+def test_a_code_of_minus_1_is_the_last_one():
+    """What lies behind a foreign key that is NULL, in an image of a table."""
+    codes = np.array([0, 1, -1, 2, -1, 0], np.int32)
+    bvh = load_backend("cpu").build([], [], [(np.arange(6), None)], 6)
+    outside = hierarchy(1, 3)
+    bvh = dataclasses.replace(bvh, hierarchies=(outside,), stored=(0,), codes=(codes,))
+    backend = load_backend("cpu")
+    for functions in (("sum",), ("sum", "max")):
+        accumulators = tuple(Accumulator(function, 0) for function in functions)
+        for last, rows, sums in ((2, [2, 1, 3], [5, 1, 9]), (-1, [2, 1, 0], [5, 1, 0])):
+            maps = (CodeMap(0, by_cell=False, groups=np.array([0, 1, last]), filters=last < 0),)
+            job = FusedJob(np.array([[0, 1]]), maps, 3, accumulators)
+            prepared = backend.prepare(bvh, job)
+            found = backend.launch(bvh, job, prepared)
+            assert (found.rows.tolist(), found.values[0].tolist()) == (rows, sums)
+            assert np.bincount(backend.locate(bvh, job, prepared)[1], minlength=3).tolist() == rows
+
+
+def test_runs_with_only_empty_cells_between_them_become_one():
+    """Cells 0..4 with 3, 0, 2, 1 and 0 rows."""
+    codes = [np.array([0, 0, 0, 2, 2, 3], np.int32)]
+    backend = load_backend("cpu")
+    bvh = backend.build([hierarchy(5, 1)], codes, [(np.arange(6), None)], 6)
+    for groups, runs in (([0, 0, 0, 0, 0], [[0, 6]]), ([0, 1, 0, 1, 1], [[0, 5], [5, 6]])):
+        maps = (CodeMap(0, by_cell=True, groups=np.array(groups), filters=True),)
+        job = FusedJob(np.array([[0, 5]]), maps, 2, (Accumulator("sum", 0),))
+        found = backend.prepare(bvh, job).runs
+        assert np.column_stack([found.starts, found.ends]).tolist() == runs
