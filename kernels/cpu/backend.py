@@ -33,14 +33,20 @@ if TYPE_CHECKING:
     from raydb.kernels.cpu.totals import Arrays
     from raydb.kernels.encode import Hierarchy
 
-Accumulated: TypeAlias = "tuple[NDArray[np.int64], list[Arrays]]"
+# The rows of each group, where they are not known already, and the arrays of each total.
+Accumulated: TypeAlias = "tuple[NDArray[np.int64] | None, list[Arrays]]"
 Located: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"
 
 # Rows are located in blocks of this many, so that the scratch space (512 KiB) stays in the cache.
 BLOCK_ROWS = 2**15
 
-# Between two loops over this many rows an interrupt is heard; they take 0.3 to 8 ms.
+# Between two loops over this many rows an interrupt is heard; they take 0.3 to 8 ms. Where several
+# sums look up the same codes one after the other, so many fewer that the codes stay in the cache.
 CHUNK_ROWS = 2**23
+CODE_CHUNK_ROWS = 2**17
+
+# The rows of so many groups at most are kept with a plan (512 KiB), else counted at each launch.
+KEPT_GROUPS = 2**16
 
 # Located rows of more than this are listed block by block: both lists of all rows are 64 MiB.
 LISTED_ROWS = 2**22
@@ -62,10 +68,11 @@ THREAD_CODE_ROWS = 2**18
 class Prepared:
     """What every launch of a job needs.
 
-    way: `runs` where a run's rows share a group; `codes` where stored codes decide, and one loop
-        does all; `blocks` where rows are listed first.
+    way: `runs` where a run's rows share a group; `codes` where stored codes decide, and there are
+        loops that look them up; `blocks` where rows are listed first.
     parts: the runs, a part for each thread.
-    rows: int64, shape (group_count,), frozen: the rows of each group, where runs alone tell.
+    rows: int64, shape (group_count,), frozen: the rows of each group, where runs alone tell and
+        the groups are few.
     maps: the arrays that the loops of `codes` take, codes and parts by turns: the parts are int32,
         and the number of groups where a row is dropped. lanes_and_width is what they take as well.
     """
@@ -118,17 +125,21 @@ class CpuBackend:
         functions = [(a.function, bvh.measures[a.measure]) for a in job.accumulators]
         totals = plan_totals(functions, runs.row_count, by_runs=not runs.maps)
         if not runs.maps and totals.takes_runs:
-            rows = np.zeros(job.group_count, np.int64)
-            loops().count_runs(*runs.triple, rows)
-            rows.flags.writeable = False
-            parts = _thread_parts(runs, THREAD_RUN_ROWS, job.group_count)
+            rows = None
+            if job.group_count <= KEPT_GROUPS:
+                rows = np.zeros(job.group_count, np.int64)
+                loops().count_runs(*runs.triple, rows)
+                rows.flags.writeable = False
+            parts: tuple[Runs, ...] = (runs,)
+            if totals.totals:
+                parts = _thread_parts(runs, THREAD_RUN_ROWS, job.group_count)
             return Prepared(runs, "runs", parts, totals, rows, (), (1, 0))
         totals = plan_totals(functions, runs.row_count, by_runs=False)
         parts = _thread_parts(runs, THREAD_CODE_ROWS, job.group_count)
         # Dropped rows are added up beyond the groups: a further part may follow what one drops.
         has_dropped = any((code_parts < 0).any() for _, code_parts in runs.maps)
         width = job.group_count * (1 + len(runs.maps) * has_dropped)
-        if not _is_one_loop(runs, totals, width):
+        if not _has_loops(runs, totals, width):
             return Prepared(runs, "blocks", parts, totals, None, (), (1, 0))
         maps: list[NDArray[Any]] = []
         for codes, code_parts in runs.maps:
@@ -144,24 +155,28 @@ class CpuBackend:
         totals = prepared.totals
 
         def run(part: Runs) -> Accumulated:
-            if prepared.rows is not None:
-                arrays = totals.new_arrays(job.group_count)
-                _add_runs(part, totals, arrays)
-                return prepared.rows, arrays
             if prepared.way == "codes":
                 return _add_by_code(part, prepared, job.group_count)
-            rows, arrays = np.zeros(job.group_count, np.int64), totals.new_arrays(job.group_count)
-            for places, groups in _located_blocks(part):
-                _add_block(places, groups, rows, totals, arrays)
+            arrays = totals.new_arrays(job.group_count)
+            if prepared.rows is not None:
+                _add_runs(part, None, totals, arrays)
+                return None, arrays
+            rows = np.zeros(job.group_count, np.int64)
+            if prepared.way == "runs":
+                _add_runs(part, rows, totals, arrays)
+            else:
+                for places, groups in _located_blocks(part):
+                    _add_block(places, groups, rows, totals, arrays)
             return rows, arrays
 
         (rows, arrays), *others = run_parts(run, prepared.parts)
-        if prepared.rows is not None:
-            rows = rows.copy()
         for other_rows, other_arrays in others:
-            if prepared.rows is None:
+            if rows is not None:
                 rows += other_rows
             merge(totals.totals, arrays, other_arrays)
+        if rows is None:
+            assert prepared.rows is not None
+            rows = prepared.rows.copy()
         return FusedResult(rows, totals.values(rows, arrays))
 
     def locate(self, bvh: Bvh, job: FusedJob, prepared: object) -> Located:
@@ -224,12 +239,12 @@ def _thread_parts(runs: Runs, least_rows: int, group_count: int) -> tuple[Runs, 
     return tuple(runs.parts(count)) if count > 1 else (runs,)
 
 
-def _is_one_loop(runs: Runs, totals: Totals, width: int) -> bool:
-    """Whether there is a loop that looks up the codes and accumulates at once."""
+def _has_loops(runs: Runs, totals: Totals, width: int) -> bool:
+    """Whether there is a loop that looks up the codes and accumulates at once, for each total."""
     return (
         bool(runs.maps)
         and _together(runs) == len(runs.maps)
-        and [total.kind for total in totals.totals] in ([], ["sum"])
+        and all(total.kind == "sum" for total in totals.totals)
         and width <= WIDEST
     )
 
@@ -239,27 +254,35 @@ def _lane_count(row_count: int, width: int) -> int:
     return LANES if is_small else 1
 
 
-def _add_runs(runs: Runs, totals: Totals, arrays: list[Arrays]) -> None:
-    if totals.totals:
-        for piece in runs.pieces(CHUNK_ROWS):
-            for total, own in zip(totals.totals, arrays, strict=True):
-                add_runs(total, own, piece)
+def _add_runs(
+    runs: Runs, rows: NDArray[np.int64] | None, totals: Totals, arrays: list[Arrays]
+) -> None:
+    """Add up the measures of runs, and their lengths where `rows` is not None."""
+    if not totals.totals and rows is None:
+        return
+    for piece in runs.pieces(CHUNK_ROWS):
+        if rows is not None:
+            loops().count_runs(*piece, rows)
+        for total, own in zip(totals.totals, arrays, strict=True):
+            add_runs(total, own, piece)
 
 
 def _add_by_code(runs: Runs, prepared: Prepared, group_count: int) -> Accumulated:
-    """Look up the codes of one or two maps, count the rows and add up one measure or none."""
+    """Look up the codes of one or two maps, count the rows and add up each measure."""
     lanes, width = prepared.lanes_and_width
+    totals = prepared.totals.totals
     rows = np.zeros(lanes * width, np.int64)
     arrays = [sums for (sums,) in prepared.totals.new_arrays(lanes * width)]
+    # Every loop counts the rows as well; what the first one counts is taken.
+    counts = [rows, *(np.empty_like(rows) for _ in totals[1:])]
     several = len(runs.maps) == 2
-    for piece in runs.pieces(CHUNK_ROWS):
-        if arrays:
-            loop = loops().sum_by_codes if several else loops().sum_by_code
-            values = prepared.totals.totals[0].values
-            loop(*piece, *prepared.maps, values, lanes, width, rows, *arrays)
-        else:
+    for piece in runs.pieces(CHUNK_ROWS if len(totals) < 2 else CODE_CHUNK_ROWS):
+        if not totals:
             loop = loops().count_by_codes if several else loops().count_by_code
             loop(*piece, *prepared.maps, lanes, width, rows)
+        loop = loops().sum_by_codes if several else loops().sum_by_code
+        for total, own_counts, sums in zip(totals, counts, arrays, strict=False):
+            loop(*piece, *prepared.maps, total.values, lanes, width, own_counts, sums)
     if lanes == 1:
         return rows[:group_count], [(sums[:group_count],) for sums in arrays]
     rows, *arrays = (
@@ -332,6 +355,7 @@ def _list(runs: Runs, piece: Triple, room: NDArray[np.int64]) -> Located:
 
 
 def _together(runs: Runs) -> int:
-    """Return how many of the first row maps one loop takes: two of codes of one type, else one."""
+    """Return how many of the first row maps one loop takes: two of one type or of 8 and 16 bits."""
     types = [codes.dtype for codes, _ in runs.maps[:2]]
-    return 2 if len(types) == 2 and types[0] == types[1] else len(types[:1])
+    is_pair = len(types) == 2 and (types[0] == types[1] or types == [np.uint8, np.uint16])
+    return 2 if is_pair else len(types[:1])

@@ -86,19 +86,19 @@ def find_runs(bvh: Bvh, job: FusedJob) -> Runs:
     starts, ends = bvh.offsets[entries[:, 0]], bvh.offsets[entries[:, 1]]
     filled = ends > starts
     starts, ends, groups = _join_neighbours(starts[filled], ends[filled], groups[filled])
-    by_row = [code_map for code_map in job.maps if not code_map.by_cell]
+    by_row = [
+        (frozen(bvh.codes[bvh.stored.index(code_map.hierarchy)]), code_map.groups)
+        for code_map in job.maps
+        if not code_map.by_cell
+    ]
+    # Narrow codes first, so that loops over two kinds of codes take them in one order.
+    by_row.sort(key=lambda coded: coded[0].itemsize)
     return Runs(
         starts,
         ends,
         groups,
         _bounds_of(starts, ends),
-        tuple(
-            (
-                frozen(bvh.codes[bvh.stored.index(code_map.hierarchy)]),
-                np.concatenate([code_map.groups[-1:], code_map.groups]),
-            )
-            for code_map in by_row
-        ),
+        tuple((codes, np.concatenate([groups[-1:], groups])) for codes, groups in by_row),
     )
 
 

@@ -32,10 +32,11 @@ class _Task:
 
 
 class _Worker:
-    """A thread that does a task whenever `wake` is released, and ends where there is none."""
+    """A thread that does a task whenever `wake` is released."""
 
     def __init__(self) -> None:
         self.task: _Task | None = None
+        self.is_ending = False
         self.wake = threading.Lock()
         self.wake.acquire()
         self.thread = threading.Thread(target=self._work, name="raydb worker", daemon=True)
@@ -44,10 +45,9 @@ class _Worker:
     def _work(self) -> None:
         while True:
             self.wake.acquire()
-            task = self.task
-            if task is None:
+            task, self.task = self.task, None
+            if task is None or self.is_ending:
                 return
-            self.task = None
             try:
                 task.result = task.run()
             except BaseException as error:  # noqa: BLE001  (the launch raises it)
@@ -113,9 +113,11 @@ def _free_worker() -> _Worker | None:
 def _end() -> None:
     """Let every thread finish its task: an interpreter that ends under one may crash."""
     for worker in _workers:
-        if worker.task is None and worker.wake.locked():
-            worker.wake.release()
-        worker.thread.join()
+        worker.is_ending = True
+        while worker.thread.is_alive():
+            if worker.wake.locked():
+                worker.wake.release()
+            worker.thread.join(0.01)
 
 
 def _forget() -> None:

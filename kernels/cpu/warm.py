@@ -1,14 +1,13 @@
 """Gets the compiled loops ready in the background; until then their twins in NumPy answer.
 
 Importing numba and loading what it keeps on disk takes half a second, and compiling anew, which
-happens once on a machine, half a minute. A process that asks one question and ends waits for
+happens once on a machine, 7 seconds. A process that asks one question and ends waits for
 neither: the work begins a moment after `start`, and stops between two loops when the process ends.
 """
 
 from __future__ import annotations
 
 import atexit
-import itertools
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,7 @@ DELAY_SECONDS = 0.5
 
 # What most BVHs store. A loop over other types is compiled, or loaded, when it is first called.
 CODE_TYPES = ("u1", "u2", "i4")
+CODE_PAIRS = (("u1", "u1"), ("u1", "u2"), ("u2", "u2"), ("i4", "i4"))
 VALUE_TYPES = ("i4", "i8", "f8")
 SMALL_VALUE_TYPES = ("i1", "i2")
 
@@ -112,14 +112,21 @@ def _calls() -> Iterator[tuple[str, list[NDArray[Any] | int]]]:
         codes = frozen(np.empty(0, code_type))
         yield "refine_rows", [numbers, numbers, codes, numbers]
         yield "list_by_code", [*runs, codes, numbers, numbers, numbers]
-        yield "list_by_codes", [*runs, *(codes, numbers) * 2, numbers, numbers]
         yield "count_by_code", [*runs, codes, parts, 1, 1, numbers]
-        yield "count_by_codes", [*runs, *(codes, parts) * 2, 1, 1, numbers]
-    for code_type, value_type in itertools.product(CODE_TYPES, VALUE_TYPES):
-        codes, values = frozen(np.empty(0, code_type)), frozen(np.empty(0, value_type))
-        state = np.empty(0, "f8" if value_type == "f8" else "i8")
-        yield "sum_by_code", [*runs, codes, parts, values, 1, 1, numbers, state]
-        yield "sum_by_codes", [*runs, *(codes, parts) * 2, values, 1, 1, numbers, state]
+        for value_type in VALUE_TYPES:
+            values = frozen(np.empty(0, value_type))
+            state = np.empty(0, "f8" if value_type == "f8" else "i8")
+            yield "sum_by_code", [*runs, codes, parts, values, 1, 1, numbers, state]
+    for pair in CODE_PAIRS:
+        codes, other_codes = (frozen(np.empty(0, code_type)) for code_type in pair)
+        maps = [codes, numbers, other_codes, numbers]
+        yield "list_by_codes", [*runs, *maps, numbers, numbers]
+        maps = [codes, parts, other_codes, parts]
+        yield "count_by_codes", [*runs, *maps, 1, 1, numbers]
+        for value_type in VALUE_TYPES:
+            values = frozen(np.empty(0, value_type))
+            state = np.empty(0, "f8" if value_type == "f8" else "i8")
+            yield "sum_by_codes", [*runs, *maps, values, 1, 1, numbers, state]
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:

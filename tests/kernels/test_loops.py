@@ -266,3 +266,40 @@ def test_runs_with_only_empty_cells_between_them_become_one():
         job = FusedJob(np.array([[0, 5]]), maps, 2, (Accumulator("sum", 0),))
         found = backend.prepare(bvh, job).runs
         assert np.column_stack([found.starts, found.ends]).tolist() == runs
+
+
+@pytest.mark.parametrize("map_count", [1, 2])
+@pytest.mark.parametrize("chunk", [300, 2**17])
+def test_several_sums_by_codes_of_8_and_16_bits(map_count, chunk, monkeypatch):
+    monkeypatch.setattr(cpu, "CODE_CHUNK_ROWS", chunk)
+    rng = np.random.default_rng(5)
+    row_count, hierarchies = 4_000, [hierarchy(4, 1), hierarchy(1, 300), hierarchy(1, 5)]
+    codes = [rng.integers(0, h.code_count, row_count).astype(np.int32) for h in hierarchies]
+    valid = rng.random(row_count) < 0.5
+    first, second = rng.integers(-99, 99, row_count), rng.integers(0, 2**40, row_count) * valid
+    backend = load_backend("cpu")
+    bvh = backend.build(hierarchies, codes, [(first, None), (second, valid)], row_count)
+    assert [held.dtype for held in bvh.codes] == [np.uint16, np.uint8]
+    wide, narrow = rng.integers(-1, 3, 300), rng.integers(-1, 2, 5) * 3
+    maps = (
+        CodeMap(1, by_cell=False, groups=wide, filters=True),
+        CodeMap(2, by_cell=False, groups=np.where(narrow < 0, -1, narrow), filters=True),
+    )[:map_count]
+    functions = (("sum", 0), ("count", 1), ("sum", 1), ("count", 0))
+    accumulators = tuple(Accumulator(*function) for function in functions)
+    job = FusedJob(np.array([[1, 3]]), maps, 6, accumulators)
+    found = backend.launch(bvh, job, backend.prepare(bvh, job))
+
+    kept = (codes[0] >= 1) & (codes[0] < 3) & (wide[codes[1]] >= 0)
+    groups = wide[codes[1]]
+    if map_count == 2:
+        kept &= narrow[codes[2]] >= 0
+        groups = groups + narrow[codes[2]]
+    rows = np.bincount(groups[kept], minlength=6)
+    assert found.rows.tolist() == rows.tolist()
+    for (function, measure), values in zip(functions, found.values, strict=True):
+        numbers = (first, second)[measure]
+        if function == "count":
+            numbers = np.ones(row_count, np.int64) if measure == 0 else valid.astype(np.int64)
+        wanted = [int(numbers[kept & (groups == group)].sum()) for group in range(6)]
+        assert values.tolist() == wanted, (function, measure)
