@@ -127,9 +127,10 @@ def fold_runs(
 
 # -- one sum over rows whose stored codes decide the group: codes and values are read once
 #
-# A row that a part drops is added up in a group behind the others, because a branch that goes
-# either way costs up to 3 ns a row. Rows that follow each other go to different copies (lanes) of
-# the accumulators, because an addition to a word waits until the one before it is stored.
+# A row that a part drops is added up in a group behind the others where it can't be foreseen,
+# because a branch that goes either way costs up to 3 ns a row. Rows that follow each other go to
+# different copies (lanes) of the accumulators, because an addition to a word waits until the one
+# before it is stored.
 
 
 @numba.njit(cache=True, nogil=True)
@@ -142,6 +143,7 @@ def sum_by_code(
     values: NDArray[Any],
     lanes: int,
     width: int,
+    limit: int,
     counts: NDArray[np.int64],
     sums: NDArray[Any],
 ) -> None:
@@ -149,16 +151,18 @@ def sum_by_code(
 
     counts, sums: shape (lanes * width,). Row after row goes to the next lane of `width` groups; the
         groups behind those of the job take the rows that are dropped.
+    limit: rows of groups from this on are skipped; `width` where few would be, or about half.
     lanes: a power of two; 1 where the order of additions matters.
     """
-    mask, step = np.uint64(lanes - 1), np.uint64(width)
+    mask, step, beyond = np.uint64(lanes - 1), np.uint64(width), np.uint64(limit)
     for run in range(len(starts)):
         base = np.uint64(groups[run])
         for place in range(np.uint64(starts[run]), np.uint64(ends[run])):
             group = base + np.uint64(parts[np.uint64(np.int64(codes[place]) + 1)])
-            slot = group + (place & mask) * step
-            counts[slot] += 1
-            sums[slot] += values[place]
+            if group < beyond:
+                slot = group + (place & mask) * step
+                counts[slot] += 1
+                sums[slot] += values[place]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -173,19 +177,21 @@ def sum_by_codes(
     values: NDArray[Any],
     lanes: int,
     width: int,
+    limit: int,
     counts: NDArray[np.int64],
     sums: NDArray[Any],
 ) -> None:
     """Do as `sum_by_code` with two parts."""
-    mask, step = np.uint64(lanes - 1), np.uint64(width)
+    mask, step, beyond = np.uint64(lanes - 1), np.uint64(width), np.uint64(limit)
     for run in range(len(starts)):
         base = np.uint64(groups[run])
         for place in range(np.uint64(starts[run]), np.uint64(ends[run])):
             group = base + np.uint64(parts[np.uint64(np.int64(codes[place]) + 1)])
             group += np.uint64(other_parts[np.uint64(np.int64(other_codes[place]) + 1)])
-            slot = group + (place & mask) * step
-            counts[slot] += 1
-            sums[slot] += values[place]
+            if group < beyond:
+                slot = group + (place & mask) * step
+                counts[slot] += 1
+                sums[slot] += values[place]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -197,15 +203,17 @@ def count_by_code(
     parts: NDArray[np.int32],
     lanes: int,
     width: int,
+    limit: int,
     counts: NDArray[np.int64],
 ) -> None:
     """Do as `sum_by_code` with no sum."""
-    mask, step = np.uint64(lanes - 1), np.uint64(width)
+    mask, step, beyond = np.uint64(lanes - 1), np.uint64(width), np.uint64(limit)
     for run in range(len(starts)):
         base = np.uint64(groups[run])
         for place in range(np.uint64(starts[run]), np.uint64(ends[run])):
             group = base + np.uint64(parts[np.uint64(np.int64(codes[place]) + 1)])
-            counts[group + (place & mask) * step] += 1
+            if group < beyond:
+                counts[group + (place & mask) * step] += 1
 
 
 @numba.njit(cache=True, nogil=True)
@@ -219,16 +227,18 @@ def count_by_codes(
     other_parts: NDArray[np.int32],
     lanes: int,
     width: int,
+    limit: int,
     counts: NDArray[np.int64],
 ) -> None:
     """Do as `sum_by_codes` with no sum."""
-    mask, step = np.uint64(lanes - 1), np.uint64(width)
+    mask, step, beyond = np.uint64(lanes - 1), np.uint64(width), np.uint64(limit)
     for run in range(len(starts)):
         base = np.uint64(groups[run])
         for place in range(np.uint64(starts[run]), np.uint64(ends[run])):
             group = base + np.uint64(parts[np.uint64(np.int64(codes[place]) + 1)])
             group += np.uint64(other_parts[np.uint64(np.int64(other_codes[place]) + 1)])
-            counts[group + (place & mask) * step] += 1
+            if group < beyond:
+                counts[group + (place & mask) * step] += 1
 
 
 # -- places: the rows of a block, with the group of each

@@ -33,11 +33,14 @@ def _slots_of(
     maps: list[tuple[NDArray[Any], NDArray[np.int32]]],
     lanes: int,
     width: int,
+    limit: int,
 ) -> tuple[Integers, Integers]:
-    """Return the place of every row, and where its lane and its group, all parts added, are."""
+    """Return the place of every row below the limit, and where its lane and group are."""
     places, slots = _rows_of(starts, ends, groups)
     for codes, parts in maps:
         slots = slots + parts[codes[places].astype(np.int64) + 1]
+    kept = slots < limit
+    places, slots = places[kept], slots[kept]
     return places, slots + (places & (lanes - 1)) * width
 
 
@@ -94,6 +97,7 @@ def sum_by_code(
     values: NDArray[Any],
     lanes: int,
     width: int,
+    limit: int,
     counts: Integers,
     sums: NDArray[Any],
 ) -> None:
@@ -101,9 +105,10 @@ def sum_by_code(
 
     counts, sums: shape (lanes * width,). Row after row goes to the next lane of `width` groups; the
         groups behind those of the job take the rows that are dropped.
+    limit: rows of groups from this on are skipped; `width` where few would be, or about half.
     lanes: a power of two; 1 where the order of additions matters.
     """
-    places, slots = _slots_of(starts, ends, groups, [(codes, parts)], lanes, width)
+    places, slots = _slots_of(starts, ends, groups, [(codes, parts)], lanes, width, limit)
     count_groups(slots, counts)
     sum_places(places, slots, values, sums)
 
@@ -119,12 +124,13 @@ def sum_by_codes(
     values: NDArray[Any],
     lanes: int,
     width: int,
+    limit: int,
     counts: Integers,
     sums: NDArray[Any],
 ) -> None:
     """Do as `sum_by_code` with two parts."""
     maps = [(codes, parts), (other_codes, other_parts)]
-    places, slots = _slots_of(starts, ends, groups, maps, lanes, width)
+    places, slots = _slots_of(starts, ends, groups, maps, lanes, width, limit)
     count_groups(slots, counts)
     sum_places(places, slots, values, sums)
 
@@ -137,10 +143,11 @@ def count_by_code(
     parts: NDArray[np.int32],
     lanes: int,
     width: int,
+    limit: int,
     counts: Integers,
 ) -> None:
     """Do as `sum_by_code` with no sum."""
-    _, slots = _slots_of(starts, ends, groups, [(codes, parts)], lanes, width)
+    _, slots = _slots_of(starts, ends, groups, [(codes, parts)], lanes, width, limit)
     count_groups(slots, counts)
 
 
@@ -154,11 +161,12 @@ def count_by_codes(
     other_parts: NDArray[np.int32],
     lanes: int,
     width: int,
+    limit: int,
     counts: Integers,
 ) -> None:
     """Do as `sum_by_codes` with no sum."""
     maps = [(codes, parts), (other_codes, other_parts)]
-    _, slots = _slots_of(starts, ends, groups, maps, lanes, width)
+    _, slots = _slots_of(starts, ends, groups, maps, lanes, width, limit)
     count_groups(slots, counts)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -30,6 +31,7 @@ class Runs:
         has none, and the runs say everything. Entry c + 1 of `parts` is what code c adds to the
         group, or -1 where the row is dropped; entry 0 is that of code -1, which stands for the last
         one.
+    passing: about which share of the rows the maps let pass, if all codes are as frequent.
     """
 
     starts: NDArray[np.int64]
@@ -37,6 +39,7 @@ class Runs:
     groups: NDArray[np.int64]
     bounds: NDArray[np.int64]
     maps: tuple[tuple[NDArray[Any], NDArray[np.int64]], ...]
+    passing: float
 
     @property
     def row_count(self) -> int:
@@ -53,7 +56,7 @@ class Runs:
         row_count = -(-self.row_count // count)
         for triple in self.pieces(row_count):
             starts, ends, _ = triple
-            yield Runs(*triple, _bounds_of(starts, ends), self.maps)
+            yield Runs(*triple, _bounds_of(starts, ends), self.maps, self.passing)
 
     def pieces(self, row_count: int) -> Iterator[Triple]:
         """Yield starts, ends and groups of `row_count` rows after the other; they may cut a run."""
@@ -86,20 +89,30 @@ def find_runs(bvh: Bvh, job: FusedJob) -> Runs:
     starts, ends = bvh.offsets[entries[:, 0]], bvh.offsets[entries[:, 1]]
     filled = ends > starts
     starts, ends, groups = _join_neighbours(starts[filled], ends[filled], groups[filled])
-    by_row = [
+    by_row = [code_map for code_map in job.maps if not code_map.by_cell]
+    coded = [
         (frozen(bvh.codes[bvh.stored.index(code_map.hierarchy)]), code_map.groups)
-        for code_map in job.maps
-        if not code_map.by_cell
+        for code_map in by_row
     ]
     # Narrow codes first, so that loops over two kinds of codes take them in one order.
-    by_row.sort(key=lambda coded: coded[0].itemsize)
+    coded.sort(key=lambda codes_groups: codes_groups[0].itemsize)
     return Runs(
         starts,
         ends,
         groups,
         _bounds_of(starts, ends),
-        tuple((codes, np.concatenate([groups[-1:], groups])) for codes, groups in by_row),
+        tuple((codes, np.concatenate([groups[-1:], groups])) for codes, groups in coded),
+        math.prod(_passing(bvh, code_map) for code_map in by_row if code_map.filters),
     )
+
+
+def _passing(bvh: Bvh, code_map: CodeMap) -> float:
+    """Return which share of the codes passes, among those that share a coordinate with one."""
+    passes = code_map.groups >= 0
+    coordinates = bvh.hierarchies[code_map.hierarchy].scan_codes
+    touched = np.zeros(bvh.hierarchies[code_map.hierarchy].scan_count, np.bool_)
+    touched[coordinates[passes]] = True
+    return float(passes.sum() / max(touched[coordinates].sum(), 1))
 
 
 def _bounds_of(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:

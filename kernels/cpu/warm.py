@@ -112,21 +112,21 @@ def _calls() -> Iterator[tuple[str, list[NDArray[Any] | int]]]:
         codes = frozen(np.empty(0, code_type))
         yield "refine_rows", [numbers, numbers, codes, numbers]
         yield "list_by_code", [*runs, codes, numbers, numbers, numbers]
-        yield "count_by_code", [*runs, codes, parts, 1, 1, numbers]
+        yield "count_by_code", [*runs, codes, parts, 1, 1, 1, numbers]
         for value_type in VALUE_TYPES:
             values = frozen(np.empty(0, value_type))
             state = np.empty(0, "f8" if value_type == "f8" else "i8")
-            yield "sum_by_code", [*runs, codes, parts, values, 1, 1, numbers, state]
+            yield "sum_by_code", [*runs, codes, parts, values, 1, 1, 1, numbers, state]
     for pair in CODE_PAIRS:
         codes, other_codes = (frozen(np.empty(0, code_type)) for code_type in pair)
         maps = [codes, numbers, other_codes, numbers]
         yield "list_by_codes", [*runs, *maps, numbers, numbers]
         maps = [codes, parts, other_codes, parts]
-        yield "count_by_codes", [*runs, *maps, 1, 1, numbers]
+        yield "count_by_codes", [*runs, *maps, 1, 1, 1, numbers]
         for value_type in VALUE_TYPES:
             values = frozen(np.empty(0, value_type))
             state = np.empty(0, "f8" if value_type == "f8" else "i8")
-            yield "sum_by_codes", [*runs, *maps, values, 1, 1, numbers, state]
+            yield "sum_by_codes", [*runs, *maps, values, 1, 1, 1, numbers, state]
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:

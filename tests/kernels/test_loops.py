@@ -65,6 +65,7 @@ def random_arguments(name, rng, dtype, code_dtype):
         "places": np.empty(row_count, np.int64) if name.startswith("list") else listed,
         "lanes": 1 if state is np.float64 else int(rng.choice([1, 4])),
         "width": 3 * GROUPS,
+        "limit": int(rng.choice([GROUPS, 3 * GROUPS])),
         "codes": rng.integers(0, CODES, ROWS).astype(code_dtype),
         "other_codes": rng.integers(0, CODES, ROWS).astype(code_dtype),
         "parts": random_parts(name, rng),
