@@ -94,6 +94,7 @@ def measure(
         mock.patch.object(cpu, "processor_count", return_value=threads),
         mock.patch.object(cpu, "THREAD_RUN_ROWS", 1),
         mock.patch.object(cpu, "THREAD_CODE_ROWS", 1),
+        mock.patch.object(cpu, "THREAD_BLOCK_ROWS", 1),
     ):
         prepared = backend.prepare(bvh, job)
         found = numbers(launch(bvh, job, prepared))
