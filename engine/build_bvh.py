@@ -15,8 +15,15 @@ from raydb.engine.progress import report
 from raydb.errors import DataError
 from raydb.kernels.bvh import narrow_codes
 from raydb.kernels.bvh_rows import BuildControl, Room, RowCodes
-from raydb.kernels.cpu.build import Source, build_from
-from raydb.kernels.encode import Hierarchy, encode_blocks, encode_column, find_hierarchies
+from raydb.kernels.cpu.blocks import Source
+from raydb.kernels.cpu.build import build_from
+from raydb.kernels.encode import (
+    BLOCK_ROWS,
+    Hierarchy,
+    encode_blocks,
+    encode_column,
+    find_hierarchies,
+)
 from raydb.kernels.numbers import to_numbers
 from raydb.kernels.sieve import build_sieve
 from raydb.planner.catalog import BvhDefinition, BvhInfo
@@ -40,11 +47,11 @@ def build_bvh(definition: BvhDefinition, tables: Mapping[str, Table]) -> BvhInfo
     when it is interrupted. Raises DataError when the cells or a measure do not fit 64 bits, and
     OperationalError when the arrays do not fit the memory.
     """
-    rows = _FactRows(definition, tables)
     control = BuildControl(
         Room(memory_limit(), partial(_too_small, definition)),
         lambda step, share: report(f"BVH {definition.name}: {step} rows", share),
     )
+    rows = _FactRows(definition, tables, control)
     encoded = _encode(rows, control)
     source = Source(
         tuple(hierarchy for hierarchy, _, _ in encoded),
@@ -70,16 +77,27 @@ def _too_small(definition: BvhDefinition, size_bytes: int) -> OperationalError:
 
 def visible_rows(table: Table) -> NDArray[np.uint32] | None:
     """Return the numbers of a table's visible rows, None where all rows are visible."""
-    return None if table.live is None else np.flatnonzero(table.live).astype(np.uint32)
+    if table.live is None:
+        return None
+    numbers = np.empty(table.live_count, np.uint32)
+    place = 0
+    for low in range(0, table.row_count, BLOCK_ROWS):
+        found = np.flatnonzero(table.live[low : low + BLOCK_ROWS])
+        numbers[place : place + len(found)] = found + low
+        place += len(found)
+    return numbers
 
 
 class _FactRows:
     """The visible rows of a fact table: `numbers` of them, None for all, and their `count`."""
 
-    def __init__(self, definition: BvhDefinition, tables: Mapping[str, Table]) -> None:
+    def __init__(
+        self, definition: BvhDefinition, tables: Mapping[str, Table], control: BuildControl
+    ) -> None:
         self.definition = definition
         self.tables = tables
         self.fact = tables[definition.table]
+        control.room.take(0 if self.fact.live is None else 4 * self.fact.live_count)
         self.numbers = visible_rows(self.fact)
         self.count = self.fact.row_count if self.numbers is None else len(self.numbers)
 
@@ -151,14 +169,20 @@ def _encode_behind(
     """Encode what lies behind a foreign key: the codes are those of the rows it points to."""
     target = rows.tables[key.table]
     pointers = rows.fact.foreign_rows[key]
-    least = pointers.min(initial=0) if rows.numbers is None else pointers[rows.numbers].min(initial=0)
-    columns = columns_of(key, attributes, rows.tables, has_nowhere=bool(least < 0))
+    visible = RowCodes(pointers, pointers, rows.numbers)
+    has_nowhere = any(
+        int(visible.places(low, low + BLOCK_ROWS).min()) < 0
+        for low in range(0, rows.count, BLOCK_ROWS)
+    )
+    columns = columns_of(key, attributes, rows.tables, has_nowhere=has_nowhere)
     found = []
-    for hierarchy, codes in find_hierarchies([encode_column(column) for column in columns], is_scan):
+    for hierarchy, codes in find_hierarchies(
+        [encode_column(column) for column in columns], is_scan
+    ):
         narrow = narrow_codes(codes, hierarchy.code_count)
         if target.live is not None:
             # Masked rows are pointed to by masked rows only: they may have any code.
-            spread = np.zeros(target.row_count + (least < 0), narrow.dtype)
+            spread = np.zeros(target.row_count + has_nowhere, narrow.dtype)
             spread[np.flatnonzero(target.live)] = narrow[: target.live_count]
             spread[target.row_count :] = narrow[target.live_count :]
             narrow = spread

@@ -119,9 +119,7 @@ def encode_column(values: pa.ChunkedArray | pa.Array) -> EncodedColumn:
     return EncodedColumn(codes, values)
 
 
-def encode_blocks(
-    read: ReadBlock, row_count: int, take: Callable[[int], None]
-) -> EncodedColumn:
+def encode_blocks(read: ReadBlock, row_count: int, take: Callable[[int], None]) -> EncodedColumn:
     """Encode a column of many rows, which is read in blocks, twice; the codes are narrow.
 
     take: is told the bytes of the codes before they are allocated.
@@ -157,7 +155,8 @@ def _direct_codes(read: ReadBlock, blocks: Sequence[tuple[int, int]]) -> _Dictio
 
     def places(values: pa.ChunkedArray | pa.Array) -> NDArray[np.int64]:
         filled = pc.fill_null(values.cast(pa.int64()), null_place + low)
-        return filled.to_numpy() - low
+        found: NDArray[np.int64] = filled.to_numpy() - low
+        return found
 
     for block in blocks:
         occurs[places(read(*block))] = True
@@ -193,7 +192,8 @@ def _dictionary_codes(read: ReadBlock, blocks: Sequence[tuple[int, int]]) -> _Di
         encoded = pc.dictionary_encode(_with_one_zero(_whole(some)))
         found = pc.index_in(encoded.dictionary, value_set=present).to_numpy(zero_copy_only=False)
         rank = np.append(found.astype(np.int32), np.int32(len(present)))
-        return rank[pc.fill_null(encoded.indices, len(found)).to_numpy()]
+        codes: NDArray[np.int32] = rank[pc.fill_null(encoded.indices, len(found)).to_numpy()]
+        return codes
 
     return values, encode
 
@@ -235,7 +235,9 @@ def count_tuples(first: EncodedColumn, second: EncodedColumn) -> int:
 def _pairs(codes: NDArray[Any], column: EncodedColumn, low: int) -> NDArray[np.int64]:
     """Return code * k + column code of a block of rows."""
     block = slice(low, low + BLOCK_ROWS)
-    return codes[block].astype(np.int64) * column.cardinality + column.codes[block]
+    pairs: NDArray[np.int64] = codes[block].astype(np.int64) * column.cardinality
+    pairs += column.codes[block]
+    return pairs
 
 
 def _flag_pairs(
@@ -274,8 +276,8 @@ def find_hierarchies(
 
     A column joins a hierarchy when one determines the other, or when few of the possible tuples
     occur. Returns each hierarchy with the code of every row (int32, shape (row_count,)), in the
-    order of its first column. A column alone keeps its codes as they are. All columns have the same number of rows, which may stand for more:
-    `row_count`.
+    order of its first column; a column alone keeps its codes as they are. All columns have the same
+    number of rows, which may stand for more: `row_count`.
     """
     if row_count is None:
         row_count = len(columns[0].codes) if columns else 0

@@ -59,7 +59,8 @@ class CpuBackend:
         row_count: int,
     ) -> Bvh:
         """Sort the rows by cell and gather the payload into that order."""
-        from raydb.kernels.cpu.build import Source, build_from  # noqa: PLC0415  (few build)
+        from raydb.kernels.cpu.blocks import Source  # noqa: PLC0415  (few build)
+        from raydb.kernels.cpu.build import build_from  # noqa: PLC0415  (as above)
 
         source = Source(
             tuple(hierarchies),
