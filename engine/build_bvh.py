@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.errors import OperationalError
     from raydb.storage.table import ForeignKey, Table
 
 
@@ -47,8 +46,9 @@ def build_bvh(definition: BvhDefinition, tables: Mapping[str, Table]) -> BvhInfo
     when it is interrupted. Raises DataError when the cells or a measure do not fit 64 bits, and
     OperationalError when the arrays do not fit the memory.
     """
+    memory = Memory(memory_limit())
     control = BuildControl(
-        Room(memory_limit(), partial(_too_small, definition)),
+        Room(memory.limit, lambda size: memory.too_small(size, f"BVH '{definition.name}'")),
         lambda step, share: report(f"BVH {definition.name}: {step} rows", share),
     )
     rows = _FactRows(definition, tables, control)
@@ -69,10 +69,6 @@ def build_bvh(definition: BvhDefinition, tables: Mapping[str, Table]) -> BvhInfo
         for level, attribute in enumerate(attributes)
     }
     return BvhInfo(definition, index, levels)
-
-
-def _too_small(definition: BvhDefinition, size_bytes: int) -> OperationalError:
-    return Memory(memory_limit()).too_small(size_bytes, f"BVH '{definition.name}'")
 
 
 def visible_rows(table: Table) -> NDArray[np.uint32] | None:

@@ -87,17 +87,17 @@ def _copy(statement: sql.Copy, definition: TableDefinition, work: Work) -> Writt
 def _count_bytes(statement: sql.Copy) -> Callable[[int], None] | None:
     """Return what tells the listener which share of the files is read, given the bytes of one.
 
-    A new file has begun where the bytes are fewer than before. None where nobody listens.
+    A new file has begun where the bytes are no more than before. None where nobody listens.
     """
     told = listener.get()
     if told is None:
         return None
     sizes = [Path(path).stat().st_size for path in expand(statement.path) if Path(path).is_file()]
-    place, before = 0, 0
+    place, before = 0, -1
 
     def count(size_bytes: int) -> None:
         nonlocal place, before
-        place += size_bytes < before
+        place += size_bytes <= before
         before = size_bytes
         # Bytes may be those of a text that was compressed.
         share = (sum(sizes[:place]) + size_bytes) / max(sum(sizes), 1)

@@ -120,13 +120,14 @@ class Build:
         if self._stop.is_set():
             raise _StoppedError
 
-    def run(self, step: str, work: Work, count: int, size: int = BLOCK_ROWS) -> None:
+    def run(self, step: str, work: Work, count: int, size: int | None = None) -> None:
         """Do some work on blocks, each thread on a range of its own, the first on this one.
 
-        All threads have ended when it returns or raises.
+        count: of rows or, with a block's `size`, of anything else. All threads have ended when it returns or raises.
         """
         stop = self._stop = Event()
         threads = min(self.threads, max(count, 1))
+        size = BLOCK_ROWS if size is None else size
         ends = [count * (thread + 1) // threads for thread in range(threads)]
 
         def run_range(thread: int) -> None:
