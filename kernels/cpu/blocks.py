@@ -123,7 +123,8 @@ class Build:
     def run(self, step: str, work: Work, count: int, size: int | None = None) -> None:
         """Do some work on blocks, each thread on a range of its own, the first on this one.
 
-        count: of rows or, with a block's `size`, of anything else. All threads have ended when it returns or raises.
+        count: of rows or, with a block's `size`, of anything else. All threads have ended when it
+        returns or raises.
         """
         stop = self._stop = Event()
         threads = min(self.threads, max(count, 1))

@@ -33,7 +33,8 @@ def fill(con, row_count, seed=3):
     """Make sales in shops: NULLs in keys, attributes and measures, and masked rows of both."""
     rng = np.random.default_rng(seed)
     con.execute("""
-        CREATE TABLE shop (shop_id INTEGER PRIMARY KEY, city VARCHAR, nation VARCHAR, region VARCHAR);
+        CREATE TABLE shop (
+          shop_id INTEGER PRIMARY KEY, city VARCHAR, nation VARCHAR, region VARCHAR);
         CREATE TABLE sale (shop_id INTEGER REFERENCES shop (shop_id), day INTEGER, kind VARCHAR,
           price DECIMAL(12, 2), amount INTEGER, weight DOUBLE)""")
     shops = [
@@ -218,7 +219,7 @@ def test_a_build_beyond_the_memory_limit_says_what_it_needs(con):
 
 def test_a_share_of_the_machine_counts_the_bvhs_that_are_there(con):
     """A BVH takes from what a share of the machine leaves, as tables do."""
-    from raydb.engine.memory import parse_limit  # noqa: PLC0415
+    from raydb.engine.memory import parse_limit
 
     fill(con, 9000)
     before = parse_limit("80%")

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
+import threading
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_jobs import hierarchy
 
 from raydb.kernels.bvh import narrow_measure
-from raydb.kernels.bvh_rows import BuildControl, Room, RowCodes, unwatched
 from raydb.kernels.bvh_arrays import to_arrays
+from raydb.kernels.bvh_rows import BuildControl, Room, RowCodes, unwatched
 from raydb.kernels.cpu import blocks, build, radix
 from raydb.kernels.cpu.blocks import Source
 from raydb.kernels.cpu.build import build_from
@@ -225,8 +227,6 @@ def test_an_interrupt_at_any_report_ends_all_threads(sizes, monkeypatch):
 
 
 def thread_names():
-    import threading  # noqa: PLC0415
-
     return [thread.name for thread in threading.enumerate()]
 
 
@@ -247,8 +247,6 @@ def test_what_one_thread_raises_comes_out(failing_row, monkeypatch):
 
 
 def test_arrays_are_counted_with_arrows():
-    import pyarrow as pa  # noqa: PLC0415
-
     before = pa.total_allocated_bytes()
     bvh = build_from(big_case().source, unwatched())
     assert pa.total_allocated_bytes() - before >= bvh.size_bytes
