@@ -98,7 +98,11 @@ class Connection:
         row is read.
         """
         with self._lock:
-            stream = self._open_session().stream(sql, parameters)
+            before = listener.set(self.progress)
+            try:
+                stream = self._open_session().stream(sql, parameters)
+            finally:
+                listener.reset(before)
         fields = zip(stream.names, stream.types, strict=True)
         schema = pa.schema([pa.field(name, kind) for name, kind in fields])
         return pa.RecordBatchReader.from_batches(schema, self._batches(schema, stream))

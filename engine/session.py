@@ -348,6 +348,7 @@ class Session:
 
         They are those of the database as it is now. Raises ProgrammingError for any other text.
         """
+        before = allowed.set(self._memory_limit)
         try:
             with sql.refuse_deep_nesting():
                 if self.read_only:
@@ -359,6 +360,8 @@ class Session:
         except (ProgrammingError, NotSupportedError) as error:
             sql.locate_name(error, text)
             raise
+        finally:
+            allowed.reset(before)
         if prepared.finish is not None:
             rows = self._run(prepared).rows
             assert rows is not None
@@ -369,7 +372,7 @@ class Session:
     def _blocks(self, prepared: PreparedPlan, tables: Mapping[str, Table]) -> Blocks:
         """Yield the columns of a plan's rows, some rows at a time."""
         used: set[str] = set()
-        with Memory(parse_limit(self.settings.memory_limit), self._temp_folder()) as memory:
+        with Memory(self._memory_limit(), self._temp_folder()) as memory:
             run_job = self._job_runner(prepared, tables, used)
             for block in stream_plan(prepared.plan, Sources(tables, run_job, memory)):
                 yield list(block.columns.values())
