@@ -189,6 +189,8 @@ def test_a_signal_is_heard_within_a_block(con, monkeypatch):
 
     monkeypatch.setattr(blocks.Build, "cells_of", slow)
     monkeypatch.setattr(blocks, "BLOCK_ROWS", 10)  # 900 blocks: 22 s and more
+    # A process that was started in the background ignores the signal.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
     timer.start()
     start = time.monotonic()
@@ -196,6 +198,7 @@ def test_a_signal_is_heard_within_a_block(con, monkeypatch):
         con.execute(CREATE)
     assert time.monotonic() - start < 10
     timer.join()
+    signal.signal(signal.SIGINT, before)
     assert bvh_names(con) == []
 
 
