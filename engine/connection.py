@@ -12,6 +12,7 @@ from raydb import errors
 from raydb.engine.appender import Appender
 from raydb.engine.cursor import Cursor
 from raydb.engine.names import check_free
+from raydb.engine.progress import Listener, listener
 from raydb.engine.session import Session
 from raydb.engine.store import Store
 from raydb.errors import InterfaceError, ProgrammingError
@@ -54,6 +55,10 @@ class Connection:
 
     Statements commit by themselves unless a transaction was begun. Used as a context manager, it
     is closed at the end.
+
+    progress: a function of the name of a step and the share of it that is done (0 to 1), which long
+    statements call while they run; None for none. It must not use the connection, and what it
+    raises ends the statement.
     """
 
     # PEP 249's optional extension: the errors can be caught by way of the connection.
@@ -71,6 +76,7 @@ class Connection:
     def __init__(self, session: Session) -> None:
         self._session: Session | None = session
         self._lock = threading.RLock()
+        self.progress: Listener | None = None
         warm_up()
 
     def cursor(self) -> Cursor:
@@ -92,7 +98,11 @@ class Connection:
         row is read.
         """
         with self._lock:
-            stream = self._open_session().stream(sql, parameters)
+            before = listener.set(self.progress)
+            try:
+                stream = self._open_session().stream(sql, parameters)
+            finally:
+                listener.reset(before)
         fields = zip(stream.names, stream.types, strict=True)
         schema = pa.schema([pa.field(name, kind) for name, kind in fields])
         return pa.RecordBatchReader.from_batches(schema, self._batches(schema, stream))
@@ -171,7 +181,11 @@ class Connection:
 
     def _run(self, sql: str, parameters: Parameters) -> Result:
         with self._lock:
-            return self._open_session().execute(sql, parameters)
+            before = listener.set(self.progress)
+            try:
+                return self._open_session().execute(sql, parameters)
+            finally:
+                listener.reset(before)
 
     def _batches(self, schema: pa.Schema, stream: Stream) -> Iterator[pa.RecordBatch]:
         while True:

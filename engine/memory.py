@@ -17,6 +17,7 @@ import os
 import re
 import shutil
 import sys
+from contextvars import ContextVar
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
@@ -28,6 +29,7 @@ from pyarrow import ipc
 from raydb.errors import OperationalError, ProgrammingError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
     from typing import IO
 
@@ -45,6 +47,16 @@ _SHARE_BESIDE_FILES = 8
 
 # Of a disk that is full nobody can do anything, so temporary files leave a tenth of what is free.
 _MOST_OF_DISK = Fraction(9, 10)
+
+
+allowed: ContextVar[Callable[[], int | None] | None] = ContextVar("raydb memory", default=None)
+"""What tells the limit of the statement that runs; each thread that runs statements has its own."""
+
+
+def memory_limit() -> int | None:
+    """Return the bytes that the running statement may hold now, None for any number."""
+    limit = allowed.get()
+    return None if limit is None else limit()
 
 
 class Memory:

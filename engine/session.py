@@ -27,7 +27,7 @@ from raydb.engine.fused import decode_groups, launch, prepare_fused, run_fused, 
 from raydb.engine.general import Sources, run_plan
 from raydb.engine.general import output_columns as output_columns_of
 from raydb.engine.image import Kept, fuse_on_rows
-from raydb.engine.memory import Memory, parse_limit
+from raydb.engine.memory import Memory, allowed, parse_limit
 from raydb.engine.names import check_table
 from raydb.engine.plan_cache import PlanCache, PreparedPlan, plan_key
 from raydb.engine.python_tables import PythonTables
@@ -113,6 +113,7 @@ class Session:
 
         An error about the text knows its line and column where they can be told.
         """
+        before = allowed.set(self._memory_limit)
         try:
             # What binds may still be too deep for the planner, such as a chain of many views.
             with sql.refuse_deep_nesting():
@@ -120,6 +121,11 @@ class Session:
         except (ProgrammingError, NotSupportedError) as error:
             sql.locate_name(error, text)
             raise
+        finally:
+            allowed.reset(before)
+
+    def _memory_limit(self) -> int | None:
+        return parse_limit(self.settings.memory_limit)
 
     def _execute_text(self, text: str, parameters: Parameters) -> Result:
         if self.read_only:
@@ -342,6 +348,7 @@ class Session:
 
         They are those of the database as it is now. Raises ProgrammingError for any other text.
         """
+        before = allowed.set(self._memory_limit)
         try:
             with sql.refuse_deep_nesting():
                 if self.read_only:
@@ -353,6 +360,8 @@ class Session:
         except (ProgrammingError, NotSupportedError) as error:
             sql.locate_name(error, text)
             raise
+        finally:
+            allowed.reset(before)
         if prepared.finish is not None:
             rows = self._run(prepared).rows
             assert rows is not None
@@ -363,7 +372,7 @@ class Session:
     def _blocks(self, prepared: PreparedPlan, tables: Mapping[str, Table]) -> Blocks:
         """Yield the columns of a plan's rows, some rows at a time."""
         used: set[str] = set()
-        with Memory(parse_limit(self.settings.memory_limit), self._temp_folder()) as memory:
+        with Memory(self._memory_limit(), self._temp_folder()) as memory:
             run_job = self._job_runner(prepared, tables, used)
             for block in stream_plan(prepared.plan, Sources(tables, run_job, memory)):
                 yield list(block.columns.values())
@@ -376,7 +385,7 @@ class Session:
         run_job: RunJob,
         trace: Trace | None = None,
     ) -> pa.Table:
-        with Memory(parse_limit(self.settings.memory_limit), self._temp_folder()) as memory:
+        with Memory(self._memory_limit(), self._temp_folder()) as memory:
             return run_plan(plan, tables, run_job, memory, trace)
 
     def _temp_folder(self) -> str:

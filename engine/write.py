@@ -6,20 +6,23 @@ apply, all or none.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
 from raydb import sql
+from raydb.engine.progress import listener, report
 from raydb.engine.upsert import skip_conflicts, update_conflicts
 from raydb.engine.work import Work, check_rows, compute
 from raydb.engine.written import Written, returned_names, returned_rows, split_rows
 from raydb.storage.changes import Append, Remove, Replace
 from raydb.storage.constraints import check_required
 from raydb.storage.files import copied, read_rows
+from raydb.storage.paths import expand
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import pyarrow as pa
 
@@ -67,7 +70,9 @@ def _insert(statement: sql.Insert, definition: TableDefinition, work: Work) -> W
 
 def _copy(statement: sql.Copy, definition: TableDefinition, work: Work) -> Written:
     work.files.check(statement.path)
-    rows = read_rows(statement.path, definition, statement.columns, statement.options)
+    counted = _count_bytes(statement)
+    rows = read_rows(statement.path, definition, statement.columns, statement.options, counted)
+    report(f"COPY {definition.name}: check rows", 0.0)
     given = definition.schema.names if statement.columns is None else statement.columns
     missing = [name for name, _ in definition.defaults if name not in given]
     defaults = [sql.bind_default(definition, name) for name in missing]
@@ -77,6 +82,28 @@ def _copy(statement: sql.Copy, definition: TableDefinition, work: Work) -> Writt
     check_rows(definition, rows, "row", definition.checks, work)
     change = Append(definition.name, rows)
     return Written((change,) if rows.num_rows else (), rows.num_rows, None, ())
+
+
+def _count_bytes(statement: sql.Copy) -> Callable[[int], None] | None:
+    """Return what tells the listener which share of the files is read, given the bytes of one.
+
+    A new file has begun where the bytes are no more than before. None where nobody listens.
+    """
+    told = listener.get()
+    if told is None:
+        return None
+    sizes = [Path(path).stat().st_size for path in expand(statement.path) if Path(path).is_file()]
+    place, before = 0, -1
+
+    def count(size_bytes: int) -> None:
+        nonlocal place, before
+        place += size_bytes <= before
+        before = size_bytes
+        # Bytes may be those of a text that was compressed.
+        share = (sum(sizes[:place]) + size_bytes) / max(sum(sizes), 1)
+        told(f"COPY {statement.table}: read", min(share, 1.0))
+
+    return count
 
 
 def _update(statement: sql.Update, definition: TableDefinition, work: Work) -> Written:

@@ -130,30 +130,29 @@ def count_cells(hierarchies: Sequence[Hierarchy]) -> int:
     return cell_count
 
 
-def number_cells(
-    hierarchies: Sequence[Hierarchy], row_codes: Sequence[NDArray[np.int32]], row_count: int
-) -> NDArray[np.int64]:
-    """Return the cell of each row, int64 of shape (row_count,)."""
-    keys = np.zeros(row_count, np.int64)
-    for hierarchy, codes in zip(hierarchies, row_codes, strict=True):
-        if hierarchy.scan_count > 1:
-            keys *= hierarchy.scan_count
-            keys += hierarchy.scan_codes[codes]
-    return keys
-
-
 def narrow_measure(values: NDArray[Any], valid: NDArray[np.bool_] | None) -> Measure:
     """Put a measure into the narrowest signed integer that holds it; floats stay float64."""
     if values.dtype.kind == "f":
         return Measure(values.astype(np.float64, copy=False), valid)
     low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
-    for dtype in (np.int8, np.int16, np.int32):
-        if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:
-            return Measure(values.astype(dtype), valid, low, high)
-    return Measure(values.astype(np.int64, copy=False), valid, low, high)
+    return Measure(values.astype(integer_type(low, high), copy=False), valid, low, high)
 
 
-def narrow_codes(codes: NDArray[np.int32], code_count: int) -> NDArray[Any]:
+def integer_type(low: int, high: int) -> np.dtype[Any]:
+    """Return the narrowest signed integer type that holds two numbers and all between."""
+    for kind in (np.int8, np.int16, np.int32):
+        if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:
+            return np.dtype(kind)
+    return np.dtype(np.int64)
+
+
+def code_type(code_count: int) -> np.dtype[Any]:
+    """Return the narrowest type that holds all codes of a hierarchy."""
+    return np.dtype(
+        np.uint8 if code_count <= 2**8 else np.uint16 if code_count <= 2**16 else np.uint32
+    )
+
+
+def narrow_codes(codes: NDArray[Any], code_count: int) -> NDArray[Any]:
     """Put codes into the narrowest type that holds all of a hierarchy."""
-    dtype = np.uint8 if code_count <= 2**8 else np.uint16 if code_count <= 2**16 else np.uint32
-    return codes.astype(dtype)
+    return codes.astype(code_type(code_count), copy=False)

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from raydb.kernels.backend import FusedResult
-from raydb.kernels.bvh import (
-    DENSE_CELLS,
-    Bvh,
-    Measure,
-    count_cells,
-    narrow_codes,
-    narrow_measure,
-    number_cells,
-)
+from raydb.kernels.bvh_rows import RowCodes, unwatched
 from raydb.kernels.cpu.runs import Runs, find_runs
 from raydb.kernels.cpu.threads import processor_count, run_parts
 from raydb.kernels.cpu.totals import Totals, add_places, add_runs, merge, plan_totals
@@ -29,6 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.kernels.backend import FusedJob
+    from raydb.kernels.bvh import Bvh, Measure
+    from raydb.kernels.bvh_rows import ReadValues
     from raydb.kernels.cpu.runs import Triple
     from raydb.kernels.cpu.totals import Arrays
     from raydb.kernels.encode import Hierarchy
@@ -105,25 +99,16 @@ class CpuBackend:
         row_count: int,
     ) -> Bvh:
         """Sort the rows by cell and gather the payload into that order."""
-        cell_count = count_cells(hierarchies)
-        keys = number_cells(hierarchies, row_codes, row_count)
-        cells, offsets, row_ids = _sort_rows(keys, cell_count)
-        del keys
-        stored = tuple(
-            position for position, hierarchy in enumerate(hierarchies) if not hierarchy.is_scan_only
+        from raydb.kernels.cpu.blocks import Source  # noqa: PLC0415  (few build)
+        from raydb.kernels.cpu.build import build_from  # noqa: PLC0415  (as above)
+
+        source = Source(
+            tuple(hierarchies),
+            tuple(RowCodes(codes) for codes in row_codes),
+            tuple(_reader(values, valid) for values, valid in measures),
+            row_count,
         )
-        codes = tuple(
-            narrow_codes(row_codes[position], hierarchies[position].code_count)[row_ids]
-            for position in stored
-        )
-        gathered = []
-        for values, valid in measures:
-            measure = narrow_measure(values, valid)
-            kept = None if valid is None else valid[row_ids]
-            gathered.append(Measure(measure.values[row_ids], kept, measure.low, measure.high))
-        return Bvh(
-            tuple(hierarchies), cell_count, cells, offsets, row_ids, stored, codes, tuple(gathered)
-        )
+        return build_from(source, unwatched())
 
     def prepare(self, bvh: Bvh, job: FusedJob) -> Prepared:
         """Find the runs of a job, and choose how they are added up."""
@@ -221,22 +206,9 @@ class CpuBackend:
         return FusedResult(rows, totals.values(rows, arrays))
 
 
-def _sort_rows(
-    keys: NDArray[np.int64], cell_count: int
-) -> tuple[NDArray[np.int64] | None, NDArray[np.int64], NDArray[np.uint32]]:
-    """Return (cells, offsets, row_ids) of rows in the order of their cells, stable."""
-    from raydb.kernels.cpu import sort  # noqa: PLC0415  (numba takes 0.24 s)
-
-    row_count = len(keys)
-    if cell_count <= max(DENSE_CELLS, 2 * row_count):
-        offsets = np.zeros(cell_count + 1, np.int64)
-        sort.count_keys(keys, offsets)
-        row_ids = np.empty(row_count, np.uint32)
-        sort.scatter_rows(keys, offsets[:-1].copy(), row_ids)
-        return None, offsets, row_ids
-    order = np.argsort(keys, kind="stable")
-    cells, firsts = np.unique(keys[order], return_index=True)
-    return cells, np.append(firsts, row_count).astype(np.int64), order.astype(np.uint32)
+def _reader(values: NDArray[Any], valid: NDArray[np.bool_] | None) -> ReadValues:
+    """Return what reads blocks of a measure's values."""
+    return lambda low, high: (values[low:high], None if valid is None else valid[low:high])
 
 
 def _thread_parts(runs: Runs, least_rows: int, group_count: int) -> tuple[Runs, ...]:
