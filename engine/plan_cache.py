@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 
     from raydb import sql
     from raydb.engine.finish import Finish
+    from raydb.engine.image import TableJob
     from raydb.engine.snapshot import Snapshot
     from raydb.planner import PlannerOptions
     from raydb.planner.fuse import FusedScanAggregate
     from raydb.planner.logical import Plan
     from raydb.planner.physical import PhysicalPlan
+    from raydb.planner.table_scan import FusedTableScan
     from raydb.storage.table import Table
 
     Parameters = Sequence[object] | Mapping[str, object]
@@ -57,7 +59,7 @@ PLAN_BYTES = 2**13
 class PreparedPlan:
     """A physical plan with its output names, what its fused jobs made once, and its open files.
 
-    finish: how its rows come from one fused job, if that is so.
+    finish: how its rows come from one fused job, if that is so. scans: scans of whole tables.
     """
 
     plan: PhysicalPlan
@@ -65,6 +67,7 @@ class PreparedPlan:
     types: tuple[pa.DataType, ...]
     finish: Finish | None
     jobs: dict[FusedScanAggregate, object] = field(default_factory=dict)
+    scans: dict[FusedTableScan, TableJob] = field(default_factory=dict)
     files: Mapping[str, Table] = field(default_factory=dict)
     reads_clock: bool = False
 
@@ -79,6 +82,9 @@ class PreparedPlan:
         size = PLAN_BYTES
         for plan, prepared in self.jobs.items():
             size += sum(_array_bytes(each) for each in (plan.job, *plan.job.maps, prepared))
+        for job in self.scans.values():
+            size += sum(_array_bytes(each) for each in (job.plan.job, *job.plan.job.maps, job.scan))
+            size += sum(table.nbytes for table in job.scan.tables) if job.scan else 0
         return size
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from raydb.kernels.backend import FusedJob
     from raydb.kernels.encode import Hierarchy
 
+P = TypeVar("P")
 T = TypeVar("T")
 
 # Rows are located in blocks of this many, so that the scratch space (512 KiB) stays in the cache.
@@ -103,7 +104,7 @@ class CpuBackend:
             _accumulate(part, rows, totals)
             return rows, totals
 
-        (rows, totals), *others = _run_parts(run, _thread_parts(runs, job.group_count))
+        (rows, totals), *others = run_parts(run, _thread_parts(runs, job.group_count))
         for other_rows, other_totals in others:
             rows += other_rows
             for total, other in zip(totals, other_totals, strict=True):
@@ -121,7 +122,7 @@ class CpuBackend:
             # Copied, because a block's arrays have room for all the rows that did not pass.
             return [(places.copy(), groups.copy()) for places, groups in _located_blocks(part)]
 
-        found = _run_parts(run, _thread_parts(prepared, job.group_count))
+        found = run_parts(run, _thread_parts(prepared, job.group_count))
         blocks = [block for part in found for block in part]
         if not blocks:
             return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -170,27 +171,28 @@ def _thread_parts(runs: Runs, group_count: int) -> list[Runs]:
     least = THREAD_CODE_ROWS if runs.maps else THREAD_RUN_ROWS
     # Every thread has accumulators of its own, which must be made and merged.
     wanted = runs.row_count // max(least, 2 * group_count) + 1
-    count = min(wanted, _processor_count())
+    count = min(wanted, processor_count())
     return list(runs.parts(-(-runs.row_count // count))) if count > 1 else [runs]
 
 
-def _run_parts(run: Callable[[Runs], T], parts: list[Runs]) -> list[T]:
+def run_parts(run: Callable[[P], T], parts: list[P]) -> list[T]:
     """Run each part on a thread of its own, the first one on this thread."""
     if len(parts) == 1:
         return [run(parts[0])]
-    rest = [_threads().submit(run, part) for part in parts[1:]]
+    rest = [threads().submit(run, part) for part in parts[1:]]
     return [run(parts[0]), *(future.result() for future in rest)]
 
 
 @cache
-def _processor_count() -> int:
+def processor_count() -> int:
     """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @cache
-def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_processor_count(), thread_name_prefix="raydb")
+def threads() -> ThreadPoolExecutor:
+    """Return the threads that all jobs share."""
+    return ThreadPoolExecutor(processor_count(), thread_name_prefix="raydb")
 
 
 def _accumulate(runs: Runs, rows: NDArray[np.int64], totals: list[Total]) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import raydb
 from raydb.engine import image
+from raydb.kernels.cpu import scan
 
 ROWS = 5_000
 
@@ -17,7 +18,7 @@ ROWS = 5_000
 @pytest.fixture
 def con(monkeypatch):
     monkeypatch.setattr("raydb.planner.table_scan.LEAST_ROWS", 0)
-    monkeypatch.setattr(image, "CHUNK_ROWS", 256)
+    monkeypatch.setattr(scan, "CHUNK_ROWS", 256)
     rng = np.random.default_rng(3)
     connection = raydb.connect()
     connection.execute(
@@ -120,10 +121,24 @@ def test_an_error_in_a_row_that_passes_is_raised(con):
         con.execute("SELECT mode, sum(100 / size) FROM sale WHERE size < 3 GROUP BY mode")
 
 
-def test_what_is_kept_is_bounded(monkeypatch):
-    monkeypatch.setattr(image, "KEPT_BYTES", 100)
+def test_what_is_kept_is_bounded():
     kept = image.Kept()
+    kept.limit = 100
     made = []
+
+    def make(what):
+        made.append(what)
+        return np.zeros(60, np.uint8)
+
     for what in ("a", "b", "a", "c", "a"):
-        kept.get((), what, lambda what=what: made.append(what), 60)
+        kept.get((), what, lambda what=what: make(what))
     assert made == ["a", "b", "a", "c", "a"]
+    assert kept.size_bytes == 60
+
+
+def test_what_was_made_of_other_rows_is_dropped():
+    kept = image.Kept()
+    old, new = object(), object()
+    assert kept.get((old,), "a", lambda: 1) == kept.get((old,), "a", lambda: 2) == 1
+    assert kept.get((new,), "a", lambda: 3) == 3
+    assert kept.get((old,), "a", lambda: 4) == 4

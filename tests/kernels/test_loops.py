@@ -105,7 +105,7 @@ def test_any_number_of_threads_and_blocks_gives_the_same(seed, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(cpu, "THREAD_RUN_ROWS", 8)
             patch.setattr(cpu, "THREAD_CODE_ROWS", 8)
-            patch.setattr(cpu, "_processor_count", lambda: 3)
+            patch.setattr(cpu, "processor_count", lambda: 3)
             patch.setattr(cpu, "CHUNK_ROWS", 100)
             patch.setattr(cpu, "BLOCK_ROWS", 37)
             together = backend.launch(bvh, job, prepared)
