@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from functools import partial
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +13,7 @@ import pytest
 import raydb
 from raydb.engine import image
 from raydb.kernels.cpu import scan
+from raydb.planner.table_scan import FusedTableScan
 
 ROWS = 5_000
 
@@ -58,6 +61,11 @@ QUERIES = [
     "shop.n_id = nation.n_id GROUP BY n_name, city",
     "SELECT city, sum(size), max(size) FROM sale, shop WHERE shop = s_id "
     "AND (city = 'Oslo' OR size = 2) AND mode IN ('AIR', 'RAIL') GROUP BY city",
+    "SELECT city, n_name, count(*), sum(amount), max(size), avg(size) FROM sale, shop, nation "
+    "WHERE shop = s_id AND shop.n_id = nation.n_id AND (mode = 'AIR' OR size = 3) "
+    "AND (city <> mode OR size > 4) GROUP BY city, n_name",
+    "SELECT mode, count(DISTINCT size), count(*) FROM sale WHERE size BETWEEN 2 AND 6 "
+    "GROUP BY mode",
     "SELECT size % 3 AS third, mode, count(*) FROM sale GROUP BY size % 3, mode",
     "SELECT upper(mode) || city AS both_of, sum(size) FROM sale, shop WHERE shop = s_id "
     "GROUP BY upper(mode) || city",
@@ -101,6 +109,13 @@ def test_a_scan_has_the_rows_of_the_general_path(con, query):
             for value, right in zip(one, other, strict=True):
                 is_float = isinstance(right, float)
                 assert right == (pytest.approx(value, rel=1e-12) if is_float else value), statement
+
+
+def test_a_scan_may_begin_at_a_later_row(con):
+    query = "SELECT mode, count(*), sum(amount) FROM sale WHERE size < 5 GROUP BY mode"
+    rows = con.execute(query.replace("WHERE", "WHERE id >= 1234 AND")).fetchall()
+    with patch("raydb.planner.choose.FusedTableScan", partial(FusedTableScan, first_row=1234)):
+        assert sorted(con.execute(query).fetchall(), key=repr) == sorted(rows, key=repr)
 
 
 def test_explain_says_that_the_table_is_scanned_and_why(con):
