@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.engine.denormalise import fetch
-from raydb.engine.fold_values import Groups, finish, fold_values, renumber
-from raydb.engine.image import Image, Kept
+from raydb.engine.fold_values import Groups, count_values, finish, fold_values, renumber
+from raydb.engine.image import Image
 from raydb.kernels.backend import FusedResult
 from raydb.kernels.bvh import Measure, narrow_measure
 from raydb.kernels.choice import load_backend
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.engine.image import Kept, TableJob
     from raydb.kernels.backend import Backend
     from raydb.planner.expression import Column
     from raydb.storage.table import Table
@@ -61,8 +62,15 @@ def run_fused(
     if plan.is_direct:
         return decode_groups(plan, launch(plan, prepared))
     backend = load_backend(plan.backend)
-    groups = _run_by_row(plan, backend, prepared, Image(tables, tables[plan.table], kept))
-    return _decode_groups(plan, groups)
+    image = Image(tables, tables[plan.table], kept)
+    return _table_of(plan, _run_by_row(plan, backend, prepared, image))
+
+
+def run_table_job(job: TableJob) -> pa.Table:
+    """Return a scan's rows as `run_fused` does."""
+    if job.scan is not None:
+        return decode_groups(job.plan, job.run())
+    return run_fused(job.plan, prepare_fused(job.plan), job.image.tables, job.image.kept)
 
 
 def launch(plan: FusedScanAggregate, prepared: object) -> FusedResult:
@@ -73,16 +81,24 @@ def launch(plan: FusedScanAggregate, prepared: object) -> FusedResult:
 
 def decode_groups(plan: FusedScanAggregate, result: FusedResult) -> pa.Table:
     """Return the rows of a direct plan from what its job gave; errors as in `run_fused`."""
+    counted = count_values(plan, result)
+    if counted is not None:
+        return _decoded(plan, *counted)
     numbers = np.flatnonzero(result.rows) if plan.keys else np.arange(len(result.rows))
     if len(numbers) < len(result.rows):
         result = FusedResult(result.rows[numbers], tuple(v[numbers] for v in result.values))
-    return _decode_groups(plan, Groups(numbers, (), result))
+    return _table_of(plan, Groups(numbers, (), result))
 
 
-def _decode_groups(plan: FusedScanAggregate, groups: Groups) -> pa.Table:
-    columns: dict[Column, pa.Array] = {}
+def _table_of(plan: FusedScanAggregate, groups: Groups) -> pa.Table:
+    """Fold the values that are hidden keys, and decode."""
     if plan.value_parts:
-        groups, columns = fold_values(plan, groups)
+        return _decoded(plan, *fold_values(plan, groups))
+    return _decoded(plan, groups, {})
+
+
+def _decoded(plan: FusedScanAggregate, groups: Groups, columns: dict[Column, pa.Array]) -> pa.Table:
+    """Decode the groups and order the columns; some may be known."""
     columns |= _decode_parts(plan, groups.numbers)
     for (column, _), key in zip(plan.residual_keys, groups.residual_keys, strict=True):
         columns[column] = key.values.take(pa.array(key.codes))

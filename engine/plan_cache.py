@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from raydb import sql
     from raydb.engine.direct import Direct
     from raydb.engine.finish import Finish
+    from raydb.engine.image import TableJob
     from raydb.engine.snapshot import Snapshot
     from raydb.planner import PlannerOptions
     from raydb.planner.fuse import FusedScanAggregate
     from raydb.planner.logical import Plan
     from raydb.planner.physical import PhysicalPlan
+    from raydb.planner.table_scan import FusedTableScan
     from raydb.storage.table import Table
 
     Parameters = Sequence[object] | Mapping[str, object]
@@ -58,7 +60,7 @@ PLAN_BYTES = 2**13
 class PreparedPlan:
     """A physical plan with its output names, what its fused jobs made once, and its open files.
 
-    finish: how its rows come from one fused job, if that is so.
+    finish: how its rows come from one fused job, if that is so. scans: scans of whole tables.
     direct: how they come straight from it, once it has run twice; has_repeated: whether it has.
     """
 
@@ -67,6 +69,7 @@ class PreparedPlan:
     types: tuple[pa.DataType, ...]
     finish: Finish | None
     jobs: dict[FusedScanAggregate, object] = field(default_factory=dict)
+    scans: dict[FusedTableScan, TableJob] = field(default_factory=dict)
     files: Mapping[str, Table] = field(default_factory=dict)
     reads_clock: bool = False
     direct: Direct | None = None
@@ -83,6 +86,9 @@ class PreparedPlan:
         size = PLAN_BYTES + (0 if self.direct is None else self.direct.size_bytes)
         for plan, prepared in self.jobs.items():
             size += sum(_array_bytes(each) for each in (plan.job, *plan.job.maps, prepared))
+        for job in self.scans.values():
+            size += sum(_array_bytes(each) for each in (job.plan.job, *job.plan.job.maps, job.scan))
+            size += sum(table.nbytes for table in job.scan.tables) if job.scan else 0
         return size
 
 

@@ -23,10 +23,17 @@ from raydb.engine.definitions import apply_definition
 from raydb.engine.direct import direct_rows, prepare_direct
 from raydb.engine.files import FileAccess
 from raydb.engine.finish import FEW_ROWS, prepare_finish
-from raydb.engine.fused import decode_groups, launch, prepare_fused, run_fused, time_kernel
+from raydb.engine.fused import (
+    decode_groups,
+    launch,
+    prepare_fused,
+    run_fused,
+    run_table_job,
+    time_kernel,
+)
 from raydb.engine.general import Sources, run_plan
 from raydb.engine.general import output_columns as output_columns_of
-from raydb.engine.image import Kept, fuse_on_rows
+from raydb.engine.image import KEPT_BYTES, KEPT_SHARE, Kept, fuse_on_rows
 from raydb.engine.memory import Memory, allowed, parse_limit
 from raydb.engine.names import check_table
 from raydb.engine.plan_cache import PlanCache, PreparedPlan, plan_key
@@ -123,9 +130,6 @@ class Session:
             raise
         finally:
             allowed.reset(before)
-
-    def _memory_limit(self) -> int | None:
-        return parse_limit(self.settings.memory_limit)
 
     def _execute_text(self, text: str, parameters: Parameters) -> Result:
         if self.read_only:
@@ -334,8 +338,7 @@ class Session:
 
         def run_job(job: FusedScanAggregate | FusedTableScan) -> pa.Table:
             if isinstance(job, FusedTableScan):
-                job = fuse_on_rows(job, tables, self._kept)
-                return run_fused(job, prepare_fused(job), tables, self._kept)
+                return self._scan(job, prepared, tables)
             used.add(job.bvh)
             if job not in prepared.jobs:
                 prepared.jobs[job] = prepare_fused(job)
@@ -377,6 +380,24 @@ class Session:
             for block in stream_plan(prepared.plan, Sources(tables, run_job, memory)):
                 yield list(block.columns.values())
         self._uses.note(used)
+
+    def _scan(
+        self, scan: FusedTableScan, prepared: PreparedPlan, tables: Mapping[str, Table]
+    ) -> pa.Table:
+        """Run a scan of a whole table; what it keeps for the next one is a part of the limit."""
+        limit = parse_limit(self.settings.memory_limit)
+        self._kept.limit = KEPT_BYTES if limit is None else limit // KEPT_SHARE
+        job = prepared.scans.get(scan)
+        if job is None:
+            job = fuse_on_rows(scan, tables, self._kept)
+            if job.scan is not None:  # Else it has arrays, which are not to stay with a plan.
+                prepared.scans[scan] = job
+        return run_table_job(job)
+
+    def _memory_limit(self) -> int | None:
+        """Return what a statement may hold beside what scans have kept."""
+        limit = parse_limit(self.settings.memory_limit)
+        return None if limit is None else max(limit - self._kept.size_bytes, limit // 2)
 
     def _run_plan(
         self,

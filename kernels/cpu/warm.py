@@ -40,6 +40,7 @@ class _Warmup:
         self.thread: threading.Thread | None = None
         self.stop = threading.Event()
         self.loops: ModuleType | None = None
+        self.scan_loops: ModuleType | None = None
         self.error: Exception | None = None
 
 
@@ -51,7 +52,7 @@ def start() -> None:
     with _warmup.lock:
         # A process that was forked has the thread's object, but not the thread.
         is_running = _warmup.thread is not None and _warmup.thread.is_alive()
-        if _warmup.loops is None and _warmup.error is None and not is_running:
+        if _warmup.scan_loops is None and _warmup.error is None and not is_running:
             _warmup.thread = threading.Thread(target=_run, name="raydb warm-up", daemon=True)
             _warmup.thread.start()
 
@@ -67,6 +68,18 @@ def loops() -> ModuleType:
         raise OperationalError(f"the compiled loops cannot be loaded: {_warmup.error}")
     start()
     return plain
+
+
+def scan_loops() -> ModuleType | None:
+    """Return the compiled scan, None while it is not ready.
+
+    Raises OperationalError as `loops` does.
+    """
+    if _warmup.scan_loops is None:
+        if _warmup.error is not None:
+            raise OperationalError(f"the compiled loops cannot be loaded: {_warmup.error}")
+        start()
+    return _warmup.scan_loops
 
 
 def wait() -> None:
@@ -87,10 +100,13 @@ def _run() -> None:
             if _warmup.stop.is_set():
                 return
             getattr(compiled, name)(*arguments)
+        _warmup.loops = compiled
+        from raydb.kernels.cpu import scan_loops  # noqa: PLC0415  (as above)
+
+        scan_loops.warm_up()
+        _warmup.scan_loops = scan_loops
     except Exception as error:  # noqa: BLE001  (the next query raises it)
         _warmup.error = error
-    else:
-        _warmup.loops = compiled
 
 
 def _calls() -> Iterator[tuple[str, list[NDArray[Any] | int]]]:

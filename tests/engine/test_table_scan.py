@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from functools import partial
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +12,8 @@ import pytest
 
 import raydb
 from raydb.engine import image
+from raydb.kernels.cpu import scan
+from raydb.planner.table_scan import FusedTableScan
 
 ROWS = 5_000
 
@@ -17,7 +21,7 @@ ROWS = 5_000
 @pytest.fixture
 def con(monkeypatch):
     monkeypatch.setattr("raydb.planner.table_scan.LEAST_ROWS", 0)
-    monkeypatch.setattr(image, "CHUNK_ROWS", 256)
+    monkeypatch.setattr(scan, "CHUNK_ROWS", 256)
     rng = np.random.default_rng(3)
     connection = raydb.connect()
     connection.execute(
@@ -57,6 +61,11 @@ QUERIES = [
     "shop.n_id = nation.n_id GROUP BY n_name, city",
     "SELECT city, sum(size), max(size) FROM sale, shop WHERE shop = s_id "
     "AND (city = 'Oslo' OR size = 2) AND mode IN ('AIR', 'RAIL') GROUP BY city",
+    "SELECT city, n_name, count(*), sum(amount), max(size), avg(size) FROM sale, shop, nation "
+    "WHERE shop = s_id AND shop.n_id = nation.n_id AND (mode = 'AIR' OR size = 3) "
+    "AND (city <> mode OR size > 4) GROUP BY city, n_name",
+    "SELECT mode, count(DISTINCT size), count(*) FROM sale WHERE size BETWEEN 2 AND 6 "
+    "GROUP BY mode",
     "SELECT size % 3 AS third, mode, count(*) FROM sale GROUP BY size % 3, mode",
     "SELECT upper(mode) || city AS both_of, sum(size) FROM sale, shop WHERE shop = s_id "
     "GROUP BY upper(mode) || city",
@@ -102,6 +111,13 @@ def test_a_scan_has_the_rows_of_the_general_path(con, query):
                 assert right == (pytest.approx(value, rel=1e-12) if is_float else value), statement
 
 
+def test_a_scan_may_begin_at_a_later_row(con):
+    query = "SELECT mode, count(*), sum(amount) FROM sale WHERE size < 5 GROUP BY mode"
+    rows = con.execute(query.replace("WHERE", "WHERE id >= 1234 AND")).fetchall()
+    with patch("raydb.planner.choose.FusedTableScan", partial(FusedTableScan, first_row=1234)):
+        assert sorted(con.execute(query).fetchall(), key=repr) == sorted(rows, key=repr)
+
+
 def test_explain_says_that_the_table_is_scanned_and_why(con):
     lines = [line for (line,) in con.execute(f"EXPLAIN {QUERIES[1]}").fetchall()]
     assert lines[0] == "path: fused"
@@ -120,10 +136,24 @@ def test_an_error_in_a_row_that_passes_is_raised(con):
         con.execute("SELECT mode, sum(100 / size) FROM sale WHERE size < 3 GROUP BY mode")
 
 
-def test_what_is_kept_is_bounded(monkeypatch):
-    monkeypatch.setattr(image, "KEPT_BYTES", 100)
+def test_what_is_kept_is_bounded():
     kept = image.Kept()
+    kept.limit = 100
     made = []
+
+    def make(what):
+        made.append(what)
+        return np.zeros(60, np.uint8)
+
     for what in ("a", "b", "a", "c", "a"):
-        kept.get((), what, lambda what=what: made.append(what), 60)
+        kept.get((), what, lambda what=what: make(what))
     assert made == ["a", "b", "a", "c", "a"]
+    assert kept.size_bytes == 60
+
+
+def test_what_was_made_of_other_rows_is_dropped():
+    kept = image.Kept()
+    old, new = object(), object()
+    assert kept.get((old,), "a", lambda: 1) == kept.get((old,), "a", lambda: 2) == 1
+    assert kept.get((new,), "a", lambda: 3) == 3
+    assert kept.get((old,), "a", lambda: 4) == 4

@@ -435,8 +435,17 @@ def random_rows(rng: Random, star: Star) -> list[Insert]:
         *rng.choice(((0, 1), (2, 40), (2, 40), (40, 400), (40, 400), (40, 400)))
     )
     if row_count:
-        inserts.append(random_insert(rng, star, star.fact, row_count))
+        insert = random_insert(rng, star, star.fact, row_count)
+        inserts.append(ordered(rng, insert) if rng.random() < 0.4 else insert)
     return inserts
+
+
+def ordered(rng: Random, insert: Insert) -> Insert:
+    """Return rows in the order of one column, so that zone maps say something."""
+    place = rng.randrange(len(insert.table.attributes))
+    known = [row for row in insert.rows if row[place] is not None]
+    missing = [row for row in insert.rows if row[place] is None]
+    return Insert(insert.table, (*sorted(known, key=lambda row: row[place]), *missing))
 
 
 def more_rows(rng: Random, star: Star) -> list[Insert]:

@@ -52,8 +52,10 @@ TINY_LIMITS = {
 }
 
 SCANS = {
-    "raydb.engine.image.CHUNK_ROWS": 16,
     "raydb.engine.image.DIRECT_CODES": 5,
+    "raydb.kernels.cpu.scan.CHUNK_ROWS": 16,
+    "raydb.kernels.cpu.scan.SLICE_PIECES": 2,
+    "raydb.kernels.cpu.scan.THREAD_ROWS": 40,
     "raydb.planner.table_scan.FETCH_COST": 1_000_000,
     "raydb.planner.table_scan.LEAST_ROWS": 0,
 }
