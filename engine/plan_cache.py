@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from raydb.engine.finish import Finish
     from raydb.engine.snapshot import Snapshot
     from raydb.planner import PlannerOptions
+    from raydb.planner.delta import DeltaScan
     from raydb.planner.fuse import FusedScanAggregate
     from raydb.planner.logical import Plan
     from raydb.planner.physical import PhysicalPlan
@@ -58,6 +59,7 @@ PLAN_BYTES = 2**13
 class PreparedPlan:
     """A physical plan with its output names, what its fused jobs made once, and its open files.
 
+    deltas: the fused jobs on rows that BVHs lack, None for those that look rows up.
     finish: how its rows come from one fused job, if that is so.
     direct: how they come straight from it, once it has run twice; has_repeated: whether it has.
     """
@@ -67,6 +69,7 @@ class PreparedPlan:
     types: tuple[pa.DataType, ...]
     finish: Finish | None
     jobs: dict[FusedScanAggregate, object] = field(default_factory=dict)
+    deltas: dict[DeltaScan, tuple[FusedScanAggregate, object] | None] = field(default_factory=dict)
     files: Mapping[str, Table] = field(default_factory=dict)
     reads_clock: bool = False
     direct: Direct | None = None
@@ -81,7 +84,8 @@ class PreparedPlan:
     def size_bytes(self) -> int:
         """About the bytes that are there for the plan alone, after it has run."""
         size = PLAN_BYTES + (0 if self.direct is None else self.direct.size_bytes)
-        for plan, prepared in self.jobs.items():
+        on_rows = (each for each in self.deltas.values() if each is not None)
+        for plan, prepared in (*self.jobs.items(), *on_rows):
             size += sum(_array_bytes(each) for each in (plan.job, *plan.job.maps, prepared))
         return size
 

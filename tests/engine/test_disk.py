@@ -41,9 +41,9 @@ def test_everything_is_there_after_reopening(path):
 
 
 def test_a_bvh_is_not_rebuilt_at_open(path, monkeypatch):
-    from raydb.engine import snapshot
+    from raydb.engine import stored_bvh
 
-    monkeypatch.setattr(snapshot, "build_bvh", None)
+    monkeypatch.setattr(stored_bvh, "build_bvh", None)
     with raydb.connect(path) as con:
         assert con.execute(QUERY).fetchall() == ANSWER
 
