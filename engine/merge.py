@@ -14,11 +14,12 @@ import threading
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from raydb.engine.memory import allowed
 from raydb.engine.stored_bvh import Merge, is_outdated, rebuilt
 from raydb.errors import Error, InternalError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from raydb.engine.snapshot import Snapshot
     from raydb.engine.store import Store
@@ -69,7 +70,9 @@ class Merger:
         work = _Work(bvh, merge.token, snapshot.tables, store)
         self._work = work
         # A daemon, so that a process that forgets to close its connection can end.
-        work.thread = threading.Thread(target=_run, args=(work,), name="raydb merge", daemon=True)
+        work.thread = threading.Thread(
+            target=_run, args=(work, allowed.get()), name="raydb merge", daemon=True
+        )
         try:
             work.thread.start()
         except RuntimeError as error:  # The system has no thread left.
@@ -119,8 +122,12 @@ class Merger:
         return after
 
 
-def _run(work: _Work) -> None:
-    """Build a BVH and write its arrays; nothing is raised in a thread that nobody looks at."""
+def _run(work: _Work, limit: Callable[[], int | None] | None) -> None:
+    """Build a BVH and write its arrays; nothing is raised in a thread that nobody looks at.
+
+    limit: what the statement that began the merge may hold of memory.
+    """
+    allowed.set(limit)
     try:
         merged = rebuilt(replace(work.bvh, merge=None), work.tables)
         if merged.merge is not None:
