@@ -87,6 +87,17 @@ def _avg(_: AggregateCall, rows: Grouped) -> pa.Array:
     return pa.array(sums / np.maximum(sizes, 1), mask=sizes == 0)
 
 
+def _avg_of_sums(_: AggregateCall, rows: Grouped) -> pa.Array:
+    """Return the average of values from their sums (first argument) and counts (second)."""
+    values, counts = rows.arguments
+    sizes = np.zeros(rows.members.count, np.int64)
+    np.add.at(sizes, rows.members.numbers, joined(counts).to_numpy())
+    if is_exact(values.type):
+        return average(rows.limb_sums, sizes, values.type)
+    sums = rows.members.sums(as_doubles(values))
+    return pa.array(sums / np.maximum(sizes, 1), mask=sizes == 0)
+
+
 def _product(_: AggregateCall, rows: Grouped) -> pa.Array:
     products = np.ones(rows.members.count)
     np.multiply.at(products, rows.members.numbers, as_doubles(rows.arguments[0]))
@@ -164,6 +175,7 @@ _FOLDS: Mapping[str, Callable[[AggregateCall, Grouped], pa.Array]] = {
     "count": _count,
     "sum": _sum,
     "avg": _avg,
+    "avg_of_sums": _avg_of_sums,
     "product": _product,
     "min": _extreme,
     "max": _extreme,

@@ -7,12 +7,13 @@ A snapshot is a value, so a rollback is the one from before.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from raydb.engine.snapshot import Snapshot
-from raydb.errors import ProgrammingError, did_you_mean
-from raydb.storage.changes import apply_change, compact_tables
+from raydb.errors import InterfaceError, OperationalError, ProgrammingError, did_you_mean
+from raydb.storage.changes import compact_tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,11 +55,28 @@ class Database:
 
     # -- changes
 
-    def refresh_bvhs(self, tables: frozenset[str]) -> None:
-        """Rebuild the BVHs on some tables where rows have changed."""
-        fresh = self.snapshot.with_fresh_bvhs(tables)
-        if fresh is not self.snapshot:
-            self._state = replace(self._state, snapshot=fresh)
+    def use_bvhs(self, tables: frozenset[str]) -> None:
+        """Let the BVHs on some tables leave deleted rows out."""
+        usable = self.snapshot.with_usable_bvhs(tables)
+        if usable is not self.snapshot:
+            self._state = replace(self._state, snapshot=usable)
+
+    def keep_merged(self) -> None:
+        """Make BVHs durable that were merged since the last manifest, as far as that is possible.
+
+        They say nothing new, so that it is no error where it fails.
+        """
+        if self.store is None or self.in_transaction or self._state.unsaved != ():
+            return
+        files = self.store.home.files
+        if all(self.store.file_of(bvh.info) in files for bvh in self.snapshot.bvhs.values()):
+            return
+        with suppress(OperationalError, InterfaceError):
+            self.exchange(self.store.checkpoint(self.snapshot))
+
+    def exchange(self, snapshot: Snapshot) -> None:
+        """Go on with a snapshot of the same rows, whose BVHs may be others."""
+        self._state = replace(self._state, snapshot=snapshot)
 
     def define(self, snapshot: Snapshot) -> None:
         """Go on with a snapshot in which anything may be different."""
@@ -69,7 +87,7 @@ class Database:
         """Apply changes of rows, one after the other. Raises IntegrityError for a broken one."""
         snapshot = self.snapshot
         for change in changes:
-            snapshot = snapshot.with_changes(apply_change(change, snapshot.tables))
+            snapshot = snapshot.with_change(change)
         if changes:
             unsaved = self._state.unsaved
             self._state = _State(snapshot, None if unsaved is None else (*unsaved, *changes))
@@ -151,17 +169,18 @@ class Database:
             self._state = _State(before)
 
     def checkpoint(self) -> None:
-        """Move the log's rows into files."""
+        """Merge the newer rows of all BVHs into them, and move the log's rows into files."""
         if self.in_transaction:
             raise ProgrammingError("CHECKPOINT cannot run inside a transaction")
-        if self.store is not None:
-            self._state = replace(self._state, snapshot=self.store.checkpoint(self.snapshot))
+        merged = self.snapshot.with_merged_bvhs()
+        self.exchange(merged if self.store is None else self.store.checkpoint(merged))
 
     def vacuum(self) -> None:
         """Leave out the masked rows; the caller makes it durable with a new manifest."""
         if self.in_transaction:
             raise ProgrammingError("VACUUM cannot run inside a transaction")
-        self.define(self.snapshot.with_changes(compact_tables(self.snapshot.tables)))
+        compacted = self.snapshot.with_changes(compact_tables(self.snapshot.tables))
+        self.define(compacted.with_merged_bvhs())
 
     def reload(self) -> None:
         """Let a reader see what the writer has committed since, between transactions."""

@@ -12,6 +12,7 @@ from raydb import sql
 from raydb.engine.alter import alter_table, drop_references
 from raydb.engine.dependents import bind_view, settle
 from raydb.engine.names import check_free, check_known, check_table, check_view, names_to_drop
+from raydb.engine.stored_bvh import rebuilt
 from raydb.errors import IntegrityError, ProgrammingError
 from raydb.planner.logical import output_columns
 from raydb.planner.star import canonical_definition
@@ -166,7 +167,11 @@ def _truncate(statement: sql.Truncate, snapshot: Snapshot) -> Snapshot:
                     f"'{referrer}' refers to it; TRUNCATE both, or use CASCADE"
                 )
             emptied.append(referrer)
-    return snapshot.with_changes({name: _emptied(snapshot.tables[name]) for name in emptied})
+    after = snapshot.with_changes({name: _emptied(snapshot.tables[name]) for name in emptied})
+    for bvh in snapshot.bvhs.values():
+        if bvh.definition.table in emptied:
+            after = after.with_stored(rebuilt(bvh, after.tables))
+    return after
 
 
 def _referrers(name: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:

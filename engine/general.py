@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from raydb.engine.trace import Trace
+    from raydb.planner.delta import DeltaScan
     from raydb.planner.fuse import FusedScanAggregate
     from raydb.planner.table_scan import FusedTableScan
     from raydb.storage.table import Table
@@ -84,7 +85,7 @@ class Sources:
     """
 
     tables: Mapping[str, Table]
-    run_fused: Callable[[FusedScanAggregate | FusedTableScan], pa.Table]
+    run_fused: Callable[[FusedScanAggregate | FusedTableScan | DeltaScan], pa.Table]
     memory: Memory
     trace: Trace | None = None
     shared: dict[int, Relation] = field(default_factory=dict)
@@ -94,7 +95,7 @@ class Sources:
 def run_plan(
     plan: PhysicalPlan,
     tables: Mapping[str, Table],
-    run_fused: Callable[[FusedScanAggregate | FusedTableScan], pa.Table],
+    run_fused: Callable[[FusedScanAggregate | FusedTableScan | DeltaScan], pa.Table],
     memory: Memory | None = None,
     trace: Trace | None = None,
 ) -> pa.Table:

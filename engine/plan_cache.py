@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from raydb.engine.image import TableJob
     from raydb.engine.snapshot import Snapshot
     from raydb.planner import PlannerOptions
+    from raydb.planner.delta import DeltaScan
     from raydb.planner.fuse import FusedScanAggregate
     from raydb.planner.logical import Plan
     from raydb.planner.physical import PhysicalPlan
@@ -61,6 +62,7 @@ class PreparedPlan:
     """A physical plan with its output names, what its fused jobs made once, and its open files.
 
     finish: how its rows come from one fused job, if that is so. scans: scans of whole tables.
+    deltas: scans of rows that BVHs lack, None for those that look rows up.
     direct: how they come straight from it, once it has run twice; has_repeated: whether it has.
     """
 
@@ -70,6 +72,7 @@ class PreparedPlan:
     finish: Finish | None
     jobs: dict[FusedScanAggregate, object] = field(default_factory=dict)
     scans: dict[FusedTableScan, TableJob] = field(default_factory=dict)
+    deltas: dict[DeltaScan, TableJob | None] = field(default_factory=dict)
     files: Mapping[str, Table] = field(default_factory=dict)
     reads_clock: bool = False
     direct: Direct | None = None
@@ -86,7 +89,8 @@ class PreparedPlan:
         size = PLAN_BYTES + (0 if self.direct is None else self.direct.size_bytes)
         for plan, prepared in self.jobs.items():
             size += sum(_array_bytes(each) for each in (plan.job, *plan.job.maps, prepared))
-        for job in self.scans.values():
+        on_rows = (job for job in self.deltas.values() if job is not None)
+        for job in (*self.scans.values(), *on_rows):
             size += sum(_array_bytes(each) for each in (job.plan.job, *job.plan.job.maps, job.scan))
             size += sum(table.nbytes for table in job.scan.tables) if job.scan else 0
         return size

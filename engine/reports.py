@@ -16,6 +16,7 @@ import pyarrow as pa
 from raydb import sql
 from raydb.engine.advise import advice
 from raydb.engine.memory import parse_limit
+from raydb.engine.stored_bvh import is_outdated, newer_count, with_dead
 from raydb.errors import DataError, OperationalError
 from raydb.planner.explain import show
 from raydb.storage.paths import describe_failure
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from raydb.engine.files import FileAccess
     from raydb.engine.python_tables import PythonTables
     from raydb.engine.snapshot import Snapshot
+    from raydb.engine.stored_bvh import StoredBvh
     from raydb.planner.catalog import BvhDefinition, CatalogInfo
 
     Parameters = Sequence[object] | Mapping[str, object]
@@ -44,11 +46,14 @@ _BVH_SCHEMA = pa.schema(
         "aggregate": pa.string(),
         "sieve": pa.bool_(),
         "row_count": pa.int64(),
+        "newer_rows": pa.int64(),
+        "dead_rows": pa.int64(),
         "size_bytes": pa.int64(),
         "sieve_bytes": pa.int64(),
         "hits": pa.int64(),
         "last_used": pa.timestamp("us"),
         "is_stale": pa.bool_(),
+        "merge": pa.string(),
         "obstacle": pa.string(),
     }
 )
@@ -143,15 +148,24 @@ def _bvhs(snapshot: Snapshot, uses: BvhUses) -> pa.Table:
                 **_parts(bvh.definition, catalog),
                 "sieve": bvh.definition.sieve,
                 "row_count": bvh.info.index.row_count,
+                "newer_rows": newer_count(bvh, snapshot.tables),
+                "dead_rows": with_dead(bvh, snapshot.tables).dead_count,
                 "size_bytes": bvh.info.index.size_bytes,
                 "sieve_bytes": sieve.size_bytes if (sieve := bvh.info.index.sieve) else 0,
                 "hits": 0 if use is None else use.hits,
                 "last_used": None if use is None else use.last_used,
-                "is_stale": any(snapshot.tables[n].version != v for n, v in bvh.versions.items()),
+                "is_stale": is_outdated(bvh, snapshot.tables),
+                "merge": _merge_text(bvh),
                 "obstacle": bvh.info.obstacle,
             }
         )
     return pa.Table.from_pylist(rows, _BVH_SCHEMA)
+
+
+def _merge_text(bvh: StoredBvh) -> str | None:
+    if bvh.merge is None:
+        return None
+    return "under way" if bvh.merge.failure is None else f"failed: {bvh.merge.failure}"
 
 
 def _parts(definition: BvhDefinition, catalog: CatalogInfo) -> dict[str, str]:

@@ -20,6 +20,7 @@ import pyarrow as pa
 from raydb import sql
 from raydb.engine.database import Database
 from raydb.engine.definitions import apply_definition
+from raydb.engine.delta import prepare_delta, run_delta
 from raydb.engine.direct import direct_rows, prepare_direct
 from raydb.engine.files import FileAccess
 from raydb.engine.finish import FEW_ROWS, prepare_finish
@@ -35,12 +36,14 @@ from raydb.engine.general import Sources, run_plan
 from raydb.engine.general import output_columns as output_columns_of
 from raydb.engine.image import KEPT_BYTES, KEPT_SHARE, Kept, fuse_on_rows
 from raydb.engine.memory import Memory, allowed, parse_limit
+from raydb.engine.merge import Merger
 from raydb.engine.names import check_table
 from raydb.engine.plan_cache import PlanCache, PreparedPlan, plan_key
 from raydb.engine.python_tables import PythonTables
 from raydb.engine.reports import BvhUses, open_sources
 from raydb.engine.result import Result
 from raydb.engine.settings import Settings, setting_text, with_setting, without_setting
+from raydb.engine.stored_bvh import is_merge_due
 from raydb.engine.stream import stream_plan
 from raydb.engine.summarize import summarize
 from raydb.engine.trace import Trace
@@ -49,6 +52,7 @@ from raydb.engine.write import write
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
 from raydb.planner import plan_query
 from raydb.planner.common_tables import has_aggregate, tables_of
+from raydb.planner.delta import DeltaScan
 from raydb.planner.explain import Measured, describe, render
 from raydb.planner.logical import Plan, output_columns
 from raydb.planner.rules.fix_clock import reads_clock as calls_now
@@ -67,7 +71,8 @@ if TYPE_CHECKING:
 
     Parameters = Sequence[object] | Mapping[str, object]
     Blocks = Iterator[Sequence[pa.ChunkedArray | pa.Array]]
-    RunJob = Callable[[FusedScanAggregate | FusedTableScan], pa.Table]
+    FusedJob = FusedScanAggregate | FusedTableScan | DeltaScan
+    RunJob = Callable[[FusedJob], pa.Table]
 
 WRITING = (*get_args(sql.Definition), *get_args(sql.Write), sql.Checkpoint, sql.Vacuum)
 
@@ -112,6 +117,7 @@ class Session:
         # What scans of whole tables made of their rows.
         self._kept = Kept()
         self._uses = BvhUses()
+        self.merger = Merger()
 
     # -- statements ---------------------------------------------------------------------------
 
@@ -134,6 +140,8 @@ class Session:
     def _execute_text(self, text: str, parameters: Parameters) -> Result:
         if self.read_only:
             self.database.reload()
+        if self.merger.is_done:
+            self._take_merged()
         caching = _Caching(None, None)
         if self.settings.plan_cache:
             self._cache.expect(self.database.snapshot)
@@ -255,7 +263,7 @@ class Session:
             case sql.SetOption() | sql.ResetOption():
                 self._set(statement)
             case sql.Checkpoint():
-                self.database.checkpoint()
+                self._checkpoint()
             case sql.Vacuum():
                 self.database.vacuum()
             case _ if isinstance(statement, sql.Control):
@@ -302,7 +310,7 @@ class Session:
         reads_clock: whether binding has read it.
         """
         if has_aggregate(logical):
-            self.database.refresh_bvhs(tables_of(logical))
+            self._use_bvhs(tables_of(logical))
         catalog = self.database.snapshot.with_changes(files).describe()
         plan = plan_query(logical, catalog, self.settings.planner)
         columns = output_columns(logical)
@@ -314,6 +322,24 @@ class Session:
             files=files,
             reads_clock=reads_clock or calls_now(logical),
         )
+
+    def _use_bvhs(self, tables: frozenset[str]) -> None:
+        """Make the BVHs on some tables ready, and begin the merge of one that is due."""
+        self.database.use_bvhs(tables)
+        in_background = self.settings.bvh_merge == "background"
+        if not in_background or not self.merger.is_idle or self.database.in_transaction:
+            return
+        snapshot = self.database.snapshot
+        for bvh in snapshot.bvhs.values():
+            if bvh.definition.table in tables and is_merge_due(bvh, snapshot.tables):
+                store = None if self.read_only else self.database.store
+                self.database.exchange(self.merger.start(bvh, snapshot, store))
+                return
+
+    def _take_merged(self) -> None:
+        """Go on with the BVH of a merge that has ended, between transactions."""
+        if self.merger.is_done and not self.database.in_transaction:
+            self.database.exchange(self.merger.taken(self.database.snapshot))
 
     def _run(self, prepared: PreparedPlan) -> Result:
         tables = {**self.database.snapshot.tables, **prepared.files}
@@ -336,7 +362,9 @@ class Session:
     ) -> RunJob:
         """Return a function that runs fused jobs; it adds the BVHs that they read to `used`."""
 
-        def run_job(job: FusedScanAggregate | FusedTableScan) -> pa.Table:
+        def run_job(job: FusedJob) -> pa.Table:
+            if isinstance(job, DeltaScan):
+                return self._run_delta(job, prepared, tables)
             if isinstance(job, FusedTableScan):
                 return self._scan(job, prepared, tables)
             used.add(job.bvh)
@@ -385,14 +413,27 @@ class Session:
         self, scan: FusedTableScan, prepared: PreparedPlan, tables: Mapping[str, Table]
     ) -> pa.Table:
         """Run a scan of a whole table; what it keeps for the next one is a part of the limit."""
-        limit = parse_limit(self.settings.memory_limit)
-        self._kept.limit = KEPT_BYTES if limit is None else limit // KEPT_SHARE
+        self._limit_kept()
         job = prepared.scans.get(scan)
         if job is None:
             job = fuse_on_rows(scan, tables, self._kept)
             if job.scan is not None:  # Else it has arrays, which are not to stay with a plan.
                 prepared.scans[scan] = job
         return run_table_job(job)
+
+    def _run_delta(
+        self, delta: DeltaScan, prepared: PreparedPlan, tables: Mapping[str, Table]
+    ) -> pa.Table:
+        """Run a star over the rows that a BVH lacks."""
+        self._limit_kept()
+        if delta not in prepared.deltas:
+            prepared.deltas[delta] = prepare_delta(delta, tables, self._kept)
+        with Memory(self._memory_limit(), self._temp_folder()) as memory:
+            return run_delta(delta, prepared.deltas[delta], tables, memory)
+
+    def _limit_kept(self) -> None:
+        limit = parse_limit(self.settings.memory_limit)
+        self._kept.limit = KEPT_BYTES if limit is None else limit // KEPT_SHARE
 
     def _memory_limit(self) -> int | None:
         """Return what a statement may hold beside what scans have kept."""
@@ -522,9 +563,25 @@ class Session:
             case _:
                 assert_never(statement)
 
+    def _checkpoint(self) -> None:
+        """Merge and write everything; what a merge in the background has built is of use."""
+        if not self.database.in_transaction:
+            self.merger.wait()
+            self._take_merged()
+        self.database.checkpoint()
+
     def close(self) -> None:
-        """Give the database directory back; an open transaction is rolled back."""
-        self.database.close()
+        """Give the database directory back; an open transaction is rolled back.
+
+        A merge that is under way is given up, one that has ended is made durable.
+        """
+        try:
+            self._take_merged()
+            self.merger.cancel()
+            if not self.read_only:
+                self.database.keep_merged()
+        finally:
+            self.database.close()
 
 
 def _listed(rows: pa.Table) -> Result:

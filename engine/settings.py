@@ -11,6 +11,7 @@ from raydb.errors import OperationalError, ProgrammingError, did_you_mean
 from raydb.kernels.choice import choose_backend
 from raydb.planner import PlannerOptions
 
+MERGES = ("background", "checkpoint")
 SWITCH = {"on": True, "true": True, "off": False, "false": False}
 
 
@@ -22,6 +23,7 @@ class Settings:
     database directory, or the system's folder for them where there is none to write to.
     plan_cache: whether plans are kept for the same text, and for texts that differ in constants.
     replacement_scans: whether FROM may name Python variables.
+    bvh_merge: when newer rows become part of BVHs: in the background too, or at CHECKPOINT alone.
     """
 
     planner: PlannerOptions = field(default_factory=PlannerOptions)
@@ -29,6 +31,7 @@ class Settings:
     temp_directory: str = ""
     plan_cache: bool = True
     replacement_scans: bool = True
+    bvh_merge: str = "background"
 
 
 def with_setting(settings: Settings, name: str, value: str) -> Settings:
@@ -36,7 +39,7 @@ def with_setting(settings: Settings, name: str, value: str) -> Settings:
 
     backend: 'auto' or 'cpu'. fused_path: 'on' or 'off'; off sends every query to the general path,
     to compare the two. memory_limit: see `parse_limit`. temp_directory: a folder that exists.
-    plan_cache, replacement_scans: 'on' or 'off'.
+    plan_cache, replacement_scans: 'on' or 'off'. bvh_merge: 'background' or 'checkpoint'.
     Raises ProgrammingError for an unknown setting or value and OperationalError for a folder that
     cannot be written to.
     """
@@ -51,6 +54,10 @@ def with_setting(settings: Settings, name: str, value: str) -> Settings:
             return replace(settings, plan_cache=_switch(name, value))
         case "replacement_scans":
             return replace(settings, replacement_scans=_switch(name, value))
+        case "bvh_merge":
+            if value.lower() not in MERGES:
+                raise ProgrammingError(f"bvh_merge is 'background' or 'checkpoint', not '{value}'")
+            return replace(settings, bvh_merge=value.lower())
         case "memory_limit":
             parse_limit(value)
             return replace(settings, memory_limit=value)
@@ -84,6 +91,8 @@ def setting_text(settings: Settings, name: str) -> str:
             return "on" if settings.plan_cache else "off"
         case "replacement_scans":
             return "on" if settings.replacement_scans else "off"
+        case "bvh_merge":
+            return settings.bvh_merge
         case "memory_limit":
             return settings.memory_limit
         case "temp_directory":
@@ -94,7 +103,7 @@ def setting_text(settings: Settings, name: str) -> str:
 
 def _unknown(name: str) -> ProgrammingError:
     known = (
-        *("backend", "external_access", "fused_path", "memory_limit", "plan_cache"),
+        *("backend", "bvh_merge", "external_access", "fused_path", "memory_limit", "plan_cache"),
         *("replacement_scans", "temp_directory"),
     )
     return ProgrammingError(f"setting '{name}' does not exist{did_you_mean(name, known)}")

@@ -8,29 +8,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from raydb.engine.build_bvh import build_bvh
-from raydb.errors import DataError
-from raydb.planner.catalog import BvhDefinition, BvhInfo, CatalogInfo, TableInfo
-from raydb.planner.expression import attributes_of
+from raydb.engine.stored_bvh import (
+    StoredBvh,
+    after_change,
+    built,
+    described,
+    needs_merge,
+    rebuilt,
+    with_dead,
+)
+from raydb.planner.catalog import BvhDefinition, CatalogInfo, TableInfo
+from raydb.storage.changes import apply_change
 from raydb.storage.sample import NullCounts, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from raydb.storage.changes import Change
     from raydb.storage.table import Table
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class StoredBvh:
-    """A BVH and the versions of the tables that it was built from."""
-
-    info: BvhInfo
-    versions: Mapping[str, int]
-
-    @property
-    def definition(self) -> BvhDefinition:
-        """The BVH's definition."""
-        return self.info.definition
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -54,7 +49,7 @@ class Snapshot:
                 for name, table in self.tables.items()
             },
             views=self.views,
-            bvhs={name: bvh.info for name, bvh in self.bvhs.items()},
+            bvhs={name: described(bvh, self.tables) for name, bvh in self.bvhs.items()},
         )
 
     def with_table(self, table: Table) -> Snapshot:
@@ -73,37 +68,42 @@ class Snapshot:
             bvhs={n: bvh for n, bvh in self.bvhs.items() if bvh.definition.table != name},
         )
 
+    def with_change(self, change: Change) -> Snapshot:
+        """Return the snapshot after a change of rows, with its BVHs as far as they are still right.
+
+        Raises IntegrityError for a change that breaks a constraint.
+        """
+        changed = apply_change(change, self.tables)
+        bvhs = {
+            name: after_change(bvh, change, self.tables, changed) for name, bvh in self.bvhs.items()
+        }
+        return replace(self.with_changes(changed), bvhs=bvhs)
+
     def with_bvh(self, definition: BvhDefinition) -> Snapshot:
         """Return the snapshot with a BVH built from the tables as they are now.
 
         Raises DataError when a measure or the cells do not fit 64 bits.
         """
-        return self._with_built(build_bvh(definition, self.tables))
+        return self.with_stored(built(definition, self.tables))
 
-    def with_fresh_bvhs(self, fact_tables: Iterable[str]) -> Snapshot:
-        """Return the snapshot with the BVHs on these tables rebuilt where rows have changed.
+    def with_stored(self, bvh: StoredBvh) -> Snapshot:
+        """Return the snapshot with a BVH added or replaced."""
+        return replace(self, bvhs={**self.bvhs, bvh.definition.name: bvh})
 
-        A BVH that the rows do not fit is put aside, and EXPLAIN says why: they are no reason
-        for a query to fail.
-        """
+    def with_usable_bvhs(self, fact_tables: Iterable[str]) -> Snapshot:
+        """Return the snapshot in which the BVHs on these tables leave deleted rows out."""
         snapshot = self
         for bvh in self.bvhs.values():
-            stale = any(self.tables[n].version != v for n, v in bvh.versions.items())
-            if stale and bvh.definition.table in fact_tables:
-                try:
-                    info = build_bvh(bvh.definition, self.tables)
-                except DataError as error:
-                    info = replace(bvh.info, obstacle=str(error))
-                snapshot = snapshot._with_built(info)
+            if bvh.definition.table in fact_tables:
+                usable = with_dead(bvh, self.tables)
+                if usable is not bvh:
+                    snapshot = snapshot.with_stored(usable)
         return snapshot
 
-    def _with_built(self, info: BvhInfo) -> Snapshot:
-        definition = info.definition
-        names = {definition.table}
-        for attribute in definition.scan + definition.group_by:
-            names |= {key.table for key in attribute.path}
-        for expression in definition.aggregate:
-            for attribute in attributes_of(expression):
-                names |= {key.table for key in attribute.path}
-        versions = {name: self.tables[name].version for name in sorted(names)}
-        return replace(self, bvhs={**self.bvhs, definition.name: StoredBvh(info, versions)})
+    def with_merged_bvhs(self) -> Snapshot:
+        """Return the snapshot with those BVHs built anew that do not hold the visible rows."""
+        snapshot = self
+        for bvh in self.bvhs.values():
+            if needs_merge(bvh, self.tables):
+                snapshot = snapshot.with_stored(rebuilt(bvh, self.tables))
+        return snapshot

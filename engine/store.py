@@ -22,12 +22,13 @@ import numpy as np
 import pyarrow as pa
 
 from raydb import sql
-from raydb.engine.snapshot import Snapshot, StoredBvh
+from raydb.engine.snapshot import Snapshot
+from raydb.engine.stored_bvh import StoredBvh
 from raydb.errors import NotSupportedError, OperationalError
 from raydb.kernels.bvh_arrays import from_arrays, to_arrays
 from raydb.planner.catalog import BvhInfo
 from raydb.planner.star import canonical_definition
-from raydb.storage.changes import Append, Remove, Replace, apply_change
+from raydb.storage.changes import Append, Remove, Replace
 from raydb.storage.flat import open_table, write_stream
 from raydb.storage.rows import ArrowPart, FilePart, Part, Rows
 from raydb.storage.sections import read_sections, write_sections
@@ -42,7 +43,7 @@ from raydb.storage.table import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
     Properties = dict[str, Any]
 
-STATE_VERSION = 3
+STATE_VERSION = 4
 
 # Changes of more than this go to files of their own instead of the log.
 LOGGED_BYTES = 2**22
@@ -99,7 +100,7 @@ class Store:
             snapshot = self._load_bvh(snapshot, described)
         for record in self.home.records:
             for change in _decode_changes(record):
-                snapshot = snapshot.with_changes(apply_change(change, snapshot.tables))
+                snapshot = snapshot.with_change(change)
         return snapshot
 
     def save(self, after: Snapshot, changes: Sequence[Change] | None) -> Snapshot:
@@ -140,7 +141,7 @@ class Store:
         tables = {name: self._write_rows(table) for name, table in snapshot.tables.items()}
         snapshot = replace(snapshot, tables=tables)
         described = [self._describe_table(table) for table in tables.values()]
-        bvhs = [self._describe_bvh(bvh) for bvh in snapshot.bvhs.values()]
+        bvhs = [self._describe_bvh(bvh, tables) for bvh in snapshot.bvhs.values()]
         state = {
             "version": STATE_VERSION,
             "tables": described,
@@ -256,34 +257,48 @@ class Store:
 
     # -- BVHs
 
-    def _describe_bvh(self, bvh: StoredBvh) -> dict[str, Any]:
+    def _describe_bvh(self, bvh: StoredBvh, tables: Mapping[str, Table]) -> dict[str, Any]:
+        is_whole = bvh.live is tables[bvh.definition.table].live and not bvh.dead_count
         return {
             "text": bvh.definition.text,
             "versions": dict(bvh.versions),
+            "row_count": bvh.row_count,
+            # Whether it is known to have no dead places: else they are looked for at first use.
+            "is_whole": is_whole,
             "file": self._write_bvh(bvh.info),
             "obstacle": bvh.info.obstacle,
         }
 
     def _write_bvh(self, info: BvhInfo) -> str:
-        """Write a BVH's arrays."""
+        """Write a BVH's arrays unless they are in a file."""
+        # The index is another value whenever rows are deleted, and its arrays are not.
+        return self._write_once("bvh", info.index.row_ids, lambda: _bvh_content(info))
 
-        def content() -> tuple[Arrays, Properties]:
-            arrays, properties = to_arrays(info.index)
-            # The attribute of each level, by its position in the definition.
-            attributes = dict.fromkeys(info.definition.scan + info.definition.group_by)
-            levels = [info.levels[attribute] for attribute in attributes]
-            return arrays, {"bvh": properties, "levels": levels}
+    def write_bvh(self, info: BvhInfo) -> str:
+        """Write a BVH's arrays to a file that `adopt_bvh` is told of; any thread may do so."""
+        arrays, properties = _bvh_content(info)
+        return self.home.write_file("bvh", lambda sink: write_sections(sink, arrays, properties))
 
-        return self._write_once("bvh", info.index, content)
+    def file_of(self, info: BvhInfo) -> str | None:
+        """Return the file that a BVH's arrays are in, None where they are in none."""
+        known = self._files.get(id(info.index.row_ids))
+        return None if known is None else known[1]
+
+    def adopt_bvh(self, info: BvhInfo, file: str) -> None:
+        """Know the file that a BVH's arrays are in."""
+        self._files[id(info.index.row_ids)] = (info.index.row_ids, file)
 
     def _load_bvh(self, snapshot: Snapshot, described: dict[str, Any]) -> Snapshot:
         (statement,) = sql.parse(described["text"])
         assert isinstance(statement, sql.CreateBvh)
         bound = sql.bind_bvh(statement, snapshot.describe())
         info = self._read_bvh(canonical_definition(bound), described)
-        self._files[id(info.index)] = (info.index, described["file"])
-        stored = StoredBvh(info, described["versions"])
-        return replace(snapshot, bvhs={**snapshot.bvhs, info.definition.name: stored})
+        self.adopt_bvh(info, described["file"])
+        fact = snapshot.tables[info.definition.table]
+        live = fact.live if described["is_whole"] else None
+        return snapshot.with_stored(
+            StoredBvh(info, described["versions"], described["row_count"], live)
+        )
 
     def _read_bvh(self, definition: BvhDefinition, described: dict[str, Any]) -> BvhInfo:
         sections = read_sections(self.home.path_of(described["file"]))
@@ -295,6 +310,15 @@ class Store:
             dict(zip(attributes, places, strict=True)),
             described["obstacle"],
         )
+
+
+def _bvh_content(info: BvhInfo) -> tuple[Arrays, Properties]:
+    """Return what a BVH's file holds."""
+    arrays, properties = to_arrays(info.index)
+    # The attribute of each level, by its position in the definition.
+    attributes = dict.fromkeys(info.definition.scan + info.definition.group_by)
+    levels = [info.levels[attribute] for attribute in attributes]
+    return arrays, {"bvh": properties, "levels": levels}
 
 
 def _tuples(described: list[Any]) -> Iterator[Any]:

@@ -45,18 +45,30 @@ class BvhDefinition:
     sieve: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class NewerRows:
+    """Rows of a fact table that a BVH does not hold: those from number `first` on.
+
+    count: how many of them are visible, at least one.
+    """
+
+    first: int
+    count: int
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class BvhInfo:
     """A built BVH. `levels` says where an attribute is encoded: (hierarchy, level).
 
-    `obstacle` says why the BVH serves no query: rows that were added since cannot be encoded. Its
-    index is then that of the rows before.
+    `obstacle` says why the BVH serves no query, such as changed rows that it cannot encode: its
+    index is then that of the rows before. `newer` are the rows that a query must read beside it.
     """
 
     definition: BvhDefinition
     index: Bvh
     levels: Mapping[Attribute, tuple[int, int]]
     obstacle: str | None = None
+    newer: NewerRows | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)

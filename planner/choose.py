@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raydb.kernels.choice import choose_backend
+from raydb.planner.delta import merge_parts, part_star, scan_delta
 from raydb.planner.fuse import FusedScanAggregate, fuse, highest_score, with_reason
 from raydb.planner.table_scan import FusedTableScan, is_cheaper, scan_obstacle
 
@@ -12,29 +13,51 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.physical import PhysicalPlan
     from raydb.planner.star import Star
 
 
-def choose_job(
-    star: Star, catalog: CatalogInfo, backend: str
-) -> FusedScanAggregate | FusedTableScan | str:
+def choose_job(star: Star, catalog: CatalogInfo, backend: str) -> PhysicalPlan | str:
     """Return the fused job on the best BVH of the fact table, or on the table, or why none.
 
-    The table is scanned where no BVH serves, or where all that do lack something of the query and
-    would fetch it for more rows than is worth while.
+    Rows that the BVH does not hold yet have a job of their own. The table is scanned where no BVH
+    serves, or where all that do lack something of the query and would fetch it, or read newer
+    rows beside it, for more rows than is worth while.
     """
     name, backend_reason = choose_backend(backend)
     best = _choose_bvh(star, catalog, name, backend_reason)
     row_count = catalog.tables[star.fact].row_count
     if isinstance(best, str):
         reason = best
-    elif is_cheaper(star, best, row_count):
-        reason = f"BVH '{best.bvh}' would fetch what it lacks for {best.estimated_rows} rows"
+    elif not is_cheaper(star, best, row_count) or scan_obstacle(star, catalog) is not None:
+        if best.newer is None:
+            return best
+        whole = _with_newer_rows(star, best, catalog)
+        if not isinstance(whole, str):
+            return whole
+        reason = whole
     else:
-        return best
+        reason = f"BVH '{best.bvh}' would fetch what it lacks for {best.estimated_rows} rows"
+        if best.newer is not None and best.is_direct:
+            reason = f"BVH '{best.bvh}' lacks {best.newer.count} rows"
     if scan_obstacle(star, catalog) is not None:
-        return best
+        return reason
     return FusedTableScan(star, name, backend_reason, reason, row_count)
+
+
+def _with_newer_rows(
+    star: Star, best: FusedScanAggregate, catalog: CatalogInfo
+) -> PhysicalPlan | str:
+    """Return the plan of a BVH and of the rows that it does not hold, or why there is none."""
+    parted = part_star(star)
+    if isinstance(parted, str):
+        return parted
+    info = catalog.bvhs[best.bvh]
+    part = fuse(parted.star, info, best.backend, best.backend_reason)
+    if isinstance(part, str):
+        return part
+    delta = scan_delta(parted.star, part, catalog)
+    return merge_parts(star, parted, (with_reason(part, best.choice_reason), delta))
 
 
 def _choose_bvh(
@@ -69,7 +92,8 @@ def _choose_bvh(
 
 def preference(plan: FusedScanAggregate) -> tuple[int, int]:
     """Return what the best of several jobs has the least of."""
-    return -plan.coverage.score, plan.estimated_reads
+    newer = 0 if plan.newer is None else plan.newer.count
+    return -plan.coverage.score, plan.estimated_reads + newer
 
 
 def _reason(
@@ -93,10 +117,11 @@ def _reason(
             f"largest coverage of {candidate_count} BVHs: {best.coverage.score} "
             f"against {score} of '{second}'"
         )
-    if best.estimated_reads < ranked[1].estimated_reads:
+    reads, second_reads = preference(best)[1], preference(ranked[1])[1]
+    if reads < second_reads:
         fewer = "less to read" if best.job.sieved or ranked[1].job.sieved else "fewer rows"
         return (
             f"coverage {best.coverage.score} as '{second}', but {fewer}: "
-            f"{best.estimated_reads} against {ranked[1].estimated_reads}"
+            f"{reads} against {second_reads}"
         )
     return f"as good as '{second}', first by name"

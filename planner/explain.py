@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 import pyarrow as pa
 
+from raydb.planner.delta import DeltaScan
 from raydb.planner.expression import (
     AggregateCall,
     Attribute,
@@ -148,6 +149,12 @@ def _details(node: Mapping[str, Any]) -> dict[str, Any]:
             "rows": node["rows_touched"],
             "backend": f"{node['backend']} ({node['backend_reason']})",
         }
+    if node["node"] == "DeltaScan":
+        return {
+            "newer than bvh": node["bvh"],
+            "rows": f"{node['rows_touched']}, from row {node['first_row']} on",
+            "by": node["by"],
+        }
     if node["node"] != "FusedScanAggregate":
         return {name: node[name] for name in ("general path", "also") if node.get(name)}
     coverage = node["coverage"]
@@ -162,6 +169,8 @@ def _details(node: Mapping[str, Any]) -> dict[str, Any]:
         "estimated rows": f"{node['rows_touched']} of {node['rows_total']}",
         "backend": f"{node['backend']} ({node['backend_reason']})",
     }
+    if node["rows_dead"]:
+        details["left out"] = f"{node['rows_dead']} rows that are no more"
     if node["by_row_id"]:
         details["fetched by row id"] = ", ".join(node["by_row_id"])
     if "kernel_ms" in node:
@@ -241,7 +250,8 @@ def _describe(plan: PhysicalPlan) -> dict[str, Any]:
             kind = plan.kind.upper() if keys or also else "CROSS"
             return _node(plan, f"{kind} {keys}".rstrip(), left, right, also=also)
         case HashAggregate(source=source, reason=reason):
-            return _node(plan, _aggregation(plan), source, **{"general path": reason})
+            reasons = {"general path": reason} if reason else {}
+            return _node(plan, _aggregation(plan), source, **reasons)
         case FusedScanAggregate():
             return _describe_fused(plan)
         case FusedTableScan():
@@ -253,6 +263,16 @@ def _describe(plan: PhysicalPlan) -> dict[str, Any]:
                 rows_touched=plan.row_count,
                 backend=plan.backend,
                 backend_reason=plan.backend_reason,
+            )
+        case DeltaScan(newer=newer, scan=scan):
+            return _node(
+                plan,
+                _aggregation(plan),
+                table=plan.star.fact,
+                bvh=plan.bvh,
+                rows_touched=newer.count,
+                first_row=newer.first,
+                by=f"lookup ({plan.reason})" if scan is None else f"one pass on {scan.backend}",
             )
         case SortRows(source=source, keys=sort_keys):
             shown = (key.column.name + (" DESC" if key.descending else "") for key in sort_keys)
@@ -293,6 +313,7 @@ def _describe_fused(plan: FusedScanAggregate) -> dict[str, Any]:
         intervals=len(plan.job.intervals),
         **_reads(plan),
         rows_total=plan.index.row_count,
+        rows_dead=0 if plan.index.dead is None else len(plan.index.dead),
         backend=plan.backend,
         backend_reason=plan.backend_reason,
         by_row_id=fetched,
@@ -312,7 +333,7 @@ def _reads(plan: FusedScanAggregate) -> dict[str, Any]:
     return {"sieve": sieve, "rows_touched": rows, "bytes_touched": size_bytes}
 
 
-def _aggregation(plan: HashAggregate | FusedScanAggregate | FusedTableScan) -> str:
+def _aggregation(plan: HashAggregate | FusedScanAggregate | FusedTableScan | DeltaScan) -> str:
     calls = ", ".join(show_aggregate(call) for _, call in plan.aggregates)
     keys = ", ".join(show(key) for _, key in plan.keys)
     if not calls:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.kernels.bvh import Bvh
-    from raydb.planner.catalog import BvhInfo
+    from raydb.planner.catalog import BvhInfo, NewerRows
     from raydb.planner.star import Star
 
 # Weight of a scanned attribute against a grouped or aggregated one (section 4.5, alpha): a
@@ -107,6 +107,7 @@ class FusedScanAggregate:
     residual_*: what is fetched by row id. `estimated_rows` come from the offsets.
     estimated_cells: where the job is sieved, how many cells it touches; else None.
     sieve_obstacle: why the totals that the BVH keeps of its cells are of no use, if so.
+    newer: the rows that the job does not read because the BVH does not hold them.
     """
 
     table: str
@@ -128,6 +129,7 @@ class FusedScanAggregate:
     residual_predicates: tuple[Expression, ...]
     residual_keys: tuple[tuple[Column, Expression], ...]
     estimated_rows: int
+    newer: NewerRows | None = None
     estimated_cells: int | None = None
     sieve_obstacle: str | None = None
 
@@ -166,7 +168,7 @@ class FusedScanAggregate:
 def fuse(star: Star, bvh: BvhInfo, backend: str, backend_reason: str) -> FusedScanAggregate | str:
     """Plan a star on one BVH, or say why that can't be."""
     if bvh.obstacle is not None:
-        return f"BVH '{bvh.definition.name}' cannot be rebuilt: {bvh.obstacle}"
+        return f"BVH '{bvh.definition.name}' serves no query: {bvh.obstacle}"
     masks, residual_predicates = _mask_hierarchies(star, bvh)
     keys_of, residual_keys = _split_keys(star.keys, bvh)
     held = {expression: i for i, expression in enumerate(bvh.definition.aggregate)}
@@ -229,6 +231,7 @@ def fuse(star: Star, bvh: BvhInfo, backend: str, backend_reason: str) -> FusedSc
         residual_predicates=residual_predicates,
         residual_keys=residual_keys,
         estimated_rows=bvh.index.count_rows(intervals),
+        newer=bvh.newer,
     )
     return use_sieve(plan, bvh)
 

@@ -67,9 +67,7 @@ if TYPE_CHECKING:
 
     from raydb.planner import PlannerOptions
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.fuse import FusedScanAggregate
     from raydb.planner.logical import GroupingSets
-    from raydb.planner.table_scan import FusedTableScan
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +164,8 @@ def _lower_aggregate(plan: Aggregate, lowering: _Lowering) -> PhysicalPlan:
     return HashAggregate(source, plan.keys, plan.aggregates, reason, plan.grouping)
 
 
-def _fuse(
-    star: Star, lowering: _Lowering
-) -> FusedScanAggregate | FusedTableScan | ConstantRows | str:
-    """Return the job that gives a star's rows, or why there is none."""
+def _fuse(star: Star, lowering: _Lowering) -> PhysicalPlan | str:
+    """Return the fused plan that gives a star's rows, or why there is none."""
     if not star.keys and not star.aggregates:
         # A total of which nothing is asked is one row, and a job's rows are counted by columns.
         return ConstantRows((), ((),))

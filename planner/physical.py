@@ -2,12 +2,12 @@
 
     PhysicalPlan = ScanTable | ConstantRows | SeriesRows | SharedRows | WorkingRows
                  | FilterRows | ComputeColumns | UnnestRows | WindowRows
-                 | HashAggregate | FusedScanAggregate | FusedTableScan
+                 | HashAggregate | FusedScanAggregate | FusedTableScan | DeltaScan
                  | HashJoin | ConcatenateRows | RecursiveRows | SortRows | LimitRows
 
 Two ways to run, and only two: `FusedScanAggregate` is one job on a BVH, `FusedTableScan` one on a
-table; every other node runs vectorised over Arrow. Nodes compare by identity where they hold
-arrays.
+table, `DeltaScan` one beside a BVH; every other node runs vectorised over Arrow. Nodes compare by
+identity where they hold arrays.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
+    from raydb.planner.delta import DeltaScan
     from raydb.planner.expression import AggregateCall, Column, Expression, WindowCall
     from raydb.planner.fuse import FusedScanAggregate
     from raydb.planner.logical import GroupingSets, SortKey
@@ -125,7 +126,8 @@ class HashJoin:
 class HashAggregate:
     """One row for each distinct tuple of keys; exactly one row where there are no keys.
 
-    `reason` says why the node is not part of a fused job.
+    `reason` says why the node is not part of a fused job; it is empty where the node puts fused
+    jobs together.
     """
 
     source: PhysicalPlan
@@ -199,5 +201,6 @@ def sources_of(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
 PhysicalPlan: TypeAlias = (
     "ScanTable | ConstantRows | SeriesRows | SharedRows | WorkingRows"
     " | FilterRows | ComputeColumns | UnnestRows | WindowRows | HashAggregate | FusedScanAggregate"
-    " | FusedTableScan | HashJoin | ConcatenateRows | RecursiveRows | SortRows | LimitRows"
+    " | FusedTableScan | DeltaScan | HashJoin | ConcatenateRows | RecursiveRows | SortRows"
+    " | LimitRows"
 )

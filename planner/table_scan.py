@@ -60,10 +60,14 @@ class FusedTableScan:
         return self.star.aggregates
 
 
-def scan_obstacle(star: Star, catalog: CatalogInfo) -> str | None:
-    """Say why a star can't run as a pass over its fact table, None where it can."""
-    if catalog.tables[star.fact].row_count < LEAST_ROWS:
-        return f"'{star.fact}' has less than {LEAST_ROWS} rows"
+def scan_obstacle(star: Star, catalog: CatalogInfo, least_rows: int | None = None) -> str | None:
+    """Say why a star can't run as a pass over its fact table, None where it can.
+
+    least_rows: of the table; by default it is LEAST_ROWS.
+    """
+    least_rows = LEAST_ROWS if least_rows is None else least_rows
+    if catalog.tables[star.fact].row_count < least_rows:
+        return f"'{star.fact}' has less than {least_rows} rows"
     for _, call in star.aggregates:
         for argument in call.arguments:
             kind = argument.type
@@ -96,9 +100,10 @@ def asks_values(call: AggregateCall) -> bool:
 
 
 def is_cheaper(star: Star, plan: FusedScanAggregate, row_count: int) -> bool:
-    """Whether a scan of all rows beats a BVH that lacks something of the query."""
+    """Whether a scan of all rows beats a BVH that lacks something of the query, or newer rows."""
     row_cost = DIRECT_COST if plan.is_direct else FETCH_COST
-    return scan_cost(star, row_count) < plan.estimated_reads * row_cost
+    newer_cost = 0 if plan.newer is None else scan_cost(star, plan.newer.count)
+    return scan_cost(star, row_count) < plan.estimated_reads * row_cost + newer_cost
 
 
 def scan_cost(star: Star, row_count: int) -> float:

@@ -234,6 +234,67 @@ class FilePart:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class RestPart:
+    """The rows of another part from number `first` on, of which nothing else is read."""
+
+    part: Part
+    first: int
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows."""
+        return self.part.row_count - self.first
+
+    @property
+    def is_counted(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def expected_row_count(self) -> int:
+        """The number of rows."""
+        return self.row_count
+
+    @property
+    def is_decoded(self) -> bool:
+        """Whether a column costs nothing to read."""
+        return self.part.is_decoded
+
+    @property
+    def is_seekable(self) -> bool:
+        """True: the other part is."""
+        return True
+
+    def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
+        """Return the values of some columns."""
+        if self.part.is_decoded:
+            return [column.slice(self.first) for column in self.part.columns(names)]
+        row_numbers = np.arange(self.first, self.part.row_count)
+        return [self.part.take(name, row_numbers) for name in names]
+
+    def null_count(self, name: str) -> int:
+        """Count a column's NULLs."""
+        return int(self.columns([name])[0].null_count)
+
+    def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
+        """Return a column's values in some rows."""
+        return self.part.take(name, row_numbers + self.first)
+
+    def matching_rows(self, comparisons: Sequence[Comparison]) -> None:
+        """Return None: the rows are compared by whoever asks."""
+        del comparisons
+
+    def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
+        """Return some columns of the first rows."""
+        return [column.slice(0, count) for column in self.columns(names)]
+
+    def without(self, comparisons: Sequence[Comparison]) -> RestPart:
+        """Return the part as it is."""
+        del comparisons
+        return self
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Rows:
     """The rows of one version of a table."""
 
@@ -345,6 +406,17 @@ class Rows:
     def table(self) -> pa.Table:
         """Return all columns."""
         return pa.Table.from_arrays(self.columns(self.schema.names), schema=self.schema)
+
+    def rest(self, first: int) -> Rows:
+        """Return the rows from number `first` on; no other one is read for them."""
+        parts: list[Part] = []
+        start = 0
+        for part in self.parts:
+            skipped = first - start
+            start += part.row_count
+            if start > first:
+                parts.append(RestPart(part, skipped) if skipped > 0 else part)
+        return Rows(self.schema, tuple(parts))
 
     def append(self, rows: pa.Table) -> Rows:
         """Return these rows and then others of the same schema.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -165,6 +165,7 @@ class Table:
     live: NDArray[np.bool_] | None = None
     _null_counts: dict[str, int] = field(default_factory=dict, init=False)
     _samples: dict[str, pa.Array] = field(default_factory=dict, init=False)
+    _rests: dict[int, Table] = field(default_factory=dict, init=False)
 
     @property
     def name(self) -> str:
@@ -185,6 +186,23 @@ class Table:
     def expected_count(self) -> int:
         """The number of visible rows, or a guess where it takes reading them all."""
         return self.rows.expected_row_count if self.live is None else self.live_count
+
+    def rest(self, first: int) -> Table:
+        """Return a table of the rows from number `first` on, which is kept.
+
+        It has another name, so that it can stand beside the table that it is of, to which its
+        foreign keys may point.
+        """
+        if first not in self._rests:
+            live = None if self.live is None else self.live[first:]
+            self._rests[first] = Table(
+                replace(self.definition, name=f"{self.name}, from row {first} on"),
+                self.rows.rest(first),
+                self.version,
+                {key: rows[first:] for key, rows in self.foreign_rows.items()},
+                None if live is None or live.all() else live,
+            )
+        return self._rests[first]
 
     def live_column(self, name: str) -> pa.ChunkedArray:
         """Return a column's values in the visible rows."""

@@ -89,6 +89,8 @@ def find_runs(bvh: Bvh, job: FusedJob) -> Runs:
     starts, ends = bvh.offsets[entries[:, 0]], bvh.offsets[entries[:, 1]]
     filled = ends > starts
     starts, ends, groups = _join_neighbours(starts[filled], ends[filled], groups[filled])
+    if bvh.dead is not None:
+        starts, ends, groups = _punch(starts, ends, groups, bvh.dead)
     by_row = [code_map for code_map in job.maps if not code_map.by_cell]
     coded = [
         (frozen(bvh.codes[bvh.stored.index(code_map.hierarchy)]), code_map.groups)
@@ -104,6 +106,34 @@ def find_runs(bvh: Bvh, job: FusedJob) -> Runs:
         tuple((codes, np.concatenate([groups[-1:], groups])) for codes, groups in coded),
         math.prod(_passing(bvh, code_map) for code_map in by_row if code_map.filters),
     )
+
+
+def _punch(
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    groups: NDArray[np.int64],
+    dead: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the runs without the dead places, of which each splits a run in two at most.
+
+    >>> _punch(np.array([0, 9]), np.array([5, 12]), np.array([0, 1]), np.array([2, 9, 10, 20]))
+    (array([ 0,  3, 11]), array([ 2,  5, 12]), array([0, 0, 1]))
+    """
+    firsts, lasts = np.searchsorted(dead, starts), np.searchsorted(dead, ends)
+    counts = lasts - firsts
+    if not counts.any():
+        return starts, ends, groups
+    # Run r becomes counts[r] + 1 pieces: from its start or after a dead place, up to the next one.
+    pieces = np.cumsum(counts + 1)
+    before = pieces - counts - 1
+    in_run = np.arange(pieces[-1]) - np.repeat(before, counts + 1)
+    following = np.repeat(firsts, counts + 1) + in_run
+    new_starts = dead[np.maximum(following - 1, 0)] + 1
+    new_starts[before] = starts
+    new_ends = dead[np.minimum(following, len(dead) - 1)]
+    new_ends[pieces - 1] = ends
+    filled = new_ends > new_starts
+    return new_starts[filled], new_ends[filled], np.repeat(groups, counts + 1)[filled]
 
 
 def _passing(bvh: Bvh, code_map: CodeMap) -> float:

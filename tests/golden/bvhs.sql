@@ -21,11 +21,14 @@ SELECT name, table_name, scan, group_by, aggregate, row_count, size_bytes BETWEE
 
 DESCRIBE SELECT * FROM bvhs();
 -- 'aggregate' | 'VARCHAR' | 'YES' | NULL | NULL | NULL
+-- 'dead_rows' | 'BIGINT' | 'YES' | NULL | NULL | NULL
 -- 'group_by' | 'VARCHAR' | 'YES' | NULL | NULL | NULL
 -- 'hits' | 'BIGINT' | 'YES' | NULL | NULL | NULL
 -- 'is_stale' | 'BOOLEAN' | 'YES' | NULL | NULL | NULL
 -- 'last_used' | 'TIMESTAMP' | 'YES' | NULL | NULL | NULL
+-- 'merge' | 'VARCHAR' | 'YES' | NULL | NULL | NULL
 -- 'name' | 'VARCHAR' | 'YES' | NULL | NULL | NULL
+-- 'newer_rows' | 'BIGINT' | 'YES' | NULL | NULL | NULL
 -- 'obstacle' | 'VARCHAR' | 'YES' | NULL | NULL | NULL
 -- 'row_count' | 'BIGINT' | 'YES' | NULL | NULL | NULL
 -- 'scan' | 'VARCHAR' | 'YES' | NULL | NULL | NULL
@@ -69,29 +72,63 @@ SELECT name, hits FROM bvhs() ORDER BY name;
 -- 'wides' | 0
 -- 'years' | 3
 
--- Rows that were changed since the BVH was built; the next query will see them.
+-- Rows that were changed since the BVH was built; queries read them beside it.
+SET bvh_merge = 'checkpoint';
+
 INSERT INTO sale VALUES (1, 1, 1, 1, 1);
 
-SELECT name, row_count, is_stale FROM bvhs() ORDER BY name;
--- 'wides' | 1000 | true
--- 'years' | 1000 | true
+DELETE FROM sale WHERE "select" = 999;
+
+SELECT name, row_count, newer_rows, dead_rows, is_stale FROM bvhs() ORDER BY name;
+-- 'wides' | 1000 | 1 | 1 | false
+-- 'years' | 1000 | 1 | 1 | false
 
 SELECT sum("select") FROM sale JOIN day ON ordered = d_id WHERE d_year = 1990;
 -- 95901
 
-SELECT name, row_count, is_stale FROM bvhs() ORDER BY name;
--- 'wides' | 1001 | false
--- 'years' | 1001 | false
+CHECKPOINT;
 
--- A BVH that the rows do not fit serves no query.
+SELECT name, row_count, newer_rows, dead_rows, is_stale FROM bvhs() ORDER BY name;
+-- 'wides' | 1000 | 0 | 0 | false
+-- 'years' | 1000 | 0 | 0 | false
+
+-- A dimension that says something else: only the BVH that encodes it is outdated.
+UPDATE day SET d_year = d_year + 1 WHERE d_id = 49;
+
+SELECT name, is_stale, merge FROM bvhs() ORDER BY name;
+-- 'wides' | false | NULL
+-- 'years' | true | NULL
+
+EXPLAIN SELECT sum("select") FROM sale JOIN day ON ordered = d_id WHERE d_year = 1995;
+-- has: path: general
+-- has: BVH 'years' serves no query: rows that it encodes were changed since it was built
+
+SELECT sum("select") FROM sale JOIN day ON ordered = d_id WHERE d_year = 1995;
+-- 9481
+
+UPDATE day SET d_year = d_year - 1 WHERE d_id = 49;
+
+CHECKPOINT;
+
+-- Rows that do not fit a BVH stay beside it; if they outdate it as well, it serves no query.
 INSERT INTO sale VALUES (1, 1, 1, 1, 99999999999999999999999999);
 
 SELECT count(*) FROM sale;
--- 1002
+-- 1001
 
-SELECT name, obstacle FROM bvhs() ORDER BY name;
--- 'wides' | 'the measure wide of a BVH: a DECIMAL has more digits than 64 bits hold'
--- 'years' | NULL
+CHECKPOINT;
+
+SELECT name, newer_rows, merge, obstacle FROM bvhs() ORDER BY name;
+-- 'wides' | 1 | 'failed: the measure wide of a BVH: a DECIMAL has more digits than 64 bits hold' | NULL
+-- 'years' | 0 | NULL | NULL
+
+ALTER TABLE sale ALTER wide TYPE DECIMAL(38, 0) USING wide - 1;
+
+CHECKPOINT;
+
+SELECT name, is_stale, obstacle FROM bvhs() ORDER BY name;
+-- 'wides' | false | 'the measure wide of a BVH: a DECIMAL has more digits than 64 bits hold'
+-- 'years' | false | NULL
 
 -- A rollback does not take a use back; a BVH that is made anew begins at 0.
 BEGIN;

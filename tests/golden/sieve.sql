@@ -192,6 +192,8 @@ SELECT name, sieve, sieve_bytes FROM bvhs() WHERE table_name = 'nothing';
 -- 'empty' | true | 4
 
 -- With the same coverage, the one that reads less is chosen.
+CHECKPOINT;
+
 CREATE BVH plain ON sale (SCAN (nation, quantity), GROUP BY (city), AGGREGATE (price, weight, cost));
 
 EXPLAIN SELECT sum(price) FROM sale WHERE quantity BETWEEN 3 AND 20;

@@ -1,5 +1,7 @@
 """The CPU backend against NumPy, on random cells, codes, maps and measures."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from random_jobs import hierarchy, random_case, random_job
@@ -9,6 +11,7 @@ from raydb.errors import DataError
 from raydb.kernels.backend import Accumulator, FusedJob
 from raydb.kernels.bvh import count_cells, narrow_measure
 from raydb.kernels.choice import choose_backend, load_backend
+from raydb.kernels.cpu.runs import find_runs
 
 SEEDS = range(12)
 
@@ -62,6 +65,50 @@ def test_jobs_agree_with_numpy(seed):
         assert np.bincount(groups, minlength=12).tolist() == rows.tolist()
         assert len(np.unique(places)) == len(places)
         assert bvh.count_rows(job.intervals) >= len(places)
+
+
+@pytest.mark.parametrize("share", [0.0005, 0.1, 0.9, 1.0])
+@pytest.mark.parametrize("seed", range(6))
+def test_dead_places_are_left_out_of_every_job(seed, share):
+    rng, hierarchies, codes, measures = random_case(seed)
+    backend = load_backend("cpu")
+    bvh = backend.build(hierarchies, codes, measures, len(codes[0]))
+    dead = np.flatnonzero(rng.random(bvh.row_count) < share)
+    alive = np.ones(bvh.row_count, np.bool_)
+    alive[bvh.row_ids[dead]] = False
+    holed = replace(bvh, dead=dead)
+    rest = [(values[alive], None if valid is None else valid[alive]) for values, valid in measures]
+    for _ in range(5):
+        job, cells = random_job(rng, bvh)
+        prepared = backend.prepare(holed, job)
+        result = backend.launch(holed, job, prepared)
+        rows, expected = brute_force(job, cells, hierarchies, [c[alive] for c in codes], rest)
+        assert result.rows.tolist() == rows.tolist()
+        for accumulator, got, want in zip(job.accumulators, result.values, expected, strict=True):
+            for value, right in zip(got.tolist(), want, strict=True):
+                if right is not None:
+                    assert value == pytest.approx(right, rel=1e-12), accumulator
+        places, groups = backend.locate(holed, job, prepared)
+        assert not np.isin(places, dead).any()
+        assert np.bincount(groups, minlength=12).tolist() == rows.tolist()
+
+
+def test_runs_are_split_at_dead_places():
+    bvh = load_backend("cpu").build([hierarchy(4, 1)], [np.repeat(np.arange(4), 3)], [], 12)
+    job = FusedJob(np.array([[0, 2], [3, 4]]), (), 1, ())
+
+    def runs(*dead):
+        found = find_runs(replace(bvh, dead=np.array(dead, np.int64)), job)
+        assert found.bounds.tolist() == [0, *np.cumsum(found.ends - found.starts)]
+        return list(zip(found.starts.tolist(), found.ends.tolist(), strict=True))
+
+    assert runs() == runs(7, 8) == [(0, 6), (9, 12)]
+    assert runs(0) == [(1, 6), (9, 12)]
+    assert runs(5, 6) == [(0, 5), (9, 12)]
+    assert runs(2, 3, 10) == [(0, 2), (4, 6), (9, 10), (11, 12)]
+    assert runs(0, 5, 9, 11) == [(1, 5), (10, 11)]
+    assert runs(*range(6)) == [(9, 12)]
+    assert runs(*range(12)) == []
 
 
 def test_every_row_is_in_the_bvh_once_and_in_its_cell():

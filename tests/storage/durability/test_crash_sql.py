@@ -166,3 +166,54 @@ def test_a_loss_of_power_leaves_whole_statements(files: Files) -> None:
         files.disk = disk
     con.close()
     assert crashes > STATEMENTS * SHARE
+
+
+def test_a_loss_of_power_during_a_merge_changes_nothing(
+    files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    print(f"RAYDB_CRASH_SEED={SEED}")
+    monkeypatch.setattr("raydb.engine.stored_bvh.LEAST_MERGED", 0)
+    monkeypatch.setattr("raydb.engine.stored_bvh.MERGED_SHARE", 0.0)
+    random = Random(f"merge {SEED}")
+    disk = SimulatedDisk(ROOT, random)
+    files.disk = disk
+    con = connect(disk)
+    for statement in (*SCHEMA, "INSERT INTO d VALUES (1, 'one'), (2, 'two')"):
+        con.execute(statement)
+    left: list[SimulatedDisk] = []
+
+    def crash() -> None:
+        left.append(disk.cut_power(random.choice((0.0, 0.5, 1.0))))
+
+    changes = (
+        "INSERT INTO f VALUES (1, 1, 'a'), (2, 2, 'b'), (NULL, 3, 'c')",
+        "DELETE FROM f WHERE m = 2",
+        "UPDATE d SET name = 'other' WHERE id = 1",
+        "UPDATE f SET m = 7; INSERT INTO f VALUES (2, 4, 'd')",
+    )
+    endings = ("CHECKPOINT", "INSERT INTO d VALUES (100, '')", "VACUUM", "close")
+    crashes = 0
+    for change, ending in zip(changes, endings, strict=True):
+        con.execute(change)
+        disk.observe = crash
+        expected = state(con)  # the merge begins with the first query
+        con._session.merger.wait()
+        assert state(con) == expected
+        if ending == "close":
+            con.close()
+        else:
+            con.execute(ending)
+        disk.observe = None
+        allowed = [expected]
+        if ending.startswith("INSERT"):
+            allowed.append(state(con))
+        for rest in left:
+            files.disk = rest
+            recovered = connect(rest)
+            found = state(recovered)
+            recovered.close()
+            assert found in allowed, change
+        files.disk = disk
+        crashes += len(left)
+        left.clear()
+    assert crashes > 20
