@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from raydb.storage.table import Table
 
 
-def prepare_delta(
-    job: DeltaScan, tables: Mapping[str, Table], kept: Kept
-) -> TableJob | None:
+def prepare_delta(job: DeltaScan, tables: Mapping[str, Table], kept: Kept) -> TableJob | None:
     """Return the scan of the rows, to be made once; None for a look-up."""
     if job.scan is None:
         return None

@@ -45,7 +45,7 @@ SMALL = {
     "raydb.engine.stored_bvh.MERGED_SHARE": 0.3,
 }
 SCANS = {
-    "raydb.engine.image.CHUNK_ROWS": 16,
+    "raydb.kernels.cpu.scan.CHUNK_ROWS": 16,
     "raydb.engine.image.DIRECT_CODES": 5,
     "raydb.kernels.cpu.backend.LISTED_ROWS": 0,
     "raydb.planner.delta.LEAST_SCANNED": 0,
