@@ -1,0 +1,79 @@
+"""What a terminal shows of work that takes long: a bar, or the time where nobody knows the end."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from raydb.engine.shell.colors import is_dumb, shows_colors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.progress import Progress, TaskID
+
+# A bar for work that is done at once would only flicker.
+DELAY_S = 1.0
+
+
+@contextmanager
+def showing_progress() -> Iterator[None]:
+    """Show what a statement does, on standard error, where that is a terminal and it takes long."""
+    if not sys.stderr.isatty() or is_dumb():
+        yield
+        return
+    bar = _Bar()
+    timer = threading.Timer(DELAY_S, bar.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        bar.stop()
+
+
+class _Bar:
+    """A line on standard error, drawn by a thread of its own and gone at the end."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._progress: Progress | None = None
+        self._task: TaskID | None = None
+        self._has_ended = False
+
+    def start(self) -> None:
+        """Begin to draw, unless the work has ended."""
+        # Few statements take so long that rich is worth its import.
+        from rich.console import Console  # noqa: PLC0415
+        from rich.progress import (  # noqa: PLC0415
+            BarColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+        )
+
+        with self._lock:
+            if self._has_ended:
+                return
+            console = Console(file=sys.stderr, no_color=not shows_colors(sys.stderr))
+            self._progress = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TimeElapsedColumn(),
+                console=console,
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._task = self._progress.add_task("running, Ctrl-C cancels", total=None)
+            self._progress.start()
+
+    def stop(self) -> None:
+        """Remove the line, if there is one."""
+        with self._lock:
+            self._has_ended = True
+            if self._progress is not None:
+                self._progress.stop()
