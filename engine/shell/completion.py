@@ -77,6 +77,8 @@ class SqlCompleter(Completer):
             return
         scanner = Scanner()
         pieces = list(scanner.scan(before))
+        if pieces and pieces[-1][0] == "comment":
+            return
         if scanner.opener == "'":
             yield from _files(pieces[-1][1][1:])
         elif not scanner.opener or scanner.opener == '"':

@@ -24,12 +24,19 @@ def prompt_of(shell: Shell) -> str:
 
 def is_ready(text: str) -> bool:
     """Say whether Enter runs a text: it is complete, or blank, or a word such as `exit`."""
-    return not text.strip() or is_complete(text) or _bare_word(text) in _BARE_WORDS
+    if not text.strip() or text.lstrip().startswith("\\"):
+        return True
+    return is_complete(text) or _bare_word(text) in _BARE_WORDS
 
 
 def with_commands(text: str) -> str:
-    """Return a text, or the dot command that a word such as `exit` stands for."""
-    return _BARE_WORDS.get(_bare_word(text), text)
+    """Return a text, or the dot command that a word such as `exit` stands for.
+
+    No SQL begins with a backslash, as the commands of psql do: the dot command tells what is wrong.
+    """
+    if _bare_word(text) in _BARE_WORDS:
+        return _BARE_WORDS[_bare_word(text)]
+    return "." + text.strip()[1:] if text.lstrip().startswith("\\") else text
 
 
 def _bare_word(text: str) -> str:

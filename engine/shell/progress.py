@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from raydb.engine.shell.colors import is_dumb, shows_colors
 
@@ -19,19 +19,25 @@ DELAY_S = 1.0
 
 
 @contextmanager
-def showing_progress() -> Iterator[None]:
-    """Show what a statement does, on standard error, where that is a terminal and it takes long."""
+def showing_progress(connection: Any) -> Iterator[None]:
+    """Show how far a connection's statement is, on standard error, if that is a terminal.
+
+    Only what takes long is shown. The connection tells the name of a step and its share that is
+    done, from 0 to 1; until it does, only the time passes.
+    """
     if not sys.stderr.isatty() or is_dumb():
         yield
         return
     bar = _Bar()
     timer = threading.Timer(DELAY_S, bar.start)
     timer.daemon = True
+    connection.progress = bar.update
     timer.start()
     try:
         yield
     finally:
         timer.cancel()
+        connection.progress = None
         bar.stop()
 
 
@@ -42,6 +48,7 @@ class _Bar:
         self._lock = threading.Lock()
         self._progress: Progress | None = None
         self._task: TaskID | None = None
+        self._step: tuple[str, float | None] = ("running, Ctrl-C cancels", None)
         self._has_ended = False
 
     def start(self) -> None:
@@ -51,6 +58,7 @@ class _Bar:
         from rich.progress import (  # noqa: PLC0415
             BarColumn,
             Progress,
+            TaskProgressColumn,
             TextColumn,
             TimeElapsedColumn,
         )
@@ -60,16 +68,26 @@ class _Bar:
                 return
             console = Console(file=sys.stderr, no_color=not shows_colors(sys.stderr))
             self._progress = Progress(
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(),
+                TaskProgressColumn(show_speed=False),
                 TimeElapsedColumn(),
                 console=console,
                 transient=True,
                 redirect_stdout=False,
                 redirect_stderr=False,
             )
-            self._task = self._progress.add_task("running, Ctrl-C cancels", total=None)
+            step, share = self._step
+            self._task = self._progress.add_task(step, total=None)
+            if share is not None:
+                self._progress.update(self._task, total=1.0, completed=share)
             self._progress.start()
+
+    def update(self, step: str, share: float) -> None:
+        """Show a step and the share of it that is done, from 0 to 1."""
+        self._step = (step, share)
+        if self._progress is not None and self._task is not None:
+            self._progress.update(self._task, description=step, total=1.0, completed=share)
 
     def stop(self) -> None:
         """Remove the line, if there is one."""

@@ -65,7 +65,7 @@ def read_statements(shell: Shell) -> None:
 
 
 def _continuation(width: int, line_number: int, wrap_count: int) -> str:  # noqa: ARG001
-    return "> ".rjust(width)
+    return ("" if wrap_count else "> ").rjust(width)
 
 
 def _key_bindings() -> KeyBindings:

@@ -147,7 +147,7 @@ class Shell:
         Raises raydb.Error.
         """
         start = time.perf_counter()
-        with showing_progress():
+        with showing_progress(self.connection):
             cursor = self.connection.execute(sql)
         time_ms = (time.perf_counter() - start) * 1000
         if cursor.description is not None:
