@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+import pyarrow as pa
 
-    import pyarrow as pa
+from raydb.engine.python_values import sql_types
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 # Rows become text this many at a time: a large answer is never held as text.
 BATCH_ROWS = 10_000
@@ -16,19 +19,33 @@ BATCH_ROWS = 10_000
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "REAL", "DOUBLE", "DECIMAL")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
 class Answer:
-    """The rows of a query, the names of its columns and their SQL types."""
+    """The rows of a query, which are read once, and the names and SQL types of their columns.
 
-    names: tuple[str, ...]
-    types: tuple[str, ...]
-    rows: pa.Table
+    table: all rows, None where they are still to come.
+    """
+
+    def __init__(
+        self, schema: pa.Schema, batches: Iterable[pa.RecordBatch], table: pa.Table | None = None
+    ) -> None:
+        self.names: tuple[str, ...] = tuple(schema.names)
+        self.types: tuple[str, ...] = sql_types(schema)
+        self.table = table
+        self.row_count = 0 if table is None else int(table.num_rows)
+        self._batches = batches
 
     @classmethod
     def of(cls, cursor: Any) -> Answer:
         """Return the answer to the query that a cursor ran last."""
-        names, types = zip(*((name, kind) for name, kind, *_ in cursor.description), strict=True)
-        return cls(names, types, cursor.to_arrow_table())
+        table = cursor.to_arrow_table()
+        return cls(table.schema, table.to_batches(), table)
+
+    @classmethod
+    def streamed(cls, reader: pa.RecordBatchReader) -> Answer:
+        """Return an answer that is computed as it is read; its first rows are computed now."""
+        batches = iter(reader)
+        first = next(batches, None)
+        return cls(reader.schema, () if first is None else chain([first], batches))
 
     @property
     def is_number(self) -> tuple[bool, ...]:
@@ -36,12 +53,27 @@ class Answer:
         return tuple(t.startswith(_NUMBERS) and not t.endswith("]") for t in self.types)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows, some at a time."""
-        yield from self.rows.to_batches(max_chunksize=BATCH_ROWS)
+        """Yield the rows, BATCH_ROWS at a time; those of a stream are counted meanwhile."""
+        held: list[pa.RecordBatch] = []
+        count = 0
+        for batch in self._batches:
+            start = 0
+            while start < batch.num_rows:
+                part = batch.slice(start, BATCH_ROWS - count)
+                held.append(part)
+                start += part.num_rows
+                count += part.num_rows
+                if count == BATCH_ROWS:
+                    yield self._joined(held)
+                    held, count = [], 0
+        if count:
+            yield self._joined(held)
 
-    def slice(self, first: int, row_count: int) -> pa.RecordBatch:
-        """Return some of the rows."""
-        return self.rows.slice(first, row_count).combine_chunks().to_batches()[0]
+    def _joined(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+        (joined,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
+        if self.table is None:
+            self.row_count += joined.num_rows
+        return joined
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raydb.engine.shell.answer import BATCH_ROWS
+from pyarrow import concat_tables
+
 from raydb.engine.shell.colors import BOLD, DIM, colored
 from raydb.engine.shell.words import clipped, padded, plain, width, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+
+    import pyarrow as pa
 
     from raydb.engine.shell.answer import Answer, Layout
 
@@ -82,40 +85,44 @@ class _Box:
         self._ellipsis = "..." if layout.is_ascii else "…"
 
     def write(self) -> None:
-        total, most = self._answer.rows.num_rows, self._layout.max_rows
-        if most and total > most:
-            top, bottom = most - most // 2, most // 2
-            cells = self._cells(0, top)
-            if bottom:
-                last = self._cells(total - bottom, bottom)
-                cells = [[*column, *more] for column, more in zip(cells, last, strict=True)]
-            plan = self._plan(self._natural(cells))
-            self._open(plan)
-            self._rows(plan, cells, 0, top)
-            self._row(plan, [self._ellipsis] * len(cells), DIM)
-            self._rows(plan, cells, top, most)
+        table, most = self._answer.table, self._layout.max_rows
+        if most and table is not None and table.num_rows > most:
+            plan = self._write_some(table, most)
         else:
-            plan = self._write_all(total)
+            plan = self._write_all()
         self._line(plan, self._lines.bottom)
-        self._notice(plan, total)
+        self._notice(plan)
 
-    def _write_all(self, total: int) -> _Plan:
-        """Write all rows; where later ones need wider columns, another box begins."""
-        cells = self._cells(0, min(total, BATCH_ROWS))
-        natural = self._natural(cells)
-        plan = self._plan(natural)
+    def _write_some(self, table: pa.Table, most: int) -> _Plan:
+        """Write the first and the last rows."""
+        top, bottom = most - most // 2, most // 2
+        parts = [table.slice(0, top), table.slice(table.num_rows - bottom)]
+        (rows,) = concat_tables(parts).combine_chunks().to_batches()
+        cells = self._cells(rows)
+        plan = self._plan(self._natural(cells))
         self._open(plan)
-        self._rows(plan, cells, 0, min(total, BATCH_ROWS))
-        for first in range(BATCH_ROWS, total, BATCH_ROWS):
-            count = min(total - first, BATCH_ROWS)
-            cells = self._cells(first, count)
+        self._rows(plan, cells, 0, top)
+        self._row(plan, [self._ellipsis] * len(cells), DIM)
+        self._rows(plan, cells, top, most)
+        return plan
+
+    def _write_all(self) -> _Plan:
+        """Write all rows; where later ones need wider columns, another box begins."""
+        plan: _Plan | None = None
+        natural = self._natural([[] for _ in self._answer.names])
+        for rows in self._answer.batches():
+            cells = self._cells(rows)
             natural = list(map(max, natural, self._natural(cells)))
             wider = self._plan(natural)
             if wider != plan:
-                self._line(plan, self._lines.bottom)
+                if plan is not None:
+                    self._line(plan, self._lines.bottom)
                 plan = wider
                 self._open(plan)
-            self._rows(plan, cells, 0, count)
+            self._rows(plan, cells, 0, rows.num_rows)
+        if plan is None:
+            plan = self._plan(natural)
+            self._open(plan)
         return plan
 
     # -- cells and widths
@@ -124,12 +131,10 @@ class _Box:
         # Of a text of megabytes no more is looked at than can be shown.
         return plain(text[: self._layout.width + 1] if self._layout.width else text)
 
-    def _cells(self, first: int, row_count: int) -> list[list[str | None]]:
-        if not row_count:
-            return [[] for _ in self._answer.names]
+    def _cells(self, rows: pa.RecordBatch) -> list[list[str | None]]:
         return [
             [None if text is None else self._cell(text) for text in column]
-            for column in words_of(self._answer.slice(first, row_count))
+            for column in words_of(rows)
         ]
 
     def _natural(self, cells: Sequence[Sequence[str | None]]) -> list[int]:
@@ -235,10 +240,10 @@ class _Box:
     def _is_right(self, column: int) -> bool:
         return self._answer.is_number[column]
 
-    def _notice(self, plan: _Plan, total: int) -> None:
+    def _notice(self, plan: _Plan) -> None:
         """Say what is missing from the box, if anything is."""
         parts = []
-        most = self._layout.max_rows
+        total, most = self._answer.row_count, self._layout.max_rows
         if most and total > most:
             parts.append(f"{total:,} rows ({most:,} shown)")
         if None in plan.columns:

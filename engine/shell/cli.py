@@ -77,7 +77,8 @@ def _complain(error: raydb.Error) -> None:
 def _run_shell(given: list[str]) -> int:
     options = _parser().parse_args(given)
     connection = raydb.connect(options.database, read_only=options.readonly)
-    is_interactive = not options.scripts and sys.stdin.isatty() and sys.stdout.isatty()
+    has_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    is_interactive = not options.scripts and has_terminal
     settings = Settings(options.mode, bail=options.bail, timer=is_interactive)
     shell = Shell(connection, settings, is_interactive=is_interactive)
     try:
@@ -111,7 +112,8 @@ def _run_scripts(shell: Shell, scripts: Sequence[tuple[str, str]]) -> None:
 
 def _standard_input() -> Iterator[str]:
     """Yield the lines of standard input as they come, without a byte order mark."""
-    for number, line in enumerate(sys.stdin.buffer, 1):
+    # Python has no stdin where it is closed.
+    for number, line in enumerate(() if sys.stdin is None else sys.stdin.buffer, 1):
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:

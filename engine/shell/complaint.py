@@ -10,6 +10,7 @@ In a script the name of the file and the line go before it.
 from __future__ import annotations
 
 import re
+import textwrap
 from typing import TYPE_CHECKING
 
 import raydb
@@ -29,11 +30,17 @@ _BEFORE_MARK = 50
 
 
 def complaint(
-    error: Exception, piece: Piece | None = None, source: str | None = None, *, is_colored: bool
+    error: Exception,
+    piece: Piece | None = None,
+    source: str | None = None,
+    *,
+    is_colored: bool,
+    columns: int = 0,
 ) -> str:
     """Return the lines that tell an error of a piece of a script.
 
-    source: the script's name; the line of the script goes before the error then.
+    source: the script's name; the line of the script goes before the error then. columns: the width
+    of the terminal, 0 where there is none and the sentence stays in one line.
     """
     place = None if piece is None or piece.is_command else _place(error)
     text = _sentence(error, place is not None)
@@ -41,10 +48,18 @@ def complaint(
     if source is not None and piece is not None:
         line = piece.line + (0 if place is None else place[0] - 1)
         where = f"{source}:{line}: "
-    lines = [f"{where}{colored('error:', RED, is_colored)} {plain(' '.join(text.split()))}"]
+    lines = _wrapped(f"{where}error: {plain(' '.join(text.split()))}", columns)
+    lines[0] = lines[0].replace("error:", colored("error:", RED, is_colored), 1)
     if place is not None and piece is not None:
         lines += _marked(piece.text, *place, is_colored=is_colored)
     return "".join(f"{line}\n" for line in lines)
+
+
+def _wrapped(text: str, columns: int) -> list[str]:
+    """Return the lines of a sentence, which end between words."""
+    if not columns:
+        return [text]
+    return textwrap.wrap(text, columns, break_on_hyphens=False, break_long_words=False)
 
 
 def _sentence(error: Exception, has_place: bool) -> str:

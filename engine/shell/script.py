@@ -27,6 +27,7 @@ _REST = {
 }
 _LINE_END = re.compile(r"[\r\n]")
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
+_WORD = re.compile(r"\w+|\(")
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 
@@ -170,3 +171,19 @@ def is_complete(text: str) -> bool:
         for _ in reader.feed(line):
             pass
     return not reader.is_open
+
+
+def is_query(sql: str) -> bool:
+    """Say whether a statement is a query: one that gives rows and changes nothing.
+
+    >>> is_query("/* all */ FROM sale;"), is_query("WITH t AS (SELECT 1) DELETE FROM t")
+    (True, False)
+    """
+    pieces = Scanner().scan(sql)
+    words = [
+        word.upper() for kind, piece in pieces if kind == "code" for word in _WORD.findall(piece)
+    ]
+    first = words[0] if words else ""
+    if first == "WITH":
+        return not {"INSERT", "UPDATE", "DELETE"} & set(words)
+    return first in {"SELECT", "FROM", "VALUES", "TABLE", "("}

@@ -25,7 +25,7 @@ from raydb.engine.shell.endings import BailError, QuitError
 from raydb.engine.shell.modes import MODES
 from raydb.engine.shell.output import Output, default_pager, terminal_columns
 from raydb.engine.shell.progress import showing_progress
-from raydb.engine.shell.script import ScriptReader, read_script
+from raydb.engine.shell.script import ScriptReader, is_query, read_script
 from raydb.engine.shell.words import plain
 from raydb.errors import DataError, OperationalError
 
@@ -135,8 +135,9 @@ class Shell:
         """Tell an error on standard error, after what was written before it."""
         self.failed = True
         sys.stdout.flush()
-        text = complaint(error, piece, source, is_colored=shows_colors(sys.stderr))
-        sys.stderr.write(text)
+        columns = terminal_columns() if sys.stderr.isatty() else 0
+        is_colored = shows_colors(sys.stderr)
+        sys.stderr.write(complaint(error, piece, source, is_colored=is_colored, columns=columns))
         sys.stderr.flush()
 
     # -- statements and answers
@@ -148,20 +149,36 @@ class Shell:
         """
         start = time.perf_counter()
         with showing_progress(self.connection):
-            cursor = self.connection.execute(sql)
+            answer, row_count = self._ask(sql)
         time_ms = (time.perf_counter() - start) * 1000
-        if cursor.description is not None:
+        if answer is not None:
             self.last_query = self.last_query if is_plan else sql
-            self.show(Answer.of(cursor))
-        self._tell_outcome(cursor, time_ms)
+            self.show(answer)
+            if answer.table is None:
+                # Most of a stream is computed while it is written.
+                row_count, time_ms = answer.row_count, (time.perf_counter() - start) * 1000
+        self._tell_outcome(row_count, time_ms, is_query=answer is not None)
+
+    def _ask(self, sql: str) -> tuple[Answer | None, int]:
+        """Run a statement; return its answer, if it has one, and how many rows it gave or wrote.
+
+        Answers that nobody looks at are streams, unless a box shows only some of their rows.
+        """
+        is_cut = self.settings.mode in {"box", "table"} and self._layout().max_rows
+        if not self.output.is_terminal and not is_cut and is_query(sql):
+            return Answer.streamed(self.connection.stream(sql)), -1
+        cursor = self.connection.execute(sql)
+        answer = None if cursor.description is None else Answer.of(cursor)
+        return answer, cursor.rowcount
 
     def show(self, answer: Answer) -> None:
         """Write an answer in the shape that is chosen."""
         write_mode = MODES[self.settings.mode]
         with self.output.writing() as write:
             if answer.names == ("explain",) and self.settings.mode in _FOR_READERS:
-                for (line,) in zip(*answer.rows.to_pydict().values(), strict=True):
-                    write(f"{plain(line)}\n")
+                for rows in answer.batches():
+                    for line in rows.column(0).to_pylist():
+                        write(f"{plain(line)}\n")
             else:
                 write_mode(answer, self._layout(), write)
 
@@ -190,11 +207,11 @@ class Shell:
             is_ascii=not (self.output.is_file or _can_draw(sys.stdout.encoding)),
         )
 
-    def _tell_outcome(self, cursor: Any, time_ms: float) -> None:
+    def _tell_outcome(self, row_count: int, time_ms: float, *, is_query: bool) -> None:
         """Say how many rows a statement gave or wrote, and how long it took."""
         parts = []
-        if cursor.rowcount >= 0 and (self.settings.timer or cursor.description is None):
-            parts.append(f"{cursor.rowcount:,} row{'' if cursor.rowcount == 1 else 's'}")
+        if row_count >= 0 and (self.settings.timer or not is_query):
+            parts.append(f"{row_count:,} row{'' if row_count == 1 else 's'}")
         if self.settings.timer:
             parts.append(_time_text(time_ms))
         if parts and (self.is_interactive or self.settings.timer):

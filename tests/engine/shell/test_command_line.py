@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -168,10 +169,46 @@ def test_our_own_mistakes_are_told_as_such(
     def fail(*_: object) -> None:
         raise AssertionError("the moon is down")
 
-    monkeypatch.setattr(raydb.connect().__class__, "execute", fail)
+    for name in ("execute", "stream"):
+        monkeypatch.setattr(raydb.connect().__class__, name, fail)
     assert cli.main(["-c", "SELECT 1; SELECT 2"]) == 1
     said = capfd.readouterr().err
     assert said.count("error: AssertionError: the moon is down; this is RayDB's own mistake") == 2
+
+
+def test_ctrl_c_ends_a_script(shop: str) -> None:
+    query = (
+        "SELECT count(*) FROM generate_series(1, 200000) a (x), generate_series(1, 200000) b (y)"
+    )
+    process = subprocess.Popen(
+        [
+            *COMMAND,
+            shop,
+            "-c",
+            "BEGIN",
+            "-c",
+            ".print",
+            "-c",
+            f"{query} WHERE x * y % 7 = 3; DROP TABLE pet",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"\n"
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == cli.INTERRUPTED
+    assert errors == b"the transaction was open and is rolled back\n"
+
+
+def test_a_closed_input_is_an_empty_one() -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{sys.executable} -m raydb.engine.shell <&-"],
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 # -- pipes

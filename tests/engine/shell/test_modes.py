@@ -9,7 +9,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from raydb.engine.shell import box, cli
+from raydb.engine.shell import answer as answer_of_shell
+from raydb.engine.shell import cli
 from raydb.engine.shell.modes import MODES
 from raydb.engine.shell.words import clipped, padded, plain, width
 
@@ -175,7 +176,7 @@ def test_rows_in_the_middle_are_left_out_when_asked(capfd: pytest.CaptureFixture
 def test_a_long_box_goes_on_where_later_rows_are_wider(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(box, "BATCH_ROWS", 4)
+    monkeypatch.setattr(answer_of_shell, "BATCH_ROWS", 4)
     sql = "SELECT repeat('x', (i / 6 * 9)::INTEGER) AS t FROM generate_series(1, 9) t (i)"
     lines = answer(capfd, "--table", "-c", sql).splitlines()
     assert len([line for line in lines if line.startswith("|")]) == 9 + 2
