@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,7 @@ class _Bar:
         self._task: TaskID | None = None
         self._step: tuple[str, float | None] = ("running, Ctrl-C cancels", None)
         self._has_ended = False
+        self._began = time.monotonic()
 
     def start(self) -> None:
         """Begin to draw, unless the work has ended."""
@@ -81,6 +83,7 @@ class _Bar:
             self._task = self._progress.add_task(step, total=None)
             if share is not None:
                 self._progress.update(self._task, total=1.0, completed=share)
+            self._progress.tasks[0].start_time = self._began
             self._progress.start()
 
     def update(self, step: str, share: float) -> None:
