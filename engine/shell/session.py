@@ -176,9 +176,11 @@ class Shell:
         write_mode = MODES[self.settings.mode]
         with self.output.writing() as write:
             if answer.names == ("explain",) and self.settings.mode in _FOR_READERS:
+                # A plan may be a page of HTML, which a file gets as it is.
+                shown = plain if self.output.is_terminal else str
                 for rows in answer.batches():
-                    for line in rows.column(0).to_pylist():
-                        write(f"{plain(line)}\n")
+                    for text in rows.column(0).to_pylist():
+                        write("".join(f"{shown(line)}\n" for line in text.split("\n")))
             else:
                 write_mode(answer, self._layout(), write)
 

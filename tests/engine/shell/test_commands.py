@@ -97,6 +97,13 @@ def test_explain(shop: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert '"explain"' in run(capfd, shop, ".mode json", f".explain {query}")[0]
 
 
+def test_a_plan_may_be_a_page(capfd: pytest.CaptureFixture[str]) -> None:
+    text, _ = run(capfd, ":memory:", "EXPLAIN (FORMAT HTML) SELECT 1")
+    with raydb.connect() as connection:
+        ((page,),) = connection.execute("EXPLAIN (FORMAT HTML) SELECT 1").fetchall()
+    assert text == f"{page}\n"
+
+
 def _plan(database: str, query: str) -> list[str]:
     with raydb.connect(database) as connection:
         return [line for (line,) in connection.execute(f"EXPLAIN {query}")]
