@@ -162,7 +162,7 @@ def test_console(
     """Run the commands of the page on the shell, in one folder, and compare what they write."""
     command = tmp_path / "bin" / "raydb"
     command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m raydb.engine.shell "$@"\n')
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m raydb "$@"\n')
     command.chmod(0o755)
     monkeypatch.setenv("PATH", f"{command.parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("PYTHONUTF8", "1")

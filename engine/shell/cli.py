@@ -18,6 +18,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import raydb
+from raydb.engine.process import run_alone
 from raydb.engine.shell.colors import is_dumb, shows_colors
 from raydb.engine.shell.complaint import complaint
 from raydb.engine.shell.endings import BailError, QuitError
@@ -34,7 +35,9 @@ INTERRUPTED, READER_LEFT = 130, 141
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
+    if arguments is None:
+        return run_alone(lambda: main(sys.argv[1:]))
+    given = list(arguments)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # What a terminal has no character for is no reason to end.

@@ -10,7 +10,6 @@ import math
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from pyarrow import csv as arrow_csv
 from pyarrow import record_batch, types
 
 from raydb.engine.python_values import python_values
@@ -41,6 +40,8 @@ def write_tsv(answer: Answer, layout: Layout, write: Write) -> None:
 
 
 def _write_delimited(answer: Answer, layout: Layout, write: Write, delimiter: str) -> None:
+    from pyarrow import csv as arrow_csv  # noqa: PLC0415  (the other shapes do without)
+
     if layout.has_headers:
         header = io.StringIO()
         # Arrow would put every name in quotes.

@@ -44,7 +44,7 @@ class Terminal:
         kept = {k: v for k, v in os.environ.items() if k not in {"NO_COLOR", "LESS", "COLUMNS"}}
         self._process = pexpect.spawn(
             sys.executable,
-            ["-m", "raydb.engine.shell", *arguments],
+            ["-m", "raydb", *arguments],
             dimensions=(lines, columns),
             env={**kept, "PYTHONUTF8": "1", **given, **(environment or {})},
             timeout=TIMEOUT_S,

@@ -18,7 +18,7 @@ CREATE TABLE pet (id INTEGER, name VARCHAR, weight DECIMAL(5, 2), born DATE, x D
 INSERT INTO pet VALUES (1, 'Rex; "the" dog', 31.50, '2019-04-01', 0.1, NULL),
     (2, NULL, NULL, NULL, NULL, NULL), (3, '', -1, NULL, 1e300, NULL); -- the end;
 """
-COMMAND = [sys.executable, "-m", "raydb.engine.shell"]
+COMMAND = [sys.executable, "-m", "raydb"]
 TIMEOUT_S = 120
 
 
@@ -204,7 +204,7 @@ def test_ctrl_c_ends_a_script(shop: str) -> None:
 
 def test_a_closed_input_is_an_empty_one() -> None:
     done = subprocess.run(
-        ["/bin/sh", "-c", f"{sys.executable} -m raydb.engine.shell <&-"],
+        ["/bin/sh", "-c", f"{sys.executable} -m raydb <&-"],
         capture_output=True,
         check=False,
     )
