@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from raydb.planner.interval_text import interval_text
+from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +43,11 @@ def _converter(data_type: pa.DataType) -> Callable[[Any], Any] | None:
         if convert is not None:
             return lambda values: [None if v is None else convert(v) for v in values]
     return None
+
+
+def sql_types(schema: pa.Schema) -> tuple[str, ...]:
+    """Return the SQL types of the columns of rows, such as 'DECIMAL(10,2)'."""
+    return tuple(map(sql_type_name, schema.types))
 
 
 def interval_word(value: dt.timedelta | pa.MonthDayNano) -> str:

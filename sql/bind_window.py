@@ -78,6 +78,11 @@ def is_window_function(name: str) -> bool:
     return name in _FUNCTIONS
 
 
+def window_functions() -> tuple[str, ...]:
+    """Return the names of the functions of windows only."""
+    return tuple(_FUNCTIONS)
+
+
 def bind_window(node: exp.Expr, context: Context, bind: Bind) -> Column:
     """Return the column of a window function.
 

@@ -10,8 +10,11 @@ from sqlglot import exp
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.planner.expression import Literal
 from raydb.planner.logical import Values
+from raydb.sql.bind_window import window_functions
 from raydb.sql.binding import Binding, new_column
 from raydb.sql.files import FILE_FUNCTIONS
+from raydb.sql.functions.aggregates import AGGREGATES, WITHIN_GROUP
+from raydb.sql.functions.scalar import SCALARS
 from raydb.sql.information_schema import bind_information_table
 from raydb.sql.schema_names import INFORMATION
 from raydb.sql.series import bind_series
@@ -25,8 +28,12 @@ if TYPE_CHECKING:
 # The engine makes their rows before the statement is bound; see `sql/reports.py`.
 REPORTS = ("advise_bvh", "bvhs")
 
-TABLE_FUNCTIONS = ("generate_series", "indexes", "range", "unnest", *REPORTS, *FILE_FUNCTIONS)
+TABLE_FUNCTIONS = (
+    *("functions", "generate_series", "indexes", "range", "unnest"),
+    *(*REPORTS, *FILE_FUNCTIONS),
+)
 _INDEX_COLUMNS = ("name", "table_name", "columns", "is_unique")
+_FUNCTION_COLUMNS = ("name", "kind")
 
 
 def is_report(table: exp.Table) -> bool:
@@ -40,6 +47,8 @@ def bind_table_function(name: str, arguments: Sequence[exp.Expr], binding: Bindi
     if schema == INFORMATION:
         return bind_information_table(table, binding)
     match name:
+        case "functions":
+            return _functions(arguments, binding)
         case "indexes":
             return _indexes(arguments, binding)
         case "generate_series" | "range":
@@ -52,21 +61,47 @@ def bind_table_function(name: str, arguments: Sequence[exp.Expr], binding: Bindi
 
 def _indexes(arguments: Sequence[exp.Expr], binding: Binding) -> Values:
     """Return one row an index: name, table_name, columns (VARCHAR) and is_unique (BOOLEAN)."""
-    if arguments:
-        raise ProgrammingError(f"indexes() takes no arguments, not {len(arguments)}")
+    _refuse_arguments("indexes", arguments)
     rows = [
         (index.name, table.definition.name, _index_columns(index), index.unique)
         for table in binding.catalog.tables.values()
         for index in table.definition.indexes
     ]
     types = (pa.string(), pa.string(), pa.string(), pa.bool_())
+    return _listed(_INDEX_COLUMNS, types, rows, binding)
+
+
+def _functions(arguments: Sequence[exp.Expr], binding: Binding) -> Values:
+    """Return one row a function: name and kind (VARCHAR), sorted by both.
+
+    The kinds are scalar, aggregate, window and table. One name may have several, as range() has.
+    """
+    _refuse_arguments("functions", arguments)
+    names = {
+        "scalar": SCALARS,
+        "aggregate": {*AGGREGATES, *WITHIN_GROUP},
+        "window": window_functions(),
+        "table": TABLE_FUNCTIONS,
+    }
+    rows = sorted((name, kind) for kind, listed in names.items() for name in listed)
+    return _listed(_FUNCTION_COLUMNS, (pa.string(), pa.string()), rows, binding)
+
+
+def _refuse_arguments(name: str, arguments: Sequence[exp.Expr]) -> None:
+    if arguments:
+        raise ProgrammingError(f"{name}() takes no arguments, not {len(arguments)}")
+
+
+def _listed(
+    names: Sequence[str],
+    types: Sequence[pa.DataType],
+    rows: Sequence[Sequence[object]],
+    binding: Binding,
+) -> Values:
     columns = tuple(
-        new_column(binding, name, kind) for name, kind in zip(_INDEX_COLUMNS, types, strict=True)
+        new_column(binding, name, kind) for name, kind in zip(names, types, strict=True)
     )
-    return Values(
-        columns,
-        tuple(tuple(map(Literal, row, types)) for row in rows),
-    )
+    return Values(columns, tuple(tuple(map(Literal, row, types)) for row in rows))
 
 
 def _index_columns(index: Index) -> str:

@@ -1,7 +1,8 @@
 """The documentation keeps its word: every example in README.md and docs/ runs and answers as said.
 
 A block marked `sql` holds statements with their answers, as golden files do (see test_golden.py);
-one marked `sql not-run` is left alone. A table with the columns Example and Answer has an
+one marked `sql not-run` is left alone. One marked `console` holds commands behind `$` with what
+they write, standard error included. A table with the columns Example and Answer has an
 expression, or what follows SELECT, in each row, and the values that it gives, row by row.
 
 A file has one connection and an empty folder to work in. `pytest --golden-update` rewrites wrong
@@ -13,7 +14,10 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import io
+import os
 import re
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -150,6 +154,42 @@ def test_examples(
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         pytest.skip("answers are rewritten")
     assert not [(f"{path.name}:{e.first}", e.sql, e.answer, answer) for e, answer in wrong]
+
+
+def test_console(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
+) -> None:
+    """Run the commands of the page on the shell, in one folder, and compare what they write."""
+    command = tmp_path / "bin" / "raydb"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m raydb "$@"\n')
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{command.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONUTF8", "1")
+    page = ROOT / "docs" / "shell.md"
+    text = page.read_text(encoding="utf-8")
+
+    def answered(block: re.Match[str]) -> str:
+        commands = [line for line in block[1].splitlines() if line.startswith("$ ")]
+        return "```console\n" + "".join(map(run_and_show, commands)) + "```\n"
+
+    def run_and_show(line: str) -> str:
+        done = subprocess.run(
+            ["/bin/sh", "-c", line.removeprefix("$ ")],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            check=False,
+        )
+        return f"{line}\n{done.stdout}"
+
+    answers = re.sub(r"```console\n(.*?)```\n", answered, text, flags=re.DOTALL)
+    if pytestconfig.getoption("--golden-update") and answers != text:
+        page.write_text(answers, encoding="utf-8")
+        pytest.skip("answers are rewritten")
+    assert text.count("```console\n") > 3
+    assert answers == text
 
 
 WITH_PYTHON = [path for path in FILES if "```python\n" in path.read_text(encoding="utf-8")]

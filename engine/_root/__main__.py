@@ -2,6 +2,6 @@
 
 import sys
 
-from raydb.engine.cli import main
+from raydb.engine.shell.cli import main
 
 sys.exit(main())

@@ -50,7 +50,7 @@ def test_command_loads_what_it_needs(tmp_path: Path, statement: str) -> None:
     with raydb.connect(database) as con:
         con.execute(SCHEMA)
     code = f"""
-from raydb.engine import cli
+from raydb.engine.shell import cli
 sys.argv[1:] = [{str(database)!r}, "--json", "-c", {statement!r}]
 assert cli.main() == 0
 """

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import raydb
-from raydb.engine.cli import main
+from raydb.engine.shell.cli import main
 
 if TYPE_CHECKING:
     from pathlib import Path

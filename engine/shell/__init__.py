@@ -1,0 +1,14 @@
+"""The command `raydb`: SQL on a terminal, and SQL from scripts. It uses the public API only.
+
+    cli           the command line: options, exit codes, other commands such as `flat inspect`
+    session       what a statement, a dot command or a script does, whoever gives it
+    script        where one statement of a text ends and the next one begins
+    commands      the dot commands; schema and settings are what some of them work with
+    modes, box    the shapes of an answer; words are what its values look like
+    complaint     an error with the place in the statement
+    output        where answers go: the terminal, a pager, a file
+    progress      the bar of long work
+    repl          the terminal: editing, history, completion, highlighting
+
+What only a terminal needs (prompt_toolkit, rich) is imported there.
+"""

@@ -1,0 +1,192 @@
+"""The command `raydb`: its options, and the exit code.
+
+    raydb shop.raydb                                  a session on the terminal
+    raydb shop.raydb -c "SELECT count(*) FROM sales"
+    raydb --csv -c "SELECT * FROM 'sales.parquet' WHERE year = 1994" | head
+    raydb shop.raydb --bail < script.sql
+    raydb flat inspect pets.flat
+
+Exit codes: 0 all went well, 1 a statement or a command failed, 2 the options are wrong, 130 it was
+interrupted (Ctrl-C), 141 the reader of the output has left.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import raydb
+from raydb.engine.process import run_alone
+from raydb.engine.shell.colors import is_dumb, shows_colors
+from raydb.engine.shell.complaint import complaint
+from raydb.engine.shell.endings import BailError, QuitError
+from raydb.engine.shell.modes import MODES, OTHER_NAMES
+from raydb.engine.shell.session import Settings, Shell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+SUCCESS, FAILURE = 0, 1
+# As a program that the signal SIGINT or SIGPIPE ended.
+INTERRUPTED, READER_LEFT = 130, 141
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    if arguments is None:
+        return run_alone(lambda: main(sys.argv[1:]))
+    given = list(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # What a terminal has no character for is no reason to end.
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = _run(given)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        _drop_output()
+        return READER_LEFT
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except raydb.Error as error:
+        _complain(error)
+        return FAILURE
+    except OSError as error:
+        _drop_output()
+        reason = (error.strerror or str(error)).lower()
+        _complain(raydb.OperationalError(f"standard output cannot be written: {reason}"))
+        return FAILURE
+
+
+def _run(given: list[str]) -> int:
+    for words, run in _SUBCOMMANDS.items():
+        if tuple(given[: len(words)]) == words:
+            return run(given[len(words) :])
+    return _run_shell(given)
+
+
+def _drop_output() -> None:
+    """Let what Python would write at its exit go nowhere, as there is nowhere to go."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _complain(error: raydb.Error) -> None:
+    sys.stderr.write(complaint(error, is_colored=shows_colors(sys.stderr)))
+
+
+def _run_shell(given: list[str]) -> int:
+    options = _parser().parse_args(given)
+    connection = raydb.connect(options.database, read_only=options.readonly)
+    has_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    is_interactive = not options.scripts and has_terminal
+    settings = Settings(options.mode, bail=options.bail, timer=is_interactive)
+    shell = Shell(connection, settings, is_interactive=is_interactive)
+    try:
+        if is_interactive:
+            _interact(shell, options)
+        else:
+            _run_scripts(shell, options.scripts or [("file", "-")])
+    except QuitError:
+        pass
+    except BailError:
+        shell.failed = True
+    finally:
+        shell.close()
+    return FAILURE if shell.failed and not is_interactive else SUCCESS
+
+
+def _run_scripts(shell: Shell, scripts: Sequence[tuple[str, str]]) -> None:
+    for kind, text in scripts:
+        if kind == "text":
+            shell.run_text(text)
+        elif text == "-":
+            shell.run_lines(_standard_input(), "stdin")
+        else:
+            try:
+                shell.run_file(text)
+            except (raydb.DataError, raydb.OperationalError) as error:
+                shell.complain(error)
+                if shell.settings.bail:
+                    raise BailError from error
+
+
+def _standard_input() -> Iterator[str]:
+    """Yield the lines of standard input as they come, without a byte order mark."""
+    # Python has no stdin where it is closed.
+    for number, line in enumerate(() if sys.stdin is None else sys.stdin.buffer, 1):
+        try:
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise raydb.DataError(f"standard input, line {number} is not UTF-8") from error
+
+
+def _interact(shell: Shell, options: argparse.Namespace) -> None:
+    if is_dumb():
+        from raydb.engine.shell.input import read_lines  # noqa: PLC0415  (for terminals only)
+
+        read_lines(shell)
+        return
+    # prompt_toolkit takes longer to import than a script to run.
+    from raydb.engine.shell.repl import greet, read_statements  # noqa: PLC0415
+
+    greet(shell, options.database, is_read_only=options.readonly)
+    read_statements(shell)
+
+
+class _Script(argparse.Action):
+    """Collects -c and -f in the order in which they are given."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,  # noqa: ARG002
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        kind = "text" if option_string == "-c" else "file"
+        namespace.scripts = [*namespace.scripts, (kind, values)]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="raydb",
+        description="Run SQL statements and show their answers: those of -c and -f, else those of"
+        " standard input, which may be a terminal.",
+        epilog="Exit codes: 0 all went well, 1 a statement failed, 2 the options are wrong, 130"
+        " interrupted, 141 the reader of the output has left. 'raydb flat inspect FILE' draws a"
+        " FlatStor file: its chunks, encodings and sizes. In a session, .help lists the commands.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("database", nargs="?", help="a database directory; in memory without one")
+    parser.add_argument(
+        "-c", action=_Script, metavar="SQL", help="run statements or a dot command; may be repeated"
+    )
+    parser.add_argument(
+        "-f", action=_Script, metavar="FILE", help="run a file of them, - for standard input"
+    )
+    parser.add_argument("--bail", action="store_true", help="stop at the first error")
+    parser.add_argument("--readonly", action="store_true", help="leave the database as it is")
+    parser.add_argument("--version", action="version", version=f"RayDB {raydb.__version__}")
+    shape = parser.add_mutually_exclusive_group()
+    for name in (*MODES, *OTHER_NAMES):
+        hidden = argparse.SUPPRESS if name in OTHER_NAMES else f"write answers as {name}"
+        chosen = OTHER_NAMES.get(name, name)
+        shape.add_argument(
+            f"--{name}", dest="mode", action="store_const", const=chosen, help=hidden
+        )
+    parser.set_defaults(scripts=[], mode="box")
+    return parser
+
+
+def _inspect(given: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="raydb flat inspect")
+    parser.add_argument("file", help="the FlatStor file to draw")
+    sys.stdout.write(f"{raydb.flatstor.inspect(parser.parse_args(given).file)}\n")
+    return SUCCESS
+
+
+# Other commands by the words that they begin with; each gets the rest of the command line.
+_SUBCOMMANDS: dict[tuple[str, ...], Callable[[list[str]], int]] = {("flat", "inspect"): _inspect}

@@ -1,0 +1,322 @@
+"""The dot commands: a table of them, and what each one does."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from raydb.engine.shell.answer import Answer
+from raydb.engine.shell.endings import QuitError
+from raydb.engine.shell.modes import MODES, OTHER_NAMES
+from raydb.engine.shell.output import default_pager, terminal_columns
+from raydb.engine.shell.schema import relation_names, schema_statements
+from raydb.engine.shell.words import padded, plain, width
+from raydb.errors import ProgrammingError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from raydb.engine.shell.session import Shell
+
+_BVHS = """
+SELECT name, table_name, scan, group_by, aggregate, row_count, size_bytes, hits, is_stale, obstacle
+FROM bvhs()
+"""
+_INDEXES = "SELECT * FROM indexes()"
+_LINE_COLUMNS = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A dot command.
+
+    arguments: as `.help` shows them. completes: what its argument is, for completion: command,
+    file, mode, switch, table or nothing. takes: the least and the most arguments, or None where the
+    rest of the line is one argument as it stands.
+    """
+
+    name: str
+    arguments: str
+    summary: str
+    run: Callable[[Shell, Sequence[str]], None]
+    takes: tuple[int, int] | None = (0, 0)
+    completes: str = ""
+    details: str = ""
+
+
+def run_command(shell: Shell, line: str) -> None:
+    """Run the dot command in a line. Raises ProgrammingError for a wrong one."""
+    name, _, rest = line.strip().partition(" ")
+    command = find_command(name.rstrip(";"))
+    rest = rest.strip()
+    if command.takes is None:
+        command.run(shell, [rest] if rest else [])
+        return
+    try:
+        arguments = shlex.split(rest.rstrip("; \t"))
+    except ValueError as error:
+        raise ProgrammingError(f"{command.name}: a quote in '{rest}' does not end") from error
+    least, most = command.takes
+    if not least <= len(arguments) <= most:
+        usage = f"{command.name} {command.arguments}".strip()
+        raise ProgrammingError(f"{command.name} is used as: {usage}")
+    command.run(shell, arguments)
+
+
+def find_command(name: str) -> Command:
+    """Return the command of a name, or of the beginning of only one name."""
+    name = name.lower() if name.startswith(".") else f".{name.lower()}"
+    if name in COMMANDS:
+        return COMMANDS[name]
+    if name in _OTHER_NAMES:
+        return COMMANDS[_OTHER_NAMES[name]]
+    found = [known for known in COMMANDS if known.startswith(name) and name != "."]
+    if len(found) == 1:
+        return COMMANDS[found[0]]
+    if found:
+        raise ProgrammingError(f"command '{name}' may be {' or '.join(found)}")
+    near = did_you_mean(name, COMMANDS)
+    raise ProgrammingError(f"command '{name}' does not exist{near or '; .help lists them'}")
+
+
+# -- what the commands do
+
+
+def _bail(shell: Shell, arguments: Sequence[str]) -> None:
+    shell.change(bail=_switch(".bail", arguments[0]))
+
+
+def _bvhs(shell: Shell, arguments: Sequence[str]) -> None:
+    shell.show(Answer.of(shell.connection.execute(_BVHS)))
+
+
+def _explain(shell: Shell, arguments: Sequence[str]) -> None:
+    text = arguments[0] if arguments else ""
+    word, _, rest = text.partition(" ")
+    is_measured = word.lower() == "analyze"
+    query = (rest if is_measured else text).strip() or shell.last_query
+    if query is None:
+        raise ProgrammingError(".explain needs a query: none was run before")
+    shell.run_statement(f"EXPLAIN {'ANALYZE ' if is_measured else ''}{query}", is_plan=True)
+
+
+def _headers(shell: Shell, arguments: Sequence[str]) -> None:
+    shell.change(has_headers=_switch(".headers", arguments[0]))
+
+
+def _help(shell: Shell, arguments: Sequence[str]) -> None:
+    if arguments:
+        command = find_command(arguments[0])
+        shell.write(f"{_usage(command)}\n{command.summary}\n{command.details}".rstrip() + "\n")
+        return
+    widest = max(width(_usage(command)) for command in COMMANDS.values())
+    lines = [f"{padded(_usage(c), widest)}  {c.summary}" for c in COMMANDS.values()]
+    shell.write("\n".join([*lines, "", *_KEYS]) + "\n")
+
+
+def _indexes(shell: Shell, arguments: Sequence[str]) -> None:
+    shell.show(Answer.of(shell.connection.execute(_INDEXES)))
+
+
+def _max_rows(shell: Shell, arguments: Sequence[str]) -> None:
+    (text,) = arguments
+    if not text.isascii() or not text.isdigit():
+        raise ProgrammingError(f".maxrows is a number of rows, 0 for all, not '{text}'")
+    shell.change(max_rows=int(text))
+
+
+def _mode(shell: Shell, arguments: Sequence[str]) -> None:
+    if not arguments:
+        shell.write(f"{shell.settings.mode}\n")
+        return
+    name = OTHER_NAMES.get(arguments[0].lower(), arguments[0].lower())
+    if name not in MODES:
+        near = did_you_mean(name, MODES) or f"; there are {', '.join(MODES)}"
+        raise ProgrammingError(f"mode '{arguments[0]}' does not exist{near}")
+    shell.change(mode=name)
+
+
+def _null_value(shell: Shell, arguments: Sequence[str]) -> None:
+    shell.change(null=plain(arguments[0]))
+
+
+def _once(shell: Shell, arguments: Sequence[str]) -> None:
+    shell.output.choose_file(arguments[0], once=True)
+
+
+def _output(shell: Shell, arguments: Sequence[str]) -> None:
+    if arguments:
+        shell.output.choose_file(arguments[0], once=False)
+    else:
+        shell.output.choose_standard()
+
+
+def _pager(shell: Shell, arguments: Sequence[str]) -> None:
+    match arguments:
+        case []:
+            shell.write(f"{shell.output.pager or 'off'}\n")
+        case ["off"]:
+            shell.output.pager = ""
+        case ["on"]:
+            shell.output.pager = default_pager()
+            if not shell.output.pager:
+                raise ProgrammingError("there is no pager: PAGER is empty or less is not installed")
+        case _:
+            shell.output.pager = arguments[0]
+
+
+def _print(shell: Shell, arguments: Sequence[str]) -> None:
+    shell.write(f"{arguments[0] if arguments else ''}\n")
+
+
+def _quit(shell: Shell, arguments: Sequence[str]) -> None:
+    raise QuitError
+
+
+def _read(shell: Shell, arguments: Sequence[str]) -> None:
+    shell.run_file(arguments[0])
+
+
+def _schema(shell: Shell, arguments: Sequence[str]) -> None:
+    statements = list(schema_statements(shell.connection, *arguments))
+    if statements:
+        shell.write("\n".join(statements) + "\n")
+    elif shell.is_interactive:
+        shell.tell("there are no tables yet")
+
+
+def _show(shell: Shell, arguments: Sequence[str]) -> None:
+    settings = shell.settings
+    rows = {
+        ".bail": _on_off(settings.bail),
+        ".headers": _on_off(settings.has_headers),
+        ".maxrows": "auto" if settings.max_rows is None else str(settings.max_rows),
+        ".mode": settings.mode,
+        ".nullvalue": settings.null,
+        ".output": shell.output.path or "",
+        ".pager": shell.output.pager or "off",
+        ".timer": _on_off(settings.timer),
+    }
+    shell.write("".join(f"{name:10} {value}".rstrip() + "\n" for name, value in rows.items()))
+
+
+def _tables(shell: Shell, arguments: Sequence[str]) -> None:
+    names = [plain(name) for name in sorted(relation_names(shell.connection, *arguments))]
+    if names:
+        limit = terminal_columns() if shell.output.is_terminal else _LINE_COLUMNS
+        shell.write(_in_columns(names, limit))
+    elif arguments:
+        near = did_you_mean(arguments[0], relation_names(shell.connection))
+        raise ProgrammingError(f"there is no table or view '{arguments[0]}'{near}")
+    elif shell.is_interactive:
+        shell.tell("there are no tables yet")
+
+
+def _timer(shell: Shell, arguments: Sequence[str]) -> None:
+    shell.change(timer=_switch(".timer", arguments[0]))
+
+
+def _switch(name: str, word: str) -> bool:
+    match word.lower():
+        case "on" | "yes" | "true" | "1":
+            return True
+        case "off" | "no" | "false" | "0":
+            return False
+    raise ProgrammingError(f"{name} is on or off, not '{word}'")
+
+
+def _on_off(value: bool) -> str:
+    return "on" if value else "off"
+
+
+def _usage(command: Command) -> str:
+    return f"{command.name} {command.arguments}".rstrip()
+
+
+def _in_columns(names: Sequence[str], limit: int) -> str:
+    """Return names in columns, read from above, as `ls` writes them.
+
+    >>> print(_in_columns(["a", "b", "c"], 5), end="")
+    a  c
+    b
+    """
+    columns = max(map(width, names)) + 2
+    per_line = max((limit + 2) // columns, 1)
+    lines = -(-len(names) // per_line)
+    return "".join(
+        "".join(padded(name, columns) for name in names[line::lines]).rstrip() + "\n"
+        for line in range(lines)
+    )
+
+
+_LISTED = (
+    Command(
+        ".bail", "on|off", "stop a script at its first error", _bail, (1, 1), "switch",
+        "Without it a script goes on. The exit code is 1 in both cases.",
+    ),
+    Command(".bvhs", "", "list the BVHs, their size and how often queries used them", _bvhs),
+    Command(
+        ".explain", "[analyze] [QUERY]", "show the plan of a query, or of the last one",
+        _explain, None, "",
+        "With analyze the query runs, and the plan has its times.",
+    ),
+    Command(
+        ".headers", "on|off", "show the names of the columns", _headers, (1, 1), "switch",
+        "Markdown tables always have them, and so have line and both JSON modes.",
+    ),
+    Command(".help", "[COMMAND]", "list the commands, or explain one", _help, (0, 1), "command"),
+    Command(".indexes", "", "list the indexes", _indexes),
+    Command(
+        ".maxrows", "NUMBER", "show at most so many rows in a box or table, 0 for all",
+        _max_rows, (1, 1), "",
+        "By default a terminal gets 40 rows, the first 20 and the last 20; a pipe or a file gets"
+        " all.",
+    ),
+    Command(
+        ".mode", "[NAME]", "choose the shape of answers, or tell it", _mode, (0, 1), "mode",
+        f"The shapes are {', '.join(MODES)}.",
+    ),
+    Command(
+        ".nullvalue", "TEXT", "choose what stands for NULL", _null_value, (1, 1), "",
+        "CSV, TSV and JSON are for programs and keep their own.",
+    ),
+    Command(".once", "FILE", "write the next answer to a file", _once, (1, 1), "file"),
+    Command(
+        ".output", "[FILE]", "write answers to a file, or to the terminal again",
+        _output, (0, 1), "file",
+        "A file that exists is replaced.",
+    ),
+    Command(
+        ".pager", "[on|off|PROGRAM]", "show long answers in a pager, or tell which one",
+        _pager, (0, 1), "switch",
+        "On a terminal, an answer that is longer than it goes to $PAGER, or to less.",
+    ),
+    Command(".print", "[TEXT]", "write a text where answers go", _print, None),
+    Command(".quit", "", "leave the shell; an open transaction is rolled back", _quit),
+    Command(
+        ".read", "FILE", "run the statements and dot commands of a file", _read, (1, 1), "file"
+    ),
+    Command(
+        ".schema", "[NAME]", "write the statements that make the tables and views",
+        _schema, (0, 1), "table",
+        "The name may be a pattern such as lo_%.",
+    ),
+    Command(".show", "", "show what the commands have set", _show),
+    Command(
+        ".tables", "[NAME]", "list the tables and views", _tables, (0, 1), "table",
+        "The name may be a pattern such as lo_%.",
+    ),
+    Command(
+        ".timer", "on|off", "tell the rows and the time of each statement",
+        _timer, (1, 1), "switch",
+        "It is on at first on a terminal.",
+    ),
+)  # fmt: skip
+COMMANDS = {command.name: command for command in _LISTED}
+_OTHER_NAMES = {".exit": ".quit", ".q": ".quit", ".header": ".headers", ".indices": ".indexes"}
+
+_KEYS = (
+    "A statement ends with ';' and may have many lines. Tab completes, Ctrl-R searches what was",
+    "typed before, Ctrl-C forgets a line or cancels a statement, Ctrl-D leaves.",
+)

@@ -1,0 +1,167 @@
+"""What a database holds, read with SQL as any user could, and the statements that make it again."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from raydb.engine.shell.keywords import quoted
+from raydb.errors import ProgrammingError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_COLUMNS = """
+SELECT table_name, column_name, data_type, is_nullable = 'YES', column_default
+FROM information_schema.columns ORDER BY table_name, ordinal_position
+"""
+_CONSTRAINTS = """
+SELECT table_name, constraint_name, constraint_type FROM information_schema.table_constraints
+"""
+_KEYS = """
+SELECT table_name, constraint_name, column_name, position_in_unique_constraint
+FROM information_schema.key_column_usage ORDER BY ordinal_position
+"""
+_REFERENCES = """
+SELECT constraint_name, unique_constraint_name, delete_rule
+FROM information_schema.referential_constraints
+"""
+_CHECKS = "SELECT constraint_name, check_clause FROM information_schema.check_constraints"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnInfo:
+    """A column of a table or a view; default is SQL, None where there is none."""
+
+    name: str
+    type: str
+    is_nullable: bool
+    default: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Constraint:
+    """A constraint of a table; `text` is what follows its name, `target` the table it refers to."""
+
+    name: str
+    text: str
+    target: str | None = None
+
+
+def relation_names(connection: Any, pattern: str | None = None) -> list[str]:
+    """Return the tables and views: all, or those whose names match, as in `lo_%` or `lo_*`."""
+    rows = connection.execute("SELECT table_name FROM information_schema.tables").fetchall()
+    return [name for (name,) in rows if pattern is None or _matches(name, pattern)]
+
+
+def columns_by_relation(connection: Any) -> dict[str, list[ColumnInfo]]:
+    """Return the columns of every table and view."""
+    found: dict[str, list[ColumnInfo]] = {name: [] for name in relation_names(connection)}
+    for name, *rest in connection.execute(_COLUMNS):
+        found[name].append(ColumnInfo(*rest))
+    return found
+
+
+def schema_statements(connection: Any, pattern: str | None = None) -> Iterator[str]:
+    """Yield the statements that make tables, indexes, BVHs and views as they are, in that order.
+
+    Raises ProgrammingError where no table or view has the name or matches the pattern.
+    """
+    names = relation_names(connection, pattern)
+    if pattern is not None and not names:
+        near = did_you_mean(pattern, relation_names(connection))
+        raise ProgrammingError(f"there is no table or view '{pattern}'{near}")
+    views = dict(
+        connection.execute("SELECT table_name, view_definition FROM information_schema.views")
+    )
+    yield from _tables(connection, [name for name in names if name not in views])
+    for name, table, listed, is_unique in connection.execute("SELECT * FROM indexes()"):
+        if table in names:
+            unique = "UNIQUE " if is_unique else ""
+            keys = ", ".join(map(_index_key, listed.split(", ")))
+            yield f"CREATE {unique}INDEX {quoted(name)} ON {quoted(table)} ({keys});"
+    yield from _bvhs(connection, names)
+    for name in names:
+        if name in views:
+            yield f"CREATE VIEW {quoted(name)} AS {views[name]};"
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return fnmatchcase(name.lower(), pattern.lower().replace("%", "*"))
+
+
+def _index_key(text: str) -> str:
+    column = text.removesuffix(" DESC")
+    return quoted(column) + text[len(column) :]
+
+
+def _tables(connection: Any, names: list[str]) -> Iterator[str]:
+    """Yield CREATE TABLE for some tables, those that others refer to before these."""
+    columns = columns_by_relation(connection)
+    constraints = _constraints(connection)
+    left = list(names)
+    while left:
+        waits = {
+            name: any(c.target in left and c.target != name for c in constraints[name])
+            for name in left
+        }
+        # Tables that refer to each other in a circle keep their order.
+        name = next((name for name in left if not waits[name]), left[0])
+        left.remove(name)
+        lines = [_column(column) for column in columns[name]]
+        lines += [_named(name, constraint) for constraint in constraints[name]]
+        yield f"CREATE TABLE {quoted(name)} (\n    " + ",\n    ".join(lines) + "\n);"
+
+
+def _column(column: ColumnInfo) -> str:
+    not_null = "" if column.is_nullable else " NOT NULL"
+    default = "" if column.default is None else f" DEFAULT {column.default}"
+    return f"{quoted(column.name)} {column.type}{not_null}{default}"
+
+
+def _named(table: str, constraint: _Constraint) -> str:
+    """Return a constraint, with its name unless the table would give it the same one."""
+    if re.fullmatch(rf"{re.escape(table)}_(.*_)?(pkey|key|fkey|check)\d*", constraint.name):
+        return constraint.text
+    return f"CONSTRAINT {quoted(constraint.name)} {constraint.text}"
+
+
+def _constraints(connection: Any) -> dict[str, list[_Constraint]]:
+    keys = defaultdict[tuple[str, str], list[tuple[str, int | None]]](list)
+    for table, name, column, place in connection.execute(_KEYS):
+        keys[table, name].append((column, place))
+    references = {name: rest for name, *rest in connection.execute(_REFERENCES)}
+    checks = dict(connection.execute(_CHECKS))
+    rows = connection.execute(_CONSTRAINTS).fetchall()
+    table_of = {name: table for table, name, _ in rows}
+    found = defaultdict[str, list[_Constraint]](list)
+    for table, name, kind in rows:
+        listed = ", ".join(quoted(column) for column, _ in keys[table, name])
+        match kind:
+            case "CHECK":
+                constraint = _Constraint(name, f"CHECK ({checks[name]})")
+            case "FOREIGN KEY":
+                target_key, rule = references[name]
+                target = table_of[target_key]
+                there = [column for column, _ in keys[target, target_key]]
+                places = [place or 1 for _, place in keys[table, name]]
+                wanted = ", ".join(quoted(there[place - 1]) for place in places)
+                action = " ON DELETE CASCADE" if rule == "CASCADE" else ""
+                text = f"FOREIGN KEY ({listed}) REFERENCES {quoted(target)} ({wanted}){action}"
+                constraint = _Constraint(name, text, target)
+            case _:
+                constraint = _Constraint(name, f"{kind} ({listed})")
+        found[table].append(constraint)
+    return found
+
+
+def _bvhs(connection: Any, tables: list[str]) -> Iterator[str]:
+    query = "SELECT name, table_name, scan, group_by, aggregate FROM bvhs()"
+    for name, table, scan, group_by, aggregate in connection.execute(query):
+        if table in tables:
+            parts = (("SCAN", scan), ("GROUP BY", group_by), ("AGGREGATE", aggregate))
+            listed = ",\n".join(f"    {part} ({items})" for part, items in parts if items)
+            yield f"CREATE BVH {quoted(name)} ON {quoted(table)} (\n{listed}\n);"
