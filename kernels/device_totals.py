@@ -1,10 +1,10 @@
 """What a job accumulates on a device: totals over inputs, each one word of 64 bits a group.
 
-    sum of integers   one word; two, the high and the low 32 bits of each value added up apart,
-                      where the bounds of the measure do not rule out an overflow
-    sum of floats     one word, added up in no order
-    min, max          one word; floats as integers of the same order, so that NaN is the greatest
-    count             the sum of the validity as 0 and 1; without NULLs the rows, always counted
+sum of integers   one word; two, the high and the low 32 bits of each value added up apart,
+                  where the bounds of the measure do not rule out an overflow
+sum of floats     one word, added up in no order
+min, max          one word; floats as integers of the same order, so that NaN is the greatest
+count             the sum of the validity as 0 and 1; without NULLs the rows, always counted
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def merge_words(
             case "float":
                 mine.view(np.float64)[:] += theirs.view(np.float64)
             case _:
-                mine += theirs
+                np.add(mine, theirs, out=mine)
 
 
 def _from_ordered(total: Total, word: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from numba import config, cuda, types
 
 from raydb.kernels.cuda.source import Shape, kernel_source
 
-SIMULATED = bool(config.ENABLE_CUDASIM)
+SIMULATED = bool(vars(config)["ENABLE_CUDASIM"])
 
 NONE = -1
 GREATEST = np.iinfo(np.int64).max
@@ -62,7 +62,7 @@ else:
     from llvmlite import ir
     from numba.cuda.extending import intrinsic
 
-    @intrinsic  # type: ignore[misc]
+    @intrinsic
     def load_four(typing_context: Any, array: Any, base: Any) -> Any:
         """Return four neighbouring values with one load of 4 to 32 bytes; base is 4 * k."""
         del typing_context
@@ -86,7 +86,7 @@ else:
 
         return signature, generate
 
-    @intrinsic  # type: ignore[misc]
+    @intrinsic
     def float_bits(typing_context: Any, value: Any) -> Any:
         """Return the bits of a float64 as int64."""
         del typing_context
@@ -104,7 +104,7 @@ else:
     @cuda.jit(device=True)
     def ordered(value: Any) -> Any:
         """Return a float as an integer of the same order."""
-        return ordered_bits(float_bits(value))
+        return ordered_bits(float_bits(value))  # type: ignore[call-arg]
 
 
 def kernel_function(shape: Shape) -> Any:

@@ -188,9 +188,7 @@ def _add(shape: Shape, kind: str, number: int, value: str, lane: int) -> str:
     return _shared(shape, operation, kind, number, group, value)
 
 
-def _shared(
-    shape: Shape, operation: str, kind: str, number: int, group: str, value: str
-) -> str:
+def _shared(shape: Shape, operation: str, kind: str, number: int, group: str, value: str) -> str:
     if number < 0:
         base = 2 * shape.word_count
         return f"{operation}(counts, {base} * group_count + {group}, int32({value}))"
@@ -204,12 +202,13 @@ def _end(shape: Shape) -> list[str]:
         return []
     lines = []
     if shape.where == "register":
-        lines += ["if rows > 0:", f"    {_shared(shape, 'cuda.atomic.add', 'rows', -1, '0', 'rows')}"]
+        lines += [
+            "if rows > 0:",
+            f"    {_shared(shape, 'cuda.atomic.add', 'rows', -1, '0', 'rows')}",
+        ]
         for number, total in enumerate(shape.totals):
             name = {"least": "min", "most": "max"}.get(total.kind, "add")
-            added = _shared(
-                shape, f"cuda.atomic.{name}", total.kind, number, "0", f"total{number}"
-            )
+            added = _shared(shape, f"cuda.atomic.{name}", total.kind, number, "0", f"total{number}")
             lines.append(f"    {added}")
     lines += [
         "cuda.syncthreads()",

@@ -120,7 +120,7 @@ def _passing_lanes(scene: Scene, tuple_groups: NDArray[np.int64]) -> NDArray[np.
     step = scene.tuples_a_lane
     padded = np.zeros(len(scene.lane_y) * step, np.bool_)
     padded[: len(tuple_groups)] = tuple_groups >= 0
-    passes: NDArray[np.bool_] = padded.reshape(-1, step).any(axis=1)
+    passes: NDArray[np.bool_] = np.logical_or.reduce(padded.reshape(-1, step), axis=1)
     if scene.encoding == "paper":
         # A leg of two steps reaches the ray of its own step and the two after it.
         passes[1:] |= passes[:-1]

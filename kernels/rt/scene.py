@@ -30,8 +30,8 @@ Encoding = Literal["lanes", "paper"]
 # float32 holds halves up to here: an entry, and the ends of a ray half an entry before and behind.
 SLAB_ENTRIES = 2**23
 
-# On X and Y halves are told apart with a bit to spare; the lanes of one slab lie side by side, those
-# of the next beyond them. In the paper's encoding rays may also run at whole numbers.
+# On X and Y halves are told apart with a bit to spare; the lanes of one slab lie side by side, and
+# those of the next beyond them. In the paper's encoding rays may also run at whole numbers.
 MOST_HALVES = 2**22
 MOST_WHOLE = 2**24
 
@@ -125,9 +125,7 @@ def number_tuples(bvh: Bvh) -> tuple[NDArray[np.int64], tuple[NDArray[np.int64],
     return numbers, tuple(columns)
 
 
-def _sort_rows(
-    bvh: Bvh, tuples: NDArray[np.int64], y_range: tuple[int, int] | None
-) -> _Rows:
+def _sort_rows(bvh: Bvh, tuples: NDArray[np.int64], y_range: tuple[int, int] | None) -> _Rows:
     """Order the rows of a cell by their tuple."""
     entries = np.repeat(np.arange(len(bvh.offsets) - 1), np.diff(bvh.offsets))
     places = np.arange(bvh.row_count)
@@ -157,7 +155,9 @@ def _build_lanes(
     y = tuples // tuples_a_lane
     # The position of a bucket among those of its entry and lane of Y decides its lane of X.
     starts = np.flatnonzero(
-        np.concatenate([np.ones(min(len(y), 1), np.bool_), (np.diff(entries) != 0) | (np.diff(y) != 0)])
+        np.concatenate(
+            [np.ones(min(len(y), 1), np.bool_), (np.diff(entries) != 0) | (np.diff(y) != 0)]
+        )
     )
     sizes = np.diff(np.append(starts, len(y)))
     x_lanes = int(min(max(sizes.max(initial=1), 1), MOST_X_LANES))

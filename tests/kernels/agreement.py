@@ -1,6 +1,7 @@
 """What every backend is held to: its answers to random jobs are those of the CPU backend."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from random_jobs import hierarchy, random_case, random_job
@@ -10,6 +11,7 @@ from raydb.kernels.bvh import narrow_measure
 from raydb.kernels.cpu.backend import CpuBackend
 
 CPU = CpuBackend()
+EQUAL = np.testing.assert_array_equal
 
 
 def check_launch(backend, bvh, job):
@@ -32,11 +34,9 @@ def check_launch(backend, bvh, job):
                     (Accumulator("count", accumulator.measure),),
                 )
                 valid = CPU.launch(bvh, one, CPU.prepare(bvh, one)).values[0] > 0
-        got, want = got[valid], want[valid]
-        if bvh.measures[accumulator.measure].is_float and accumulator.function == "sum":
-            np.testing.assert_allclose(got, want, rtol=1e-9, err_msg=str(accumulator))
-        else:
-            np.testing.assert_array_equal(got, want, err_msg=str(accumulator))
+        is_near = bvh.measures[accumulator.measure].is_float and accumulator.function == "sum"
+        compare = partial(np.testing.assert_allclose, rtol=1e-9) if is_near else EQUAL
+        compare(got[valid], want[valid], err_msg=str(accumulator))
     return result
 
 

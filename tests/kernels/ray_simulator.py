@@ -1,8 +1,8 @@
 """Traces rays on the CPU: the actual float32 triangles and rays, with the watertight test.
 
 Woop, Benthin, Wald, "Watertight Ray/Triangle Intersection" (JCGT 2013), for rays along +Z. All
-arithmetic is float32, as in the hardware; the edge functions are computed again in float64 where one
-of them is zero, as the paper has it. What happens at a hit is what `program.cu` does.
+arithmetic is float32, as in the hardware; the edge functions are computed again in float64 where
+one of them is zero, as the paper has it. What happens at a hit is what `program.cu` does.
 """
 
 import numba

@@ -1,4 +1,4 @@
-"""The CUDA backend without a device: in numba's simulator, and compiled to PTX where that is had."""
+"""The CUDA backend without a device: in numba's simulator, and as PTX where that is had."""
 
 import importlib.util
 import os

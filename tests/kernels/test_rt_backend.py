@@ -1,5 +1,7 @@
 """The RT backend over a ray simulator: every ray and triangle in float32, one hit a bucket."""
 
+from dataclasses import replace
+
 import agreement
 import numpy as np
 import pytest
@@ -74,15 +76,13 @@ def test_the_paper_s_x_has_an_end():
     job = FusedJob(WHOLE, (), 1, SUM)
     with pytest.raises(DeviceError, match="SET rt_encoding = 'lanes'"):
         backend.launch(wide, job, backend.prepare(wide, job))
+    floats = agreement.flat_bvh(np.array([0.5]))
     with pytest.raises(DeviceError, match="an integer on X"):
-        floats = agreement.flat_bvh(np.array([0.5]))
         backend.launch(floats, job, backend.prepare(floats, job))
 
 
 def far_bvh(entries, last):
     """A BVH of `last` entries of which some have a row each."""
-    from dataclasses import replace
-
     bvh = agreement.flat_bvh(np.arange(1, len(entries) + 1) ** 2)
     offsets = np.zeros(last + 1, np.int64)
     offsets[np.asarray(entries) + 1] = 1
@@ -135,7 +135,9 @@ def test_rows_of_a_cell_and_group_share_a_triangle():
     scene = build_scene(agreement.flat_bvh(np.arange(600), None, codes, 3), "lanes")
     assert scene.bucket_count == 3
     assert scene.firsts.tolist() == [0, 200, 400, 600]
-    assert build_scene(agreement.flat_bvh(np.arange(600), None, codes, 3), "paper").bucket_count == 600
+    assert (
+        build_scene(agreement.flat_bvh(np.arange(600), None, codes, 3), "paper").bucket_count == 600
+    )
 
 
 def test_lanes_of_groups_that_are_filtered_out_get_no_rays():
