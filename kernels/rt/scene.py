@@ -160,7 +160,10 @@ def _build_lanes(
         )
     )
     sizes = np.diff(np.append(starts, len(y)))
-    x_lanes = int(min(max(sizes.max(initial=1), 1), MOST_X_LANES))
+    # As many as a bucket finds beside it on average: more would be rays that meet nothing, and
+    # what is more crowded shares a lane, triangle upon triangle.
+    beside = int((sizes**2).sum() / max(sizes.sum(), 1))
+    x_lanes = min(max(beside, 1), MOST_X_LANES)
     x = (np.arange(len(y)) - np.repeat(starts, sizes)) % x_lanes
     _check_width(slab_count * x_lanes, MOST_HALVES)
     x += entries // slab_entries * x_lanes
