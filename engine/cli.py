@@ -44,6 +44,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.add_argument("file", help="the FlatStor file to draw")
             sys.stdout.write(f"{raydb.flatstor.inspect(parser.parse_args(given[2:]).file)}\n")
             return 0
+        if given == ["doctor"]:
+            from raydb.engine.doctor import main as doctor  # noqa: PLC0415  (asked for seldom)
+
+            return doctor()
         options = _parser().parse_args(given)
         with raydb.connect(options.database, read_only=options.readonly) as connection:
             return _run(connection, options)
@@ -61,7 +65,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="raydb",
         description="Run SQL statements and print their answers.",
-        epilog="'raydb flat inspect FILE' draws a FlatStor file: its chunks, encodings and sizes.",
+        epilog="'raydb flat inspect FILE' draws a FlatStor file: its chunks, encodings and sizes. "
+        "'raydb doctor' says which backends this machine has, and checks and times each.",
     )
     parser.add_argument("database", nargs="?", help="a database directory; in memory without one")
     source = parser.add_mutually_exclusive_group()

@@ -72,14 +72,14 @@ def _full_name(name: str, rt_encoding: str) -> str:
 def load_backend(name: str) -> Backend:
     """Return a backend, or the chain of several, that `choose_backend` named."""
     if name == "cpu":
-        return _open("cpu")
+        return open_backend("cpu")
     from raydb.kernels.chain import ChainBackend  # noqa: PLC0415  (few processes need all)
 
-    return ChainBackend(name.split(ELSE), _open)
+    return ChainBackend(name.split(ELSE), open_backend)
 
 
 @cache
-def _open(name: str) -> Backend:
+def open_backend(name: str) -> Backend:
     """Import and make one backend. Raises DeviceError for one whose libraries do not load."""
     match name:
         case "cpu":
@@ -119,7 +119,7 @@ def open_tracer() -> Tracer:
 
 def forget_backends() -> None:
     """Make backends anew when they are next used; the tracer, with its program, stays."""
-    _open.cache_clear()
+    open_backend.cache_clear()
 
 
 def warm_up() -> None:

@@ -7,8 +7,12 @@ import importlib.util
 import os
 import sys
 from functools import cache
+from typing import TYPE_CHECKING
 
-from raydb.kernels.device import faults
+from raydb.kernels.device import DeviceError, faults
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # numba-cuda, cupy and what they are compiled with ask for a driver of CUDA 13.
 LEAST_DRIVER = (13, 0)
@@ -19,9 +23,6 @@ OPTIX_LIBRARY = "nvoptix.dll" if sys.platform == "win32" else "libnvoptix.so.1"
 # What the driver's functions return: CUDA_ERROR_NO_DEVICE, OPTIX_ERROR_UNSUPPORTED_ABI_VERSION.
 NO_DEVICE = 100
 UNSUPPORTED_ABI = 7801
-
-GET_CUDA = "pip install 'raydb[cuda]'"
-GET_RT = "pip install 'raydb[rt]'"
 
 
 def is_simulated() -> bool:
@@ -37,13 +38,7 @@ def obstacle(backend: str) -> str | None:
 
 @cache
 def _obstacle(backend: str) -> str | None:
-    match backend:
-        case "cuda":
-            return None if is_simulated() else cuda_obstacle("cuda")
-        case "rt" | "rt-paper":
-            return rt_obstacle()
-        case _:
-            return None
+    return next(lacks(backend), None)
 
 
 def forget() -> None:
@@ -51,52 +46,70 @@ def forget() -> None:
     _obstacle.cache_clear()
 
 
-def cuda_obstacle(backend: str) -> str | None:
-    """Return why CUDA cannot be used."""
-    missing = [name for name in ("cupy", "numba_cuda") if importlib.util.find_spec(name) is None]
-    if missing:
-        return f"{backend}: {' and '.join(missing)} is not installed ({GET_CUDA})"
+def lacks(backend: str) -> Iterator[str]:
+    """Yield each thing that a backend lacks here, in one sentence that says how to get it."""
+    match backend:
+        case "cuda":
+            yield from () if is_simulated() else cuda_lacks("cuda")
+        case "rt" | "rt-paper":
+            yield from rt_lacks()
+
+
+def cuda_lacks(backend: str) -> Iterator[str]:
+    """Yield what CUDA lacks: its packages, a driver, a device, a new enough driver."""
+    for name in ("cupy", "numba_cuda"):
+        if importlib.util.find_spec(name) is None:
+            yield f"{backend}: {name} is not installed (pip install 'raydb[{backend}]')"
     try:
         driver = load_library(CUDA_LIBRARY)
     except OSError:
-        return f"{backend}: there is no NVIDIA driver ({CUDA_LIBRARY} is missing)"
+        yield (
+            f"{backend}: there is no NVIDIA driver: {CUDA_LIBRARY} is missing (it comes with the "
+            "driver of an NVIDIA device)"
+        )
+        return
     status = driver.cuInit(0)
     if status == NO_DEVICE:
-        return f"{backend}: the NVIDIA driver finds no device"
-    if status:
-        return f"{backend}: the NVIDIA driver does not start (error {status})"
+        yield f"{backend}: the NVIDIA driver finds no device (see what nvidia-smi lists)"
+    elif status:
+        yield f"{backend}: the NVIDIA driver does not start, with error {status} (see nvidia-smi)"
     version = ctypes.c_int()
     driver.cuDriverGetVersion(ctypes.byref(version))
     found = version.value // 1000, version.value % 1000 // 10
-    if found < LEAST_DRIVER:
-        return (
-            f"{backend}: the NVIDIA driver is for CUDA {found[0]}.{found[1]}, and "
-            f"{LEAST_DRIVER[0]}.{LEAST_DRIVER[1]} is the least; install a newer driver"
+    if not status and found < LEAST_DRIVER:
+        least = ".".join(map(str, LEAST_DRIVER))
+        yield (
+            f"{backend}: the NVIDIA driver is for CUDA {found[0]}.{found[1]}, and {least} is the "
+            "least (install a newer driver, R580 or later)"
         )
-    return None
 
 
-def rt_obstacle() -> str | None:
-    """Return why OptiX cannot be used: what CUDA needs first, then its module, library and ABI."""
+def rt_lacks() -> Iterator[str]:
+    """Yield what OptiX lacks: its module, what CUDA lacks, the driver's library, the ABI."""
     if importlib.util.find_spec("optix") is None:
-        return f"rt: optix is not installed ({GET_RT})"
-    reason = cuda_obstacle("rt")
-    if reason is not None:
-        return reason
+        yield "rt: optix is not installed (pip install 'raydb[rt]')"
+    yield from cuda_lacks("rt")
     try:
         library = load_library(OPTIX_LIBRARY)
     except OSError:
-        return f"rt: the NVIDIA driver has no OptiX ({OPTIX_LIBRARY} is missing)"
+        yield (
+            f"rt: the NVIDIA driver has no OptiX: {OPTIX_LIBRARY} is missing (a driver without "
+            "graphics leaves it out; install the full one)"
+        )
+        return
     from raydb.kernels.rt.program import find_headers, read_abi  # noqa: PLC0415
 
-    abi = read_abi(find_headers())
+    try:
+        abi = read_abi(find_headers())
+    except DeviceError as error:
+        yield str(error)
+        return
     # With a table of no size a driver says that the size is wrong, or that it lacks the ABI.
     if library.optixQueryFunctionTable(abi, 0, None, None, None, 0) == UNSUPPORTED_ABI:
-        return (
-            f"rt: the NVIDIA driver does not know the OptiX ABI {abi} of the module 'optix'; "
-            "install a newer driver or an older module"
+        yield (
+            f"rt: the NVIDIA driver does not know the OptiX ABI {abi} of the module 'optix' "
+            "(install a newer driver, or an older pyoptix)"
         )
-    return None
 
 
 def load_library(name: str) -> ctypes.CDLL:

@@ -32,6 +32,10 @@ class Traced:
 class Tracer(Protocol):
     """Traces rays through scenes, and does at every hit what a job asks for."""
 
+    @property
+    def core_version(self) -> int:
+        """The version of the RT cores times ten; 0 on a chip without them."""
+
     def free_bytes(self) -> int:
         """Return how many bytes of the device are free."""
 

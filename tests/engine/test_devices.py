@@ -59,7 +59,7 @@ def explain(con, text, analyze=""):
 
 
 def with_tracer(machine, tracer):
-    machine.setattr(probe, "rt_obstacle", lambda: None)
+    machine.setattr(probe, "rt_lacks", lambda: iter(()))
     machine.setattr(choice, "open_tracer", lambda: tracer)
 
 
@@ -172,12 +172,17 @@ def a_driver(init=0, version=13_000, abi=7_803):
 
 
 CUDA_FAULTS = [
-    (no_library, "there is no NVIDIA driver (libcuda.so.1 is missing)"),
-    (a_driver(init=100), "the NVIDIA driver finds no device"),
-    (a_driver(init=999), "the NVIDIA driver does not start (error 999)"),
+    (
+        no_library,
+        "there is no NVIDIA driver: libcuda.so.1 is missing (it comes with the driver of an NVIDIA "
+        "device)",
+    ),
+    (a_driver(init=100), "the NVIDIA driver finds no device (see what nvidia-smi lists)"),
+    (a_driver(init=999), "the NVIDIA driver does not start, with error 999 (see nvidia-smi)"),
     (
         a_driver(version=12_040),
-        "the NVIDIA driver is for CUDA 12.4, and 13.0 is the least; install a newer driver",
+        "the NVIDIA driver is for CUDA 12.4, and 13.0 is the least (install a newer "
+        "driver, R580 or later)",
     ),
 ]
 
@@ -201,9 +206,7 @@ def test_what_the_driver_lacks_is_one_sentence(con, machine, library, sentence):
 
 def test_missing_packages_are_named_with_how_to_get_them(machine):
     machine.setattr(probe.importlib.util, "find_spec", lambda name: None)
-    assert probe.obstacle("cuda") == (
-        "cuda: cupy and numba_cuda is not installed (pip install 'raydb[cuda]')"
-    )
+    assert probe.obstacle("cuda") == ("cuda: cupy is not installed (pip install 'raydb[cuda]')")
     assert probe.obstacle("rt") == "rt: optix is not installed (pip install 'raydb[rt]')"
 
 
@@ -221,9 +224,7 @@ def test_a_driver_without_optix_or_with_an_older_abi(machine):
         return cuda_only(name)
 
     machine.setattr(probe, "load_library", library)
-    assert probe.obstacle("rt") == (
-        "rt: the NVIDIA driver has no OptiX (libnvoptix.so.1 is missing)"
-    )
+    assert "rt: the NVIDIA driver has no OptiX: libnvoptix.so.1 is missing" in probe.obstacle("rt")
     forget()
     machine.setattr(probe, "load_library", a_driver(abi=7_801))
     assert "does not know the OptiX ABI 118" in probe.obstacle("rt")
@@ -236,7 +237,7 @@ def test_a_library_that_does_not_load_is_told(con, machine):
     def broken():
         raise ImportError("libcudart.so.13: cannot open shared object file")
 
-    machine.setattr(probe, "rt_obstacle", lambda: None)
+    machine.setattr(probe, "rt_lacks", lambda: iter(()))
     machine.setattr(choice, "open_tracer", broken)
     con.execute("SET backend = 'rt'")
     cursor = con.execute(QUERY)

@@ -67,6 +67,8 @@ def trace(triangles, order, depths, origin_z, lengths, offset_x, lane_x, lane_y,
 class RaySimulator:
     """A Tracer. Counts what it traced, and fails where a lane's triangle is met more than once."""
 
+    core_version = 0
+
     def __init__(self, room_bytes=2**40):
         self.room_bytes = room_bytes
         self.loads = 0

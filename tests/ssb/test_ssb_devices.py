@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, progress: Progress) -> Path
 def con(folder: Path, progress: Progress) -> Iterator[Any]:
     tracer = RaySimulator()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(probe, "rt_obstacle", lambda: None)
+        patch.setattr(probe, "rt_lacks", lambda: iter(()))
         patch.setattr(choice, "open_tracer", lambda: tracer)
         probe.forget()
         choice.forget_backends()
