@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from raydb.errors import OperationalError
 from raydb.kernels.device import DeviceError
+from raydb.kernels.sieve import Sifted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -123,24 +124,32 @@ def _attempt(prepared: object) -> Attempt:
     return prepared
 
 
+def _attempt_of(prepared: object) -> Attempt | None:
+    """Return the attempt of a prepared job; a sieved job has it for the rows that are left."""
+    inner = prepared.prepared if isinstance(prepared, Sifted) else prepared
+    return inner if isinstance(inner, Attempt) else None
+
+
 def describe_run(prepared: object) -> str | None:
     """Say which backend answered last, with its figures and why others did not; None for the CPU's.
 
     >>> describe_run(prepared)
     'cpu (cuda: the device's memory is full)'
     """
-    if not isinstance(prepared, Attempt) or not prepared.ran_on:
+    attempt = _attempt_of(prepared)
+    if attempt is None or not attempt.ran_on:
         return None
-    told = list(prepared.failed.values())
+    told = list(attempt.failed.values())
     for name, unit in (("device_ms", "ms on the device"), ("rays", "rays"), ("hits", "hits")):
-        if name in prepared.figures:
-            figure = prepared.figures[name]
+        if name in attempt.figures:
+            figure = attempt.figures[name]
             told.append(f"{figure:.3f} {unit}" if name == "device_ms" else f"{figure:.0f} {unit}")
-    return f"{prepared.ran_on} ({'; '.join(told)})" if told else prepared.ran_on
+    return f"{attempt.ran_on} ({'; '.join(told)})" if told else attempt.ran_on
 
 
 def notices(prepared: object) -> list[str]:
     """Return what a result must say of its last run: which backends failed, and who answered."""
-    if not isinstance(prepared, Attempt) or not prepared.failed:
+    attempt = _attempt_of(prepared)
+    if attempt is None:
         return []
-    return [f"{reason}; {prepared.ran_on} answered" for reason in prepared.failed.values()]
+    return [f"{reason}; {attempt.ran_on} answered" for reason in attempt.failed.values()]

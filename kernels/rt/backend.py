@@ -52,7 +52,7 @@ class Scenes:
         self.tracer = tracer
         self.limit_bytes: int | None = None
         self.slab_entries = SLAB_ENTRIES
-        self._kept: OrderedDict[tuple[int, Encoding], tuple[Any, _Loaded, int]] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, int, Encoding], tuple[Any, _Loaded, int]] = OrderedDict()
 
     @property
     def budget_bytes(self) -> int:
@@ -75,13 +75,15 @@ class Scenes:
             for y_range in _y_ranges(bvh, -(-size // max(budget, 1))):
                 yield self._load(build_scene(bvh, encoding, self.slab_entries, y_range))
             return
-        key = id(bvh.offsets), encoding
+        # Rows that die between two jobs make another scene.
+        owner = bvh.offsets if bvh.dead is None else bvh.dead
+        key = id(owner), id(bvh.offsets), encoding
         kept = self._kept.pop(key, None)
         while kept is None and self._kept and self.size_bytes + size > budget:
             self._kept.popitem(last=False)
         if kept is None:
             loaded = self._load(build_scene(bvh, encoding, self.slab_entries))
-            gone = weakref.ref(bvh.offsets, lambda _: self._kept.pop(key, None))
+            gone = weakref.ref(owner, lambda _: self._kept.pop(key, None))
             kept = gone, loaded, size
         self._kept[key] = kept
         yield kept[1]

@@ -8,7 +8,7 @@ nothing. Long intervals are cut into segments, which run beside each other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -68,7 +68,8 @@ class Rays:
 
 def find_segments(bvh: Bvh, job: FusedJob) -> Segments:
     """Return a job's intervals of entries, each with what its cells add to the group."""
-    runs = find_runs(bvh, job)
+    # Rays pass dead rows, which the scene leaves out.
+    runs = find_runs(replace(bvh, dead=None), job)
     # Runs are of whole entries: the entry of their first place, and the one after their last.
     lows = np.searchsorted(bvh.offsets, runs.starts, side="right") - 1
     highs = np.searchsorted(bvh.offsets, runs.ends - 1, side="right")

@@ -126,12 +126,15 @@ def number_tuples(bvh: Bvh) -> tuple[NDArray[np.int64], tuple[NDArray[np.int64],
 
 
 def _sort_rows(bvh: Bvh, tuples: NDArray[np.int64], y_range: tuple[int, int] | None) -> _Rows:
-    """Order the rows of a cell by their tuple."""
+    """Order the rows of a cell by their tuple; dead rows have no triangle."""
     entries = np.repeat(np.arange(len(bvh.offsets) - 1), np.diff(bvh.offsets))
-    places = np.arange(bvh.row_count)
+    kept = np.ones(bvh.row_count, np.bool_)
+    if bvh.dead is not None:
+        kept[bvh.dead] = False
     if y_range is not None:
-        places = np.flatnonzero((tuples >= y_range[0]) & (tuples < y_range[1]))
-        entries, tuples = entries[places], tuples[places]
+        kept &= (tuples >= y_range[0]) & (tuples < y_range[1])
+    places = np.flatnonzero(kept)
+    entries, tuples = entries[places], tuples[places]
     if bvh.stored:
         order = np.lexsort((tuples, entries))
         entries, tuples, places = entries[order], tuples[order], places[order]

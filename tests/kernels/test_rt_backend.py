@@ -184,3 +184,17 @@ def test_the_least_recently_used_scene_leaves_first():
     size = scenes.size_bytes
     del first, bvh
     assert scenes.size_bytes < size
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_dead_rows_have_no_triangle(backend, seed):
+    rng, hierarchies, codes, measures = random_case(seed, 900)
+    bvh = agreement.CPU.build(hierarchies, codes, measures, 900)
+    dead = np.sort(rng.permutation(900)[:200]).astype(np.int64)
+    job, _ = random_job(rng, bvh)
+    places, groups = backend.locate(bvh, job, backend.prepare(bvh, job))
+    left = replace(bvh, dead=dead)
+    found, found_groups = backend.locate(left, job, backend.prepare(left, job))
+    alive = ~np.isin(places, dead)
+    assert found.tolist() == places[alive].tolist()
+    assert found_groups.tolist() == groups[alive].tolist()
