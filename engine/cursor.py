@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from raydb.engine.html import html_table
 from raydb.engine.result import Result
-from raydb.errors import InterfaceError, OperationalError, ProgrammingError
+from raydb.errors import (
+    InterfaceError,
+    OperationalError,
+    ProgrammingError,
+    Warning,  # noqa: A004  (the name is PEP 249's)
+)
 from raydb.sql import TABLE_FUNCTIONS, type_name
 
 if TYPE_CHECKING:
@@ -95,6 +100,14 @@ class Cursor:
             (name, type_name(kind), None, None, None, None, None)
             for name, kind in zip(self._result.names, types, strict=True)
         ]
+
+    @property
+    def messages(self) -> list[tuple[type[Warning], Warning]]:
+        """What the last statement has to say beside its rows, as PEP 249 describes it.
+
+        Such as: a device failed, and another backend answered.
+        """
+        return [(Warning, Warning(text)) for text in self._result.notices]
 
     @property
     def rowcount(self) -> int:

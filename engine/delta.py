@@ -41,14 +41,19 @@ def prepare_delta(job: DeltaScan, tables: Mapping[str, Table], kept: Kept) -> Ta
 
 
 def run_delta(
-    job: DeltaScan, prepared: TableJob | None, tables: Mapping[str, Table], memory: Memory
+    job: DeltaScan,
+    prepared: TableJob | None,
+    tables: Mapping[str, Table],
+    memory: Memory,
+    told: list[str],
 ) -> pa.Table:
     """Return the job's rows: columns 'c<number>' of the keys, then of the aggregates.
 
-    Raises DataError for a value that cannot be computed.
+    told: gets what went otherwise than asked for. Raises DataError for a value that cannot be
+    computed.
     """
     if prepared is not None:
-        return run_table_job(prepared)
+        return run_table_job(prepared, told)
     rest, tables = _with_rest(job, tables)
     return _look_up(replace(job.star, fact=rest.name), tables, memory)
 

@@ -50,6 +50,7 @@ from raydb.engine.trace import Trace
 from raydb.engine.work import Work
 from raydb.engine.write import write
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
+from raydb.kernels.chain import describe_run, notices
 from raydb.planner import plan_query
 from raydb.planner.common_tables import has_aggregate, tables_of
 from raydb.planner.delta import DeltaScan
@@ -213,9 +214,12 @@ class Session:
 
         rows = direct_rows(direct, groups, table)
         if rows is not None:
-            return Result.of_groups(rows, prepared.names, prepared.types)
-        found = table()
-        return Result(found, prepared.names, found.num_rows)
+            result = Result.of_groups(rows, prepared.names, prepared.types)
+        else:
+            found = table()
+            result = Result(found, prepared.names, found.num_rows)
+        result.notices = tuple(notices(prepared.jobs[job]))
+        return result
 
     def _execute(self, statement: sql.Statement, parameters: Parameters) -> Result:
         """Run one statement. The database changes at its end or not at all."""
@@ -344,7 +348,8 @@ class Session:
     def _run(self, prepared: PreparedPlan) -> Result:
         tables = {**self.database.snapshot.tables, **prepared.files}
         used: set[str] = set()
-        run_job = self._job_runner(prepared, tables, used)
+        told: list[str] = []
+        run_job = self._job_runner(prepared, tables, used, told)
         if prepared.finish is None:
             rows = self._run_plan(prepared.plan, tables, run_job)
         else:
@@ -355,22 +360,30 @@ class Session:
                 rows = self._run_plan(prepared.plan, tables, lambda _: groups)
         self._uses.note(used)
         assert tuple(rows.schema.types) == prepared.types, (rows.schema, prepared.types)
-        return Result(rows, prepared.names, rows.num_rows)
+        result = Result(rows, prepared.names, rows.num_rows)
+        result.notices = tuple(dict.fromkeys(told))
+        return result
 
     def _job_runner(
-        self, prepared: PreparedPlan, tables: Mapping[str, Table], used: set[str]
+        self, prepared: PreparedPlan, tables: Mapping[str, Table], used: set[str], told: list[str]
     ) -> RunJob:
-        """Return a function that runs fused jobs; it adds the BVHs that they read to `used`."""
+        """Return a function that runs fused jobs.
+
+        It adds the BVHs that they read to `used`, and what went otherwise than asked for to `told`.
+        """
 
         def run_job(job: FusedJob) -> pa.Table:
             if isinstance(job, DeltaScan):
-                return self._run_delta(job, prepared, tables)
+                return self._run_delta(job, prepared, tables, told)
             if isinstance(job, FusedTableScan):
-                return self._scan(job, prepared, tables)
+                return self._scan(job, prepared, tables, told)
             used.add(job.bvh)
             if job not in prepared.jobs:
                 prepared.jobs[job] = prepare_fused(job)
-            return run_fused(job, prepared.jobs[job], tables, self._kept)
+            made = prepared.jobs[job]
+            groups = run_fused(job, made, tables, self._kept)
+            told.extend(notices(made))
+            return groups
 
         return run_job
 
@@ -404,13 +417,17 @@ class Session:
         """Yield the columns of a plan's rows, some rows at a time."""
         used: set[str] = set()
         with Memory(self._memory_limit(), self._temp_folder()) as memory:
-            run_job = self._job_runner(prepared, tables, used)
+            run_job = self._job_runner(prepared, tables, used, [])
             for block in stream_plan(prepared.plan, Sources(tables, run_job, memory)):
                 yield list(block.columns.values())
         self._uses.note(used)
 
     def _scan(
-        self, scan: FusedTableScan, prepared: PreparedPlan, tables: Mapping[str, Table]
+        self,
+        scan: FusedTableScan,
+        prepared: PreparedPlan,
+        tables: Mapping[str, Table],
+        told: list[str],
     ) -> pa.Table:
         """Run a scan of a whole table; what it keeps for the next one is a part of the limit."""
         self._limit_kept()
@@ -419,17 +436,21 @@ class Session:
             job = fuse_on_rows(scan, tables, self._kept)
             if job.scan is not None:  # Else it has arrays, which are not to stay with a plan.
                 prepared.scans[scan] = job
-        return run_table_job(job)
+        return run_table_job(job, told)
 
     def _run_delta(
-        self, delta: DeltaScan, prepared: PreparedPlan, tables: Mapping[str, Table]
+        self,
+        delta: DeltaScan,
+        prepared: PreparedPlan,
+        tables: Mapping[str, Table],
+        told: list[str],
     ) -> pa.Table:
         """Run a star over the rows that a BVH lacks."""
         self._limit_kept()
         if delta not in prepared.deltas:
             prepared.deltas[delta] = prepare_delta(delta, tables, self._kept)
         with Memory(self._memory_limit(), self._temp_folder()) as memory:
-            return run_delta(delta, prepared.deltas[delta], tables, memory)
+            return run_delta(delta, prepared.deltas[delta], tables, memory, told)
 
     def _limit_kept(self) -> None:
         limit = parse_limit(self.settings.memory_limit)
@@ -479,7 +500,7 @@ class Session:
         """Run a query node by node, and the kernels of its fused jobs once more, alone."""
         trace = Trace()
         tables = {**self.database.snapshot.tables, **prepared.files}
-        run_job = self._job_runner(prepared, tables, set())
+        run_job = self._job_runner(prepared, tables, set(), [])
         start = time.perf_counter()
         self._run_plan(prepared.plan, tables, run_job, trace)
         time_ms = (time.perf_counter() - start) * 1000
@@ -489,7 +510,8 @@ class Session:
             self._run(prepared)
             time_ms = (time.perf_counter() - start) * 1000
         kernel_ms = {job: time_kernel(job, kept) * 1000 for job, kept in prepared.jobs.items()}
-        return Measured(time_ms, kernel_ms, trace.measured(prepared.plan))
+        ran_on = {job: told for job, kept in prepared.jobs.items() if (told := describe_run(kept))}
+        return Measured(time_ms, kernel_ms, trace.measured(prepared.plan), ran_on)
 
     def _copy_to(self, statement: sql.CopyTo, parameters: Parameters) -> Result:
         """Write the rows of a query to a file."""

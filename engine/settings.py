@@ -8,7 +8,7 @@ from pathlib import Path
 
 from raydb.engine.memory import DEFAULT_LIMIT, parse_limit
 from raydb.errors import OperationalError, ProgrammingError, did_you_mean
-from raydb.kernels.choice import choose_backend
+from raydb.kernels.choice import ENCODINGS, FALLBACKS, SETTINGS, check_setting
 from raydb.planner import PlannerOptions
 
 MERGES = ("background", "checkpoint")
@@ -37,16 +37,24 @@ class Settings:
 def with_setting(settings: Settings, name: str, value: str) -> Settings:
     """Return the settings with one of them changed.
 
-    backend: 'auto' or 'cpu'. fused_path: 'on' or 'off'; off sends every query to the general path,
-    to compare the two. memory_limit: see `parse_limit`. temp_directory: a folder that exists.
+    backend: 'auto', 'cpu', 'cuda' or 'rt'. fallback: 'next', or 'error' where only the backend that
+    was named may answer. rt_encoding: 'lanes' or 'paper'. fused_path: 'on' or 'off'; off sends
+    every query to the general path, to compare the two. memory_limit: see `parse_limit`.
+    temp_directory: a folder that exists.
     plan_cache, replacement_scans: 'on' or 'off'. bvh_merge: 'background' or 'checkpoint'.
     Raises ProgrammingError for an unknown setting or value and OperationalError for a folder that
     cannot be written to.
     """
     match name:
         case "backend":
-            choose_backend(value)
+            check_setting(name, value, SETTINGS)
             return replace(settings, planner=replace(settings.planner, backend=value))
+        case "fallback":
+            check_setting(name, value, FALLBACKS)
+            return replace(settings, planner=replace(settings.planner, fallback=value))
+        case "rt_encoding":
+            check_setting(name, value, ENCODINGS)
+            return replace(settings, planner=replace(settings.planner, rt_encoding=value))
         case "fused_path":
             planner = replace(settings.planner, fused_path=_switch(name, value))
             return replace(settings, planner=planner)
@@ -85,6 +93,10 @@ def setting_text(settings: Settings, name: str) -> str:
     match name:
         case "backend":
             return settings.planner.backend
+        case "fallback":
+            return settings.planner.fallback
+        case "rt_encoding":
+            return settings.planner.rt_encoding
         case "fused_path":
             return "on" if settings.planner.fused_path else "off"
         case "plan_cache":
@@ -103,7 +115,7 @@ def setting_text(settings: Settings, name: str) -> str:
 
 def _unknown(name: str) -> ProgrammingError:
     known = (
-        *("backend", "bvh_merge", "external_access", "fused_path", "memory_limit", "plan_cache"),
-        *("replacement_scans", "temp_directory"),
+        *("backend", "bvh_merge", "external_access", "fallback", "fused_path", "memory_limit"),
+        *("plan_cache", "replacement_scans", "rt_encoding", "temp_directory"),
     )
     return ProgrammingError(f"setting '{name}' does not exist{did_you_mean(name, known)}")

@@ -2,41 +2,124 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from raydb.errors import OperationalError, ProgrammingError, did_you_mean
 
 if TYPE_CHECKING:
     from raydb.kernels.backend import Backend
+    from raydb.kernels.rt.tracer import Tracer
 
 SETTINGS = ("auto", "cpu", "cuda", "rt")
+FALLBACKS = ("next", "error")
+ENCODINGS = ("lanes", "paper")
+
+# Who is tried after whom.
+ORDERS = {"cpu": ("cpu",), "cuda": ("cuda", "cpu"), "rt": ("rt", "cuda", "cpu")}
+
+# What stands between the names of a chain, as EXPLAIN shows it and `load_backend` takes it.
+ELSE = ", else "
 
 
-def choose_backend(setting: str) -> tuple[str, str]:
-    """Return (name, reason) of the backend for a value of `SET backend`.
+def choose_backend(
+    setting: str, fallback: str = "next", rt_encoding: str = "lanes"
+) -> tuple[str, str]:
+    """Return (name, reason) for the values of `SET backend`, `SET fallback`, `SET rt_encoding`.
 
-    Raises ProgrammingError for a value that is none, OperationalError for a backend that this
-    version or this machine does not have.
+    The name is that of one backend, or of several in the order in which they are tried: 'cuda, else
+    cpu'. Raises ProgrammingError for a value that is none, OperationalError where this machine does
+    not have the backend and fallback is 'error'.
     """
-    match setting:
-        case "auto":
-            return "cpu", "auto: this version has no other backend"
-        case "cpu":
-            return "cpu", "SET backend = 'cpu'"
-        case "cuda" | "rt":
-            raise OperationalError(f"backend '{setting}' is not part of this version; use 'cpu'")
-        case _:
-            raise ProgrammingError(
-                f"backend '{setting}' does not exist{did_you_mean(setting, SETTINGS)}"
-            )
+    check_setting("backend", setting, SETTINGS)
+    if setting == "auto":
+        # None of the others has been measured on a device yet.
+        return "cpu", "auto: a device is for those who name it"
+    if setting == "cpu":
+        return "cpu", "SET backend = 'cpu'"
+    from raydb.kernels.probe import is_simulated, obstacle  # noqa: PLC0415  (few ask for a device)
+
+    why = [f"SET backend = '{setting}'"]
+    if setting == "rt" and rt_encoding == "paper":
+        why.append("rt_encoding = 'paper'")
+    if setting == "cuda" and is_simulated():
+        why.append("in numba's simulator")
+    if fallback == "error":
+        reason = obstacle(setting)
+        if reason is not None:
+            raise OperationalError(f"{reason}; SET fallback = 'next' lets another backend answer")
+        return _full_name(setting, rt_encoding), ", ".join([*why, "fallback = 'error'"])
+    names = []
+    for name in ORDERS[setting]:
+        reason = obstacle(name)
+        if reason is None:
+            names.append(_full_name(name, rt_encoding))
+        else:
+            why.append(reason)
+    return ELSE.join(names), "; ".join(why)
+
+
+def check_setting(name: str, value: str, known: tuple[str, ...]) -> None:
+    """Raise ProgrammingError for a value that a setting does not have."""
+    if value not in known:
+        raise ProgrammingError(f"{name} '{value}' does not exist{did_you_mean(value, known)}")
+
+
+def _full_name(name: str, rt_encoding: str) -> str:
+    return "rt-paper" if name == "rt" and rt_encoding == "paper" else name
 
 
 def load_backend(name: str) -> Backend:
-    """Import a backend that `choose_backend` named."""
-    assert name == "cpu", name
-    from raydb.kernels.cpu.backend import CpuBackend  # noqa: PLC0415  (few processes need all)
+    """Return a backend, or the chain of several, that `choose_backend` named."""
+    if name == "cpu":
+        return open_backend("cpu")
+    from raydb.kernels.chain import ChainBackend  # noqa: PLC0415  (few processes need all)
 
-    return CpuBackend()
+    return ChainBackend(name.split(ELSE), open_backend)
+
+
+@cache
+def open_backend(name: str) -> Backend:
+    """Import and make one backend. Raises DeviceError for one whose libraries do not load."""
+    match name:
+        case "cpu":
+            from raydb.kernels.cpu.backend import CpuBackend  # noqa: PLC0415  (as above)
+
+            return CpuBackend()
+        case "cuda" | "rt" | "rt-paper":
+            return _open_device(name)
+        case _:
+            raise AssertionError(name)
+
+
+def _open_device(name: str) -> Backend:
+    from raydb.kernels.device import DeviceError, faults  # noqa: PLC0415  (as above)
+
+    try:
+        if name == "cuda":
+            with faults.translated("cuda"):
+                from raydb.kernels.cuda.backend import CudaBackend  # noqa: PLC0415  (as above)
+
+                return CudaBackend()
+        with faults.translated("rt"):
+            from raydb.kernels.rt.backend import RtBackend, Scenes  # noqa: PLC0415  (as above)
+
+            return RtBackend("paper" if name == "rt-paper" else "lanes", Scenes(open_tracer()))
+    except ImportError as error:
+        raise DeviceError(f"{name}: a library does not load: {error}") from error
+
+
+@cache
+def open_tracer() -> Tracer:
+    """Return what traces rays on this machine's device."""
+    from raydb.kernels.rt.optix_tracer import OptixTracer  # noqa: PLC0415  (as above)
+
+    return OptixTracer()
+
+
+def forget_backends() -> None:
+    """Make backends anew when they are next used; the tracer, with its program, stays."""
+    open_backend.cache_clear()
 
 
 def warm_up() -> None:

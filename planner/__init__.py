@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlannerOptions:
-    """The settings that a plan depends on (`SET backend`, `SET fused_path`)."""
+    """The settings that a plan depends on (`SET backend`, `SET fused_path` and so on)."""
 
     backend: str = "auto"
+    fallback: str = "next"
+    rt_encoding: str = "lanes"
     fused_path: bool = True
 
 

@@ -12,19 +12,20 @@ from raydb.planner.table_scan import FusedTableScan, is_cheaper, scan_obstacle
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from raydb.planner import PlannerOptions
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.physical import PhysicalPlan
     from raydb.planner.star import Star
 
 
-def choose_job(star: Star, catalog: CatalogInfo, backend: str) -> PhysicalPlan | str:
+def choose_job(star: Star, catalog: CatalogInfo, options: PlannerOptions) -> PhysicalPlan | str:
     """Return the fused job on the best BVH of the fact table, or on the table, or why none.
 
     Rows that the BVH does not hold yet have a job of their own. The table is scanned where no BVH
     serves, or where all that do lack something of the query and would fetch it, or read newer
     rows beside it, for more rows than is worth while.
     """
-    name, backend_reason = choose_backend(backend)
+    name, backend_reason = choose_backend(options.backend, options.fallback, options.rt_encoding)
     best = _choose_bvh(star, catalog, name, backend_reason)
     row_count = catalog.tables[star.fact].row_count
     if isinstance(best, str):

@@ -13,7 +13,7 @@ backend: cpu (auto: this version has no other backend)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, assert_never
 
 import pyarrow as pa
@@ -83,12 +83,14 @@ INFIX = {
 class Measured:
     """What EXPLAIN ANALYZE measured, in ms: the whole query, and the kernel of each fused job.
 
-    nodes: the rows and the own time, in ms, of nodes by their identity.
+    nodes: the rows and the own time, in ms, of nodes by their identity. ran_on: for jobs that could
+    run on several backends which one did, with its own figures.
     """
 
     time_ms: float
     kernel_ms: Mapping[FusedScanAggregate, float]
     nodes: Mapping[int, tuple[int, float]]
+    ran_on: Mapping[FusedScanAggregate, str] = field(default_factory=dict)
 
 
 _NOT_MEASURED = Measured(0.0, {}, {})
@@ -175,6 +177,8 @@ def _details(node: Mapping[str, Any]) -> dict[str, Any]:
         details["fetched by row id"] = ", ".join(node["by_row_id"])
     if "kernel_ms" in node:
         details["kernel"] = f"{node['kernel_ms']:.3f} ms"
+    if "ran_on" in node:
+        details["ran on"] = node["ran_on"]
     return details
 
 
@@ -204,8 +208,9 @@ def _described(plan: PhysicalPlan, seen: set[int], measured: Measured) -> dict[s
         if plan.number in seen:
             return {**node, "summary": f"{plan.name}, as above", "children": []}
         seen.add(plan.number)
-    if isinstance(plan, FusedScanAggregate) and plan in measured.kernel_ms:
-        node["kernel_ms"] = measured.kernel_ms[plan]
+    if isinstance(plan, FusedScanAggregate):
+        node |= {"kernel_ms": measured.kernel_ms[plan]} if plan in measured.kernel_ms else {}
+        node |= {"ran_on": measured.ran_on[plan]} if plan in measured.ran_on else {}
     if id(plan) in measured.nodes:
         node["rows"], node["time_ms"] = measured.nodes[id(plan)]
     children = [_described(source, seen, measured) for source in node["children"]]

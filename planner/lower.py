@@ -169,7 +169,7 @@ def _fuse(star: Star, lowering: _Lowering) -> PhysicalPlan | str:
     if not star.keys and not star.aggregates:
         # A total of which nothing is asked is one row, and a job's rows are counted by columns.
         return ConstantRows((), ((),))
-    return choose_job(star, lowering.catalog, lowering.options.backend)
+    return choose_job(star, lowering.catalog, lowering.options)
 
 
 def _fuse_sets(

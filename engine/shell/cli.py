@@ -157,7 +157,8 @@ def _parser() -> argparse.ArgumentParser:
         " standard input, which may be a terminal.",
         epilog="Exit codes: 0 all went well, 1 a statement failed, 2 the options are wrong, 130"
         " interrupted, 141 the reader of the output has left. 'raydb flat inspect FILE' draws a"
-        " FlatStor file: its chunks, encodings and sizes. In a session, .help lists the commands.",
+        " FlatStor file: its chunks, encodings and sizes. 'raydb doctor' says which backends this"
+        " machine has, and checks and times each. In a session, .help lists the commands.",
         allow_abbrev=False,
     )
     parser.add_argument("database", nargs="?", help="a database directory; in memory without one")
@@ -188,5 +189,19 @@ def _inspect(given: list[str]) -> int:
     return SUCCESS
 
 
+def _doctor(given: list[str]) -> int:
+    """`raydb doctor`: which backends this machine has, checked and timed."""
+    from raydb.engine.doctor import main  # noqa: PLC0415  (asked for seldom)
+
+    argparse.ArgumentParser(
+        prog="raydb doctor",
+        description="Say which backends this machine has, and check and time each.",
+    ).parse_args(given)
+    return main()
+
+
 # Other commands by the words that they begin with; each gets the rest of the command line.
-_SUBCOMMANDS: dict[tuple[str, ...], Callable[[list[str]], int]] = {("flat", "inspect"): _inspect}
+_SUBCOMMANDS: dict[tuple[str, ...], Callable[[list[str]], int]] = {
+    ("doctor",): _doctor,
+    ("flat", "inspect"): _inspect,
+}

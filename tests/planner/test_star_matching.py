@@ -213,5 +213,3 @@ def test_backend_settings_are_named(con):
         "SET backend = 'cpu'"
     )
     con.execute("SET backend = 'auto'")
-    with pytest.raises(raydb.OperationalError, match="'cuda' is not part of this version"):
-        con.execute("SET backend = 'cuda'")

@@ -1,0 +1,91 @@
+"""`raydb doctor`: which backends this machine has, whether each is right, and how fast it is.
+
+cpu   2 processors, numba 0.68.1
+      no groups: 1.21 ms
+cuda  cannot run
+      cupy is not installed (pip install 'raydb[cuda]')
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import raydb
+from raydb.kernels import probe, self_check
+from raydb.kernels.device import DeviceError
+from raydb.kernels.device_names import describe_device
+
+BACKENDS = ("cpu", "cuda", "rt")
+
+# Enough rows for a device to be worth asking, few enough to be made in a second.
+ROWS = 2**20
+# The simulator runs a row in tens of microseconds.
+SIMULATED_ROWS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class BackendReport:
+    """What is known of a backend: its device, what it lacks, and its checks.
+
+    failure: why its checks could not be run; None where they were, or where it lacks something.
+    """
+
+    name: str
+    device: str
+    lacks: tuple[str, ...]
+    checks: tuple[self_check.Checked, ...]
+    failure: str | None
+
+    @property
+    def is_right(self) -> bool:
+        """Whether nothing is wrong with it: a backend that is absent is not wrong."""
+        return self.failure is None and all(check.agrees for check in self.checks)
+
+
+def examine(row_count: int = ROWS) -> list[BackendReport]:
+    """Examine every backend, with checks over so many rows."""
+    probe.forget()
+    return [_examine(name, row_count) for name in BACKENDS]
+
+
+def _examine(name: str, row_count: int) -> BackendReport:
+    lacks = tuple(probe.lacks(name))
+    if lacks:
+        return BackendReport(name, "", lacks, (), None)
+    if name == "cuda" and probe.is_simulated():
+        row_count = min(row_count, SIMULATED_ROWS)
+    try:
+        checks = tuple(self_check.check_backend(name, row_count))
+        return BackendReport(name, describe_device(name), (), checks, None)
+    except DeviceError as error:
+        return BackendReport(name, "", (), (), str(error))
+
+
+def render(reports: list[BackendReport]) -> str:
+    """Return the reports as lines of text."""
+    lines = [
+        f"raydb {raydb.__version__}, Python {platform.python_version()}, {platform.system()} "
+        f"{platform.machine()}, {os.cpu_count()} processors, numba {version('numba')}"
+    ]
+    for report in reports:
+        heading = "cannot run" if report.lacks or report.failure else report.device
+        lines.append(f"{report.name:5} {heading}")
+        # What it lacks is told below its name, which need not be repeated.
+        lines += [f"      {text.removeprefix(f'{report.name}: ')}" for text in report.lacks]
+        if report.failure is not None:
+            lines.append(f"      {report.failure.removeprefix(f'{report.name}: ')}")
+        for check in report.checks:
+            verdict = "" if check.agrees else "  DIFFERS from the CPU's answer"
+            beside = "" if report.name == "cpu" else f" (cpu {check.cpu_ms_median:.3f} ms)"
+            lines.append(f"      {check.job}: {check.time_ms_median:.3f} ms{beside}{verdict}")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Print the reports; 1 where a backend that is there is wrong."""
+    reports = examine()
+    print(render(reports))  # noqa: T201  (a command's answer)
+    return 0 if all(report.is_right for report in reports) else 1

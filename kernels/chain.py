@@ -1,0 +1,155 @@
+"""Backends in the order in which they are tried: where a device fails, the next one answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from raydb.errors import OperationalError
+from raydb.kernels.device import DeviceError
+from raydb.kernels.sieve import Sifted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from raydb.kernels.backend import Backend, FusedJob, FusedResult
+    from raydb.kernels.bvh import Bvh, Measure
+    from raydb.kernels.encode import Hierarchy
+
+T = TypeVar("T")
+
+
+@dataclass(eq=False, slots=True)
+class Attempt:
+    """What each backend has prepared for a job, and how its last run went.
+
+    ran_on: the backend that answered. failed: for each one that could not, why.
+    """
+
+    prepared: dict[str, object] = field(default_factory=dict)
+    ran_on: str = ""
+    failed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """Return what the backend that answered measured: device_ms, rows, rays, hits."""
+        found: dict[str, float] = getattr(self.prepared.get(self.ran_on), "figures", {})
+        return found
+
+
+class ChainBackend:
+    """A backend made of several; `open_backend` returns one of them by name, or DeviceError."""
+
+    def __init__(self, names: Sequence[str], open_backend: Callable[[str], Backend]) -> None:
+        self.name = names[0]
+        self._names = tuple(names)
+        self._open = open_backend
+        self._attempt = Attempt()
+
+    def build(
+        self,
+        hierarchies: Sequence[Hierarchy],
+        row_codes: Sequence[NDArray[np.int32]],
+        measures: Sequence[tuple[NDArray[Any], NDArray[np.bool_] | None]],
+        row_count: int,
+    ) -> Bvh:
+        """Build on the first backend that can."""
+        return self._first(
+            Attempt(),
+            lambda name: self._open(name).build(hierarchies, row_codes, measures, row_count),
+        )
+
+    def prepare(self, bvh: Bvh, job: FusedJob) -> Attempt:
+        """Prepare nothing yet: a backend that is not reached is not asked."""
+        del bvh, job
+        return Attempt()
+
+    def launch(self, bvh: Bvh, job: FusedJob, prepared: object) -> FusedResult:
+        """Launch on the first backend that can."""
+        attempt = _attempt(prepared)
+        return self._first(
+            attempt,
+            lambda name: self._open(name).launch(bvh, job, self._made(attempt, name, bvh, job)),
+        )
+
+    def locate(
+        self, bvh: Bvh, job: FusedJob, prepared: object
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Locate on the first backend that can."""
+        attempt = _attempt(prepared)
+        return self._first(
+            attempt,
+            lambda name: self._open(name).locate(bvh, job, self._made(attempt, name, bvh, job)),
+        )
+
+    def accumulate(
+        self,
+        functions: Sequence[str],
+        measures: Sequence[Measure],
+        groups: NDArray[np.int64],
+        group_count: int,
+    ) -> FusedResult:
+        """Accumulate on the first backend that can; it is part of the run that located the rows."""
+        return self._first(
+            self._attempt,
+            lambda name: self._open(name).accumulate(functions, measures, groups, group_count),
+        )
+
+    def _made(self, attempt: Attempt, name: str, bvh: Bvh, job: FusedJob) -> object:
+        self._attempt = attempt
+        if name not in attempt.prepared:
+            attempt.prepared[name] = self._open(name).prepare(bvh, job)
+        return attempt.prepared[name]
+
+    def _first(self, attempt: Attempt, run: Callable[[str], T]) -> T:
+        """Run on each backend in turn until one can; others are not asked."""
+        attempt.failed.clear()
+        for name in self._names:
+            try:
+                result = run(name)
+            except DeviceError as error:
+                attempt.failed[name] = str(error)
+            else:
+                attempt.ran_on = name
+                return result
+        reasons = "; ".join(attempt.failed.values())
+        raise OperationalError(f"{reasons}; SET fallback = 'next' lets another backend answer")
+
+
+def _attempt(prepared: object) -> Attempt:
+    assert isinstance(prepared, Attempt)
+    return prepared
+
+
+def _attempt_of(prepared: object) -> Attempt | None:
+    """Return the attempt of a prepared job; a sieved job has it for the rows that are left."""
+    inner = prepared.prepared if isinstance(prepared, Sifted) else prepared
+    return inner if isinstance(inner, Attempt) else None
+
+
+def describe_run(prepared: object) -> str | None:
+    """Say which backend answered last, with its figures and why others did not; None for the CPU's.
+
+    >>> describe_run(prepared)
+    'cpu (cuda: the device's memory is full)'
+    """
+    attempt = _attempt_of(prepared)
+    if attempt is None or not attempt.ran_on:
+        return None
+    told = list(attempt.failed.values())
+    for name, unit in (("device_ms", "ms on the device"), ("rays", "rays"), ("hits", "hits")):
+        if name in attempt.figures:
+            figure = attempt.figures[name]
+            told.append(f"{figure:.3f} {unit}" if name == "device_ms" else f"{figure:.0f} {unit}")
+    return f"{attempt.ran_on} ({'; '.join(told)})" if told else attempt.ran_on
+
+
+def notices(prepared: object) -> list[str]:
+    """Return what a result must say of its last run: which backends failed, and who answered."""
+    attempt = _attempt_of(prepared)
+    if attempt is None:
+        return []
+    return [f"{reason}; {attempt.ran_on} answered" for reason in attempt.failed.values()]

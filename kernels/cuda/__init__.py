@@ -1,0 +1,1 @@
+"""Fused jobs on CUDA cores: numba-cuda kernels over device memory."""

@@ -1,0 +1,57 @@
+"""The parameters of the device program as bytes; `program.cu` has the same fields in its order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+# What one launch adds up at most, and what of it fits the registers of a ray.
+MOST_TOTALS = 16
+MOST_IN_REGISTERS = 4
+
+# Segment, hits, rows, and two registers for each total.
+PAYLOAD_COUNT = 3 + 2 * MOST_IN_REGISTERS
+
+KINDS = {"sum": 0, "high": 1, "low": 2, "float": 3, "least": 4, "most": 5}
+
+TOTAL = np.dtype(
+    [
+        ("values", "u8"),
+        ("valid", "u8"),
+        ("words", "u8"),
+        ("neutral", "i8"),
+        ("kind", "i4"),
+        ("width", "i4"),
+        ("ordered", "i4"),
+        ("unused", "i4"),
+    ],
+    align=True,
+)
+
+POINTERS = (
+    "scene",
+    "origin_z",
+    "lengths",
+    "offset_x",
+    "groups",
+    "lane_x",
+    "lane_y",
+    "tuple_groups",
+    "tuple_of",
+    "firsts",
+    "met",
+    "row_groups",
+    "rows",
+    "hit_count",
+)
+
+PARAMS = np.dtype(
+    [
+        *((name, "u8") for name in POINTERS),
+        ("first_segment", "u4"),
+        ("total_count", "i4"),
+        ("in_registers", "i4"),
+        ("unused", "i4"),
+        ("totals", TOTAL, (MOST_TOTALS,)),
+    ],
+    align=True,
+)

@@ -1,0 +1,54 @@
+"""What the RT backend asks of the thing that traces rays: OptiX on a device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from raydb.kernels.device_totals import Totals
+    from raydb.kernels.rt.rays import Rays
+    from raydb.kernels.rt.scene import Scene
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Traced:
+    """What a launch gave: rows and the words of each total (int64, shape (group_count,)).
+
+    hit_count: triangles met, each as often as it was. device_ms: by the device's own clock.
+    """
+
+    rows: NDArray[np.int64]
+    words: list[NDArray[np.int64]]
+    hit_count: int
+    device_ms: float
+
+
+class Tracer(Protocol):
+    """Traces rays through scenes, and does at every hit what a job asks for."""
+
+    @property
+    def core_version(self) -> int:
+        """The version of the RT cores times ten; 0 on a chip without them."""
+
+    def free_bytes(self) -> int:
+        """Return how many bytes of the device are free."""
+
+    def load(self, scene: Scene) -> Any:
+        """Send a scene to the device and build its acceleration structure."""
+
+    def upload(self, values: NDArray[Any]) -> Any:
+        """Send a column to the device, in the order of the scene's rows."""
+
+    def accumulate(
+        self, loaded: Any, rays: Rays, inputs: Sequence[Any], totals: Totals, group_count: int
+    ) -> Traced:
+        """Trace rays; add the rows of every bucket that is met to the totals of its group."""
+
+    def list_rows(self, loaded: Any, rays: Rays) -> tuple[NDArray[np.int64], int, float]:
+        """Trace rays; return each scene row's group or -1, how many hits, and device_ms."""

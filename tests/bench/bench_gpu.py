@@ -1,0 +1,296 @@
+"""SSB on a device: CUDA with BVHs beside the tile scan, cupy, Polars on the GPU and the CPU.
+
+    python tests/bench/bench_gpu.py [--sf 1 10 20] [--data FOLDER] [--json results.json]
+
+First the agreement suite runs on the device; then every answer is checked against the CPU's before
+the clock starts. Times are medians: `device_ms` between two events of the device's stream around
+the kernels, without copies to the device, which the first run makes; `query_ms` of the whole query.
+
+    bvh     RayDB on CUDA cores with the benchmark's BVHs
+    scan    the same kernels over whole tables, in Crystal's manner: the baseline
+    rt      RayDB by rays, where OptiX runs
+    cupy    the scan's job as cupy's array operations
+    polars  the flat query on Polars' GPU engine, where cudf-polars is installed
+    cpu     RayDB on the processor with the same BVHs
+
+Without a device the reasons are told and nothing is measured. With NUMBA_ENABLE_CUDASIM=1 and a
+tiny --sf it all runs in numba's simulator, to show that it runs; its times mean nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import io
+import json
+import math
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.console import Console
+
+import raydb
+from raydb.kernels import choice, probe
+from raydb.kernels.device_names import describe_device
+from raydb.planner import table_scan
+from raydb.ssb import check, rules, run, workload
+from raydb.ssb.generate import DataSet, prepare
+from raydb.ssb.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+ROUNDS = 1 if probe.is_simulated() else 9
+COPY_BYTES = 2**30
+
+# The goals of the CUDA backend: times as fast as the scan at SF 20 (RayDB, section 6.2, with RT
+# cores over Crystal), and the part of the copy bandwidth that the scan reaches.
+TARGETS = {"bvh_to_scan_sf20": 8.5, "scan_to_copy": 0.85}
+
+AGREEMENT = Path(__file__).parent.parent / "kernels" / "cuda_in_simulator.py"
+
+QUIET = Progress(Console(file=io.StringIO()))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="SSB on a device, beside its rivals.")
+    parser.add_argument("--sf", type=float, nargs="+", default=[1.0, 10.0, 20.0])
+    parser.add_argument("--data", type=Path, help="where the data are kept, made once")
+    parser.add_argument("--json", type=Path, help="where the results are written")
+    parser.add_argument("--queries", nargs="+", default=list(workload.QUERIES))
+    options = parser.parse_args()
+    obstacle = probe.obstacle("cuda")
+    if obstacle is not None:
+        print(f"Nothing was measured: {obstacle}")
+        write(options.json, {"device": None, "lacks": list(probe.lacks("cuda"))})
+        return 2
+    results: dict[str, Any] = {
+        "device": describe_device("cuda"),
+        "simulated": probe.is_simulated(),
+        "rt": probe.obstacle("rt") or describe_device("rt"),
+        "agreement": probe.is_simulated() or run_agreement(),
+        "copy_gb_s": measure_copy(),
+        "targets": TARGETS,
+        "scale_factors": {},
+    }
+    if not results["agreement"]:
+        print("Nothing was measured: the agreement suite fails on this device")
+        write(options.json, results)
+        return 1
+    if probe.is_simulated():
+        # Tables this small are not scanned by kernels otherwise.
+        table_scan.LEAST_ROWS = 0
+    watches = {name: Watch(name) for name in ("cuda", "rt") if probe.obstacle(name) is None}
+    with tempfile.TemporaryDirectory() as temporary:
+        for scale in options.sf:
+            folder = (options.data or Path(temporary)) / f"sf{scale:g}"
+            prepare(folder, DataSet(scale), QUIET)
+            found = measure_scale(folder, options.queries, watches, results["copy_gb_s"])
+            results["scale_factors"][f"{scale:g}"] = found
+            show(f"{scale:g}", found)
+    write(options.json, results)
+    return 0
+
+
+def write(path: Path | None, results: dict[str, Any]) -> None:
+    if path is not None:
+        path.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+
+
+def run_agreement() -> bool:
+    """Run on the device what the simulator runs in the test suite."""
+    arguments = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(AGREEMENT)]
+    return subprocess.run(arguments, check=False).returncode == 0
+
+
+def measure_copy() -> float | None:
+    """Return the device's copy bandwidth in GB/s, bytes read and written both counted."""
+    if probe.is_simulated():
+        return None
+    import cupy
+
+    source = cupy.zeros(COPY_BYTES, cupy.uint8)
+    target = cupy.empty_like(source)
+    times = []
+    for _ in range(ROUNDS + 1):
+        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+        begin.record()
+        cupy.copyto(target, source)
+        end.record()
+        end.synchronize()
+        times.append(cupy.cuda.get_elapsed_time(begin, end))
+    return 2 * COPY_BYTES / statistics.median(times[1:]) / 1e6
+
+
+class Watch:
+    """Notes of each launch of a backend its job and the device's own figures."""
+
+    def __init__(self, backend: str) -> None:
+        opened: Any = choice.open_backend(backend)
+        launch = opened.launch
+        self.job: tuple[Any, Any] | None = None
+        self.figures: list[dict[str, float]] = []
+
+        def noted(bvh: Any, job: Any, prepared: Any) -> Any:
+            result = launch(bvh, job, prepared)
+            self.job = bvh, job
+            self.figures.append(dict(prepared.figures))
+            return result
+
+        opened.launch = noted
+
+    def medians(self) -> dict[str, float]:
+        """Return the medians of the last rounds."""
+        last = self.figures[-ROUNDS:]
+        return {name: statistics.median(each[name] for each in last) for name in last[0]}
+
+
+def measure_scale(
+    folder: Path, queries: Sequence[str], watches: dict[str, Watch], copy_gb_s: float | None
+) -> dict[str, Any]:
+    """Load a scale factor twice, with BVHs and without, and measure every query."""
+    indexed, plain = raydb.connect(), raydb.connect()
+    for connection in (indexed, plain):
+        run.load(connection, folder, QUIET)
+    start = time.perf_counter()
+    run.build_bvhs(indexed, QUIET)
+    found: dict[str, Any] = {"bvh_build_s": time.perf_counter() - start, "queries": {}}
+    polars = open_polars(folder)
+    for name in queries:
+        each = measure_query(name, indexed, plain, watches, copy_gb_s)
+        if polars is not None:
+            flat = workload.query(name, "flat")
+            each["polars"] = {
+                "query_ms": median_ms(lambda flat=flat: polars.execute(flat).collect(engine="gpu"))
+            }
+        found["queries"][name] = each
+    ratios = [
+        each["scan"]["device_ms"] / each["bvh"]["device_ms"]
+        for each in found["queries"].values()
+        if each["bvh"]["device_ms"]
+    ]
+    found["bvh_to_scan"] = math.exp(statistics.fmean(map(math.log, ratios))) if ratios else None
+    found["slowest_to_scan"] = min(ratios, default=None)
+    indexed.close()
+    plain.close()
+    return found
+
+
+def measure_query(
+    name: str, indexed: Any, plain: Any, watches: dict[str, Watch], copy_gb_s: float | None
+) -> dict[str, Any]:
+    """Return the figures of one query by contender."""
+    text = workload.query(name, "star")
+    indexed.execute("SET backend = 'cpu'")
+    expected = indexed.execute(text).fetchall()
+    figures: dict[str, Any] = {"cpu": {"query_ms": median_ms(lambda: indexed.execute(text))}}
+    contenders = {"bvh": (indexed, "cuda"), "scan": (plain, "cuda"), "rt": (indexed, "rt")}
+    for contender, (connection, backend) in contenders.items():
+        if backend in watches:
+            connection.execute(f"SET backend = '{backend}'")
+            # A device that gives up must not be timed as if it had answered.
+            connection.execute("SET fallback = 'error'")
+            differences = check.differences(name, connection.execute(text).fetchall(), expected)
+            assert differences == [], (name, contender, differences)
+            query_ms = median_ms(lambda connection=connection: connection.execute(text))
+            connection.execute("SET fallback = 'next'")
+            figures[contender] = {"query_ms": query_ms, **watches[backend].medians()}
+        if contender == "scan":
+            job = watches["cuda"].job
+            assert job is not None
+            figures["scan"] |= describe_scan(*job, figures["scan"]["device_ms"], copy_gb_s)
+            if not probe.is_simulated():
+                figures["cupy"] = {"device_ms": measure_cupy(*job)}
+    return figures
+
+
+def median_ms(ask: Callable[[], Any]) -> float:
+    """Return the median milliseconds of a call; the first one is not counted."""
+    ask()
+    times = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        ask()
+        times.append((time.perf_counter() - start) * 1000)
+    return statistics.median(times)
+
+
+def describe_scan(bvh: Any, job: Any, device_ms: float, copy_gb_s: float | None) -> dict[str, Any]:
+    """Return the bandwidth of a scan. Of its bytes only the codes count, which are always read."""
+    by_row = [m.hierarchy for m in job.maps if not m.by_cell]
+    width = sum(bvh.codes[bvh.stored.index(number)].itemsize for number in by_row)
+    if not device_ms:
+        return {"least_gb_s": None, "scan_to_copy": None}
+    least_gb_s = width * bvh.count_rows(job.intervals) / device_ms / 1e6
+    return {"least_gb_s": least_gb_s, "scan_to_copy": copy_gb_s and least_gb_s / copy_gb_s}
+
+
+def measure_cupy(bvh: Any, job: Any) -> float:
+    """Return the median milliseconds of a scan's job as cupy's array operations."""
+    import cupy
+
+    maps = [
+        (cupy.asarray(bvh.codes[bvh.stored.index(m.hierarchy)]), cupy.asarray(m.groups))
+        for m in job.maps
+        if not m.by_cell
+    ]
+    summed = [a.measure for a in job.accumulators if a.function == "sum"]
+    values = [cupy.asarray(bvh.measures[number].values) for number in summed]
+
+    def add_up() -> None:
+        groups = cupy.zeros(bvh.row_count, np.int64)
+        passes = cupy.ones(bvh.row_count, np.bool_)
+        for codes, parts in maps:
+            part = parts[codes]
+            passes &= part >= 0
+            groups += part
+        rows = cupy.flatnonzero(passes)
+        for each in values:
+            sums = cupy.zeros(job.group_count, np.int64)
+            cupy.add.at(sums.view(np.uint64), groups[rows], each[rows].astype(np.uint64))
+
+    times = []
+    for _ in range(ROUNDS + 1):
+        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+        begin.record()
+        add_up()
+        end.record()
+        end.synchronize()
+        times.append(cupy.cuda.get_elapsed_time(begin, end))
+    return statistics.median(times[1:])
+
+
+def open_polars(folder: Path) -> Any:
+    """Return the flat table in Polars, or None where its GPU engine is not installed."""
+    if importlib.util.find_spec("cudf_polars") is None:
+        return None
+    import polars as pl
+
+    context = pl.SQLContext()
+    for name in rules.TABLES:
+        context.register(name, pl.read_parquet(folder / f"{name}.parquet").lazy())
+    (view,) = workload.statements("flat.sql")
+    flat = context.execute(view.partition(" AS\n")[2]).collect()
+    return pl.SQLContext({"lineorder_flat": flat.lazy()})
+
+
+def show(scale: str, found: dict[str, Any]) -> None:
+    """Print a line a query, and the mean."""
+    for name, each in found["queries"].items():
+        parts = (
+            f"{contender} {figures.get('device_ms', figures.get('query_ms')):.3f} ms"
+            for contender, figures in each.items()
+        )
+        print(f"SF {scale} {name}: {', '.join(parts)}")
+    if found["bvh_to_scan"]:
+        print(f"SF {scale}: BVHs are {found['bvh_to_scan']:.2f}x the scan (geometric mean)")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,127 @@
+"""`raydb doctor` names what is missing, finds a backend that is wrong, and fails only then."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ray_simulator import RaySimulator
+
+from raydb.engine import cli, doctor
+from raydb.kernels import choice, device_names, probe
+from raydb.kernels.device import DeviceError, faults
+
+
+@pytest.fixture(autouse=True)
+def machine(monkeypatch):
+    def no_library(name):
+        raise OSError(name)
+
+    monkeypatch.setattr(probe, "load_library", no_library)
+    monkeypatch.setattr(probe.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.delenv("NUMBA_ENABLE_CUDASIM", raising=False)
+    choice.forget_backends()
+    yield monkeypatch
+    probe.forget()
+    choice.forget_backends()
+    faults.lost.clear()
+
+
+def with_tracer(machine, tracer):
+    machine.setattr(probe, "rt_lacks", lambda: iter(()))
+    machine.setattr(choice, "open_tracer", lambda: tracer)
+    machine.setattr(doctor, "describe_device", lambda name: "a ray simulator")
+
+
+def test_a_machine_without_a_device():
+    cpu, cuda, rt = doctor.examine(2_000)
+    assert [check.agrees for check in cpu.checks] == [True] * 3
+    assert cpu.device == "compiled loops"
+    assert cuda.lacks == (
+        "cuda: cupy is not installed (pip install 'raydb[cuda]')",
+        "cuda: numba_cuda is not installed (pip install 'raydb[cuda]')",
+        "cuda: there is no NVIDIA driver: libcuda.so.1 is missing (it comes with the driver of an "
+        "NVIDIA device)",
+    )
+    assert rt.lacks[0] == "rt: optix is not installed (pip install 'raydb[rt]')"
+    assert len(rt.lacks) == 5
+    assert all(report.is_right for report in (cpu, cuda, rt))
+    text = doctor.render([cpu, cuda, rt])
+    assert "\ncuda  cannot run\n      cupy is not installed (pip install" in text
+
+
+def test_a_right_backend_and_a_wrong_one(machine):
+    tracer = RaySimulator()
+    with_tracer(machine, tracer)
+    rt = doctor.examine(2_000)[2]
+    assert len(rt.checks) == 3
+    assert rt.is_right
+    assert "rt    a ray simulator\n      no groups: " in doctor.render([rt])
+
+    right = tracer.accumulate
+
+    def off_by_one(*arguments):
+        traced = right(*arguments)
+        traced.words[0][0] += 1
+        return traced
+
+    tracer.accumulate = off_by_one
+    rt = doctor.examine(2_000)[2]
+    assert not rt.is_right
+    assert "DIFFERS from the CPU's answer" in doctor.render([rt])
+
+
+def test_a_device_that_fails(machine):
+    def fail(*_):
+        raise DeviceError("rt: the device's memory is full")
+
+    tracer = RaySimulator()
+    tracer.load = fail
+    with_tracer(machine, tracer)
+    rt = doctor.examine(2_000)[2]
+    assert not rt.is_right
+    assert doctor.render([rt]).endswith("rt    cannot run\n      the device's memory is full")
+
+
+def test_the_command(machine, capsys):
+    machine.setattr(doctor, "ROWS", 2_000)
+    assert cli.main(["doctor"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("raydb ")
+    assert "\ncpu   compiled loops\n" in shown
+    assert "pip install 'raydb[rt]'" in shown
+
+
+def test_a_chip_without_rt_cores_is_for_correctness(machine):
+    machine.setattr(device_names, "open_tracer", RaySimulator)
+    assert device_names._describe_cores() == (
+        "no RT cores, so OptiX traverses in software: for correctness, not for speed"
+    )
+
+
+IMPORTS = """
+import sys
+import raydb
+con = raydb.connect()
+con.execute("CREATE TABLE t AS SELECT i AS k, i AS v FROM range(9) AS r(i)")
+con.execute("CREATE BVH b ON t (SCAN (k), AGGREGATE (v))")
+for fallback in ("next", "error"):
+    con.execute(f"SET fallback = '{fallback}'")
+    for backend in ("auto", "cpu", "cuda", "rt"):
+        con.execute(f"SET backend = '{backend}'")
+        try:
+            assert con.execute("SELECT sum(v) FROM t WHERE k < 4").fetchall() == [(6,)]
+        except raydb.OperationalError as error:
+            assert (fallback, "SET fallback" in str(error)) == ("error", True)
+loaded = {name.split(".")[0] for name in sys.modules} & {"cupy", "optix", "numba_cuda", "cuda"}
+assert not loaded, loaded
+assert not {"raydb.kernels.cuda.backend", "raydb.kernels.rt.backend"} & set(sys.modules)
+"""
+
+
+@pytest.mark.skipif(Path("/dev/nvidia0").exists(), reason="there is a device")
+def test_nothing_of_a_device_is_imported_without_one():
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTS], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

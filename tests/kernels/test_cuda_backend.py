@@ -1,0 +1,94 @@
+"""The CUDA backend without a device: in numba's simulator, and as PTX where that is had."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from raydb.kernels.cuda.source import Shape, kernel_source
+from raydb.kernels.device_totals import Total
+
+SHAPES = [
+    Shape((), 1, (Total("sum", 0),), "register"),
+    Shape((False,), 1, (Total("least", 0), Total("most", 0), Total("high", 0)), "register"),
+    Shape((False, True), 1, (Total("sum", 0), Total("high", 0), Total("low", 0)), "shared"),
+    Shape((True,), 1, (Total("sum", 0), Total("most", 0, 0)), "global"),
+    Shape((True,), 0, (), "list"),
+]
+
+
+def run_simulated(file):
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)],
+        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
+        cwd=Path(__file__).parent.parent.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_in_the_simulator():
+    done = run_simulated(Path(__file__).parent / "cuda_in_simulator.py")
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_kernel_is_python_text(shape):
+    text = kernel_source(shape)
+    compile(text, "kernel", "exec")
+    assert ("atomic" in text) == (shape.where != "list")
+    assert "shared.array" not in text or shape.where in ("register", "shared")
+
+
+PTX = """
+from types import SimpleNamespace
+from numba import cuda, types
+from numba.cuda import dispatcher
+# What a call in a kernel is compiled for; without a device there is none to ask.
+dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=(8, 0))
+from raydb.kernels.cuda.compiled import kernel_function
+from raydb.kernels.cuda.source import Shape
+from raydb.kernels.device_totals import Total
+def array(kind):
+    return types.Array(kind, 1, "C")
+words = array(types.int64)
+shape, value = {shape!r}, types.{value}
+arguments = [words] * 4 + [types.int64] * 2
+for signed in shape.maps:
+    arguments += [array(types.int32 if signed else types.uint16), words]
+arguments += [array(value)] * shape.input_count
+arguments += [words] * 2 if shape.where == "list" else [words] + [
+    array(types.float64) if total.kind == "float" else words for total in shape.totals
+]
+print(cuda.compile_ptx(kernel_function(shape), types.void(*arguments), cc=(8, 0))[0])
+"""
+
+FLOATS = Shape((False,), 1, (Total("float", 0), Total("least", 0, ordered=True)), "shared")
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("numba_cuda") is None, reason="numba-cuda is not installed"
+)
+@pytest.mark.parametrize(
+    ("shape", "value"),
+    [
+        *((shape, "int32") for shape in SHAPES),
+        (FLOATS, "float64"),
+        (Shape((), 1, FLOATS.totals, "register"), "float64"),
+    ],
+)
+def test_a_kernel_compiles_to_ptx(shape, value):
+    done = subprocess.run(
+        [sys.executable, "-c", PTX.format(shape=shape, value=value)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    if value == "int32" and shape.input_count:
+        assert re.search(r"ld\.global\.v4\.u32", done.stdout), "no 16-byte load"

@@ -1,0 +1,200 @@
+"""The RT backend over a ray simulator: every ray and triangle in float32, one hit a bucket."""
+
+from dataclasses import replace
+
+import agreement
+import numpy as np
+import pytest
+from random_jobs import random_case, random_job
+from ray_simulator import RaySimulator, intersect
+
+from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
+from raydb.kernels.device import DeviceError
+from raydb.kernels.rt.backend import RtBackend, Scenes
+from raydb.kernels.rt.rays import LONGEST_SEGMENT, find_segments, plan_rays, segment_entries
+from raydb.kernels.rt.scene import MOST_WHOLE, SLAB_ENTRIES, build_scene, scene_bytes
+
+ENCODINGS = ("lanes", "paper")
+WHOLE = np.array([[0, 1]])
+SUM = (Accumulator("sum", 0), Accumulator("count", 0))
+
+
+@pytest.fixture(params=ENCODINGS)
+def backend(request):
+    return RtBackend(request.param, Scenes(RaySimulator()))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_jobs(backend, seed):
+    agreement.check_random(backend, seed, 2_000, 4)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_slabs_of_a_few_entries(backend, seed):
+    backend.scenes.slab_entries = 7
+    agreement.check_random(backend, seed, 900)
+
+
+def test_edges():
+    agreement.check_edges(RtBackend("lanes", Scenes(RaySimulator())))
+
+
+def test_signed_codes(backend):
+    agreement.check_signed_codes(backend)
+
+
+def test_gathered_rows(backend):
+    agreement.check_gathered(backend, 3)
+
+
+def test_a_triangle_is_met_once_in_a_lane_and_up_to_three_times_in_the_paper():
+    rng, hierarchies, codes, measures = random_case(4, 3_000)
+    bvh = agreement.CPU.build(hierarchies, codes, measures, 3_000)
+    job, _ = random_job(rng, bvh)
+    most = {}
+    for encoding in ENCODINGS:
+        backend = RtBackend(encoding, Scenes(RaySimulator()))
+        backend.launch(bvh, job, backend.prepare(bvh, job))
+        most[encoding] = backend.scenes.tracer.most_hits
+    assert most == {"lanes": 1, "paper": 3}
+
+
+@pytest.mark.parametrize("width", [1, 2, 63, 64, 65, 127, 1_000, 4_097, 2**22, MOST_WHOLE - 2**20])
+def test_no_value_of_the_paper_s_x_falls_through_the_gaps(width):
+    rng = np.random.default_rng(width)
+    values = np.unique(np.concatenate([[0, width - 1], rng.integers(0, width, 500)]))
+    groups = rng.integers(0, 130, len(values))
+    bvh = agreement.flat_bvh(values, None, groups, 130)
+    by_code = CodeMap(0, by_cell=False, groups=np.arange(130), filters=False)
+    backend = RtBackend("paper", Scenes(RaySimulator()))
+    agreement.check_launch(backend, bvh, FusedJob(WHOLE, (by_code,), 130, SUM))
+
+
+def test_the_paper_s_x_has_an_end():
+    backend = RtBackend("paper", Scenes(RaySimulator()))
+    wide = agreement.flat_bvh(np.array([0, MOST_WHOLE]))
+    job = FusedJob(WHOLE, (), 1, SUM)
+    with pytest.raises(DeviceError, match="SET rt_encoding = 'lanes'"):
+        backend.launch(wide, job, backend.prepare(wide, job))
+    floats = agreement.flat_bvh(np.array([0.5]))
+    with pytest.raises(DeviceError, match="an integer on X"):
+        backend.launch(floats, job, backend.prepare(floats, job))
+
+
+def far_bvh(entries, last):
+    """A BVH of `last` entries of which some have a row each."""
+    bvh = agreement.flat_bvh(np.arange(1, len(entries) + 1) ** 2)
+    offsets = np.zeros(last + 1, np.int64)
+    offsets[np.asarray(entries) + 1] = 1
+    return replace(bvh, cell_count=last, offsets=np.cumsum(offsets), hierarchies=())
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_entries_around_the_last_that_float32_tells_apart(encoding):
+    border = SLAB_ENTRIES
+    entries = [0, 1, border - 2, border - 1, border, border + 1, 2 * border - 1, 2 * border]
+    bvh = far_bvh(entries, 2 * border + 1)
+    backend = RtBackend(encoding, Scenes(RaySimulator()))
+    for low, high in [
+        (border - 1, border),
+        (border, border + 1),
+        (border - 2, border + 2),
+        (1, border - 1),
+        (border + 1, 2 * border),
+        (2 * border - 1, 2 * border + 1),
+        (0, 2 * border + 1),
+    ]:
+        job = FusedJob(np.array([[low, high]]), (), 1, SUM)
+        result = agreement.check_launch(backend, bvh, job)
+        met = [(n + 1) ** 2 for n, entry in enumerate(entries) if low <= entry < high]
+        assert result.values[0].tolist() == [sum(met)], (low, high)
+        agreement.check_locate(backend, bvh, job)
+
+
+def test_segments_are_short_enough_for_float32():
+    bvh = far_bvh([0, 5, 2**22], SLAB_ENTRIES)
+    scene = build_scene(bvh, "lanes")
+    job = FusedJob(np.array([[0, SLAB_ENTRIES]]), (), 1, SUM)
+    rays = plan_rays(scene, SLAB_ENTRIES, job, bvh.stored, find_segments(bvh, job))
+    assert rays.lengths.max() <= LONGEST_SEGMENT
+    assert segment_entries(scene, SLAB_ENTRIES) == LONGEST_SEGMENT
+
+
+def test_rays_beside_a_triangle_miss_it():
+    scene = build_scene(agreement.flat_bvh(np.arange(3)), "lanes")
+    triangle, long = scene.triangles[0], np.float32(1)
+    for x, y, meets in [(0, 0, True), (1, 0, False), (-1, 0, False), (0, 1, False), (0, -1, False)]:
+        met = intersect(triangle, np.float32(x), np.float32(y), np.float32(-0.5), long)
+        assert met == meets, (x, y)
+    for z, meets in [(-1.5, False), (-0.5, True), (0.5, False)]:
+        assert intersect(triangle, np.float32(0), np.float32(0), np.float32(z), long) == meets
+
+
+def test_rows_of_a_cell_and_group_share_a_triangle():
+    codes = np.arange(600) % 3
+    scene = build_scene(agreement.flat_bvh(np.arange(600), None, codes, 3), "lanes")
+    assert scene.bucket_count == 3
+    assert scene.firsts.tolist() == [0, 200, 400, 600]
+    assert (
+        build_scene(agreement.flat_bvh(np.arange(600), None, codes, 3), "paper").bucket_count == 600
+    )
+
+
+def test_lanes_of_groups_that_are_filtered_out_get_no_rays():
+    codes = np.arange(256) % 128
+    bvh = agreement.flat_bvh(np.arange(256), None, codes, 128)
+    scene = build_scene(bvh, "lanes")
+    parts = np.full(128, -1)
+    parts[77] = 0
+    job = FusedJob(WHOLE, (CodeMap(0, by_cell=False, groups=parts, filters=True),), 1, SUM)
+    rays = plan_rays(scene, 1, job, bvh.stored, find_segments(bvh, job))
+    assert len(scene.lane_y) == 64
+    assert rays.lane_y.tolist() == [38.0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_scene_that_does_not_fit_is_cut_along_y(backend, seed):
+    rng, hierarchies, codes, measures = random_case(seed, 1_500)
+    bvh = agreement.CPU.build(hierarchies, codes, measures, 1_500)
+    backend.scenes.limit_bytes = scene_bytes(bvh) // 3
+    job, _ = random_job(rng, bvh)
+    agreement.check_launch(backend, bvh, job)
+    assert backend.scenes.tracer.loads >= 2
+    agreement.check_locate(backend, bvh, job)
+
+
+def test_one_group_that_does_not_fit_is_said():
+    backend = RtBackend("lanes", Scenes(RaySimulator()))
+    backend.scenes.limit_bytes = 1_000
+    bvh = agreement.flat_bvh(np.arange(500))
+    job = FusedJob(WHOLE, (), 1, SUM)
+    with pytest.raises(DeviceError, match="does not fit the device's memory"):
+        backend.launch(bvh, job, backend.prepare(bvh, job))
+
+
+def test_the_least_recently_used_scene_leaves_first():
+    first, second, third = (agreement.flat_bvh(np.arange(100)) for _ in range(3))
+    scenes = Scenes(RaySimulator())
+    scenes.limit_bytes = 2 * scene_bytes(first) + 10
+    for bvh in (first, second, first, third, first):
+        list(scenes.parts(bvh, "lanes"))
+    assert scenes.tracer.loads == 3
+    list(scenes.parts(second, "lanes"))
+    assert scenes.tracer.loads == 4
+    size = scenes.size_bytes
+    del first, bvh
+    assert scenes.size_bytes < size
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_dead_rows_have_no_triangle(backend, seed):
+    rng, hierarchies, codes, measures = random_case(seed, 900)
+    bvh = agreement.CPU.build(hierarchies, codes, measures, 900)
+    dead = np.sort(rng.permutation(900)[:200]).astype(np.int64)
+    job, _ = random_job(rng, bvh)
+    places, groups = backend.locate(bvh, job, backend.prepare(bvh, job))
+    left = replace(bvh, dead=dead)
+    found, found_groups = backend.locate(left, job, backend.prepare(left, job))
+    alive = ~np.isin(places, dead)
+    assert found.tolist() == places[alive].tolist()
+    assert found_groups.tolist() == groups[alive].tolist()

@@ -1,0 +1,76 @@
+"""The device program: its parameters are those of NumPy, and it compiles where NVRTC is had."""
+
+import importlib.util
+import re
+
+import pytest
+
+from raydb.kernels.device import DeviceError
+from raydb.kernels.device_totals import NEUTRAL
+from raydb.kernels.rt import program
+from raydb.kernels.rt.params import (
+    KINDS,
+    MOST_IN_REGISTERS,
+    MOST_TOTALS,
+    PARAMS,
+    PAYLOAD_COUNT,
+    TOTAL,
+)
+
+TEXT = program.SOURCE.read_text(encoding="utf-8")
+
+
+def fields_of(struct):
+    body = re.search(rf"struct {struct} {{(.*?)}};", TEXT, re.DOTALL)[1]
+    return re.findall(r"(\w+)(?:\[\w+\])?;", re.sub(r"//.*", "", body))
+
+
+def test_the_fields_are_the_same_in_the_same_order():
+    assert fields_of("Params") == list(PARAMS.names)
+    assert fields_of("Total") == list(TOTAL.names)
+
+
+def test_the_constants_are_the_same():
+    assert f"#define MOST_TOTALS {MOST_TOTALS}\n" in TEXT
+    assert f"#define MOST_IN_REGISTERS {MOST_IN_REGISTERS}\n" in TEXT
+    kinds = re.search(r"enum Kind {([^}]*)}", TEXT)[1].replace(" ", "").lower().split(",")
+    assert kinds == list(KINDS) == list(NEUTRAL)
+    assert f"optixSetPayload_{PAYLOAD_COUNT - 1}(" in TEXT
+    assert f"optixSetPayload_{PAYLOAD_COUNT}(" not in TEXT
+
+
+def has_nvrtc():
+    if importlib.util.find_spec("cuda") is None or importlib.util.find_spec("optix") is None:
+        return False
+    return importlib.util.find_spec("cuda.bindings") is not None
+
+
+@pytest.mark.skipif(not has_nvrtc(), reason="the OptiX headers or NVRTC are not installed")
+def test_it_compiles_to_ptx_and_its_structs_lie_as_numpy_s(tmp_path, monkeypatch):
+    checks = [
+        f'static_assert(offsetof({struct}, {name}) == {dtype.fields[name][1]}, "{name}");'
+        for struct, dtype in (("Params", PARAMS), ("Total", TOTAL))
+        for name in dtype.names
+    ]
+    checks.append(f'static_assert(sizeof(Params) == {PARAMS.itemsize}, "size");')
+    headers = program.find_headers()
+    text = "\n".join([TEXT, "#define offsetof(s, m) __builtin_offsetof(s, m)", *checks])
+    ptx = program.compile_program(text.encode(), 80, headers)
+    for name in ("__raygen__lanes", "__anyhit__bucket", "__miss__nothing"):
+        assert f".entry {name}".encode() in ptx
+    with pytest.raises(DeviceError, match=r"does not compile: .*error"):
+        program.compile_program(b"#include <optix.h>\nint x = y;", 80, headers)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert program.read_abi(headers) >= 84
+    first = program.program_ptx(80)
+    kept = list((tmp_path / "raydb").iterdir())
+    assert [path.read_bytes() for path in kept] == [first]
+    monkeypatch.setattr(program, "compile_program", lambda *_: pytest.fail("it was kept"))
+    assert program.program_ptx(80) == first
+
+
+def test_missing_headers_are_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setenv("OptiX_INSTALL_DIR", str(tmp_path))
+    with pytest.raises(DeviceError, match="the OptiX headers are missing: pip install"):
+        program.find_headers()
