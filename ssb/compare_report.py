@@ -142,7 +142,7 @@ def _kernels(found: Comparison) -> Table:
             ]
         table.add_row(
             one.name,
-            one.plan.bvh or "(general)",
+            one.plan.served_by,
             f"{one.row_count:,}",
             "-" if touched is None else f"{touched:,}",
             *cells,

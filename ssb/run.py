@@ -68,11 +68,19 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What EXPLAIN says of a query: the fused job's BVH, backend and rows, None where general."""
+    """What EXPLAIN says of a query: the fused job's BVH, backend and rows.
+
+    A scan of the fact table has no BVH, the general path none of them.
+    """
 
     bvh: str | None
     backend: str | None
     rows_touched: int | None
+
+    @property
+    def served_by(self) -> str:
+        """The BVH, or what runs in place of one."""
+        return self.bvh or ("(general)" if self.backend is None else "(scan)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,10 +248,10 @@ def ask_all(
 def explain(connection: Connection, text: str) -> Plan:
     """Return what EXPLAIN says of a query's fused job."""
     ((explained, *_),) = connection.execute(f"EXPLAIN (FORMAT JSON) {text}").fetchall()
-    node = find_fused(json.loads(explained))
+    node = find_fused(json.loads(explained), ("FusedScanAggregate", "FusedTableScan"))
     if node is None:
         return Plan(None, None, None)
-    return Plan(node["bvh"], node["backend"], node["rows_touched"])
+    return Plan(node.get("bvh"), node["backend"], node["rows_touched"])
 
 
 def result_table(results: Sequence[Result], options: Options) -> Table:
@@ -270,7 +278,7 @@ def result_table(results: Sequence[Result], options: Options) -> Table:
         table.add_row(
             result.label,
             f"{result.row_count:,}",
-            result.plan.bvh or "(general)",
+            result.plan.served_by,
             result.plan.backend or "-",
             "-" if result.plan.rows_touched is None else f"{result.plan.rows_touched:,}",
             f"{result.time_ms_median:.3f}",
@@ -318,10 +326,12 @@ def _ask_and_time(
     return rows, statistics.median(times) * 1000
 
 
-def find_fused(explained: Any) -> dict[str, Any] | None:
-    """Return the object of the fused job in EXPLAIN's tree."""
+def find_fused(
+    explained: Any, nodes: tuple[str, ...] = ("FusedScanAggregate",)
+) -> dict[str, Any] | None:
+    """Return the object of the fused job in EXPLAIN's tree: by default one on a BVH."""
     match explained:
-        case {"node": "FusedScanAggregate"}:
+        case {"node": str(name)} if name in nodes:
             return dict(explained)
         case dict():
             parts = list(explained.values())
@@ -329,7 +339,7 @@ def find_fused(explained: Any) -> dict[str, Any] | None:
             parts = explained
         case _:
             return None
-    return next((node for node in map(find_fused, parts) if node is not None), None)
+    return next((n for n in (find_fused(part, nodes) for part in parts) if n is not None), None)
 
 
 def _import_duckdb() -> Any:
