@@ -18,7 +18,7 @@ from raydb.planner.logical import output_columns
 from raydb.planner.star import canonical_definition
 from raydb.storage.alter import redefine
 from raydb.storage.constraints import append_rows, check_drop, define_table, frozen
-from raydb.storage.files import copied
+from raydb.storage.files import borrows, copied
 from raydb.storage.rows import Rows
 from raydb.storage.table import Table, TableDefinition
 
@@ -125,7 +125,8 @@ def _create_table_as(statement: sql.CreateTableAs, work: Work) -> tuple[Snapshot
     table = define_table(TableDefinition(name, schema), snapshot.tables)
     if statement.with_data:
         found = work.run(logical, files)
-        rows = copied(found) if files else found
+        is_borrowed = any(borrows(each.rows) for each in files.values())
+        rows = copied(found) if is_borrowed else found
         rows = pa.Table.from_arrays(rows.columns, schema=schema)
         table = append_rows(table, rows, snapshot.tables)
     return _settle_new(table, snapshot, work), table.row_count

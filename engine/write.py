@@ -18,7 +18,7 @@ from raydb.engine.work import Work, check_rows, compute
 from raydb.engine.written import Written, returned_names, returned_rows, split_rows
 from raydb.storage.changes import Append, Remove, Replace
 from raydb.storage.constraints import check_required
-from raydb.storage.files import copied, read_rows
+from raydb.storage.files import borrows, copied, read_rows
 from raydb.storage.paths import expand
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _delete(statement: sql.Delete, work: Work) -> Written:
 
 def _run(logical: Plan, files: Mapping[str, Table], work: Work) -> pa.Table:
     found = work.run(logical, files)
-    return copied(found) if files else found
+    return copied(found) if any(borrows(table.rows) for table in files.values()) else found
 
 
 def _each_row_once(found: pa.Table) -> pa.Table:

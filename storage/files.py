@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from raydb.errors import OperationalError, ProgrammingError, did_you_mean
 from raydb.storage.delimited import open_delimited, read_delimited
+from raydb.storage.file_parts import FittedPart, NamedPart
 from raydb.storage.fit import fit_columns
 from raydb.storage.flat import open_table, write_stream
 from raydb.storage.json_lines import read_json
@@ -35,7 +36,7 @@ from raydb.storage.options import (
     whole_number,
     with_plain_names,
 )
-from raydb.storage.parquet import read_parquet, write_parquet
+from raydb.storage.parquet import ParquetPart, read_parquet, write_parquet
 from raydb.storage.paths import check_file, describe_failure, expand, find_format
 from raydb.storage.replace import replace_file
 from raydb.storage.text_file import TextFile
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from raydb.storage.options import Options, TextSettings
+    from raydb.storage.rows import Part, Rows
     from raydb.storage.table import TableDefinition
 
 
@@ -129,6 +131,20 @@ def open_text(path: str, settings: TextSettings) -> TextFile:
     if settings.escape is None:
         return file
     return file.with_doubled_quotes(settings.layout, settings.escape)
+
+
+def borrows(rows: Rows) -> bool:
+    """Whether columns of a file or an object may share their bytes with it.
+
+    What Parquet files decode to belongs to nobody else; any other part may be mapped or of Python.
+    """
+    return any(not isinstance(_innermost(part), ParquetPart) for part in rows.parts)
+
+
+def _innermost(part: Part) -> Part:
+    while isinstance(part, FittedPart | NamedPart):
+        part = part.part
+    return part
 
 
 def copied(rows: pa.Table) -> pa.Table:
