@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from raydb.planner.expression import Column, Expression, Literal, Subquery, rewrite
+from raydb.planner.expression import Call, Column, Expression, Literal, Subquery, rewrite
 from raydb.planner.logical import (
     Aggregate,
     Apply,
@@ -30,15 +30,19 @@ if TYPE_CHECKING:
 def subqueries_in(plan: Plan) -> list[Plan]:
     """Return the plans of the subqueries in the expressions of a node itself."""
     found: list[Plan] = []
-
-    def collect(expression: Expression) -> Expression:
-        if isinstance(expression, Subquery):
-            found.append(expression.plan)
-        return expression
-
     for expression in expressions_in(plan):
-        rewrite(expression, collect)
+        _collect_subqueries(expression, found)
     return found
+
+
+def _collect_subqueries(expression: Expression, found: list[Plan]) -> None:
+    if isinstance(expression, Call):
+        for argument in expression.arguments:
+            _collect_subqueries(argument, found)
+    elif isinstance(expression, Subquery):
+        for _, argument in expression.arguments:
+            _collect_subqueries(argument, found)
+        found.append(expression.plan)
 
 
 def references_in(plan: Plan) -> Iterator[CommonTable]:

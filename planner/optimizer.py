@@ -34,8 +34,18 @@ if TYPE_CHECKING:
 
     Rule = Callable[[Plan, CatalogInfo], Plan]
 
-# Projects go first, so that joins below them meet; stars are matched on whole joins, before
-# filters and join order take them apart.
+# What takes joins apart and orders them; what is below a star is left as it was matched.
+_PLACING_RULES: tuple[Rule, ...] = (
+    imply_filters,
+    push_down_filters,
+    push_down_semi_joins,
+    push_down_limits,
+    order_joins,
+    reduce_group_keys,
+    prune_columns,
+)
+
+# Projects go first, so that joins below them meet; stars are matched on whole joins.
 RULES: tuple[Rule, ...] = (
     fix_clock,
     fold_constants,
@@ -46,13 +56,7 @@ RULES: tuple[Rule, ...] = (
     strengthen_joins,
     merge_joins,
     match_stars,
-    imply_filters,
-    push_down_filters,
-    push_down_semi_joins,
-    push_down_limits,
-    order_joins,
-    reduce_group_keys,
-    prune_columns,
+    *_PLACING_RULES,
 )
 
 
@@ -76,7 +80,10 @@ def optimize(plan: Plan, catalog: CatalogInfo) -> Plan:
 def optimize_unfused(plan: Aggregate, catalog: CatalogInfo) -> Plan:
     """Apply the rules that leave a star alone to one that no fused job answers."""
     assert isinstance(plan.star, NoStar)
-    return _apply(reduce_group_keys, catalog, _apply(order_joins, catalog, plan))
+    unfused: Plan = plan
+    for rule in _PLACING_RULES:
+        unfused = _apply(rule, catalog, unfused)
+    return unfused
 
 
 def _apply(rule: Rule, catalog: CatalogInfo, plan: Plan) -> Plan:

@@ -30,10 +30,18 @@ from raydb.planner.expression import (
     substitute,
 )
 from raydb.planner.functions import is_volatile
-from raydb.planner.logical import Aggregate, Filter, InnerJoin, Plan, Scan, expressions_in
+from raydb.planner.logical import (
+    Aggregate,
+    Filter,
+    InnerJoin,
+    Plan,
+    Scan,
+    expressions_in,
+    map_sources,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from raydb.planner.catalog import BvhDefinition, CatalogInfo
     from raydb.storage.table import ForeignKey
@@ -64,6 +72,16 @@ class NoStar:
     """Why an aggregate is no star: a phrase that EXPLAIN prints."""
 
     reason: str
+
+
+def map_unfused_sources(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
+    """Return the plan with `change` applied to each of its sources, but not to that of a star.
+
+    A fused job does not run it; where none answers a star, `optimize_unfused` changes it later.
+    """
+    if isinstance(plan, Aggregate) and isinstance(plan.star, Star):
+        return plan
+    return map_sources(plan, change)
 
 
 def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
