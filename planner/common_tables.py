@@ -45,6 +45,29 @@ def _collect_subqueries(expression: Expression, found: list[Plan]) -> None:
         found.append(expression.plan)
 
 
+def contents(plan: Plan) -> frozenset[type | str]:
+    """Return the kinds of nodes in a plan, the functions called there, and whether a Subquery is.
+
+    Those in subqueries are there too; those in the queries of common tables are not.
+    """
+    found: set[type | str] = set()
+    nodes = [plan]
+    for node in nodes:
+        found.add(type(node))
+        nodes += sources_of(node)
+        expressions = [*expressions_in(node)]
+        for part in expressions:
+            if isinstance(part, Call):
+                found.add(part.function)
+                expressions += part.arguments
+            elif isinstance(part, Subquery):
+                found.add(Subquery)
+                nodes.append(part.plan)
+                expressions += [argument for _, argument in part.arguments]
+                expressions += () if part.condition is None else (part.condition,)
+    return frozenset(found)
+
+
 def references_in(plan: Plan) -> Iterator[CommonTable]:
     """Yield the references in a plan, those in subqueries too, but not in their queries."""
     if isinstance(plan, CommonTable):

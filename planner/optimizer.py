@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from raydb.planner.common_tables import map_queries, references_in
+from raydb.planner.common_tables import contents, map_queries
+from raydb.planner.expression import Subquery
+from raydb.planner.logical import Apply, CommonTable, Limit, OuterJoin, SemiJoin
 from raydb.planner.rules.compare_dates import compare_dates
 from raydb.planner.rules.factor_disjunctions import factor_disjunctions
 from raydb.planner.rules.fix_clock import fix_clock
@@ -27,7 +29,7 @@ from raydb.planner.rules.unnest_subqueries import unnest_subqueries
 from raydb.planner.star import NoStar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.logical import Aggregate, Plan
@@ -60,17 +62,36 @@ RULES: tuple[Rule, ...] = (
 )
 
 
+# Rules that change nothing in a plan without a node or a function, which a look at it tells.
+# Of them only unnesting makes a new one.
+_NEEDS: Mapping[Rule, type | str] = {
+    fix_clock: "now",
+    compare_dates: "cast",
+    factor_disjunctions: "or",
+    strengthen_joins: OuterJoin,
+    push_down_semi_joins: SemiJoin,
+    push_down_limits: Limit,
+}
+
+
 def check_rule(rule: str, before: Plan, after: Plan, catalog: CatalogInfo) -> None:
     """Called after each rule; the tests put `planner.verify.verify_rule` in its place."""
 
 
 def optimize(plan: Plan, catalog: CatalogInfo) -> Plan:
-    """Apply every rule once, in order, also to each common table expression that is left."""
-    plan = _apply(inline_common_tables, catalog, plan)
-    plan = _apply(unnest_subqueries, catalog, plan)
-    if next(references_in(plan), None) is None:
+    """Apply every rule once, in order, also to each common table expression that is left.
+
+    Rules that have nothing to change are left out.
+    """
+    found = contents(plan)
+    if not found.isdisjoint((CommonTable, Apply, Subquery)):
+        plan = _apply(inline_common_tables, catalog, plan)
+        plan = _apply(unnest_subqueries, catalog, plan)
+        found = contents(plan)
+    if CommonTable not in found:
         for rule in RULES:
-            plan = _apply(rule, catalog, plan)
+            if rule not in _NEEDS or _NEEDS[rule] in found:
+                plan = _apply(rule, catalog, plan)
         return plan
     for rule in RULES:
         plan = map_queries(plan, partial(_apply, rule, catalog))
