@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from raydb.planner.expression import Call, Column, Expression, Literal, Subquery, rewrite
 from raydb.planner.logical import (
-    Aggregate,
     Apply,
     CommonTable,
     Plan,
@@ -48,13 +47,17 @@ def _collect_subqueries(expression: Expression, found: list[Plan]) -> None:
 def contents(plan: Plan) -> frozenset[type | str]:
     """Return the kinds of nodes in a plan, the functions called there, and whether a Subquery is.
 
-    Those in subqueries are there too; those in the queries of common tables are not.
+    Those in subqueries and in the queries of common tables are there too.
     """
     found: set[type | str] = set()
+    queries: dict[int, Plan] = {}
     nodes = [plan]
     for node in nodes:
         found.add(type(node))
         nodes += sources_of(node)
+        if isinstance(node, CommonTable) and id(node.query) not in queries:
+            queries[id(node.query)] = node.query
+            nodes.append(node.query)
         expressions = [*expressions_in(node)]
         for part in expressions:
             if isinstance(part, Call):
@@ -238,11 +241,6 @@ def _parts(whole: Any) -> Iterator[Any]:
             waiting += part
         elif is_dataclass(part) and not isinstance(part, type | Literal):
             waiting += (getattr(part, field.name) for field in fields(part))
-
-
-def has_aggregate(plan: Plan) -> bool:
-    """Tell whether a plan aggregates rows, in its subqueries and queries too."""
-    return any(isinstance(node, Aggregate) for node in nodes_in(plan))
 
 
 def tables_of(plan: Plan) -> frozenset[str]:

@@ -238,6 +238,9 @@ def fuse(star: Star, bvh: BvhInfo, backend: str, backend_reason: str) -> FusedSc
 
 def _hierarchy_of(expression: Expression, bvh: BvhInfo) -> int | None:
     """Return the one hierarchy that encodes all attributes of an expression."""
+    if isinstance(expression, Attribute):
+        known = bvh.levels.get(expression)
+        return None if known is None else known[0]
     places = {bvh.levels.get(attribute) for attribute in attributes_of(expression)}
     numbers = {None if place is None else place[0] for place in places}
     return numbers.pop() if len(numbers) == 1 else None

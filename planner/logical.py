@@ -353,10 +353,10 @@ def map_expressions(plan: Plan, change: Callable[[Expression], Expression]) -> P
             )
         case Aggregate(keys=keys, aggregates=aggregates):
             changed_keys = tuple([(column, change(e)) for column, e in keys])
-            calls = tuple([(c, map_aggregate(call, change)) for c, call in aggregates])
-            if _has_same(changed_keys, keys) and _has_same(calls, aggregates):
+            changed_calls = tuple([(c, map_aggregate(call, change)) for c, call in aggregates])
+            if _has_same(changed_keys, keys) and _has_same(changed_calls, aggregates):
                 return plan
-            return replace(plan, keys=changed_keys, aggregates=calls)
+            return replace(plan, keys=changed_keys, aggregates=changed_calls)
         case _:
             assert_never(plan)
 
@@ -371,6 +371,8 @@ def _has_same(
 def expressions_in(plan: Plan) -> Iterator[Expression]:
     """Yield each expression of the node itself."""
     match plan:
+        case Scan():
+            return
         case Values(rows=rows):
             yield from (expression for row in rows for expression in row)
         case Filter(predicate=predicate):

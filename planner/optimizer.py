@@ -64,7 +64,7 @@ RULES: tuple[Rule, ...] = (
 
 # Rules that change nothing in a plan without a node or a function, which a look at it tells.
 # Of them only unnesting makes a new one.
-_NEEDS: Mapping[Rule, type | str] = {
+NEEDS: Mapping[Rule, type | str] = {
     fix_clock: "now",
     compare_dates: "cast",
     factor_disjunctions: "or",
@@ -90,7 +90,7 @@ def optimize(plan: Plan, catalog: CatalogInfo) -> Plan:
         found = contents(plan)
     if CommonTable not in found:
         for rule in RULES:
-            if rule not in _NEEDS or _NEEDS[rule] in found:
+            if rule not in NEEDS or NEEDS[rule] in found:
                 plan = _apply(rule, catalog, plan)
         return plan
     for rule in RULES:
