@@ -52,11 +52,10 @@ from raydb.engine.write import write
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
 from raydb.kernels.chain import describe_run, notices
 from raydb.planner import plan_query
-from raydb.planner.common_tables import has_aggregate, tables_of
+from raydb.planner.common_tables import contents, tables_of
 from raydb.planner.delta import DeltaScan
 from raydb.planner.explain import Measured, describe, render
-from raydb.planner.logical import Plan, output_columns
-from raydb.planner.rules.fix_clock import reads_clock as calls_now
+from raydb.planner.logical import Aggregate, Plan, output_columns
 from raydb.planner.table_scan import FusedTableScan
 from raydb.storage.files import write_rows
 from raydb.storage.infer import LateValueError
@@ -316,7 +315,8 @@ class Session:
 
         reads_clock: whether binding has read it.
         """
-        if has_aggregate(logical):
+        found = contents(logical)
+        if Aggregate in found:
             self._use_bvhs(tables_of(logical))
         catalog = self.database.snapshot.with_changes(files).describe()
         plan = plan_query(logical, catalog, self.settings.planner)
@@ -327,7 +327,7 @@ class Session:
             tuple(column.type for column in columns),
             prepare_finish(plan),
             files=files,
-            reads_clock=reads_clock or calls_now(logical),
+            reads_clock=reads_clock or "now" in found,
         )
 
     def _use_bvhs(self, tables: frozenset[str]) -> None:

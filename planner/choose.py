@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 from raydb.kernels.choice import choose_backend
 from raydb.planner.delta import merge_parts, part_star, scan_delta
-from raydb.planner.fuse import FusedScanAggregate, fuse, highest_score, with_reason
+from raydb.planner.fuse import (
+    FusedScanAggregate,
+    fuse,
+    highest_score,
+    scanned_attributes,
+    with_reason,
+)
 from raydb.planner.table_scan import FusedTableScan, is_cheaper, scan_obstacle
 
 if TYPE_CHECKING:
@@ -68,7 +74,8 @@ def _choose_bvh(
     candidates = [bvh for bvh in catalog.bvhs.values() if bvh.definition.table == star.fact]
     if not candidates:
         return f"there is no BVH on '{star.fact}'"
-    scores = {bvh.definition.name: highest_score(star, bvh) for bvh in candidates}
+    scanned = scanned_attributes(star)
+    scores = {bvh.definition.name: highest_score(star, scanned, bvh) for bvh in candidates}
     candidates.sort(key=lambda bvh: -scores[bvh.definition.name])
     useful: list[FusedScanAggregate] = []
     obstacles: list[str] = []

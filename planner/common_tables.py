@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from raydb.planner.expression import Column, Expression, Literal, Subquery, rewrite
+from raydb.planner.expression import Call, Column, Expression, Literal, Subquery, rewrite
 from raydb.planner.logical import (
-    Aggregate,
     Apply,
     CommonTable,
     Plan,
@@ -30,15 +29,46 @@ if TYPE_CHECKING:
 def subqueries_in(plan: Plan) -> list[Plan]:
     """Return the plans of the subqueries in the expressions of a node itself."""
     found: list[Plan] = []
-
-    def collect(expression: Expression) -> Expression:
-        if isinstance(expression, Subquery):
-            found.append(expression.plan)
-        return expression
-
     for expression in expressions_in(plan):
-        rewrite(expression, collect)
+        _collect_subqueries(expression, found)
     return found
+
+
+def _collect_subqueries(expression: Expression, found: list[Plan]) -> None:
+    if isinstance(expression, Call):
+        for argument in expression.arguments:
+            _collect_subqueries(argument, found)
+    elif isinstance(expression, Subquery):
+        for _, argument in expression.arguments:
+            _collect_subqueries(argument, found)
+        found.append(expression.plan)
+
+
+def contents(plan: Plan) -> frozenset[type | str]:
+    """Return the kinds of nodes in a plan, the functions called there, and whether a Subquery is.
+
+    Those in subqueries and in the queries of common tables are there too.
+    """
+    found: set[type | str] = set()
+    queries: dict[int, Plan] = {}
+    nodes = [plan]
+    for node in nodes:
+        found.add(type(node))
+        nodes += sources_of(node)
+        if isinstance(node, CommonTable) and id(node.query) not in queries:
+            queries[id(node.query)] = node.query
+            nodes.append(node.query)
+        expressions = [*expressions_in(node)]
+        for part in expressions:
+            if isinstance(part, Call):
+                found.add(part.function)
+                expressions += part.arguments
+            elif isinstance(part, Subquery):
+                found.add(Subquery)
+                nodes.append(part.plan)
+                expressions += [argument for _, argument in part.arguments]
+                expressions += () if part.condition is None else (part.condition,)
+    return frozenset(found)
 
 
 def references_in(plan: Plan) -> Iterator[CommonTable]:
@@ -211,11 +241,6 @@ def _parts(whole: Any) -> Iterator[Any]:
             waiting += part
         elif is_dataclass(part) and not isinstance(part, type | Literal):
             waiting += (getattr(part, field.name) for field in fields(part))
-
-
-def has_aggregate(plan: Plan) -> bool:
-    """Tell whether a plan aggregates rows, in its subqueries and queries too."""
-    return any(isinstance(node, Aggregate) for node in nodes_in(plan))
 
 
 def tables_of(plan: Plan) -> frozenset[str]:

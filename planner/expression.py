@@ -10,7 +10,8 @@ there until the first rules have made it a join.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
+from operator import is_
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, assert_never
 from typing import Literal as OneOf
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ class Column:
     name: str
     type: pa.DataType
 
+    def __hash__(self) -> int:
+        # Types are hashed by their names, which takes longer than all of the rest.
+        return self.number
+
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
@@ -38,6 +43,9 @@ class Attribute:
     path: tuple[ForeignKey, ...]
     name: str
     type: pa.DataType
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +73,9 @@ class Call:
     arguments: tuple[Expression, ...]
     type: pa.DataType
 
+    def __hash__(self) -> int:
+        return hash((self.function, self.arguments))
+
 
 @dataclass(frozen=True, slots=True)
 class Subquery:
@@ -87,6 +98,7 @@ class Subquery:
 
 
 Expression: TypeAlias = "Column | Attribute | Literal | Call | Subquery"
+_Leaf = TypeVar("_Leaf", Column, Attribute)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,27 +176,43 @@ def leaves(expression: Expression) -> Iterator[Column | Attribute | Literal]:
 
 def columns_of(expression: Expression) -> frozenset[Column]:
     """Return the columns that an expression reads."""
-    return frozenset(leaf for leaf in leaves(expression) if isinstance(leaf, Column))
+    return frozenset(_leaves_of(expression, Column))
 
 
 def attributes_of(expression: Expression) -> frozenset[Attribute]:
     """Return the attributes that an expression reads."""
-    return frozenset(leaf for leaf in leaves(expression) if isinstance(leaf, Attribute))
+    return frozenset(_leaves_of(expression, Attribute))
+
+
+def _leaves_of(expression: Expression, kind: type[_Leaf]) -> list[_Leaf]:
+    """Return the leaves of one kind: without a generator a node, for every rule asks for them."""
+    found: list[_Leaf] = []
+    waiting = [expression]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, kind):
+            found.append(part)
+        elif isinstance(part, Call):
+            waiting += part.arguments
+        elif isinstance(part, Subquery):
+            waiting += [argument for _, argument in part.arguments]
+    return found
 
 
 def rewrite(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
     """Return the expression with `change` applied to every node, children first."""
+    if isinstance(expression, Call):
+        arguments = expression.arguments
+        rewritten = tuple([rewrite(argument, change) for argument in arguments])
+        if not all(map(is_, rewritten, arguments)):
+            expression = Call(expression.function, rewritten, expression.type)
+        return change(expression)
     match expression:
-        case Call(arguments=arguments):
-            rewritten = tuple(rewrite(argument, change) for argument in arguments)
-            if rewritten != arguments:
-                expression = replace(expression, arguments=rewritten)
+        case Column() | Attribute() | Literal():
             return change(expression)
         case Subquery(arguments=given):
             given = tuple((column, rewrite(argument, change)) for column, argument in given)
             return change(replace(expression, arguments=given))
-        case Column() | Attribute() | Literal():
-            return change(expression)
         case _:
             assert_never(expression)
 
@@ -199,12 +227,12 @@ def expressions_of(call: AggregateCall | WindowCall) -> tuple[Expression, ...]:
 
 def map_aggregate(call: AggregateCall, change: Callable[[Expression], Expression]) -> AggregateCall:
     """Return an aggregate with `change` applied to each of its expressions."""
-    return replace(
-        call,
-        arguments=tuple(change(argument) for argument in call.arguments),
-        filter=None if call.filter is None else change(call.filter),
-        order_by=_map_order(call.order_by, change),
-    )
+    arguments = tuple([change(argument) for argument in call.arguments])
+    filtered = None if call.filter is None else change(call.filter)
+    if not call.order_by and filtered is call.filter and all(map(is_, arguments, call.arguments)):
+        return call
+    order_by = _map_order(call.order_by, change)
+    return replace(call, arguments=arguments, filter=filtered, order_by=order_by)
 
 
 def map_window(call: WindowCall, change: Callable[[Expression], Expression]) -> WindowCall:

@@ -238,6 +238,9 @@ def fuse(star: Star, bvh: BvhInfo, backend: str, backend_reason: str) -> FusedSc
 
 def _hierarchy_of(expression: Expression, bvh: BvhInfo) -> int | None:
     """Return the one hierarchy that encodes all attributes of an expression."""
+    if isinstance(expression, Attribute):
+        known = bvh.levels.get(expression)
+        return None if known is None else known[0]
     places = {bvh.levels.get(attribute) for attribute in attributes_of(expression)}
     numbers = {None if place is None else place[0] for place in places}
     return numbers.pop() if len(numbers) == 1 else None
@@ -471,40 +474,41 @@ def _coverage(
     residual_key_count: int,
 ) -> Coverage:
     """Count the query's attributes in X, Y and Z; `encoded_count` keys and values are in Y."""
-    scanned, in_scan = _scanned(star, bvh)
+    scanned = scanned_attributes(star)
     return Coverage(
         aggregate=sum(position is not None for position in positions),
         aggregate_total=len(positions),
         group_by=encoded_count,
         group_by_total=encoded_count + residual_key_count,
-        scan=len(in_scan),
+        scan=_count_in_scan(scanned, bvh),
         scan_total=len(scanned),
     )
 
 
-def _scanned(star: Star, bvh: BvhInfo) -> tuple[set[Attribute], set[Attribute]]:
-    """Return the attributes of the predicates, and those among them that are in Z."""
-    scanned: set[Attribute] = set()
-    for predicate in star.predicates:
-        scanned |= attributes_of(predicate)
-    in_scan = {
-        attribute
-        for attribute in scanned
-        if (place := bvh.levels.get(attribute)) is not None
-        and bvh.index.hierarchies[place[0]].scan_count > 1
-    }
-    return scanned, in_scan
+def scanned_attributes(star: Star) -> frozenset[Attribute]:
+    """Return the attributes of a star's predicates."""
+    return frozenset[Attribute]().union(*map(attributes_of, star.predicates))
 
 
-def highest_score(star: Star, bvh: BvhInfo) -> int:
-    """Return the score that a fused job on a BVH has at most; nothing is evaluated for it."""
+def _count_in_scan(scanned: Collection[Attribute], bvh: BvhInfo) -> int:
+    """Return how many attributes of predicates are in Z."""
+    places = [bvh.levels.get(attribute) for attribute in scanned]
+    hierarchies = bvh.index.hierarchies
+    return sum(place is not None and hierarchies[place[0]].scan_count > 1 for place in places)
+
+
+def highest_score(star: Star, scanned: Collection[Attribute], bvh: BvhInfo) -> int:
+    """Return the score that a fused job on a BVH has at most; nothing is evaluated for it.
+
+    scanned: the star's `scanned_attributes`, which are the same for every BVH.
+    """
     held = frozenset(bvh.definition.aggregate)
     calls = [call for _, call in star.aggregates]
     arguments = {argument for call in calls for argument in call.arguments}
     encoded = [key for _, key in star.keys]
     encoded += [call.arguments[0] for call in calls if needs_values(call, held)]
     group_by = sum(_hierarchy_of(expression, bvh) is not None for expression in encoded)
-    return len(arguments & held) + group_by + ALPHA * len(_scanned(star, bvh)[1])
+    return len(arguments & held) + group_by + ALPHA * _count_in_scan(scanned, bvh)
 
 
 def with_reason(plan: FusedScanAggregate, reason: str) -> FusedScanAggregate:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
 from raydb.planner.expression import expressions_of, map_aggregate, map_window
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from raydb.planner.expression import AggregateCall, Column, Expression, WindowCall
     from raydb.planner.star import NoStar, Star
@@ -291,20 +291,25 @@ def sources_of(plan: Plan) -> tuple[Plan, ...]:
 
 
 def map_sources(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
-    """Return the plan with `change` applied to each of its sources."""
+    """Return the plan with `change` applied to each of its sources; itself where none changes."""
     match plan:
-        case Scan() | Values() | Series() | CommonTable() | WorkingTable():
+        case Scan():
             return plan
-        case InnerJoin(sources=sources) | Union(sources=sources):
-            changed = tuple(change(source) for source in sources)
-            return plan if changed == sources else replace(plan, sources=changed)
-        case OuterJoin() | SemiJoin() | Apply():
-            return replace(plan, left=change(plan.left), right=change(plan.right))
-        case Recursive(base=base, step=step):
-            return replace(plan, base=change(base), step=change(step))
-        case Filter() | Project() | Unnest() | Window() | Aggregate() | Sort() | Limit():
+        case Filter() | Project() | Aggregate() | Sort() | Limit() | Unnest() | Window():
             source = change(plan.source)
             return plan if source is plan.source else replace(plan, source=source)
+        case InnerJoin(sources=sources) | Union(sources=sources):
+            changed = tuple([change(source) for source in sources])
+            return plan if all(map(is_, changed, sources)) else replace(plan, sources=changed)
+        case OuterJoin() | SemiJoin() | Apply():
+            left, right = change(plan.left), change(plan.right)
+            if left is plan.left and right is plan.right:
+                return plan
+            return replace(plan, left=left, right=right)
+        case Recursive(base=base, step=step):
+            return replace(plan, base=change(base), step=change(step))
+        case Values() | Series() | CommonTable() | WorkingTable():
+            return plan
         case _:
             assert_never(plan)
 
@@ -329,10 +334,8 @@ def map_expressions(plan: Plan, change: Callable[[Expression], Expression]) -> P
             changed = change(predicate)
             return plan if changed is predicate else replace(plan, predicate=changed)
         case Project(items=items) | Unnest(items=items):
-            changed_items = tuple((column, change(e)) for column, e in items)
-            if all(new[1] is old[1] for new, old in zip(changed_items, items, strict=True)):
-                return plan
-            return replace(plan, items=changed_items)
+            changed_items = tuple([(column, change(e)) for column, e in items])
+            return plan if _has_same(changed_items, items) else replace(plan, items=changed_items)
         case Window(calls=calls):
             return replace(plan, calls=tuple((c, map_window(call, change)) for c, call in calls))
         case InnerJoin(conditions=conditions) | OuterJoin(conditions=conditions):
@@ -349,18 +352,27 @@ def map_expressions(plan: Plan, change: Callable[[Expression], Expression]) -> P
                 conditions=tuple(change(e) for e in conditions),
             )
         case Aggregate(keys=keys, aggregates=aggregates):
-            return replace(
-                plan,
-                keys=tuple((column, change(e)) for column, e in keys),
-                aggregates=tuple((c, map_aggregate(call, change)) for c, call in aggregates),
-            )
+            changed_keys = tuple([(column, change(e)) for column, e in keys])
+            changed_calls = tuple([(c, map_aggregate(call, change)) for c, call in aggregates])
+            if _has_same(changed_keys, keys) and _has_same(changed_calls, aggregates):
+                return plan
+            return replace(plan, keys=changed_keys, aggregates=changed_calls)
         case _:
             assert_never(plan)
+
+
+def _has_same(
+    changed: Sequence[tuple[Column, object]], known: Sequence[tuple[Column, object]]
+) -> bool:
+    """Whether a change has left every item as it was."""
+    return all(new[1] is old[1] for new, old in zip(changed, known, strict=True))
 
 
 def expressions_in(plan: Plan) -> Iterator[Expression]:
     """Yield each expression of the node itself."""
     match plan:
+        case Scan():
+            return
         case Values(rows=rows):
             yield from (expression for row in rows for expression in row)
         case Filter(predicate=predicate):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from raydb.planner.common_tables import map_queries, references_in
+from raydb.planner.common_tables import contents, map_queries
+from raydb.planner.expression import Subquery
+from raydb.planner.logical import Apply, CommonTable, Limit, OuterJoin, SemiJoin
 from raydb.planner.rules.compare_dates import compare_dates
 from raydb.planner.rules.factor_disjunctions import factor_disjunctions
 from raydb.planner.rules.fix_clock import fix_clock
@@ -27,15 +29,25 @@ from raydb.planner.rules.unnest_subqueries import unnest_subqueries
 from raydb.planner.star import NoStar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.logical import Aggregate, Plan
 
     Rule = Callable[[Plan, CatalogInfo], Plan]
 
-# Projects go first, so that joins below them meet; stars are matched on whole joins, before
-# filters and join order take them apart.
+# What takes joins apart and orders them; what is below a star is left as it was matched.
+_PLACING_RULES: tuple[Rule, ...] = (
+    imply_filters,
+    push_down_filters,
+    push_down_semi_joins,
+    push_down_limits,
+    order_joins,
+    reduce_group_keys,
+    prune_columns,
+)
+
+# Projects go first, so that joins below them meet; stars are matched on whole joins.
 RULES: tuple[Rule, ...] = (
     fix_clock,
     fold_constants,
@@ -46,14 +58,20 @@ RULES: tuple[Rule, ...] = (
     strengthen_joins,
     merge_joins,
     match_stars,
-    imply_filters,
-    push_down_filters,
-    push_down_semi_joins,
-    push_down_limits,
-    order_joins,
-    reduce_group_keys,
-    prune_columns,
+    *_PLACING_RULES,
 )
+
+
+# Rules that change nothing in a plan without a node or a function, which a look at it tells.
+# Of them only unnesting makes a new one.
+NEEDS: Mapping[Rule, type | str] = {
+    fix_clock: "now",
+    compare_dates: "cast",
+    factor_disjunctions: "or",
+    strengthen_joins: OuterJoin,
+    push_down_semi_joins: SemiJoin,
+    push_down_limits: Limit,
+}
 
 
 def check_rule(rule: str, before: Plan, after: Plan, catalog: CatalogInfo) -> None:
@@ -61,12 +79,19 @@ def check_rule(rule: str, before: Plan, after: Plan, catalog: CatalogInfo) -> No
 
 
 def optimize(plan: Plan, catalog: CatalogInfo) -> Plan:
-    """Apply every rule once, in order, also to each common table expression that is left."""
-    plan = _apply(inline_common_tables, catalog, plan)
-    plan = _apply(unnest_subqueries, catalog, plan)
-    if next(references_in(plan), None) is None:
+    """Apply every rule once, in order, also to each common table expression that is left.
+
+    Rules that have nothing to change are left out.
+    """
+    found = contents(plan)
+    if not found.isdisjoint((CommonTable, Apply, Subquery)):
+        plan = _apply(inline_common_tables, catalog, plan)
+        plan = _apply(unnest_subqueries, catalog, plan)
+        found = contents(plan)
+    if CommonTable not in found:
         for rule in RULES:
-            plan = _apply(rule, catalog, plan)
+            if rule not in NEEDS or NEEDS[rule] in found:
+                plan = _apply(rule, catalog, plan)
         return plan
     for rule in RULES:
         plan = map_queries(plan, partial(_apply, rule, catalog))
@@ -76,7 +101,10 @@ def optimize(plan: Plan, catalog: CatalogInfo) -> Plan:
 def optimize_unfused(plan: Aggregate, catalog: CatalogInfo) -> Plan:
     """Apply the rules that leave a star alone to one that no fused job answers."""
     assert isinstance(plan.star, NoStar)
-    return _apply(reduce_group_keys, catalog, _apply(order_joins, catalog, plan))
+    unfused: Plan = plan
+    for rule in _PLACING_RULES:
+        unfused = _apply(rule, catalog, unfused)
+    return unfused
 
 
 def _apply(rule: Rule, catalog: CatalogInfo, plan: Plan) -> Plan:

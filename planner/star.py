@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -27,13 +28,20 @@ from raydb.planner.expression import (
     leaves,
     map_aggregate,
     rewrite,
-    substitute,
 )
 from raydb.planner.functions import is_volatile
-from raydb.planner.logical import Aggregate, Filter, InnerJoin, Plan, Scan, expressions_in
+from raydb.planner.logical import (
+    Aggregate,
+    Filter,
+    InnerJoin,
+    Plan,
+    Scan,
+    expressions_in,
+    map_sources,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from raydb.planner.catalog import BvhDefinition, CatalogInfo
     from raydb.storage.table import ForeignKey
@@ -43,6 +51,9 @@ FUSED_AGGREGATES = frozenset({"count_star", "count", "sum", "avg", "min", "max"}
 
 # The order of the operands does not matter to these, so a * b finds the measure b * a.
 COMMUTATIVE = frozenset({"add", "multiply", "equal", "not_equal", "and", "or"})
+
+
+_NO_ATTRIBUTES: Mapping[Column, Expression] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +75,16 @@ class NoStar:
     """Why an aggregate is no star: a phrase that EXPLAIN prints."""
 
     reason: str
+
+
+def map_unfused_sources(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
+    """Return the plan with `change` applied to each of its sources, but not to that of a star.
+
+    A fused job does not run it; where none answers a star, `optimize_unfused` changes it later.
+    """
+    if isinstance(plan, Aggregate) and isinstance(plan.star, Star):
+        return plan
+    return map_sources(plan, change)
 
 
 def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
@@ -88,7 +109,7 @@ def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
     attributes, predicates = found
 
     def convert(expression: Expression) -> Expression:
-        return canonical(substitute(expression, attributes))
+        return canonical(expression, attributes)
 
     return Star(
         fact=scans[0].table,
@@ -101,17 +122,25 @@ def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
     )
 
 
-def canonical(expression: Expression) -> Expression:
+def canonical(
+    expression: Expression, attributes: Mapping[Column, Expression] = _NO_ATTRIBUTES
+) -> Expression:
     """Give expressions that mean the same over attributes one form.
 
     Operands of commutative functions are ordered, and a referenced key becomes the foreign key
     itself: (lo_orderdate -> date).d_datekey is lo_orderdate, and needs no look-up.
+    `attributes` are those that columns are.
     """
 
     def change(part: Expression) -> Expression:
         match part:
-            case Call(function=function, arguments=arguments) if function in COMMUTATIVE:
-                return replace(part, arguments=tuple(sorted(arguments, key=_written)))
+            case Column():
+                return change(attributes[part]) if part in attributes else part
+            case Call(function=function, arguments=arguments):
+                if function not in COMMUTATIVE:
+                    return part
+                ordered = tuple(sorted(arguments, key=_written))
+                return Call(function, ordered, part.type)
             case Attribute(path=(*path, last), name=name, type=kind) if name in last.references:
                 column = last.columns[last.references.index(name)]
                 local: Expression = Attribute(tuple(path), column, kind)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from raydb.sql.files import file_source, file_table, is_file
+from raydb.sql.nodes import nodes_of
 from raydb.sql.parameters import Parameters, bind_parameters
 from raydb.sql.parser import parse
 from raydb.sql.reader import fold
@@ -44,8 +45,9 @@ def tables_named(statement: Select | Insert | Update | Delete) -> Mapping[str, s
     >>> tables_named(parse("WITH c AS (SELECT 1) SELECT * FROM c, Orders, 'a.csv'")[0])
     {'orders': 'Orders'}
     """
-    common = {fold(query.args["alias"].this) for query in statement.tree.find_all(exp.CTE)}
-    tables = (table for table in statement.tree.find_all(exp.Table) if not table.db)
+    nodes = nodes_of(statement.tree, exp.CTE, exp.Table)
+    common = {fold(node.args["alias"].this) for node in nodes if isinstance(node, exp.CTE)}
+    tables = [node for node in nodes if isinstance(node, exp.Table) and not node.db]
     names = [table.this for table in tables if isinstance(table.this, exp.Identifier)]
     return {fold(name): name.name for name in names if fold(name) not in common}
 
@@ -56,7 +58,7 @@ def tables_in(tree: exp.Expr, views: Mapping[str, str]) -> Iterator[exp.Table]:
 
 
 def _tables(tree: exp.Expr, views: Mapping[str, str], seen: set[str]) -> Iterator[exp.Table]:
-    for table in tree.find_all(exp.Table):
+    for table in nodes_of(tree, exp.Table):
         yield table
         name = fold(table.this) if isinstance(table.this, exp.Identifier) else ""
         if name in views and name not in seen:

@@ -19,7 +19,7 @@ from raydb.planner.functions import evaluate
 from raydb.sql.bind_expression import Context, bind_expression
 from raydb.sql.dialect import text_of
 from raydb.sql.functions import match
-from raydb.sql.nodes import require_only
+from raydb.sql.nodes import nodes_of, require_only
 from raydb.sql.reader import fold
 from raydb.sql.scope import Scope, Visible, find_name, find_table
 
@@ -66,7 +66,7 @@ def bind_items(
 
 def _each_column(node: exp.Expr, scope: Scope) -> list[exp.Expr]:
     """Return an entry of the select list once for each column that its COLUMNS(...) names."""
-    calls = [call for call in node.find_all(exp.Anonymous) if call.name.lower() == "columns"]
+    calls = [call for call in nodes_of(node, exp.Anonymous) if call.name.lower() == "columns"]
     if not calls:
         return [node]
     if any(call != calls[0] for call in calls):

@@ -53,23 +53,21 @@ def bind_select_clauses(node: exp.Expr, binding: Binding) -> Plan:
     items: list[Item] = []
 
     def context(clause: str) -> Context:
-        within = context_of(binding, scope, clause)
-        if clause not in ("WHERE", "GROUP BY"):
-            within = replace(within, aggregates=aggregates)
-        if clause not in ("WHERE", "GROUP BY", "HAVING"):
-            within = replace(within, windows=windows)
-        if clause == "SELECT":
-            within = replace(within, unnests=unnests)
+        within = replace(
+            context_of(binding, scope, clause),
+            aggregates=None if clause in ("WHERE", "GROUP BY") else aggregates,
+            windows=None if clause in ("WHERE", "GROUP BY", "HAVING") else windows,
+            unnests=unnests if clause == "SELECT" else None,
+        )
         return with_aliases(within, scope, items)
 
     bind_items(node.expressions, scope, context("SELECT"), items)
     where, having, qualify = (
-        _condition(node, clause, context(clause.upper()))
-        for clause in ("where", "having", "qualify")
+        _condition(node, clause, context) for clause in ("where", "having", "qualify")
     )
     order = bind_order(node, items, context("ORDER BY"))
-    distinct_on = _bind_distinct_on(node, items, context("DISTINCT ON"))
-    _check_windows(windows.named, context("WINDOW"))
+    distinct_on = _bind_distinct_on(node, items, context)
+    _check_windows(windows.named, context)
     folded = frozenset((*aggregates.calls.values(), *aggregates.groupings.values()))
     windowed = frozenset(windows.calls.values())
     results = (
@@ -125,12 +123,13 @@ def _named_windows(node: exp.Expr) -> dict[str, exp.Expr]:
     return named
 
 
-def _check_windows(named: Mapping[str, exp.Expr], context: Context) -> None:
+def _check_windows(named: Mapping[str, exp.Expr], context: Callable[[str], Context]) -> None:
     """Find the errors of the windows of the WINDOW clause, which may be used nowhere."""
     for window in named.values():
         call = exp.Anonymous(this="row_number")
         over = exp.Window(this=call, alias=window.this.copy(), over="OVER")
-        bind_expression(over, replace(context, windows=WindowList(itertools.count(), named)))
+        windows = WindowList(itertools.count(), named)
+        bind_expression(over, replace(context("WINDOW"), windows=windows))
 
 
 def _unchanged(expression: Expression) -> Expression:
@@ -141,16 +140,18 @@ def _outside(binding: Binding) -> frozenset[Column]:
     return frozenset() if binding.outer is None else binding.outer.outside_columns()
 
 
-def _condition(node: exp.Expr, clause: str, context: Context) -> Expression | None:
+def _condition(node: exp.Expr, clause: str, context: Callable[[str], Context]) -> Expression | None:
     """Return the condition of WHERE, HAVING or QUALIFY."""
     written = node.args.get(clause)
     if written is None:
         return None
     require_only(written, "this")
-    return bind_condition(written.this, context)
+    return bind_condition(written.this, context(clause.upper()))
 
 
-def _bind_distinct_on(node: exp.Expr, items: Sequence[Item], context: Context) -> list[Expression]:
+def _bind_distinct_on(
+    node: exp.Expr, items: Sequence[Item], context: Callable[[str], Context]
+) -> list[Expression]:
     """Return the keys of DISTINCT ON, none where the query has no such clause."""
     distinct = node.args.get("distinct")
     if distinct is None:
@@ -160,7 +161,8 @@ def _bind_distinct_on(node: exp.Expr, items: Sequence[Item], context: Context) -
     if on is None:
         return []
     require_only(on, "expressions")
-    return [bind_output_key(key, items, context) for key in on.expressions]
+    within = context("DISTINCT ON")
+    return [bind_output_key(key, items, within) for key in on.expressions]
 
 
 def _aggregate(plan: Plan, groups: Groups, aggregates: AggregateList) -> Plan:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from sqlglot import exp
 
@@ -12,6 +12,8 @@ from raydb.errors import Error, NotSupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+_Node = TypeVar("_Node", bound=exp.Expr)
 
 # How to call what is not supported, where the name of sqlglot's class or argument says too little.
 _NODE_NAMES: dict[type[exp.Expr], str] = {
@@ -87,6 +89,29 @@ def locate(error: Error, node: exp.Expr) -> None:
             first = min(places, key=lambda place: place["start"])
             # sqlglot counts the column of a token at its end.
             error.position = first["line"], first["col"] - (first["end"] - first["start"])
+
+
+# What most arguments of nodes are; no node is below them.
+_LEAVES = frozenset({str, bool, type(None), exp.Identifier, exp.Literal})
+
+
+def nodes_of(tree: exp.Expr, *kinds: type[_Node]) -> list[_Node]:
+    """Return the nodes of some kinds in a tree, itself too, in sqlglot's order: level by level.
+
+    The kinds are none of `_LEAVES`. sqlglot's `find_all` resumes three generators for each node:
+    with it a sixth of the time of a new text was spent here.
+    """
+    found: list[_Node] = []
+    waiting: list[exp.Expr] = [tree]
+    for node in waiting:
+        if isinstance(node, kinds):
+            found.append(node)
+        for value in node.args.values():
+            if isinstance(value, list):
+                waiting += [each for each in value if isinstance(each, exp.Expr)]
+            elif type(value) not in _LEAVES and isinstance(value, exp.Expr):
+                waiting.append(value)
+    return found
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from sqlglot import exp
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.planner.expression import Literal
 from raydb.sql.literals import decimal_literal, integer_literal, list_literal
+from raydb.sql.nodes import nodes_of
 from raydb.sql.types import INTERVAL
 from raydb.sql.typing_rules import unify
 
@@ -36,7 +37,7 @@ def bind_parameters(tree: exp.Expr, parameters: Parameters) -> Mapping[str, Lite
 
     Raises ProgrammingError if a value is missing, left over or of a type that SQL does not have.
     """
-    nodes = tree.find_all(exp.Parameter, exp.Placeholder)
+    nodes = nodes_of(tree, exp.Parameter, exp.Placeholder)
     return bind_values({parameter_key(node) for node in nodes}, parameters)
 
 

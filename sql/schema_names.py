@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from raydb.errors import ProgrammingError, did_you_mean
+from raydb.sql.nodes import nodes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +41,7 @@ def resolve_schemas(tree: exp.Expr, fold: Callable[[exp.Expr], str]) -> exp.Expr
 
     A table of the information schema becomes a call in FROM, which nothing can write to.
     """
-    for node in tree.find_all(exp.Table, exp.Column):
+    for node in nodes_of(tree, exp.Table, exp.Column):
         if (written := node.args.get("db")) is None:
             continue
         schema = fold(written)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from raydb.errors import Error
 from raydb.planner.expression import Column, Literal
+from raydb.planner.logical import Scan
 from raydb.sql.bind_query import bind_query
 from raydb.sql.binding import Binding
 from raydb.sql.lifting import Lifted, Lifting
@@ -193,7 +194,7 @@ def _builder(part: Any, known: dict[int, _Build | None]) -> _Build | None:
     match part:
         case Lifted(slot=slot, place=place):
             return lambda filling: filling.literals[slot][place]
-        case Column() | Literal():
+        case Column() | Literal() | Scan():
             return None
         case tuple():
             return _rebuilt(part, part, tuple, known)

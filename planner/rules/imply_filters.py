@@ -24,8 +24,9 @@ from raydb.planner.expression import (
     substitute,
 )
 from raydb.planner.functions import may_raise
-from raydb.planner.logical import InnerJoin, Plan, map_sources, output_columns
+from raydb.planner.logical import InnerJoin, Plan, output_columns
 from raydb.planner.rules.factor_disjunctions import all_of, any_of
+from raydb.planner.star import map_unfused_sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 def imply_filters(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Add the implied filters to the conditions of every inner join."""
-    plan = map_sources(plan, lambda source: imply_filters(source, catalog))
+    plan = map_unfused_sources(plan, lambda source: imply_filters(source, catalog))
     if not isinstance(plan, InnerJoin):
         return plan
     implied = [*_of_disjunctions(plan), *_of_constants(plan.conditions)]

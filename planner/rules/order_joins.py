@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.planner.expression import Call, Column, Expression, columns_of
-from raydb.planner.logical import Aggregate, InnerJoin, Plan, map_sources, output_columns
+from raydb.planner.logical import InnerJoin, Plan, output_columns
 from raydb.planner.rules.push_down_filters import filter_rows
-from raydb.planner.star import Star
+from raydb.planner.star import map_unfused_sources
 from raydb.planner.statistics import Statistics
 
 if TYPE_CHECKING:
@@ -36,9 +36,7 @@ def order_joins(plan: Plan, catalog: CatalogInfo) -> Plan:
 
 
 def _order_all(plan: Plan, statistics: Statistics) -> Plan:
-    if isinstance(plan, Aggregate) and isinstance(plan.star, Star):
-        return plan
-    plan = map_sources(plan, lambda source: _order_all(source, statistics))
+    plan = map_unfused_sources(plan, lambda source: _order_all(source, statistics))
     if isinstance(plan, InnerJoin) and len(plan.sources) > 1:
         return _order(plan, statistics)
     return plan

@@ -130,15 +130,14 @@ def _prune(plan: Plan, needed: frozenset[Column]) -> Plan:
             return map_sources(plan, lambda source: _prune(source, _all_of(source)))
         case Aggregate(source=source, keys=keys, aggregates=aggregates):
             kept_calls = tuple(item for item in aggregates if item[0] in needed)
+            star = plan.star
+            if star is not None and not isinstance(star, NoStar):
+                asked = tuple(item for item in star.aggregates if item[0] in needed)
+                return replace(plan, aggregates=kept_calls, star=replace(star, aggregates=asked))
             read = _read_by(e for _, e in keys) | _read_by(
                 e for _, call in kept_calls for e in expressions_of(call)
             )
-            star = plan.star
-            if star is not None and not isinstance(star, NoStar):
-                star = replace(
-                    star, aggregates=tuple(item for item in star.aggregates if item[0] in needed)
-                )
-            return replace(plan, source=_prune(source, read), aggregates=kept_calls, star=star)
+            return replace(plan, source=_prune(source, read), aggregates=kept_calls)
         case Sort(source=source, keys=sort_keys):
             return replace(plan, source=_prune(source, needed | {k.column for k in sort_keys}))
         case Limit(source=source):

@@ -32,10 +32,9 @@ from raydb.planner.logical import (
     Sort,
     Unnest,
     Window,
-    map_sources,
     output_columns,
 )
-from raydb.planner.star import NoStar
+from raydb.planner.star import NoStar, map_unfused_sources
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +64,7 @@ def push_down_filters(plan: Plan, catalog: CatalogInfo) -> Plan:
             plan = replace(plan, left=left, right=right, conditions=rest)
         case _:
             pass
-    return map_sources(plan, lambda source: push_down_filters(source, catalog))
+    return map_unfused_sources(plan, lambda source: push_down_filters(source, catalog))
 
 
 def filter_rows(source: Plan, predicates: Sequence[Expression]) -> Plan:

@@ -19,8 +19,8 @@ from raydb.planner.logical import (
     Plan,
     Project,
     Union,
-    map_sources,
 )
+from raydb.planner.star import map_unfused_sources
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
@@ -46,7 +46,7 @@ def push_down_limits(plan: Plan, catalog: CatalogInfo) -> Plan:
             plan = replace(plan, source=replace(join, left=_first_rows(left, plan)))
         case _:
             pass
-    return map_sources(plan, lambda source: push_down_limits(source, catalog))
+    return map_unfused_sources(plan, lambda source: push_down_limits(source, catalog))
 
 
 def _merged(outer: Limit, inner: Limit) -> Limit:

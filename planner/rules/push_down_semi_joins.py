@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.planner.expression import columns_of
-from raydb.planner.logical import InnerJoin, Plan, SemiJoin, map_sources, output_columns
+from raydb.planner.logical import InnerJoin, Plan, SemiJoin, output_columns
+from raydb.planner.star import map_unfused_sources
 from raydb.planner.statistics import Statistics
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def push_down_semi_joins(plan: Plan, catalog: CatalogInfo) -> Plan:
 
 
 def _push_all(plan: Plan, statistics: Statistics) -> Plan:
-    plan = map_sources(plan, lambda source: _push_all(source, statistics))
+    plan = map_unfused_sources(plan, lambda source: _push_all(source, statistics))
     if isinstance(plan, SemiJoin) and plan.kind != "mark":
         return _push(plan, plan.left, statistics) or plan
     return plan

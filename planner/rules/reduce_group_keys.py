@@ -22,11 +22,10 @@ from raydb.planner.logical import (
     Project,
     Scan,
     SemiJoin,
-    map_sources,
     output_columns,
     sources_of,
 )
-from raydb.planner.star import NoStar
+from raydb.planner.star import NoStar, map_unfused_sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
 def reduce_group_keys(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Turn keys that other keys determine into aggregates; a star stays as it was matched."""
-    plan = map_sources(plan, lambda source: reduce_group_keys(source, catalog))
+    plan = map_unfused_sources(plan, lambda source: reduce_group_keys(source, catalog))
     match plan:
         case Aggregate(keys=keys, grouping=None, star=NoStar()) if len(keys) > 1:
             return _reduce(plan, catalog)

@@ -244,10 +244,20 @@ def test_settings_are_part_of_the_key(con: raydb.Connection, calls: Calls) -> No
     assert calls.since() == (1, 0, 1)
 
 
-def test_time_goes_by(con: raydb.Connection, calls: Calls) -> None:
-    first = rows(con, "SELECT now()")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT now()",
+        "WITH c AS (SELECT now() AS moment) SELECT moment FROM c",
+        "WITH c AS MATERIALIZED (SELECT now() AS moment) SELECT x.moment FROM c AS x, c AS y",
+        "SELECT x.moment FROM moments AS x, moments AS y",
+    ],
+)
+def test_time_goes_by(con: raydb.Connection, calls: Calls, text: str) -> None:
+    con.execute("CREATE VIEW moments AS SELECT now() AS moment")
+    first = rows(con, text)
     calls.since()
-    assert rows(con, "SELECT now()") > first
+    assert rows(con, text) > first
     assert calls.since() == FILLED
 
 

@@ -22,6 +22,7 @@ import pytest
 
 import raydb
 from raydb.planner import optimizer
+from raydb.planner.common_tables import contents
 from raydb.planner.explain import show, show_aggregate, show_window
 from raydb.planner.logical import (
     Aggregate,
@@ -153,3 +154,27 @@ def test_rule(path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.
         pytest.skip("plans are rewritten")
     if wrong:
         pytest.fail("\n\n".join(wrong), pytrace=False)
+
+
+@pytest.mark.parametrize("path", sorted(RULES.glob("*.sql")), ids=lambda path: path.stem)
+def test_rules_that_are_left_out_would_change_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs = {rule.__name__: need for rule, need in optimizer.NEEDS.items()}
+    monkeypatch.setattr(optimizer, "NEEDS", {})
+    check = optimizer.check_rule
+    first: list[Plan] = []
+
+    def compare(name: str, before: Plan, after: Plan, catalog: Any) -> None:
+        check(name, before, after, catalog)
+        if name == optimizer.RULES[0].__name__:
+            first.append(before)
+        if name in needs and needs[name] not in contents(first[-1]):
+            assert before == after, name
+
+    monkeypatch.setattr(optimizer, "check_rule", compare)
+    with raydb.connect() as connection:
+        for statement in path.read_text(encoding="utf-8").split(";\n"):
+            sql = "\n".join(line for line in statement.splitlines() if line[:2] != "--").strip()
+            is_query = sql.startswith(("SELECT", "WITH"))
+            connection.execute(f"EXPLAIN {sql}" if is_query else sql or "CHECKPOINT")

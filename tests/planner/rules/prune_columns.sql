@@ -26,7 +26,7 @@ SELECT a FROM (SELECT a, sum(b) AS s FROM t GROUP BY a) AS q;
 -- after:
 --   Project a
 --     Aggregate distinct by a [star of t]
---       Scan t (a)
+--       Scan t (a, b, c)
 
 SELECT a FROM (SELECT a, row_number() OVER (ORDER BY b) AS r FROM t) AS q;
 -- before:
