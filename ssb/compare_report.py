@@ -177,10 +177,16 @@ def _builds(found: Comparison) -> list[str]:
         )
         lines.append(f"bytes a row: {', '.join(sizes)}")
     for name, memory in found.memory.items():
-        loaded, peak = memory["loaded_bytes"], memory["peak_bytes"]
+        moments = {"at most": "peak_bytes", "loaded": "loaded_bytes"}
+        if "build_peak_bytes" in memory:
+            moments["while BVHs were built"] = "build_peak_bytes"
+        parts = (
+            f"{memory[key] / 1e9:.2f} GB {moment} ({memory[key] / found.flat_bytes:.1f}x)"
+            for moment, key in moments.items()
+        )
         lines.append(
-            f"memory of {name}: {peak / 1e9:.2f} GB at most, {loaded / 1e9:.2f} GB loaded; the "
-            f"flat columns are {found.flat_bytes / 1e9:.2f} GB ({peak / found.flat_bytes:.1f}x)"
+            f"memory of {name}: {', '.join(parts)}; the flat columns are "
+            f"{found.flat_bytes / 1e9:.2f} GB"
         )
     if found.cold_start_ms is not None:
         lines.append(f"q1.1 from a cold process: {found.cold_start_ms:.0f} ms")

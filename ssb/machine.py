@@ -112,6 +112,12 @@ def resident_bytes(*, peak: bool) -> int:
     return int(kib) * 1024
 
 
+def forget_peak() -> None:
+    """Begin anew with what `resident_bytes` calls the most that this process held."""
+    with contextlib.suppress(OSError):  # Where it cannot be done the peak is that of all before.
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
 def _processor() -> str:
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
