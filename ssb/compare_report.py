@@ -180,12 +180,12 @@ def _builds(found: Comparison) -> list[str]:
         moments = {"at most": "peak_bytes", "loaded": "loaded_bytes"}
         if "build_peak_bytes" in memory:
             moments["while BVHs were built"] = "build_peak_bytes"
-        parts = (
+        figures = (
             f"{memory[key] / 1e9:.2f} GB {moment} ({memory[key] / found.flat_bytes:.1f}x)"
             for moment, key in moments.items()
         )
         lines.append(
-            f"memory of {name}: {', '.join(parts)}; the flat columns are "
+            f"memory of {name}: {', '.join(figures)}; the flat columns are "
             f"{found.flat_bytes / 1e9:.2f} GB"
         )
     if found.cold_start_ms is not None:
