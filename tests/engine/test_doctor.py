@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from ray_simulator import RaySimulator
 
-from raydb.engine import cli, doctor
+from raydb.engine import doctor
+from raydb.engine.shell import cli
 from raydb.kernels import choice, device_names, probe
 from raydb.kernels.device import DeviceError, faults
 
