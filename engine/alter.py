@@ -222,6 +222,12 @@ def _set_type(alteration: sql.SetType, table: Table, work: Work) -> Snapshot:
     """Convert a column; its keys and all checks are verified on the new values."""
     name, definition, snapshot = alteration.column, table.definition, work.snapshot
     _check_column(name, definition)
+    for index in definition.ivf_indexes:
+        if name in index.columns:
+            raise NotSupportedError(
+                f"the type of column '{name}' cannot be changed: "
+                f"the index '{index.name}' needs it; DROP INDEX first"
+            )
     old = definition.schema.field(name)
     field = pa.field(name, alteration.type, old.nullable)
     widens = pa.types.is_integer(old.type) and pa.types.is_integer(field.type)

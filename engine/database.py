@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from raydb.engine.snapshot import Snapshot
+from raydb.engine.vector_index import check_change, drop_lost_indexes, renumber_rows
 from raydb.errors import InterfaceError, OperationalError, ProgrammingError, did_you_mean
 from raydb.storage.changes import compact_tables
 
@@ -81,12 +82,16 @@ class Database:
     def define(self, snapshot: Snapshot) -> None:
         """Go on with a snapshot in which anything may be different."""
         if snapshot is not self.snapshot:
-            self._state = _State(snapshot, None)
+            self._state = _State(drop_lost_indexes(snapshot), None)
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """Apply changes of rows, one after the other. Raises IntegrityError for a broken one."""
+        """Apply changes of rows, one after the other.
+
+        Raises IntegrityError for a broken one, DataError for a vector that no index can hold.
+        """
         snapshot = self.snapshot
         for change in changes:
+            check_change(change, snapshot)
             snapshot = snapshot.with_change(change)
         if changes:
             unsaved = self._state.unsaved
@@ -179,8 +184,12 @@ class Database:
         """Leave out the masked rows; the caller makes it durable with a new manifest."""
         if self.in_transaction:
             raise ProgrammingError("VACUUM cannot run inside a transaction")
-        compacted = self.snapshot.with_changes(compact_tables(self.snapshot.tables))
-        self.define(compacted.with_merged_bvhs())
+        before = self.snapshot.tables
+        after = self.snapshot.with_changes(compact_tables(before))
+        for table in before.values():
+            if table.live is not None:
+                after = renumber_rows(after, table.name, table.live)
+        self.define(after.with_merged_bvhs())
 
     def reload(self) -> None:
         """Let a reader see what the writer has committed since, between transactions."""

@@ -13,6 +13,7 @@ from raydb.engine.alter import alter_table, drop_references
 from raydb.engine.dependents import bind_view, settle
 from raydb.engine.names import check_free, check_known, check_table, check_view, names_to_drop
 from raydb.engine.stored_bvh import rebuilt
+from raydb.engine.vector_index import check_alone, renumber_rows, with_vector_index
 from raydb.errors import IntegrityError, ProgrammingError
 from raydb.planner.logical import output_columns
 from raydb.planner.star import canonical_definition
@@ -63,13 +64,8 @@ def apply_definition(statement: sql.Definition, work: Work) -> tuple[Snapshot, i
             return _create_index(statement, snapshot), -1
         case sql.DropIndex():
             return _drop_indexes(statement, snapshot), -1
-        case sql.Reindex(kind="table", name=str(table)):
-            check_table(table, snapshot)
-            return snapshot, -1
-        case sql.Reindex(name=index):
-            if index is not None:
-                check_known("index", index, _indexes(snapshot))
-            return snapshot, -1
+        case sql.Reindex():
+            return _reindex(statement, snapshot), -1
 
 
 def _without(known: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
@@ -168,6 +164,9 @@ def _truncate(statement: sql.Truncate, snapshot: Snapshot) -> Snapshot:
                     f"'{referrer}' refers to it; TRUNCATE both, or use CASCADE"
                 )
             emptied.append(referrer)
+    for name in emptied:
+        nothing = np.zeros(snapshot.tables[name].row_count, np.bool_)
+        snapshot = renumber_rows(snapshot, name, nothing)
     after = snapshot.with_changes({name: _emptied(snapshot.tables[name]) for name in emptied})
     for bvh in snapshot.bvhs.values():
         if bvh.definition.table in emptied:
@@ -260,7 +259,26 @@ def _create_index(statement: sql.CreateIndex, snapshot: Snapshot) -> Snapshot:
     check_free(name, snapshot)
     check_table(statement.table, snapshot)
     table = snapshot.tables[statement.table]
-    return _with_indexes(table, (*table.definition.indexes, statement.index), snapshot)
+    after = _with_indexes(table, (*table.definition.indexes, statement.index), snapshot)
+    if statement.index.ivf is None:
+        return after
+    check_alone(statement.index, table.definition)
+    return with_vector_index(after, table.name, statement.index)
+
+
+def _reindex(statement: sql.Reindex, snapshot: Snapshot) -> Snapshot:
+    """Build vector indexes anew; of other indexes there is nothing to build."""
+    name = statement.name
+    if name is not None:
+        if statement.kind == "table":
+            check_table(name, snapshot)
+        else:
+            check_known("index", name, _indexes(snapshot))
+    for table in snapshot.tables.values():
+        for index in table.definition.ivf_indexes:
+            if name in (None, table.name if statement.kind == "table" else index.name):
+                snapshot = with_vector_index(snapshot, table.name, index)
+    return snapshot
 
 
 def _drop_indexes(statement: sql.DropIndex, snapshot: Snapshot) -> Snapshot:

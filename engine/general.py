@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from raydb.engine.by_parts import aggregate_rows, window_rows
 from raydb.engine.join import run_join
 from raydb.engine.memory import Memory
+from raydb.engine.nearest import nearest_rows
 from raydb.engine.recursion import generations
 from raydb.engine.relation import (
     MORSEL_ROWS,
@@ -53,6 +54,7 @@ from raydb.planner.physical import (
     HashAggregate,
     HashJoin,
     LimitRows,
+    NearestRows,
     PhysicalPlan,
     RecursiveRows,
     ScanTable,
@@ -152,6 +154,8 @@ def output_columns(plan: PhysicalPlan) -> tuple[Column, ...]:
             return tuple(column for column, _ in items)
         case HashJoin(left=left, right=right):
             return output_columns(left) + output_columns(right)
+        case NearestRows(queries=queries, source=source, found=found):
+            return (*output_columns(queries), *output_columns(source), *found)
         case HashAggregate(keys=keys, aggregates=aggregates, grouping=grouping):
             number = () if grouping is None else (grouping.number,)
             return (*(c for c, _ in keys), *(c for c, _ in aggregates), *number)
@@ -179,6 +183,10 @@ def _rows_of(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> R
             sides = output_columns(plan.left), output_columns(plan.right)
             run_with = partial(_run_with, sources=sources)
             return run_join(plan, columns, sides, run_with, sources.memory)
+        case NearestRows(queries=queries, source=source):
+            sides = output_columns(queries), output_columns(source)
+            run_with = partial(_run_with, sources=sources)
+            return nearest_rows(plan, columns, sides, run_with, sources.tables, sources.memory)
         case HashAggregate():
             return _aggregate(plan, live, sources)
         case UnnestRows():

@@ -59,6 +59,21 @@ _BVH_SCHEMA = pa.schema(
 )
 
 
+_VECTOR_INDEX_SCHEMA = pa.schema(
+    {
+        "name": pa.string(),
+        "table_name": pa.string(),
+        "column_name": pa.string(),
+        "metric": pa.string(),
+        "lists": pa.int64(),
+        "vectors": pa.int64(),
+        "rows_beside": pa.int64(),
+        "null_vectors": pa.int64(),
+        "size_bytes": pa.int64(),
+    }
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Use:
     """How many queries used a BVH, and when the last one did."""
@@ -111,6 +126,8 @@ def open_sources(
         match report:
             case sql.BvhList():
                 rows = _bvhs(snapshot, uses)
+            case sql.VectorIndexList():
+                rows = _vector_indexes(snapshot)
             case sql.AdviceRequest(workload=workload, memory=memory, max_bvhs=max_bvhs):
                 limit = None if memory is None else parse_limit(memory, "memory")
                 rows = advice(_text_of(workload, files), limit, max_bvhs, snapshot)
@@ -166,6 +183,27 @@ def _merge_text(bvh: StoredBvh) -> str | None:
     if bvh.merge is None:
         return None
     return "under way" if bvh.merge.failure is None else f"failed: {bvh.merge.failure}"
+
+
+def _vector_indexes(snapshot: Snapshot) -> pa.Table:
+    """Return one row an ivf index."""
+    rows = [
+        {
+            "name": index.name,
+            "table_name": table.name,
+            "column_name": index.columns[0],
+            "metric": arrays.metric,
+            "lists": arrays.list_count,
+            "vectors": len(arrays.row_ids),
+            "rows_beside": table.row_count - arrays.row_count,
+            "null_vectors": table.null_count(index.columns[0]),
+            "size_bytes": arrays.size_bytes,
+        }
+        for table in snapshot.tables.values()
+        for index in table.definition.ivf_indexes
+        for arrays in (snapshot.vector_indexes[index.name],)
+    ]
+    return pa.Table.from_pylist(rows, _VECTOR_INDEX_SCHEMA)
 
 
 def _parts(definition: BvhDefinition, catalog: CatalogInfo) -> dict[str, str]:

@@ -132,13 +132,13 @@ def scan_matches(
         mask = evaluate(predicate, rows.columns, rows.row_count)
         return rows.filter(mask, pc.sum(mask, min_count=0).as_py())
 
-    rows = _fetch(table, sorted(read, key=lambda column: column.number), candidates)
+    rows = fetch_rows(table, sorted(read, key=lambda column: column.number), candidates)
     rows = Relation({**rows.columns, _NUMBER: pa.array(candidates)}, len(candidates))
     matches = for_each_morsel(rows, keep, list(rows.columns), memory)
     if not _are_few(matches.row_count, table):
         return None
     numbers = matches.columns[_NUMBER].to_numpy()
-    others = _fetch(table, [c for c in columns if c not in read], numbers)
+    others = fetch_rows(table, [c for c in columns if c not in read], numbers)
     return Relation({**matches.columns, **others.columns}, len(numbers)).select(columns)
 
 
@@ -155,7 +155,7 @@ def scan_slice(table: Table, columns: Sequence[Column], offset: int, count: int)
         return rows.slice(offset, count)
     if not _are_few(count, table):
         return None
-    return _fetch(table, columns, _visible(table)[offset : offset + count])
+    return fetch_rows(table, columns, _visible(table)[offset : offset + count])
 
 
 def _is_decoded(table: Table, column: Column) -> bool:
@@ -178,7 +178,7 @@ def _candidates(table: Table, comparisons: Sequence[Comparison]) -> NDArray[np.i
     return found if table.live is None else found[table.live[found]]
 
 
-def _fetch(table: Table, columns: Sequence[Column], row_numbers: NDArray[np.int64]) -> Relation:
+def fetch_rows(table: Table, columns: Sequence[Column], row_numbers: NDArray[np.int64]) -> Relation:
     """Return some columns of the rows of those numbers."""
     few = _are_few(len(row_numbers), table)
     places = pa.array(row_numbers)
@@ -198,7 +198,8 @@ def _comparisons(predicate: Expression) -> list[Comparison]:
     """Return comparisons that hold for every row for which the predicate is true.
 
     What stands behind a part that may fail is left out: it must not keep that part from failing.
-    Doubles are left out too, since files order NaN otherwise than SQL.
+    Doubles are left out too, since files order NaN otherwise than SQL, and lists, which they do not
+    compare.
     """
     found = []
     for part in conjuncts(predicate):
@@ -233,4 +234,5 @@ def _bounds(column: Column, items: Sequence[Expression]) -> list[Comparison]:
 
 
 def _is_plain(literal: Literal) -> bool:
-    return literal.value is not None and not pa.types.is_floating(literal.type)
+    kind = literal.type
+    return not (literal.value is None or pa.types.is_floating(kind) or pa.types.is_nested(kind))

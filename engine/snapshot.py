@@ -24,17 +24,19 @@ from raydb.storage.sample import NullCounts, Sample
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from raydb.kernels.ivf import Ivf
     from raydb.storage.changes import Change
     from raydb.storage.table import Table
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Snapshot:
-    """All tables, views (as the text of their query) and BVHs, by name."""
+    """All tables, views (as the text of their query), BVHs and vector indexes, by name."""
 
     tables: Mapping[str, Table] = field(default_factory=dict)
     views: Mapping[str, str] = field(default_factory=dict)
     bvhs: Mapping[str, StoredBvh] = field(default_factory=dict)
+    vector_indexes: Mapping[str, Ivf] = field(default_factory=dict)
 
     def describe(self) -> CatalogInfo:
         """Return what the binder and the planner see."""
@@ -50,6 +52,7 @@ class Snapshot:
             },
             views=self.views,
             bvhs={name: described(bvh, self.tables) for name, bvh in self.bvhs.items()},
+            vector_indexes=self.vector_indexes,
         )
 
     def with_table(self, table: Table) -> Snapshot:

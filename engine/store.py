@@ -1,9 +1,10 @@
 """Keeps snapshots in a database directory: what is written, and what is read back at open.
 
-    state    JSON in the manifest: tables, views, BVHs, and the names of their files
+    state    JSON in the manifest: tables, views, BVHs, vector indexes, and their files' names
     .flat    rows of a table (FlatStor)        .keys   the rows that its foreign keys point to
     .live    which of a table's rows are visible
-    .bvh     the arrays of a BVH               log     small changes of rows since the manifest
+    .bvh     the arrays of a BVH               .ivf    those of a vector index
+    log      small changes of rows since the manifest
 
 A statement that only changes a few rows is one log record; everything else is a new manifest.
 """
@@ -25,6 +26,7 @@ from raydb import sql
 from raydb.engine.snapshot import Snapshot
 from raydb.engine.stored_bvh import StoredBvh
 from raydb.errors import NotSupportedError, OperationalError
+from raydb.kernels import ivf
 from raydb.kernels.bvh_arrays import from_arrays, to_arrays
 from raydb.planner.catalog import BvhInfo
 from raydb.planner.star import canonical_definition
@@ -37,6 +39,7 @@ from raydb.storage.table import (
     FileLayout,
     ForeignKey,
     Index,
+    IvfOptions,
     Table,
     TableDefinition,
     UniqueKey,
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.kernels.ivf import Ivf
     from raydb.planner.catalog import BvhDefinition
     from raydb.storage.changes import Change
     from raydb.storage.home import Home
@@ -54,7 +58,9 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
     Properties = dict[str, Any]
 
-STATE_VERSION = 4
+STATE_VERSION = 5
+# Version 4 has no vector indexes.
+READ_VERSIONS = (4, STATE_VERSION)
 
 # Changes of more than this go to files of their own instead of the log.
 LOGGED_BYTES = 2**22
@@ -87,7 +93,7 @@ class Store:
         if not self.home.state:
             return Snapshot()
         state = json.loads(self.home.state)
-        if state["version"] != STATE_VERSION:
+        if state["version"] not in READ_VERSIONS:
             raise NotSupportedError(
                 f"the database was written with state version {state['version']}; "
                 f"this RayDB reads version {STATE_VERSION}"
@@ -95,6 +101,7 @@ class Store:
         snapshot = Snapshot(
             {described["name"]: self._load_table(described) for described in state["tables"]},
             state["views"],
+            vector_indexes=self._load_vector_indexes(state.get("vector_indexes", {})),
         )
         for described in state["bvhs"]:
             snapshot = self._load_bvh(snapshot, described)
@@ -142,15 +149,21 @@ class Store:
         snapshot = replace(snapshot, tables=tables)
         described = [self._describe_table(table) for table in tables.values()]
         bvhs = [self._describe_bvh(bvh, tables) for bvh in snapshot.bvhs.values()]
+        vector_indexes = {
+            name: self._write_once("ivf", index, partial(ivf.to_arrays, index))
+            for name, index in snapshot.vector_indexes.items()
+        }
         state = {
             "version": STATE_VERSION,
             "tables": described,
             "views": dict(snapshot.views),
             "bvhs": bvhs,
+            "vector_indexes": vector_indexes,
         }
         files = [name for table in described for name, *_ in table["files"]]
         files += [table[kind] for table in described for kind in ("keys", "live") if table[kind]]
         files += [bvh["file"] for bvh in bvhs]
+        files += vector_indexes.values()
         return snapshot, state, files
 
     def _write_file(self, kind: str, write: Callable[[BinaryIO], None]) -> str:
@@ -232,7 +245,7 @@ class Store:
             tuple(Check(*_tuples(check)) for check in described["checks"]),
             tuple(map(tuple, described["defaults"])),
             FileLayout(*(tuple(map(tuple, part)) for part in described["layout"])),
-            tuple(Index(*_tuples(index)) for index in described["indexes"]),
+            tuple(_load_index(*_tuples(index)) for index in described["indexes"]),
         )
         parts = tuple(
             FilePart(
@@ -254,6 +267,18 @@ class Store:
             live = read_sections(self.home.path_of(described["live"])).arrays["live"]
             self._files[id(live)] = (live, described["live"])
         return Table(definition, Rows(schema, parts), described["version"], foreign_rows, live)
+
+    # -- vector indexes
+
+    def _load_vector_indexes(self, described: dict[str, str]) -> dict[str, Ivf]:
+        """Map the arrays of vector indexes, whose files are given by name."""
+        found = {}
+        for name, file in described.items():
+            sections = read_sections(self.home.path_of(file))
+            index = ivf.from_arrays(sections.arrays, sections.properties)
+            self._files[id(index)] = (index, file)
+            found[name] = index
+        return found
 
     # -- BVHs
 
@@ -324,6 +349,17 @@ def _bvh_content(info: BvhInfo) -> tuple[Arrays, Properties]:
 def _tuples(described: list[Any]) -> Iterator[Any]:
     """Yield the fields of a constraint or an index, lists as tuples again."""
     return (tuple(field) if isinstance(field, list) else field for field in described)
+
+
+def _load_index(
+    name: str,
+    columns: tuple[str, ...],
+    descending: tuple[bool, ...],
+    unique: bool,
+    options: tuple[str, int, int] | None = None,
+) -> Index:
+    """Return an index of its fields; version 4 has no options."""
+    return Index(name, columns, descending, unique, options and IvfOptions(*options))
 
 
 def _size_bytes(change: Change) -> int:

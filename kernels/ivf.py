@@ -1,6 +1,7 @@
 """The IVF index: vectors in lists, each around a centroid; a query scans the nearest lists.
 
     centroids   (lists, d)     k-means of a sample (Lloyd), seeded
+    squares     (lists)        |c|^2 of each centroid
     offsets     (lists + 1)    list i holds the places offsets[i] .. offsets[i + 1]
     row_ids     (n)            the row of each place, ascending within a list
     vectors     (n, d)         its vector; a list is one run of memory
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
     Vectors = NDArray[np.float32]
 
+_PROPERTIES = ("metric", "row_count", "longest")
+_ARRAYS = ("centroids", "squares", "offsets", "row_ids", "vectors", "scales")
+
 # What k-means is trained with: so many vectors a list, and so many rounds.
 SAMPLE_PER_LIST = 64
 ROUNDS = 10
@@ -49,6 +53,7 @@ class Ivf:
     row_count: int
     longest: float
     centroids: Vectors
+    squares: Vectors
     offsets: NDArray[np.int64]
     row_ids: NDArray[np.uint32]
     vectors: Vectors
@@ -62,8 +67,7 @@ class Ivf:
     @property
     def size_bytes(self) -> int:
         """The bytes of all arrays."""
-        arrays = (self.centroids, self.offsets, self.row_ids, self.vectors, self.scales)
-        return sum(array.nbytes for array in arrays)
+        return sum(getattr(self, name).nbytes for name in _ARRAYS)
 
 
 def build_ivf(
@@ -91,7 +95,10 @@ def build_ivf(
     kept = vectors[order]
     longest = float(norms_of(kept).max(initial=0.0))
     scales = _scales(kept, metric)
-    return Ivf(metric, row_count, longest, centroids, offsets, row_ids[order], kept, scales)
+    squares = np.einsum("ij,ij->i", centroids, centroids)
+    return Ivf(
+        metric, row_count, longest, centroids, squares, offsets, row_ids[order], kept, scales
+    )
 
 
 def _scales(vectors: Vectors, metric: Metric) -> Vectors:
@@ -192,12 +199,13 @@ def search_ivf(
 
 def _list_scores(index: Ivf, queries: Vectors) -> Vectors:
     """Return for each query and list (q, lists) how far the list is; less is nearer."""
-    scores = queries @ index.centroids.T
+    scores: Vectors = queries @ index.centroids.T
     if index.metric == "ip":
         # The mean of the list's own products.
-        return np.negative(scores, out=scores)
+        scores *= -1
+        return scores
     scores *= -2
-    scores += np.einsum("ij,ij->i", index.centroids, index.centroids)
+    scores += index.squares
     return scores
 
 
@@ -233,23 +241,13 @@ def renumber(index: Ivf, live: NDArray[np.bool_]) -> Ivf:
 
 def to_arrays(index: Ivf) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return an index's arrays by name, and its properties as JSON values."""
-    arrays: dict[str, NDArray[Any]] = {
-        "centroids": index.centroids,
-        "offsets": index.offsets,
-        "row_ids": index.row_ids,
-        "vectors": index.vectors,
-        "scales": index.scales,
-    }
-    properties = ("metric", "row_count", "longest")
-    return arrays, {name: getattr(index, name) for name in properties}
+    arrays: dict[str, NDArray[Any]] = {name: getattr(index, name) for name in _ARRAYS}
+    return arrays, {name: getattr(index, name) for name in _PROPERTIES}
 
 
 def from_arrays(arrays: Mapping[str, NDArray[Any]], properties: Mapping[str, Any]) -> Ivf:
     """Return the index of `to_arrays`; the arrays are used as they are, mapped ones too."""
-    names = ("centroids", "offsets", "row_ids", "vectors", "scales")
     return Ivf(
-        properties["metric"],
-        properties["row_count"],
-        properties["longest"],
-        *(arrays[name] for name in names),
+        **{name: properties[name] for name in _PROPERTIES},
+        **{name: arrays[name] for name in _ARRAYS},
     )

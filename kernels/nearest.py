@@ -28,6 +28,9 @@ METRICS: tuple[Metric, ...] = ("l2", "cosine", "ip")
 # Sums of squares of more than 8,000 such numbers are finite in float32.
 LARGEST = 1e17
 
+# Products with shorter vectors lose digits in float32.
+SHORTEST = 1e-30
+
 # A block of rows and its scores stay in the cache while they are compared.
 BLOCK_ROWS = 4096
 _BLOCK_QUERIES = 256
@@ -70,9 +73,9 @@ def first_unusable(vectors: Vectors, metric: Metric) -> tuple[int, str] | None:
             is_finite = bool(np.isfinite(block[place]).all())
             return start + place, "a number beyond 1e17" if is_finite else "NaN or infinity"
         if metric == "cosine":
-            zero = norms_of(block) == 0.0
-            if zero.any():
-                return start + int(np.argmax(zero)), "zeros alone, which have no direction"
+            short = norms_of(block) < SHORTEST
+            if short.any():
+                return start + int(np.argmax(short)), "a length of 0, which is no direction"
     return None
 
 
@@ -102,8 +105,10 @@ def nearest(
                 if k < len(some) and open_.any():
                     kth = np.partition(scores[open_], k - 1, axis=1)[:, k - 1]
                     bounds[open_] = kth + slack[open_]
-                hits = np.nonzero(scores <= (bounds + slack)[:, None])
-                insert_hits(code, some, numbers, queries[part], *hits, distances, rows)
+                hit_queries, hit_rows = np.nonzero(scores <= (bounds + slack)[:, None])
+                insert_hits(
+                    code, some, numbers, queries[part], hit_queries, hit_rows, distances, rows
+                )
 
 
 def norms_of(vectors: Vectors) -> NDArray[np.float64]:
@@ -114,7 +119,8 @@ def norms_of(vectors: Vectors) -> NDArray[np.float64]:
     if tiny.any():
         some = vectors[tiny].astype(np.float64)
         squares[tiny] = np.einsum("ij,ij->i", some, some)
-    return np.sqrt(squares)
+    norms: NDArray[np.float64] = np.sqrt(squares)
+    return norms
 
 
 def _targets(queries: Vectors, metric: Metric) -> Iterator[tuple[int, Vectors]]:
@@ -134,9 +140,10 @@ def _scores(
     vectors: Vectors, norms: NDArray[np.float64], targets: Vectors, metric: Metric
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
     """Return scores (q, n), which order rows as distances do, and their greatest errors (q)."""
-    scores = (targets * np.float32(-2 if metric == "l2" else -1)) @ vectors.T
+    factor = np.float32(-2 if metric == "l2" else -1)
+    scores: Vectors = ((targets * factor) @ vectors.T).astype(np.float32, copy=False)
     width = vectors.shape[1]
-    longest = norms.max(initial=0.0)
+    longest = float(norms.max(initial=0.0))
     lengths = norms_of(targets)
     match metric:
         case "l2":

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from raydb.kernels.bvh import Bvh
+    from raydb.kernels.ivf import Ivf
     from raydb.planner.expression import Attribute, Expression
     from raydb.storage.table import TableDefinition
 
@@ -75,9 +76,11 @@ class BvhInfo:
 class CatalogInfo:
     """One version of the database as the binder and the planner see it.
 
-    `views` maps a view's name to the text of its query.
+    `views` maps a view's name to the text of its query; `vector_indexes` has the arrays of each
+    index with `ivf`, by its name.
     """
 
     tables: Mapping[str, TableInfo]
     views: Mapping[str, str] = field(default_factory=dict)
     bvhs: Mapping[str, BvhInfo] = field(default_factory=dict)
+    vector_indexes: Mapping[str, Ivf] = field(default_factory=dict)

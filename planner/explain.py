@@ -41,6 +41,7 @@ from raydb.planner.physical import (
     HashAggregate,
     HashJoin,
     LimitRows,
+    NearestRows,
     PhysicalPlan,
     RecursiveRows,
     ScanTable,
@@ -50,6 +51,7 @@ from raydb.planner.physical import (
     UnnestRows,
     WindowRows,
     WorkingRows,
+    sources_of,
 )
 from raydb.planner.sieve import touched
 from raydb.planner.table_scan import FusedTableScan
@@ -77,6 +79,10 @@ INFIX = {
     "ilike": "ILIKE",
     "concat": "||",
 }
+
+
+# What else is said of a node, below its title.
+_DETAILS = ("general path", "also", "search")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +164,7 @@ def _details(node: Mapping[str, Any]) -> dict[str, Any]:
             "by": node["by"],
         }
     if node["node"] != "FusedScanAggregate":
-        return {name: node[name] for name in ("general path", "also") if node.get(name)}
+        return {name: node[name] for name in _DETAILS if node.get(name)}
     coverage = node["coverage"]
     details = {
         "bvh": f"{node['bvh']} ({node['choice_reason']})",
@@ -254,6 +260,9 @@ def _describe(plan: PhysicalPlan) -> dict[str, Any]:
             also = " AND ".join(show(condition) for condition in plan.residual)
             kind = plan.kind.upper() if keys or also else "CROSS"
             return _node(plan, f"{kind} {keys}".rstrip(), left, right, also=also)
+        case NearestRows():
+            summary = f"{plan.k} nearest to {_show_query(plan.query)} by {plan.metric}"
+            return _node(plan, summary, *sources_of(plan), search=plan.reason)
         case HashAggregate(source=source, reason=reason):
             reasons = {"general path": reason} if reason else {}
             return _node(plan, _aggregation(plan), source, **reasons)
@@ -344,6 +353,11 @@ def _aggregation(plan: HashAggregate | FusedScanAggregate | FusedTableScan | Del
     if not calls:
         return f"distinct {keys}"
     return f"{calls} by {keys}" if keys else calls
+
+
+def _show_query(query: Expression) -> str:
+    """Return a query vector; of a constant one its type, since it is long."""
+    return sql_type_name(query.type) if isinstance(query, Literal) else show(query)
 
 
 def _names(columns: tuple[Column, ...]) -> str:

@@ -2,7 +2,7 @@
 
     Plan = Scan | Values | Series | CommonTable | WorkingTable
          | Filter | Project | Unnest | Window | Aggregate | Sort | Limit
-         | InnerJoin | OuterJoin | SemiJoin | Apply | Union | Recursive
+         | InnerJoin | OuterJoin | SemiJoin | Apply | VectorSearch | Union | Recursive
 
 Every node knows its output columns. A column number is defined by exactly one node of a plan.
 """
@@ -159,6 +159,35 @@ class Apply:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """How many rows vector_search() is to find, and how; what is None is for the index to say.
+
+    nprobe: how many lists of an index to scan. exact: whether to compare all rows.
+    """
+
+    k: int
+    nprobe: int | None
+    exact: bool
+    metric: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class VectorSearch:
+    """Each left row with the k right rows whose vectors are nearest to its `query`, in order.
+
+    vector: a column of the right plan, FLOAT[n] as the query. found: the columns rank, distance,
+    probes and guarantee. Left rows whose query is NULL have no partner and are left out.
+    """
+
+    left: Plan
+    right: Plan
+    query: Expression
+    vector: Column
+    options: SearchOptions
+    found: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class GroupingSets:
     """The sets of an aggregate's keys, by position, that rows are grouped by, each on its own.
 
@@ -233,7 +262,8 @@ class Limit:
 
 Leaf: TypeAlias = Scan | Values | Series | CommonTable | WorkingTable
 Unary: TypeAlias = Filter | Project | Unnest | Window | Aggregate | Sort | Limit
-Plan: TypeAlias = Leaf | Unary | InnerJoin | OuterJoin | SemiJoin | Apply | Union | Recursive
+Binary: TypeAlias = OuterJoin | SemiJoin | Apply | VectorSearch
+Plan: TypeAlias = Leaf | Unary | InnerJoin | Binary | Union | Recursive
 
 
 def output_columns(plan: Plan) -> tuple[Column, ...]:
@@ -264,6 +294,8 @@ def output_columns(plan: Plan) -> tuple[Column, ...]:
             return tuple(column for source in sources for column in output_columns(source))
         case OuterJoin(left=left, right=right) | Apply(left=left, right=right):
             return output_columns(left) + output_columns(right)
+        case VectorSearch(left=left, right=right, found=found):
+            return (*output_columns(left), *output_columns(right), *found)
         case SemiJoin(left=left, mark=mark):
             return output_columns(left) + (() if mark is None else (mark,))
         case Aggregate(keys=keys, aggregates=aggregates, grouping=grouping):
@@ -280,7 +312,7 @@ def sources_of(plan: Plan) -> tuple[Plan, ...]:
             return ()
         case InnerJoin(sources=sources) | Union(sources=sources):
             return sources
-        case OuterJoin() | SemiJoin() | Apply():
+        case OuterJoin() | SemiJoin() | Apply() | VectorSearch():
             return (plan.left, plan.right)
         case Recursive(base=base, step=step):
             return (base, step)
@@ -301,7 +333,7 @@ def map_sources(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
         case InnerJoin(sources=sources) | Union(sources=sources):
             changed = tuple([change(source) for source in sources])
             return plan if all(map(is_, changed, sources)) else replace(plan, sources=changed)
-        case OuterJoin() | SemiJoin() | Apply():
+        case OuterJoin() | SemiJoin() | Apply() | VectorSearch():
             left, right = change(plan.left), change(plan.right)
             if left is plan.left and right is plan.right:
                 return plan
@@ -345,6 +377,8 @@ def map_expressions(plan: Plan, change: Callable[[Expression], Expression]) -> P
             return replace(plan, conditions=changed_conditions)
         case SemiJoin(conditions=conditions):
             return replace(plan, conditions=tuple(map(change, conditions)))
+        case VectorSearch(query=query):
+            return replace(plan, query=change(query))
         case Apply(arguments=arguments, conditions=conditions):
             return replace(
                 plan,
@@ -383,6 +417,9 @@ def expressions_in(plan: Plan) -> Iterator[Expression]:
             yield from (e for _, call in calls for e in expressions_of(call))
         case InnerJoin() | OuterJoin() | SemiJoin():
             yield from plan.conditions
+        case VectorSearch(query=query, vector=vector):
+            yield query
+            yield vector
         case Apply(arguments=arguments, conditions=conditions):
             yield from (expression for _, expression in arguments)
             yield from conditions

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, assert_never
 
 from raydb.planner.choose import choose_job
-from raydb.planner.common_tables import reads_working_table
+from raydb.planner.common_tables import highest_number, reads_working_table
 from raydb.planner.expression import (
     Call,
     Column,
@@ -35,6 +35,7 @@ from raydb.planner.logical import (
     Union,
     Unnest,
     Values,
+    VectorSearch,
     Window,
     WorkingTable,
     map_sources,
@@ -60,6 +61,7 @@ from raydb.planner.physical import (
     WindowRows,
     WorkingRows,
 )
+from raydb.planner.search_vectors import lower_search
 from raydb.planner.star import NoStar, Star
 
 if TYPE_CHECKING:
@@ -76,6 +78,8 @@ class _Lowering:
 
     catalog: CatalogInfo
     options: PlannerOptions
+    # For columns that are in no plan yet.
+    fresh: Iterator[int]
     shared: dict[int, PhysicalPlan] = field(default_factory=dict)
     # For parts of recursive queries that are kept likewise; those of the binder are not negative.
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(-1, -1))
@@ -83,7 +87,8 @@ class _Lowering:
 
 def lower(plan: Plan, catalog: CatalogInfo, options: PlannerOptions) -> PhysicalPlan:
     """Choose how to run each node."""
-    return _lower(plan, _Lowering(catalog, options))
+    fresh = (highest_number(plan) + 1 + place for place in itertools.count())
+    return _lower(plan, _Lowering(catalog, options, fresh))
 
 
 def _lower(plan: Plan, lowering: _Lowering) -> PhysicalPlan:
@@ -115,6 +120,8 @@ def _lower(plan: Plan, lowering: _Lowering) -> PhysicalPlan:
             raise AssertionError(f"order_joins left a join of {len(sources)} sources")
         case InnerJoin() | OuterJoin() | SemiJoin():
             return _lower_join(plan, lowering)
+        case VectorSearch():
+            return lower_search(plan, lowering.catalog, lowering.fresh, go)
         case Apply():
             raise AssertionError("unnest_subqueries left an Apply")
         case Union(sources=sources, columns=columns):

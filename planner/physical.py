@@ -3,7 +3,7 @@
     PhysicalPlan = ScanTable | ConstantRows | SeriesRows | SharedRows | WorkingRows
                  | FilterRows | ComputeColumns | UnnestRows | WindowRows
                  | HashAggregate | FusedScanAggregate | FusedTableScan | DeltaScan
-                 | HashJoin | ConcatenateRows | RecursiveRows | SortRows | LimitRows
+                 | HashJoin | NearestRows | ConcatenateRows | RecursiveRows | SortRows | LimitRows
 
 Two ways to run, and only two: `FusedScanAggregate` is one job on a BVH, `FusedTableScan` one on a
 table, `DeltaScan` one beside a BVH; every other node runs vectorised over Arrow. Nodes compare by
@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
+    from raydb.kernels.ivf import Ivf
+    from raydb.kernels.nearest import Metric
     from raydb.planner.delta import DeltaScan
     from raydb.planner.expression import AggregateCall, Column, Expression, WindowCall
     from raydb.planner.fuse import FusedScanAggregate
@@ -123,6 +125,37 @@ class HashJoin:
 
 
 @dataclass(frozen=True, slots=True)
+class VectorIndex:
+    """An index that a vector search uses: its name, its arrays, and how many lists to scan."""
+
+    name: str
+    arrays: Ivf
+    nprobe: int
+
+
+@dataclass(frozen=True, slots=True)
+class NearestRows:
+    """Each row of `queries` with the k rows of `source` nearest to its `query`; see `VectorSearch`.
+
+    A table is searched by row numbers, and what is asked of its columns is read for the rows that
+    are found. `selection` gives in its one column the numbers of the rows that count, None for
+    all. `index` is None where all rows are compared; `reason` says why, or which index it is.
+    """
+
+    queries: PhysicalPlan
+    query: Expression
+    source: PhysicalPlan
+    vector: Column
+    selection: ComputeColumns | None
+    k: int
+    metric: Metric
+    exact: bool
+    index: VectorIndex | None
+    reason: str
+    found: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class HashAggregate:
     """One row for each distinct tuple of keys; exactly one row where there are no keys.
 
@@ -180,6 +213,8 @@ def sources_of(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
             return (query,)
         case HashJoin(left=left, right=right):
             return (left, right)
+        case NearestRows(queries=queries, source=source, selection=selection):
+            return (queries, source if selection is None else selection)
         case ConcatenateRows(sources=sources):
             return sources
         case RecursiveRows(base=base, step=step):
@@ -201,6 +236,6 @@ def sources_of(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
 PhysicalPlan: TypeAlias = (
     "ScanTable | ConstantRows | SeriesRows | SharedRows | WorkingRows"
     " | FilterRows | ComputeColumns | UnnestRows | WindowRows | HashAggregate | FusedScanAggregate"
-    " | FusedTableScan | DeltaScan | HashJoin | ConcatenateRows | RecursiveRows | SortRows"
-    " | LimitRows"
+    " | FusedTableScan | DeltaScan | HashJoin | NearestRows | ConcatenateRows | RecursiveRows"
+    " | SortRows | LimitRows"
 )

@@ -40,6 +40,7 @@ from raydb.planner.logical import (
     Union,
     Unnest,
     Values,
+    VectorSearch,
     Window,
     WorkingTable,
     output_columns,
@@ -171,6 +172,10 @@ def _push(plan: Plan, domain: _Domain) -> _Pushed:
             below = _push(source, domain)
             changed = tuple((column, substitute(e, below.names)) for column, e in items)
             return replace(below, plan=replace(plan, source=below.plan, items=changed))
+        case VectorSearch(left=left, query=query):
+            below = _push(left, domain)
+            query = substitute(query, below.names)
+            return replace(below, plan=replace(plan, left=below.plan, query=query))
         case Window(source=source, calls=calls):
             below = _push(source, domain)
             divided = tuple((c, _divide(call, below.names)) for c, call in calls)

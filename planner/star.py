@@ -209,6 +209,7 @@ def _flatten(plan: Plan) -> tuple[list[Scan], list[Expression]] | NoStar:
                 "CommonTable": "it reads a common table expression",
                 "WorkingTable": "it reads a recursive query",
                 "Series": "it reads no table",
+                "VectorSearch": "it aggregates over a vector search",
             }
             kind = type(plan).__name__
             return NoStar(names.get(kind, f"it aggregates over a {kind.lower()}"))

@@ -35,6 +35,7 @@ from raydb.planner.logical import (
     Union,
     Unnest,
     Values,
+    VectorSearch,
     Window,
     WorkingTable,
     output_columns,
@@ -142,6 +143,8 @@ class Statistics:
                 return sum(self.row_count(source) for source in sources)
             case Recursive(base=base, step=step):
                 return self.row_count(base) + self.row_count(step)
+            case VectorSearch(left=left, options=options):
+                return self.row_count(left) * options.k
             case Unnest(source=source):
                 return self.row_count(source) * LIST_LENGTH
             case Project(source=source) | Sort(source=source) | Window(source=source):

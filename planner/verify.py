@@ -27,6 +27,7 @@ from raydb.planner.logical import (
     Union,
     Unnest,
     Values,
+    VectorSearch,
     Window,
     WorkingTable,
     expressions_in,
@@ -92,7 +93,7 @@ def _verify(
         case CommonTable(query=query, columns=columns) | Recursive(base=query, columns=columns):
             _verify_positions(query, columns, author)
             defined += [column.number for column in columns]
-        case WorkingTable(columns=columns):
+        case WorkingTable(columns=columns) | VectorSearch(found=columns):
             defined += [column.number for column in columns]
         case Union(columns=columns):
             for source in sources:

@@ -20,7 +20,7 @@ from raydb.sql.kept_text import renamed_check
 from raydb.sql.nodes import refuse_deep_nesting
 from raydb.sql.parser import each_statement, parse
 from raydb.sql.reader import locate_name
-from raydb.sql.reports import AdviceRequest, BvhList, Report, reports_of
+from raydb.sql.reports import AdviceRequest, BvhList, Report, VectorIndexList, reports_of
 from raydb.sql.statements import (
     AddColumn,
     AddConstraint,
@@ -134,6 +134,7 @@ __all__ = [
     "Truncate",
     "Update",
     "Vacuum",
+    "VectorIndexList",
     "Write",
     "attribute_text",
     "bind_at_once",

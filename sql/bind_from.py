@@ -23,9 +23,11 @@ from raydb.planner.logical import (
     SemiJoin,
     Unnest,
     Values,
+    VectorSearch,
     output_columns,
 )
 from raydb.sql.bind_expression import Resolve, bind_condition, bind_expression
+from raydb.sql.bind_vector_search import bind_vector_search
 from raydb.sql.bind_with import name_query, refer
 from raydb.sql.binding import Binding, context_of, new_column
 from raydb.sql.files import file_alias, file_table, is_file
@@ -43,6 +45,7 @@ from raydb.sql.scope import (
     resolve,
     table_scope,
 )
+from raydb.sql.searched_tables import is_vector_search
 from raydb.sql.statements import Select
 from raydb.sql.table_functions import bind_table_function, is_report
 from raydb.sql.typing_rules import compare, unify
@@ -127,6 +130,9 @@ def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
             require_only(node, "this", "alias")
             require_only(inner, "expressions", "offset")
             source = _bind_unnest(inner, _alias(node, "unnest"), binding)
+        case exp.Lateral() if is_vector_search(node):
+            require_only(node, "this", "alias")
+            source = _bind_search(node, binding)
         case exp.Lateral(this=exp.Subquery() as inner):
             require_only(node, "this", "alias")
             plan = binding.bind_query(inner, binding)
@@ -206,9 +212,22 @@ def _alias(node: exp.Expr, name: str) -> tuple[str, tuple[str, ...]]:
     return (name if alias.this is None else fold(alias.this)), columns
 
 
+def _bind_search(node: exp.Table | exp.Lateral, binding: Binding) -> Source:
+    search = bind_vector_search(node.this, binding, _bind_plan)
+    name, names = _alias(node, "vector_search")
+    return Source(search, table_scope(name, output_columns(search), names))
+
+
+def _bind_plan(node: exp.Expr, binding: Binding) -> Plan:
+    """Return the rows of a source of its own, which sees no other one."""
+    return _bind_source(node, replace(binding, outer=None)).plan
+
+
 def _bind_table(node: exp.Table, binding: Binding) -> Source:
     if is_file(node) or is_report(node):
         return _bind_opened(node, binding)
+    if is_vector_search(node):
+        return _bind_search(node, binding)
     if isinstance(node.this, exp.Anonymous):
         function = node.this.name.lower()
         plan: Plan = bind_table_function(function, node.this.expressions, binding)
@@ -292,6 +311,8 @@ def _bind_join(
         return Source(SemiJoin(semi, left.plan, right.plan, tuple(conditions)), left.scope)
     if arguments and isinstance(right.plan, Unnest):
         return Source(_unnest_beside(left, right.plan, arguments, side, conditions), scope)
+    if arguments and isinstance(right.plan, VectorSearch):
+        return Source(_search_beside(left, right.plan, arguments, side, conditions), scope)
     if arguments:
         apply_kind: Literal["left", "inner"] = "left" if side == "LEFT" else "inner"
         plan: Plan = Apply(apply_kind, left.plan, right.plan, arguments, tuple(conditions))
@@ -314,6 +335,23 @@ def _unnest_beside(
     plan: Plan = replace(unnest, source=left.plan, items=items, keep=side == "LEFT")
     if conditions and side == "LEFT":
         raise NotSupportedError("LEFT JOIN unnest() needs ON true; WHERE filters its rows")
+    for condition in conditions:
+        plan = Filter(plan, condition)
+    return plan
+
+
+def _search_beside(
+    left: Source,
+    search: VectorSearch,
+    arguments: Arguments,
+    side: str | None,
+    conditions: list[Expression],
+) -> Plan:
+    """Return the left rows, each with what is nearest to a vector that is computed of it."""
+    if side == "LEFT":
+        raise NotSupportedError("LEFT JOIN vector_search() is not supported, only CROSS JOIN")
+    query = substitute(search.query, dict(arguments))
+    plan: Plan = replace(search, left=left.plan, query=query)
     for condition in conditions:
         plan = Filter(plan, condition)
     return plan

@@ -38,7 +38,7 @@ from raydb.sql.statements import (
 )
 from raydb.sql.table_definition import define, table_definition
 from raydb.sql.types import data_type_of
-from raydb.storage.table import Index
+from raydb.storage.table import Index, IvfOptions
 
 if TYPE_CHECKING:
     from raydb.sql.statements import Definition
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 _NAMED = {"TABLE": "a table", "VIEW": "a view", "INDEX": "an index", "BVH": "a BVH"}
 _PARTS = ("SCAN", "GROUP BY", "AGGREGATE")
 _BVH_OPTIONS = ("sieve",)
+_IVF_OPTIONS = ("lists", "metric", "seed")
+_METRICS = ("l2", "cosine", "ip")
 _SWITCH = {"true": True, "on": True, "false": False, "off": False}
 
 
@@ -166,8 +168,9 @@ def _create_index(reader: TokenReader, *, unique: bool) -> CreateIndex:
     name = reader.name("the name of an index")
     reader.expect("ON")
     table = reader.relation("the name of a table")
-    if reader.accept("USING") and (method := reader.take().text.lower()) != "btree":
-        raise NotSupportedError(f"CREATE INDEX ... USING {method} is not supported yet")
+    method = reader.take().text.lower() if reader.accept("USING") else "btree"
+    if method not in ("btree", "ivf"):
+        raise NotSupportedError(f"CREATE INDEX ... USING {method} is not supported")
     inside = TokenReader(reader.text, reader.parenthesised())
     columns: list[str] = []
     descending: list[bool] = []
@@ -181,7 +184,48 @@ def _create_index(reader: TokenReader, *, unique: bool) -> CreateIndex:
     inside.finish()
     if reader.at_any("WHERE"):
         raise NotSupportedError("an index of some rows, CREATE INDEX ... WHERE, is not supported")
-    return CreateIndex(table, Index(name, tuple(columns), tuple(descending), unique), if_not_exists)
+    options = None
+    if method == "ivf":
+        if unique or len(columns) != 1 or descending[0]:
+            raise NotSupportedError(f"the ivf index '{name}' is of one column, not UNIQUE or DESC")
+        options = _ivf_options(name, reader) if reader.accept("WITH") else IvfOptions()
+    index = Index(name, tuple(columns), tuple(descending), unique, options)
+    return CreateIndex(table, index, if_not_exists)
+
+
+def _ivf_options(name: str, reader: TokenReader) -> IvfOptions:
+    """Read `(lists = 1024, metric = 'l2', seed = 1)`, the word WITH being read."""
+    given: dict[str, str] = {}
+    reader.expect("(")
+    while True:
+        option = reader.name("the name of an option")
+        if option not in _IVF_OPTIONS:
+            near = did_you_mean(option, _IVF_OPTIONS)
+            raise ProgrammingError(f"option '{option}' of an ivf index does not exist{near}")
+        if option in given:
+            raise ProgrammingError(f"the index '{name}' has the option '{option}' twice")
+        reader.expect("=")
+        given[option] = ("-" if reader.accept("-") else "") + reader.take().text
+        if not reader.accept(","):
+            break
+    reader.expect(")")
+    metric = given.get("metric", "l2").lower()
+    if metric not in _METRICS:
+        near = did_you_mean(metric, _METRICS)
+        raise ProgrammingError(
+            f"the metric of an ivf index is l2, cosine or ip, not '{metric}'{near}"
+        )
+    lists = _whole_number("lists", given["lists"], 1) if "lists" in given else 0
+    return IvfOptions(metric, lists, _whole_number("seed", given.get("seed", "0"), 0))
+
+
+def _whole_number(option: str, text: str, least: int) -> int:
+    """Return the value of an option of an ivf index."""
+    if not text.isdecimal() or not least <= int(text) < 2**31:
+        raise ProgrammingError(
+            f"option '{option}' of an ivf index is a whole number from {least}, not '{text}'"
+        )
+    return int(text)
 
 
 def read_reindex(reader: TokenReader) -> Reindex:

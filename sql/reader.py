@@ -18,6 +18,7 @@ from raydb.sql.dialect import (
     split_tokens,
 )
 from raydb.sql.schema_names import check_schema, resolve_schemas
+from raydb.sql.searched_tables import name_searched_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -130,7 +131,7 @@ def locate_name(error: Error, text: str) -> None:
 
 def parse_tree(text: str, tokens: Iterable[Token]) -> exp.Expr:
     """Return the tree of a statement; a ProgrammingError names the first token that is wrong."""
-    return resolve_schemas(_parse(text, list(tokens), parse_tokens), fold)
+    return resolve_schemas(name_searched_tables(_parse(text, list(tokens), parse_tokens)), fold)
 
 
 def parse_scalar(text: str, tokens: Iterable[Token]) -> exp.Expr:

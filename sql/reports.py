@@ -1,6 +1,7 @@
 """Table functions whose rows the engine makes of the database itself, beside its tables.
 
     bvhs()                                            the BVHs, their size and their use
+    vector_indexes()                                  the ivf indexes, their lists and their size
     advise_bvh(workload [, memory [, max_bvhs]])      the BVHs to create for a workload
 
 A statement's reports are found before it is bound, as its files are: they are tables of its
@@ -42,6 +43,11 @@ class BvhList:
 
 
 @dataclass(frozen=True, slots=True)
+class VectorIndexList:
+    """vector_indexes()."""
+
+
+@dataclass(frozen=True, slots=True)
 class AdviceRequest:
     """advise_bvh(): the workload is the text of its queries, or the path of a file of them.
 
@@ -53,7 +59,7 @@ class AdviceRequest:
     max_bvhs: int = DEFAULT_BVHS
 
 
-Report: TypeAlias = BvhList | AdviceRequest
+Report: TypeAlias = BvhList | VectorIndexList | AdviceRequest
 
 
 def reports_of(
@@ -75,10 +81,11 @@ def reports_of(
 
 
 def _report(call: exp.Anonymous, binding: Binding) -> Report:
-    if call.name.lower() == "bvhs":
+    name = call.name.lower()
+    if name != "advise_bvh":
         if call.expressions:
-            raise ProgrammingError(f"bvhs() takes no arguments, not {len(call.expressions)}")
-        return BvhList()
+            raise ProgrammingError(f"{name}() takes no arguments, not {len(call.expressions)}")
+        return BvhList() if name == "bvhs" else VectorIndexList()
     given: dict[str, object] = {}
     for place, argument in enumerate(call.expressions):
         name, value = named_argument(argument) or (_name_at(place, given), argument)

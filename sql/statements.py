@@ -297,7 +297,7 @@ class DropIndex:
 
 @dataclass(frozen=True, slots=True)
 class Reindex:
-    """REINDEX [INDEX name | TABLE name | name], which only looks whether there is such a thing."""
+    """REINDEX [INDEX name | TABLE name | name]: builds vector indexes anew, all without a name."""
 
     kind: Literal["index", "table"]
     name: str | None

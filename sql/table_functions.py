@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from raydb.storage.table import Index
 
 # The engine makes their rows before the statement is bound; see `sql/reports.py`.
-REPORTS = ("advise_bvh", "bvhs")
+REPORTS = ("advise_bvh", "bvhs", "vector_indexes")
 
 TABLE_FUNCTIONS = (
-    *("functions", "generate_series", "indexes", "range", "unnest"),
+    *("functions", "generate_series", "indexes", "range", "unnest", "vector_search"),
     *(*REPORTS, *FILE_FUNCTIONS),
 )
 _INDEX_COLUMNS = ("name", "table_name", "columns", "is_unique")

@@ -176,7 +176,7 @@ def _check_columns(definition: TableDefinition) -> None:
         raise ProgrammingError(f"a column cannot have the name '{ROW_NUMBER}', which is reserved")
     keys = [(f"a {_kind_of(key, definition)}", key.columns) for key in definition.keys]
     keys += [("a foreign key", key.columns) for key in definition.foreign_keys]
-    keys += [("an index", index.columns) for index in definition.indexes]
+    keys += [("an index", index.columns) for index in definition.indexes if index.ivf is None]
     for kind, columns in keys:
         _check_known(columns, definition)
         if (column := _first_double(columns)) is not None:
@@ -188,6 +188,22 @@ def _check_columns(definition: TableDefinition) -> None:
                     f"column '{column}' of table '{name}' is {sql_type_name(data_type)}, "
                     f"which cannot be part of {kind}"
                 )
+
+    for index in definition.ivf_indexes:
+        _check_known(index.columns, definition)
+        (column,) = index.columns
+        data_type = schema.field(column).type
+        if not is_vector(data_type):
+            raise NotSupportedError(
+                f"column '{column}' of table '{name}' is {sql_type_name(data_type)}, "
+                "but an ivf index needs FLOAT[n]"
+            )
+
+
+def is_vector(data_type: pa.DataType) -> bool:
+    """Say whether a type is FLOAT[n]."""
+    is_fixed = pa.types.is_fixed_size_list(data_type)
+    return bool(is_fixed and data_type.value_type == pa.float32())
 
 
 def _check_names(definition: TableDefinition) -> None:

@@ -56,16 +56,30 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class IvfOptions:
+    """CREATE INDEX ... USING ivf (column) WITH; `lists` is 0 where the rows decide.
+
+    metric: l2, cosine or ip.
+    """
+
+    metric: str = "l2"
+    lists: int = 0
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Index:
     """CREATE [UNIQUE] INDEX name; `descending` has one entry a column.
 
     It is kept, and a unique one enforced, but nothing is looked up in it: scans have zone maps.
+    Vectors are looked up in one that has `ivf`.
     """
 
     name: str
     columns: tuple[str, ...]
     descending: tuple[bool, ...]
     unique: bool
+    ivf: IvfOptions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +116,11 @@ class TableDefinition:
     def declared_keys(self) -> tuple[UniqueKey, ...]:
         """The primary key, if there is one, and the unique keys."""
         return (() if self.primary_key is None else (self.primary_key,)) + self.unique_keys
+
+    @property
+    def ivf_indexes(self) -> tuple[Index, ...]:
+        """The indexes in which vectors are looked up."""
+        return tuple(index for index in self.indexes if index.ivf is not None)
 
     @property
     def keys(self) -> tuple[UniqueKey, ...]:

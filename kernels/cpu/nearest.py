@@ -45,7 +45,9 @@ def distance(metric: int, vector: NDArray[np.float32], query: NDArray[np.float32
 
 
 @numba.njit(cache=True, nogil=True)
-def insert(found: float, row: int, distances: NDArray[np.float64], rows: NDArray[np.int64]) -> None:
+def insert(
+    found: float, row: np.int64, distances: NDArray[np.float64], rows: NDArray[np.int64]
+) -> None:
     """Put a row where it belongs among the nearest ones, by distance and then by row number."""
     last = len(rows) - 1
     if rows[last] >= 0 and (

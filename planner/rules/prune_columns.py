@@ -28,6 +28,7 @@ from raydb.planner.logical import (
     Union,
     Unnest,
     Values,
+    VectorSearch,
     Window,
     WorkingTable,
     expressions_in,
@@ -118,6 +119,9 @@ def _prune(plan: Plan, needed: frozenset[Column]) -> Plan:
         case SemiJoin(left=left, right=right, conditions=conditions):
             read = _read_by(conditions)
             return replace(plan, left=_prune(left, needed | read), right=_prune(right, read))
+        case VectorSearch(left=left, right=right, query=query, vector=vector):
+            left = _prune(left, needed | columns_of(query))
+            return replace(plan, left=left, right=_prune(right, needed | {vector}))
         case Apply():
             raise AssertionError("unnest_subqueries left an Apply")
         case Union(sources=sources, columns=columns):

@@ -31,6 +31,7 @@ from raydb.planner.logical import (
     SemiJoin,
     Sort,
     Unnest,
+    VectorSearch,
     Window,
     output_columns,
 )
@@ -81,7 +82,7 @@ def filter_rows(source: Plan, predicates: Sequence[Expression]) -> Plan:
 def _push(predicates: Sequence[Expression], source: Plan) -> Plan:
     """Filter a source as deep inside as each predicate allows."""
     match source:
-        case OuterJoin(kind="left", left=left) | SemiJoin(left=left):
+        case OuterJoin(kind="left", left=left) | SemiJoin(left=left) | VectorSearch(left=left):
             rest, (pushed,) = _distribute(predicates, (left,))
             return filter_rows(replace(source, left=pushed), rest)
         case Unnest(source=inner):

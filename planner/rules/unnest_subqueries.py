@@ -41,6 +41,7 @@ from raydb.planner.logical import (
     Union,
     Unnest,
     Values,
+    VectorSearch,
     Window,
     map_expressions,
     map_sources,
@@ -101,6 +102,11 @@ def _unnest_expressions(plan: Plan, workshop: Workshop) -> Plan:
             changed = map_expressions(plan, rows.without_subqueries)
             changed = map_sources(changed, lambda _: rows.plan)
             return _only(changed, output_columns(plan))
+        case VectorSearch(left=left):
+            rows = OuterRows(left, workshop, unnest)
+            searched = map_expressions(plan, rows.without_subqueries)
+            assert isinstance(searched, VectorSearch)
+            return _only(replace(searched, left=rows.plan), output_columns(plan))
         case OuterJoin() | SemiJoin():
             return _unnest_conditions(plan, workshop)
         case Values():

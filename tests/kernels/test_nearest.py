@@ -200,7 +200,7 @@ def test_vectors_without_a_distance_are_told() -> None:
     assert first_unusable(vectors, "cosine") is None
     vectors[5_000] = 0
     assert first_unusable(vectors, "l2") is None
-    assert first_unusable(vectors, "cosine") == (5_000, "zeros alone, which have no direction")
+    assert first_unusable(vectors, "cosine") == (5_000, "a length of 0, which is no direction")
     for value, why in (
         (np.nan, "NaN or infinity"),
         (-np.inf, "NaN or infinity"),

@@ -1,0 +1,154 @@
+"""Vector indexes of a snapshot: built from a table's rows, and kept right while they change.
+
+Rows keep their numbers while rows are added and deleted: those from `row_count` on lie beside the
+index, and a masked row is passed over. Only VACUUM and TRUNCATE number rows anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import sqrt
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import pyarrow as pa
+
+from raydb.errors import DataError, ProgrammingError
+from raydb.kernels.ivf import build_ivf, renumber
+from raydb.kernels.nearest import first_unusable
+from raydb.storage.changes import Remove
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from raydb.engine.snapshot import Snapshot
+    from raydb.kernels.nearest import Metric
+    from raydb.storage.changes import Change
+    from raydb.storage.table import Index, Table, TableDefinition
+
+    # Some rows' vectors (n, d), float32, and where they stand among the rows of a column.
+    Vectors = tuple[NDArray[np.float32], NDArray[np.int64]]
+
+
+def check_alone(index: Index, definition: TableDefinition) -> None:
+    """Raise ProgrammingError where a table has such an index already."""
+    assert index.ivf is not None
+    for other in definition.ivf_indexes:
+        assert other.ivf is not None
+        if (other.columns, other.ivf.metric) == (index.columns, index.ivf.metric):
+            raise ProgrammingError(
+                f"column '{index.columns[0]}' of table '{definition.name}' has the ivf index "
+                f"'{other.name}' for {other.ivf.metric} already"
+            )
+
+
+def with_vector_index(snapshot: Snapshot, table: str, index: Index) -> Snapshot:
+    """Return the snapshot with an index built from the rows as they are now.
+
+    Raises ProgrammingError for more lists than vectors, DataError for a vector without distances.
+    """
+    assert index.ivf is not None
+    rows, (column,) = snapshot.tables[table], index.columns
+    metric = cast("Metric", index.ivf.metric)
+    vectors, numbers = _visible_vectors(rows, column)
+    check_vectors(vectors, numbers, metric, f"table '{table}', row", column_text(column))
+    lists = index.ivf.lists or _usual_lists(len(vectors))
+    if lists > len(vectors):
+        raise ProgrammingError(
+            f"the index '{index.name}' cannot have {lists} lists: "
+            f"column '{column}' of table '{table}' has {len(vectors)} vectors"
+        )
+    ids = numbers.astype(np.uint32)
+    built = build_ivf(vectors, ids, rows.row_count, lists, metric, index.ivf.seed)
+    return replace(snapshot, vector_indexes={**snapshot.vector_indexes, index.name: built})
+
+
+def _usual_lists(vector_count: int) -> int:
+    """Return as many lists as each has vectors: a query compares about as many of both."""
+    return min(round(sqrt(vector_count)), vector_count)
+
+
+def _visible_vectors(table: Table, column: str) -> Vectors:
+    """Return the vectors of the visible rows that have one, and the rows' numbers."""
+    width = table.definition.schema.field(column).type.list_size
+    found = list(vector_blocks(table.rows.column(column), column_text(column)))
+    if not found:
+        return np.empty((0, width), np.float32), np.empty(0, np.int64)
+    vectors, numbers = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    if table.live is None:
+        return vectors, numbers
+    live = table.live[numbers]
+    return vectors[live], numbers[live]
+
+
+def column_text(column: str) -> str:
+    """Return what errors call a vector of a column."""
+    return f"the vector in '{column}'"
+
+
+def vector_blocks(values: pa.ChunkedArray | pa.Array, what: str) -> Iterator[Vectors]:
+    """Yield the vectors of a column (FLOAT[n]) chunk by chunk, without those that are NULL.
+
+    what: how an error calls a vector. Raises DataError for a vector with a NULL in it.
+    """
+    start = 0
+    for chunk in values.chunks if isinstance(values, pa.ChunkedArray) else [values]:
+        numbers = np.arange(start, start + len(chunk))
+        start += len(chunk)
+        if chunk.null_count:
+            numbers = numbers[chunk.is_valid().to_numpy(zero_copy_only=False)]
+        if not len(numbers):
+            continue
+        elements = chunk.flatten()
+        if elements.null_count:
+            holes = np.flatnonzero(elements.is_null().to_numpy(zero_copy_only=False))
+            row = numbers[holes[0] // values.type.list_size] + 1
+            raise DataError(f"row {row}: {what} has a NULL in it")
+        yield elements.to_numpy().reshape(len(numbers), -1), numbers
+
+
+def check_vectors(
+    vectors: NDArray[np.float32],
+    numbers: NDArray[np.int64],
+    metric: Metric,
+    where: str,
+    what: str,
+) -> None:
+    """Raise DataError for the first vector that has no distance to others."""
+    unusable = first_unusable(vectors, metric)
+    if unusable is not None:
+        place, why = unusable
+        raise DataError(f"{where} {numbers[place] + 1}: {what} has {why}")
+
+
+def check_change(change: Change, snapshot: Snapshot) -> None:
+    """Raise DataError where a new row has a vector that an index of its table cannot hold."""
+    if isinstance(change, Remove):
+        return
+    for index in snapshot.tables[change.table].definition.ivf_indexes:
+        assert index.ivf is not None
+        metric, (column,) = cast("Metric", index.ivf.metric), index.columns
+        where = f"index '{index.name}', new row"
+        for vectors, numbers in vector_blocks(change.rows.column(column), column_text(column)):
+            check_vectors(vectors, numbers, metric, where, column_text(column))
+
+
+def renumber_rows(snapshot: Snapshot, table: str, live: NDArray[np.bool_]) -> Snapshot:
+    """Return the snapshot with a table's indexes once only the rows in `live` are left."""
+    known = dict(snapshot.vector_indexes)
+    for index in snapshot.tables[table].definition.ivf_indexes:
+        known[index.name] = renumber(known[index.name], live)
+    return replace(snapshot, vector_indexes=known)
+
+
+def drop_lost_indexes(snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot without the vector indexes that no table has any more."""
+    names = {
+        index.name for table in snapshot.tables.values() for index in table.definition.ivf_indexes
+    }
+    if names == snapshot.vector_indexes.keys():
+        return snapshot
+    kept = {name: index for name, index in snapshot.vector_indexes.items() if name in names}
+    return replace(snapshot, vector_indexes=kept)

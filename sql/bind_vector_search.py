@@ -1,0 +1,155 @@
+"""vector_search(rows, column, query, k => 10, ...): a call in FROM to a plan.
+
+    FROM vector_search(docs, emb, $q, k => 10, nprobe => 16)
+    FROM vector_search((SELECT * FROM docs WHERE lang = 'en'), emb, $q)
+    FROM queries q, LATERAL vector_search(docs, emb, q.emb, k => 10) d
+
+The rows are the columns of the first argument, and then rank, distance, probes and guarantee.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from sqlglot import exp
+
+from raydb.errors import ProgrammingError, did_you_mean
+from raydb.planner.expression import Column, Expression, Literal
+from raydb.planner.logical import (
+    Plan,
+    SearchOptions,
+    Values,
+    VectorSearch,
+    output_columns,
+)
+from raydb.sql.bind_expression import bind_expression
+from raydb.sql.binding import Binding, context_of, new_column
+from raydb.sql.files import named_argument
+from raydb.sql.reader import fold
+from raydb.sql.scope import Scope
+from raydb.sql.series import constant_argument
+from raydb.sql.types import is_list, is_number
+from raydb.sql.typing_rules import cast, describe
+from raydb.storage.constraints import is_vector
+from raydb.storage.type_names import sql_type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+_NAME = "vector_search"
+_NAMED = ("k", "nprobe", "exact", "metric")
+_METRICS = ("l2", "cosine", "ip")
+DEFAULT_K = 10
+
+_FOUND = (
+    ("rank", pa.int64()),
+    ("distance", pa.float64()),
+    ("probes", pa.int64()),
+    ("guarantee", pa.string()),
+)
+
+
+def bind_vector_search(
+    call: exp.Anonymous, binding: Binding, bind_rows: Callable[[exp.Expr, Binding], Plan]
+) -> VectorSearch:
+    """Return a search for one query vector; `bind_rows` binds the first argument.
+
+    Raises ProgrammingError for arguments that do not fit each other.
+    """
+    places = [each for each in call.expressions if named_argument(each) is None]
+    if len(places) != 3 or call.expressions[:3] != places:
+        raise ProgrammingError(
+            f"{_NAME}() takes a table or a query in parentheses, a column of it and a vector; "
+            "what follows is named, such as k => 10"
+        )
+    options = _options(call.expressions[3:], binding)
+    rows, column, query = places
+    if not isinstance(rows, exp.Table | exp.Subquery):
+        raise ProgrammingError(f"{_NAME}() takes a table or a query in parentheses first")
+    plan = bind_rows(rows, binding)
+    vector = _column(column, output_columns(plan))
+    context = context_of(binding, Scope(), f"{_NAME}()")
+    target = _as_vector(bind_expression(query, context), vector)
+    found = tuple(new_column(binding, name, kind) for name, kind in _FOUND)
+    return VectorSearch(Values((), ((),)), plan, target, vector, options, found)
+
+
+def _column(node: exp.Expr, columns: Sequence[Column]) -> Column:
+    """Return the column of the rows to search in."""
+    if not isinstance(node, exp.Column) or node.args.get("table") is not None:
+        raise ProgrammingError(f"{_NAME}() takes the name of a column second")
+    name = fold(node.this)
+    found = [column for column in columns if column.name == name]
+    if not found:
+        names = [column.name for column in columns]
+        raise ProgrammingError(
+            f"column '{name}' of {_NAME}() does not exist{did_you_mean(name, names)}"
+        )
+    if len(found) > 1:
+        raise ProgrammingError(f"column '{name}' of {_NAME}() is there twice")
+    if not is_vector(found[0].type):
+        raise ProgrammingError(
+            f"column '{name}' of {_NAME}() is {sql_type_name(found[0].type)}, not FLOAT[n]"
+        )
+    return found[0]
+
+
+def _as_vector(query: Expression, vector: Column) -> Expression:
+    """Return the query vector in the type of the column."""
+    wanted = vector.type
+    kind = query.type
+    if isinstance(query, Literal) and query.is_null:
+        return Literal(None, wanted)
+    if not is_list(kind) or not (is_number(kind.value_type) or pa.types.is_null(kind.value_type)):
+        raise ProgrammingError(f"{_NAME}() needs a vector, not {describe(query)}")
+    target = cast(query, wanted)
+    if pa.types.is_fixed_size_list(kind):
+        length = kind.list_size
+    elif isinstance(query, Literal) and not isinstance(target, Literal):
+        length = len(query.value)
+    else:
+        return target
+    if length != wanted.list_size:
+        raise ProgrammingError(
+            f"column '{vector.name}' of {_NAME}() has vectors of {wanted.list_size} numbers, "
+            f"the query has {length}"
+        )
+    return target
+
+
+def _options(arguments: Sequence[exp.Expr], binding: Binding) -> SearchOptions:
+    given: dict[str, object] = {}
+    for argument in arguments:
+        named = named_argument(argument)
+        assert named is not None
+        name, value = named
+        if name not in _NAMED:
+            raise ProgrammingError(
+                f"{_NAME}() takes no argument '{name}'{did_you_mean(name, _NAMED)}"
+            )
+        if name in given:
+            raise ProgrammingError(f"argument '{name}' of {_NAME}() is given twice")
+        given[name] = constant_argument(_NAME, value, replace(binding, outer=None)).value
+    k = _count("k", given, DEFAULT_K)
+    exact, metric = given.get("exact", False), given.get("metric")
+    assert k is not None
+    if not isinstance(exact, bool):
+        raise ProgrammingError(f"exact of {_NAME}() is true or false, not {exact}")
+    if exact and "nprobe" in given:
+        raise ProgrammingError(f"{_NAME}() takes nprobe or exact => true, not both")
+    if metric is not None and metric not in _METRICS:
+        raise ProgrammingError(f"metric of {_NAME}() is 'l2', 'cosine' or 'ip', not {metric!r}")
+    return SearchOptions(
+        k, _count("nprobe", given, None), exact, None if metric is None else str(metric)
+    )
+
+
+def _count(name: str, given: Mapping[str, object], default: int | None) -> int | None:
+    value = given.get(name, default)
+    if name not in given:
+        return default
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < 2**31:
+        raise ProgrammingError(f"{name} of {_NAME}() is a whole number from 1, not {value}")
+    return value

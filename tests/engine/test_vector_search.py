@@ -1,0 +1,192 @@
+"""Vector search from SQL: beside NumPy, through changes, and after any way to reopen."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import raydb
+
+WIDTH = 5
+METRICS = ("l2", "cosine", "ip")
+
+
+def vectors(rng, count):
+    # Small whole numbers: many rows at the same distance, and sums without rounding.
+    made = rng.integers(-3, 4, (count, WIDTH)).astype(np.float32)
+    made[~made.any(axis=1)] = 1
+    return made
+
+
+def fill(con, made, first=0):
+    """Add rows with some vectors, every seventh of which is NULL."""
+    count = len(made)
+    mask = np.arange(count) % 7 == 3
+    column = pa.FixedSizeListArray.from_arrays(made.ravel(), WIDTH, mask=pa.array(mask))
+    rows = pa.table({"id": range(first, first + count), "emb": column})
+    con.register("added", rows)
+    con.execute("INSERT INTO t SELECT id, id % 4, emb FROM added")
+    con.unregister("added")
+
+
+def expect(rows, query, k, metric):
+    """Return the ids of the k nearest of (id, vector) pairs; the rows are in the order of ids."""
+    query = query.astype(np.float64)
+    found = []
+    for place, (number, written) in enumerate(rows):
+        vector = np.array(written, np.float64)
+        product = float(vector @ query)
+        match metric:
+            case "l2":
+                distance = float(((vector - query) ** 2).sum()) ** 0.5
+            case "cosine":
+                distance = 1 - product / float(np.sqrt((vector @ vector) * (query @ query)))
+            case _:
+                distance = -product
+        found.append((round(distance, 12), place, number))
+    return sorted(found)[:k]
+
+
+def check(con, query, k, metric, where="true", options="exact => true"):
+    """Compare a search of all that fulfils a condition with NumPy's."""
+    rows = con.execute(f"SELECT id, emb FROM t WHERE emb IS NOT NULL AND {where}").fetchall()
+    found = con.execute(
+        "SELECT id, distance FROM vector_search"
+        f"((SELECT * FROM t WHERE {where}), emb, $q, k => {k}, metric => '{metric}', {options}) "
+        "ORDER BY rank",
+        {"q": query},
+    ).fetchall()
+    expected = expect(rows, query, k, metric)
+    np.testing.assert_allclose([d for _, d in found], [d for d, _, _ in expected], atol=1e-9)
+    if metric != "cosine":
+        # The cosines of parallel vectors may differ by their last bit.
+        assert [number for number, _ in found] == [number for _, _, number in expected]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("metric", METRICS)
+def test_searches_agree_with_numpy_through_changes(tmp_path, seed, metric):
+    print(f"seed {seed}")
+    rng, chance = np.random.default_rng(seed), random.Random(seed)
+    path = tmp_path / "db"
+    con = raydb.connect(path)
+    con.execute(f"CREATE TABLE t (id INTEGER PRIMARY KEY, kind INTEGER, emb FLOAT[{WIDTH}])")
+    fill(con, vectors(rng, 200))
+    con.execute(f"CREATE INDEX i ON t USING ivf (emb) WITH (lists = 12, metric = '{metric}')")
+    count = 200
+    for _ in range(12):
+        match chance.choice(("insert", "delete", "update", "vacuum", "reindex", "reopen", "undo")):
+            case "insert":
+                fill(con, vectors(rng, 20), count)
+                count += 20
+            case "delete":
+                con.execute("DELETE FROM t WHERE id % 13 = ?", [chance.randrange(13)])
+            case "update":
+                con.execute("UPDATE t SET emb = [1, 0, -1, 2, 0] WHERE id % 11 = 5")
+            case "vacuum":
+                con.execute(chance.choice(("VACUUM", "CHECKPOINT")))
+            case "reindex":
+                con.execute("REINDEX i")
+            case "reopen":
+                con.close()
+                con = raydb.connect(path)
+            case _:
+                con.execute("BEGIN; DELETE FROM t WHERE id % 2 = 0; REINDEX i; ROLLBACK")
+        query = vectors(rng, 1)[0]
+        for options in ("exact => true", "nprobe => 12"):
+            check(con, query, 9, metric, options=options)
+            check(con, query, 9, metric, "kind = 1", options)
+            check(con, query, 300, metric, "kind < 3 AND id % 5 <> 2", options)
+        short = con.execute(
+            "SELECT count(*), count(DISTINCT id) FROM vector_search(t, emb, ?, k => 20, "
+            f"nprobe => 1, metric => '{metric}')",
+            [query],
+        ).fetchall()
+        assert short == [(20, 20)]
+    con.close()
+
+
+def test_a_batch_finds_what_single_queries_find():
+    con = raydb.connect()
+    con.execute(f"CREATE TABLE t (id INTEGER, kind INTEGER, emb FLOAT[{WIDTH}])")
+    rng = np.random.default_rng(5)
+    fill(con, vectors(rng, 300))
+    con.execute("CREATE INDEX i ON t USING ivf (emb) WITH (lists = 9)")
+    batch = con.execute(
+        "SELECT q.id, d.id, d.rank FROM t q, "
+        "LATERAL vector_search(t, emb, q.emb, k => 4, exact => true) d ORDER BY q.id, d.rank"
+    ).fetchall()
+    rows = con.execute("SELECT id, emb FROM t WHERE emb IS NOT NULL").fetchall()
+    single = [
+        (number, found, rank)
+        for number, vector in rows
+        for found, rank in con.execute(
+            "SELECT id, rank FROM vector_search(t, emb, ?, k => 4, exact => true) ORDER BY rank",
+            [vector],
+        ).fetchall()
+    ]
+    assert batch == single
+
+
+def test_other_parameters_fill_the_same_plan():
+    con = raydb.connect()
+    con.execute("CREATE TABLE t (id INTEGER, emb FLOAT[2])")
+    con.execute("INSERT INTO t SELECT range, [range, 0]::FLOAT[2] FROM range(50)")
+    text = "SELECT id FROM vector_search(t, emb, ?, k => 1)"
+    for number in (3, 9, 44):
+        for vector in ([number, 0], [float(number), 0.1], np.array([number, 0], np.float32)):
+            assert con.execute(text, [vector]).fetchall() == [(number,)]
+    for wrong in ([1], [1, 2, 3], "x", None):
+        if wrong is None:
+            assert con.execute(text, [wrong]).fetchall() == []
+        else:
+            with pytest.raises(raydb.ProgrammingError):
+                con.execute(text, [wrong])
+
+
+def test_a_search_reads_python_tables_and_streams():
+    found = pa.table(
+        {"n": [1, 2], "v": pa.FixedSizeListArray.from_arrays(pa.array([0, 1, 5, 5], "f4"), 2)}
+    )
+    con = raydb.connect()
+    assert con.execute("SELECT n FROM vector_search(found, v, [4, 4], k => 1)").fetchall() == [(2,)]
+    con.register("known", found)
+    reader = con.execute("SELECT n, rank FROM vector_search(known, v, [0, 0], k => 2)")
+    assert reader.to_arrow_reader().read_all().num_rows == 2
+
+
+def test_a_reader_sees_the_index_of_the_writer(tmp_path):
+    path = tmp_path / "db"
+    with raydb.connect(path) as con:
+        con.execute(f"CREATE TABLE t (id INTEGER, kind INTEGER, emb FLOAT[{WIDTH}])")
+        fill(con, vectors(np.random.default_rng(1), 60))
+        con.execute("CREATE INDEX i ON t USING ivf (emb) WITH (lists = 6)")
+        fill(con, vectors(np.random.default_rng(2), 10), 60)
+        with raydb.connect(path, read_only=True) as reader:
+            check(reader, np.ones(WIDTH, np.float32), 7, "l2")
+            assert reader.execute(
+                "SELECT lists, vectors, rows_beside FROM vector_indexes()"
+            ).fetchall() == [(6, 51, 10)]
+            con.execute("DROP INDEX i")
+            assert reader.execute("SELECT * FROM vector_indexes()").fetchall() == []
+    with raydb.connect(path) as con:
+        con.execute("CHECKPOINT")
+    assert not list(path.rglob("*.ivf"))
+
+
+def test_a_damaged_index_is_named(tmp_path):
+    path = tmp_path / "db"
+    with raydb.connect(path) as con:
+        con.execute(f"CREATE TABLE t (id INTEGER, kind INTEGER, emb FLOAT[{WIDTH}])")
+        fill(con, vectors(np.random.default_rng(3), 60))
+        con.execute("CREATE INDEX i ON t USING ivf (emb)")
+    (file,) = path.rglob("*.ivf")
+    file.chmod(0o600)
+    data = bytearray(file.read_bytes())
+    data[-70] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(raydb.OperationalError, match=r"\.ivf"):
+        raydb.connect(path)
