@@ -247,7 +247,5 @@ def to_arrays(index: Ivf) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
 
 def from_arrays(arrays: Mapping[str, NDArray[Any]], properties: Mapping[str, Any]) -> Ivf:
     """Return the index of `to_arrays`; the arrays are used as they are, mapped ones too."""
-    return Ivf(
-        **{name: properties[name] for name in _PROPERTIES},
-        **{name: arrays[name] for name in _ARRAYS},
-    )
+    parts: dict[str, Any] = {**arrays, **properties}
+    return Ivf(**{name: parts[name] for name in (*_PROPERTIES, *_ARRAYS)})
