@@ -256,7 +256,7 @@ def test_explain() -> None:
     assert isinstance(text, sql.Explain)
     assert isinstance(json, sql.Explain)
     assert (text.format, json.format) == ("text", "json")
-    with pytest.raises(ProgrammingError, match="the formats TEXT and JSON, not YAML"):
+    with pytest.raises(ProgrammingError, match="the formats TEXT, JSON and HTML, not YAML"):
         sql.parse("EXPLAIN (FORMAT YAML) SELECT 1")
 
 
