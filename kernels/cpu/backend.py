@@ -55,12 +55,12 @@ LANE_ROWS_A_GROUP = 32
 # Where fewer rows pass, the processor guesses right that one does not, and skips it.
 FEW_PASSING = 1 / 16
 
-# A thread is woken in 6 to 20 us, and pays off where it takes over this many rows: rows of runs are
-# added up at 0.05 ns each, rows whose codes are looked up at 0.6. Blocks take 1.5 ns a row, but
-# between their loops threads wait for each other.
-THREAD_RUN_ROWS = 2**19
-THREAD_CODE_ROWS = 2**18
-THREAD_BLOCK_ROWS = 2**20
+# A thread pays off where it takes over this many rows. Those of runs are added up at 0.05 ns each,
+# as fast as the memory gives them to one thread; codes are looked up at 0.6 ns, and a row takes
+# 1.6 ns in blocks.
+THREAD_RUN_ROWS = 2**22
+THREAD_CODE_ROWS = 2**20
+THREAD_BLOCK_ROWS = 2**19
 
 
 @dataclass(frozen=True, eq=False, slots=True)
