@@ -145,8 +145,9 @@ class Session:
         if self.merger.is_done:
             self._take_merged()
         caching = _Caching(None, None)
+        if self._cache.expect(self.database.snapshot):
+            self._kept.forget_gone()
         if self.settings.plan_cache:
-            self._cache.expect(self.database.snapshot)
             key = plan_key(text, parameters, self.settings.planner)
             prepared = self._cache.plan(key)
             if prepared is not None:

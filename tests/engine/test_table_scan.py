@@ -153,7 +153,21 @@ def test_what_is_kept_is_bounded():
 
 def test_what_was_made_of_other_rows_is_dropped():
     kept = image.Kept()
-    old, new = object(), object()
+    old, new = np.zeros(1), np.zeros(1)
     assert kept.get((old,), "a", lambda: 1) == kept.get((old,), "a", lambda: 2) == 1
     assert kept.get((new,), "a", lambda: 3) == 3
     assert kept.get((old,), "a", lambda: 4) == 4
+
+
+def test_what_was_made_of_rows_that_are_gone_is_dropped(con):
+    con.execute("CREATE TABLE other AS SELECT * FROM sale")
+    for statement in ("DROP TABLE other", "INSERT INTO other SELECT * FROM sale"):
+        con.execute("CREATE OR REPLACE TABLE other AS SELECT * FROM sale")
+        for text in ("SELECT mode, sum(amount) FROM other WHERE size < 9 GROUP BY mode",) * 3:
+            con.execute(text)
+        kept = con._session._kept
+        assert any("other" in what for what in kept._items)
+        con.execute(statement)
+        con.execute("SELECT 1")
+        assert not any("other" in what for what in kept._items)
+        assert kept.size_bytes == sum(size for *_, size in kept._items.values())
