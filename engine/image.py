@@ -106,7 +106,9 @@ class Kept:
         """Drop what was made of rows that nobody has any more, such as those of dropped tables."""
         gone = True
         while gone:  # What one array is made of may be another one.
-            gone = [w for w, (owners, *_) in self._items.items() if any(o() is None for o in owners)]
+            gone = [
+                w for w, (owners, *_) in self._items.items() if any(o() is None for o in owners)
+            ]
             for what in gone:
                 self.size_bytes -= self._items.pop(what)[2]
 
