@@ -83,23 +83,24 @@ class Kept:
 
     def __init__(self) -> None:
         self.limit = KEPT_BYTES
-        self.size_bytes = 0
         self._items: OrderedDict[object, tuple[tuple[ref[Any], ...], Any, int]] = OrderedDict()
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of all arrays; added up anew, for an interrupt may come between two steps."""
+        return sum(size for *_, size in self._items.values())
 
     def get(self, owners: tuple[object, ...], what: object, make: Callable[[], Any]) -> Any:
         """Return what was made of the owners before, or make it; of others it is dropped."""
         item = self._items.pop(what, None)
         if item is not None and not _are_same(item[0], owners):
-            self.size_bytes -= item[2]
             item = None
         if item is None:
             made = make()
             item = tuple(map(ref, owners)), made, _owned_bytes(made)
-            self.size_bytes += item[2]
         self._items[what] = item
         while len(self._items) > 1 and self.size_bytes > self.limit:
-            _, (_, _, dropped) = self._items.popitem(last=False)
-            self.size_bytes -= dropped
+            self._items.popitem(last=False)
         return item[1]
 
     def forget_gone(self) -> None:
@@ -110,7 +111,7 @@ class Kept:
                 w for w, (owners, *_) in self._items.items() if any(o() is None for o in owners)
             ]
             for what in gone:
-                self.size_bytes -= self._items.pop(what)[2]
+                del self._items[what]
 
 
 def _are_same(known: tuple[ref[Any], ...], owners: tuple[object, ...]) -> bool:

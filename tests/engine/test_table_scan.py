@@ -151,6 +151,20 @@ def test_what_is_kept_is_bounded():
     assert kept.size_bytes == 60
 
 
+def test_an_interrupt_takes_nothing_from_the_room():
+    kept = image.Kept()
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    for what in range(3):
+        kept.get((), what, lambda: np.zeros(60, np.uint8))
+        with pytest.raises(KeyboardInterrupt):
+            kept.get((kept_of := np.zeros(1),), what, interrupted)
+    assert kept_of.size == 1
+    assert kept.size_bytes == 0
+
+
 def test_what_was_made_of_other_rows_is_dropped():
     kept = image.Kept()
     old, new = np.zeros(1), np.zeros(1)
@@ -170,4 +184,3 @@ def test_what_was_made_of_rows_that_are_gone_is_dropped(con):
         con.execute(statement)
         con.execute("SELECT 1")
         assert not any("other" in what for what in kept._items)
-        assert kept.size_bytes == sum(size for *_, size in kept._items.values())
