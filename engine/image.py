@@ -105,13 +105,14 @@ class Kept:
 
     def forget_gone(self) -> None:
         """Drop what was made of rows that nobody has any more, such as those of dropped tables."""
-        gone = True
-        while gone:  # What one array is made of may be another one.
-            gone = [
-                w for w, (owners, *_) in self._items.items() if any(o() is None for o in owners)
-            ]
+        while gone := self._gone():  # What one array is made of may be another one.
             for what in gone:
                 del self._items[what]
+
+    def _gone(self) -> list[object]:
+        return [
+            what for what, (owners, *_) in self._items.items() if any(o() is None for o in owners)
+        ]
 
 
 def _are_same(known: tuple[ref[Any], ...], owners: tuple[object, ...]) -> bool:
