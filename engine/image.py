@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
+from weakref import ref
 
 import numpy as np
 import pyarrow as pa
@@ -76,33 +77,48 @@ KEPT_SHARE = 4
 class Kept:
     """Arrays made from rows that do not change, the least recently used of them dropped.
 
-    limit: the most bytes that stay, beside the last array asked for.
+    limit: the most bytes that stay, beside the last array asked for. Owners are not kept alive by
+    it, but arrays may be views of their columns.
     """
 
     def __init__(self) -> None:
         self.limit = KEPT_BYTES
-        self.size_bytes = 0
-        self._items: OrderedDict[object, tuple[tuple[object, ...], Any, int]] = OrderedDict()
+        self._items: OrderedDict[object, tuple[tuple[ref[Any], ...], Any, int]] = OrderedDict()
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of all arrays; added up anew, for an interrupt may come between two steps."""
+        return sum(size for *_, size in self._items.values())
 
     def get(self, owners: tuple[object, ...], what: object, make: Callable[[], Any]) -> Any:
         """Return what was made of the owners before, or make it; of others it is dropped."""
         item = self._items.pop(what, None)
         if item is not None and not _are_same(item[0], owners):
-            self.size_bytes -= item[2]
             item = None
         if item is None:
             made = make()
-            item = owners, made, _owned_bytes(made)
-            self.size_bytes += item[2]
+            item = tuple(map(ref, owners)), made, _owned_bytes(made)
         self._items[what] = item
         while len(self._items) > 1 and self.size_bytes > self.limit:
-            _, (_, _, dropped) = self._items.popitem(last=False)
-            self.size_bytes -= dropped
+            self._items.popitem(last=False)
         return item[1]
 
+    def forget_gone(self) -> None:
+        """Drop what was made of rows that nobody has any more, such as those of dropped tables."""
+        while gone := self._gone():  # What one array is made of may be another one.
+            for what in gone:
+                del self._items[what]
 
-def _are_same(some: tuple[object, ...], others: tuple[object, ...]) -> bool:
-    return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))
+    def _gone(self) -> list[object]:
+        return [
+            what for what, (owners, *_) in self._items.items() if any(o() is None for o in owners)
+        ]
+
+
+def _are_same(known: tuple[ref[Any], ...], owners: tuple[object, ...]) -> bool:
+    return len(known) == len(owners) and all(
+        each() is owner for each, owner in zip(known, owners, strict=True)
+    )
 
 
 def _owned_bytes(made: object) -> int:

@@ -114,13 +114,15 @@ class PlanCache:
         self._size_bytes = 0
         self._snapshot: Snapshot | None = None
 
-    def expect(self, snapshot: Snapshot) -> None:
-        """Forget what is of another snapshot."""
-        if self._snapshot is not snapshot:
+    def expect(self, snapshot: Snapshot) -> bool:
+        """Forget what is of another snapshot; say whether this one is new."""
+        is_new = self._snapshot is not snapshot
+        if is_new:
             self._snapshot = snapshot
             self._plans.clear()
             self._templates.clear()
             self._size_bytes = 0
+        return is_new
 
     def plan(self, key: Hashable | None) -> PreparedPlan | None:
         """Return the plan of a key."""

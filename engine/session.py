@@ -52,6 +52,7 @@ from raydb.engine.write import write
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
 from raydb.kernels.chain import describe_run, notices
 from raydb.planner import plan_query
+from raydb.planner.clock import begin_moment
 from raydb.planner.common_tables import contents, tables_of
 from raydb.planner.delta import DeltaScan
 from raydb.planner.explain import Measured, describe, render
@@ -138,13 +139,15 @@ class Session:
             allowed.reset(before)
 
     def _execute_text(self, text: str, parameters: Parameters) -> Result:
+        begin_moment()
         if self.read_only:
             self.database.reload()
         if self.merger.is_done:
             self._take_merged()
         caching = _Caching(None, None)
+        if self._cache.expect(self.database.snapshot):
+            self._kept.forget_gone()
         if self.settings.plan_cache:
-            self._cache.expect(self.database.snapshot)
             key = plan_key(text, parameters, self.settings.planner)
             prepared = self._cache.plan(key)
             if prepared is not None:
@@ -222,6 +225,7 @@ class Session:
 
     def _execute(self, statement: sql.Statement, parameters: Parameters) -> Result:
         """Run one statement. The database changes at its end or not at all."""
+        begin_moment()
         before = self.database.snapshot
         try:
             result = self._reading_files(lambda: self._dispatch(statement, parameters))
@@ -396,6 +400,7 @@ class Session:
         They are those of the database as it is now. Raises ProgrammingError for any other text.
         """
         before = allowed.set(self._memory_limit)
+        begin_moment()
         try:
             with sql.refuse_deep_nesting():
                 if self.read_only:

@@ -296,13 +296,14 @@ def launch_job(backend: Backend, bvh: Bvh, job: FusedJob, prepared: object) -> F
     }
     merged = []
     for a, one, other in zip(job.accumulators, cells.values, rows.values, strict=True):
-        match a.function:
-            case "min" | "max":
-                # Of no valid row it is arbitrary.
-                reduce = _least_of(one.dtype) if a.function == "min" else np.maximum
-                merged.append(np.where(counts[a.measure] > 0, reduce(one, other), one))
-            case _:
-                merged.append(one + other)
+        with np.errstate(all="ignore"):  # NaN and infinities are values
+            match a.function:
+                case "min" | "max":
+                    # Of no valid row it is arbitrary.
+                    reduce = _least_of(one.dtype) if a.function == "min" else np.maximum
+                    merged.append(np.where(counts[a.measure] > 0, reduce(one, other), one))
+                case _:
+                    merged.append(one + other)
     return FusedResult(cells.rows + rows.rows, tuple(merged))
 
 

@@ -294,7 +294,7 @@ class RestPart:
         return self
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Rows:
     """The rows of one version of a table."""
 

@@ -231,7 +231,8 @@ def sum_places(
     places: Integers, groups: Integers, values: NDArray[Any], sums: NDArray[Any]
 ) -> None:
     """Add the value at each place to its group's sum."""
-    np.add.at(sums, groups, values[places].astype(sums.dtype))
+    with np.errstate(all="ignore"):  # NaN and infinities are values
+        np.add.at(sums, groups, values[places].astype(sums.dtype))
 
 
 def sum_places_wide(
@@ -254,4 +255,5 @@ def most_places(
     places: Integers, groups: Integers, values: NDArray[Any], most: NDArray[Any]
 ) -> None:
     """Keep each group's greatest value; NaN is greater than every number."""
-    np.maximum.at(most, groups, values[places].astype(most.dtype))
+    with np.errstate(all="ignore"):  # NaN is a value
+        np.maximum.at(most, groups, values[places].astype(most.dtype))

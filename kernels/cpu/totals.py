@@ -175,7 +175,8 @@ def merge(totals: Sequence[Total], mine: list[Arrays], theirs: list[Arrays]) -> 
     """Add what another thread has accumulated."""
     for total, own, others in zip(totals, mine, theirs, strict=True):
         for combine, array, other in zip(_MERGES[total.kind], own, others, strict=True):
-            combine(array, other, out=array)
+            with np.errstate(all="ignore"):  # NaN and infinities are values
+                combine(array, other, out=array)
 
 
 def _value(kind: Kind, arrays: Arrays, position: int) -> NDArray[Any]:

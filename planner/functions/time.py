@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import functools
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.planner.casts import Values, each, relabel
+from raydb.planner.clock import moment
 from raydb.planner.functions.function import Function, arrow
 from raydb.planner.functions.time_arithmetic import TIME_ARITHMETIC
 from raydb.planner.functions.time_format import TIME_FORMAT
@@ -191,7 +191,7 @@ def _last_day(_: Call, values: Values) -> Values:
 
 
 def _now(_: Call) -> Values:
-    return pa.scalar(dt.datetime.now(), pa.timestamp("us"))
+    return pa.scalar(moment(), pa.timestamp("us"))
 
 
 TIME: Mapping[str, Function] = {

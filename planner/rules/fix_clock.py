@@ -1,24 +1,26 @@
 """Rule: one moment for the whole statement.
 
-now(), CURRENT_DATE  ->  the time when the statement was planned
+now(), CURRENT_DATE  ->  the moment of the statement
 """
 
 from __future__ import annotations
 
 import dataclasses
-import datetime as dt
 from typing import TYPE_CHECKING
 
+from raydb.planner.clock import moment
 from raydb.planner.expression import Call, Expression, Literal, Subquery, rewrite
 from raydb.planner.logical import Plan, expressions_in, map_expressions, map_sources, sources_of
 
 if TYPE_CHECKING:
+    import datetime as dt
+
     from raydb.planner.catalog import CatalogInfo
 
 
 def fix_clock(plan: Plan, _: CatalogInfo) -> Plan:
     """Replace now() by one constant, the local time."""
-    return _fix(plan, dt.datetime.now()) if reads_clock(plan) else plan
+    return _fix(plan, moment()) if reads_clock(plan) else plan
 
 
 def reads_clock(plan: Plan) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import raydb
+from raydb.kernels.cpu import plain
 
 SCHEMA = """
     CREATE TABLE d (id INTEGER PRIMARY KEY, year INTEGER, name VARCHAR, day DATE, rate DOUBLE,
@@ -139,3 +140,34 @@ def test_most_questions_are_answered_straight(con: raydb.Connection) -> None:
     plans = [prepared for prepared, _ in con._session._cache._plans.values()]
     straight = [plan for plan in plans if plan.has_repeated and plan.direct is not None]
     assert len(straight) > 20, len(plans)
+
+
+@pytest.mark.parametrize("sieve", ["false", "true"])
+@pytest.mark.filterwarnings("error")
+def test_values_that_are_no_numbers_warn_nobody(
+    monkeypatch: pytest.MonkeyPatch, sieve: str
+) -> None:
+    for name in ("THREAD_BLOCK_ROWS", "THREAD_CODE_ROWS", "THREAD_RUN_ROWS"):
+        monkeypatch.setattr(f"raydb.kernels.cpu.backend.{name}", 2)
+    # Whether the compiled loops are ready must not matter.
+    monkeypatch.setattr("raydb.kernels.cpu.warm.loops", lambda: plain)
+    monkeypatch.setattr("raydb.kernels.cpu.backend.loops", lambda: plain)
+    monkeypatch.setattr("raydb.kernels.cpu.totals.loops", lambda: plain)
+    with raydb.connect() as connection:
+        connection.execute("CREATE TABLE f (q INTEGER, k VARCHAR, x DOUBLE)")
+        connection.execute(
+            "INSERT INTO f VALUES (1, 'a', 'nan'), (1, 'b', 'inf'), (1, 'b', '-inf'),"
+            " (1, 'c', 1e308), (1, 'd', 1e308), (2, 'a', 1.5), (2, 'b', NULL), (2, 'c', '-inf')"
+        )
+        connection.execute(
+            f"CREATE BVH b ON f (SCAN (q, k), GROUP BY (k), AGGREGATE (x)) WITH (sieve = {sieve})"
+        )
+        connection.execute("DELETE FROM f WHERE q = 2 AND k = 'c'")
+        for totals in ("max(x), min(x)", "sum(x)", "avg(x), max(k)", "sum(x), count(DISTINCT k)"):
+            for keys in ("", "q, "):
+                text = f"SELECT {keys}{totals} FROM f WHERE k <> 'z'"
+                text += " GROUP BY q ORDER BY q" if keys else ""
+                rows = [repr(connection.execute(text).fetchall()) for _ in range(3)]
+                connection.execute("SET fused_path = 'off'")
+                assert set(rows) == {repr(connection.execute(text).fetchall())}
+                connection.execute("SET fused_path = 'on'")

@@ -13,8 +13,7 @@ import pytest
 import raydb
 from raydb import sql
 from raydb.engine import plan_cache, session
-from raydb.planner.functions import time as time_functions
-from raydb.planner.rules import fix_clock
+from raydb.planner import clock as planner_clock
 
 SCHEMA = """
     CREATE TABLE t (a TINYINT, b BIGINT, c DECIMAL(9, 2), d DATE, e VARCHAR, f DOUBLE, g BOOLEAN);
@@ -292,8 +291,7 @@ def test_constants_of_the_clock_are_computed_each_time(
             return cls.moment
 
     clock = SimpleNamespace(**{**vars(dt), "datetime": Clock})
-    monkeypatch.setattr(time_functions, "dt", clock)
-    monkeypatch.setattr(fix_clock, "dt", clock)
+    monkeypatch.setattr(planner_clock, "dt", clock)
     asked = text + (" WHERE 1 = ?" if parameters else "") + padding
     for _ in range(3):
         assert con.execute(asked, parameters).fetchall() == [(CLOCK_IN_PLANS[text],)]

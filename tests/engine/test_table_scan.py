@@ -151,9 +151,36 @@ def test_what_is_kept_is_bounded():
     assert kept.size_bytes == 60
 
 
+def test_an_interrupt_takes_nothing_from_the_room():
+    kept = image.Kept()
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    for what in range(3):
+        kept.get((), what, lambda: np.zeros(60, np.uint8))
+        with pytest.raises(KeyboardInterrupt):
+            kept.get((kept_of := np.zeros(1),), what, interrupted)
+    assert kept_of.size == 1
+    assert kept.size_bytes == 0
+
+
 def test_what_was_made_of_other_rows_is_dropped():
     kept = image.Kept()
-    old, new = object(), object()
+    old, new = np.zeros(1), np.zeros(1)
     assert kept.get((old,), "a", lambda: 1) == kept.get((old,), "a", lambda: 2) == 1
     assert kept.get((new,), "a", lambda: 3) == 3
     assert kept.get((old,), "a", lambda: 4) == 4
+
+
+def test_what_was_made_of_rows_that_are_gone_is_dropped(con):
+    con.execute("CREATE TABLE other AS SELECT * FROM sale")
+    for statement in ("DROP TABLE other", "INSERT INTO other SELECT * FROM sale"):
+        con.execute("CREATE OR REPLACE TABLE other AS SELECT * FROM sale")
+        for text in ("SELECT mode, sum(amount) FROM other WHERE size < 9 GROUP BY mode",) * 3:
+            con.execute(text)
+        kept = con._session._kept
+        assert any("other" in what for what in kept._items)
+        con.execute(statement)
+        con.execute("SELECT 1")
+        assert not any("other" in what for what in kept._items)
