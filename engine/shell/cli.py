@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run_alone(lambda: main(sys.argv[1:]))
     given = list(arguments)
     if sys.stderr is None:  # As Python has it where a stream is closed.
-        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     if sys.stdout is None:
         _complain(raydb.OperationalError("standard output cannot be written: it is closed"))
         return FAILURE

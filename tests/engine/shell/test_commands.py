@@ -64,7 +64,11 @@ def test_schema_makes_the_same_database_again(shop: str, capfd: pytest.CaptureFi
         assert "\n".join(schema_statements(again)) + "\n" == text
     assert "FOREIGN KEY (shop) REFERENCES shop (s_id) ON DELETE CASCADE" in text
     assert "CONSTRAINT lucky CHECK (s_id <> 13)" in text
-    options = ("day.chunk_rows = 500", '"Odd name".encoding = fsst', '"Odd name".offset_index = off')
+    options = (
+        "day.chunk_rows = 500",
+        '"Odd name".encoding = fsst',
+        '"Odd name".offset_index = off',
+    )
     assert f") WITH (\n    {', '.join(options)}\n);".replace(", ", ",\n    ") in text
     assert text.count("WITH (sieve = true);") == 1
     one, _ = run(capfd, shop, ".schema towns")
