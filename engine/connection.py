@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from os import fspath
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
@@ -21,7 +21,6 @@ from raydb.storage.home import Home
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from os import PathLike
     from types import TracebackType
 
     from raydb.engine.result import Result
@@ -41,7 +40,7 @@ def open_connection(
         if read_only:
             raise ProgrammingError("a database in memory is empty at first: read_only has no use")
         return Connection(Session(external_access=external_access))
-    home = Home.open(fspath(database), read_only=read_only)
+    home = Home.open(_path_of(database), read_only=read_only)
     try:
         session = Session(Store(home), read_only=read_only, external_access=external_access)
         return Connection(session)
@@ -97,6 +96,7 @@ class Connection:
         ProgrammingError for a text that is not one query; an error in a row is raised when the
         row is read.
         """
+        _check_text(sql)
         with self._lock:
             before = listener.set(self.progress)
             try:
@@ -161,6 +161,7 @@ class Connection:
             self._session = None
 
     def __enter__(self) -> Self:
+        self._open_session()
         return self
 
     def __exit__(
@@ -180,6 +181,7 @@ class Connection:
         return self._open_session().database.in_transaction
 
     def _run(self, sql: str, parameters: Parameters) -> Result:
+        _check_text(sql)
         with self._lock:
             before = listener.set(self.progress)
             try:
@@ -245,3 +247,21 @@ class Connection:
         if result.rows is not None:
             raise ProgrammingError("executemany() is for statements that return no rows")
         return max(result.row_count, 0)
+
+
+def _path_of(database: object) -> str:
+    path = fspath(database) if isinstance(database, str | PathLike) else None
+    if not isinstance(path, str) or "\0" in path:
+        raise ProgrammingError(f"{database!r} is not the path of a database")
+    return path
+
+
+def _check_text(text: object) -> None:
+    if not isinstance(text, str):
+        raise ProgrammingError(f"a statement is a text, not a {type(text).__name__}")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            half = text[error.start]
+            raise ProgrammingError(f"the statement has {half!r}, half of a character") from None

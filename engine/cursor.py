@@ -222,6 +222,7 @@ class Cursor:
         self._hold(_NOTHING)
 
     def __enter__(self) -> Self:
+        self._check_open()
         return self
 
     def __exit__(

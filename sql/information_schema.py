@@ -167,6 +167,19 @@ def _check_constraints(binding: Binding) -> Iterator[Row]:
             yield CATALOG, MAIN, name, constraint.text
 
 
+def _column_options(binding: Binding) -> Iterator[Row]:
+    for name, table in binding.catalog.tables.items():
+        layout = table.definition.layout
+        switches = [(column, "on" if is_on else "off") for column, is_on in layout.offset_index]
+        for option, chosen in (
+            ("chunk_rows", layout.chunk_rows),
+            ("encoding", layout.encodings),
+            ("offset_index", switches),
+        ):
+            for column, value in chosen:
+                yield CATALOG, MAIN, name, column, option, str(value)
+
+
 _CONSTRAINT = "constraint_catalog constraint_schema constraint_name"
 _TABLE = "table_catalog table_schema table_name"
 # For each table its columns and the function that gives its rows.
@@ -193,4 +206,5 @@ _TABLES: dict[str, tuple[str, Callable[[Binding], Iterator[Row]]]] = {
         _referential_constraints,
     ),
     "check_constraints": (f"{_CONSTRAINT} check_clause", _check_constraints),
+    "column_options": (f"{_TABLE} column_name option_name option_value", _column_options),
 }

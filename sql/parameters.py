@@ -105,7 +105,7 @@ def _literal(key: str, value: Any) -> Literal:
         case float():
             return Literal(value, pa.float64())
         case str():
-            return Literal(value, pa.string())
+            return _text_literal(key, value)
         case bytes() | bytearray() | memoryview():
             return Literal(bytes(value), pa.binary())
         case decimal.Decimal() if value.is_finite():
@@ -128,6 +128,16 @@ def _literal(key: str, value: Any) -> Literal:
                 f"parameter {key} has the value {value!r} of type {type(value).__name__},"
                 " which is no type of SQL"
             )
+
+
+def _text_literal(key: str, value: str) -> Literal:
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            half = value[error.start]
+            raise ProgrammingError(f"parameter {key} has {half!r}, half of a character") from None
+    return Literal(value, pa.string())
 
 
 def _list_literal(key: str, values: Sequence[object]) -> Literal:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import raydb
@@ -38,6 +39,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is None:
         return run_alone(lambda: main(sys.argv[1:]))
     given = list(arguments)
+    if sys.stderr is None:  # As Python has it where a stream is closed.
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    if sys.stdout is None:
+        _complain(raydb.OperationalError("standard output cannot be written: it is closed"))
+        return FAILURE
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # What a terminal has no character for is no reason to end.

@@ -30,6 +30,11 @@ SELECT constraint_name, unique_constraint_name, delete_rule
 FROM information_schema.referential_constraints
 """
 _CHECKS = "SELECT constraint_name, check_clause FROM information_schema.check_constraints"
+_OPTIONS = """
+SELECT table_name, column_name, option_name, option_value FROM information_schema.column_options
+"""
+
+_LINE = ",\n    "
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,9 @@ def _tables(connection: Any, names: list[str]) -> Iterator[str]:
     """Yield CREATE TABLE for some tables, those that others refer to before these."""
     columns = columns_by_relation(connection)
     constraints = _constraints(connection)
+    options = defaultdict[str, list[str]](list)
+    for table, column, option, value in connection.execute(_OPTIONS):
+        options[table].append(f"{quoted(column)}.{option} = {value}")
     left = list(names)
     while left:
         waits = {
@@ -113,7 +121,11 @@ def _tables(connection: Any, names: list[str]) -> Iterator[str]:
         left.remove(name)
         lines = [_column(column) for column in columns[name]]
         lines += [_named(name, constraint) for constraint in constraints[name]]
-        yield f"CREATE TABLE {quoted(name)} (\n    " + ",\n    ".join(lines) + "\n);"
+        yield f"CREATE TABLE {quoted(name)} (\n    {_LINE.join(lines)}\n){_with(options[name])};"
+
+
+def _with(options: list[str]) -> str:
+    return f" WITH (\n    {_LINE.join(options)}\n)" if options else ""
 
 
 def _column(column: ColumnInfo) -> str:
@@ -159,9 +171,10 @@ def _constraints(connection: Any) -> dict[str, list[_Constraint]]:
 
 
 def _bvhs(connection: Any, tables: list[str]) -> Iterator[str]:
-    query = "SELECT name, table_name, scan, group_by, aggregate FROM bvhs()"
-    for name, table, scan, group_by, aggregate in connection.execute(query):
+    query = "SELECT name, table_name, sieve, scan, group_by, aggregate FROM bvhs()"
+    for name, table, has_sieve, scan, group_by, aggregate in connection.execute(query):
         if table in tables:
             parts = (("SCAN", scan), ("GROUP BY", group_by), ("AGGREGATE", aggregate))
             listed = ",\n".join(f"    {part} ({items})" for part, items in parts if items)
-            yield f"CREATE BVH {quoted(name)} ON {quoted(table)} (\n{listed}\n);"
+            options = " WITH (sieve = true)" if has_sieve else ""
+            yield f"CREATE BVH {quoted(name)} ON {quoted(table)} (\n{listed}\n){options};"

@@ -83,6 +83,7 @@ def test_rollback_undoes(con):
         lambda con: con.unregister("x"),
         lambda con: con.appender("booze"),
         lambda con: con.in_transaction,
+        lambda con: con.__enter__(),
     ],
 )
 def test_a_closed_connection_is_of_no_use(con, use):
@@ -230,6 +231,28 @@ def test_closed_cursors(con):
         cur.execute("SELECT 1")
     with pytest.raises(raydb.InterfaceError):
         cur.fetchone()
+    with pytest.raises(raydb.InterfaceError, match="the cursor is closed"), cur:
+        pass
+
+
+@pytest.mark.parametrize("sql", [None, 5, b"SELECT 1", ["SELECT 1"]])
+def test_statements_are_texts(con, sql):
+    for run in (con.execute, con.stream, lambda sql: con.executemany(sql, [()])):
+        with pytest.raises(raydb.ProgrammingError, match="a statement is a text, not a"):
+            run(sql)
+
+
+def test_half_characters_are_refused(con):
+    with pytest.raises(raydb.ProgrammingError, match=r"^parameter 1 has '\\ud800', half of"):
+        con.execute("SELECT ?", ["x\ud800"])
+    with pytest.raises(raydb.ProgrammingError, match=r"^the statement has '\\ud800', half of"):
+        con.execute("SELECT '\ud800'")
+
+
+@pytest.mark.parametrize("path", [5, b"d", "a\0b", object()])
+def test_paths_are_texts(path):
+    with pytest.raises(raydb.ProgrammingError, match="is not the path of a database"):
+        raydb.connect(path)
 
 
 @pytest.mark.parametrize(

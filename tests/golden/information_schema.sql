@@ -127,3 +127,11 @@ SELECT other.nation.id FROM nation;
 
 CREATE SCHEMA s;
 -- error: NotSupportedError: CREATE SCHEMA is not supported
+
+CREATE TABLE pet (id INTEGER, caption VARCHAR) WITH (chunk_rows = 1000, caption.encoding = fsst, caption.offset_index = on);
+
+SELECT table_name, column_name, option_name, option_value FROM information_schema.column_options;
+-- 'pet' | 'id' | 'chunk_rows' | '1000'
+-- 'pet' | 'caption' | 'chunk_rows' | '1000'
+-- 'pet' | 'caption' | 'encoding' | 'fsst'
+-- 'pet' | 'caption' | 'offset_index' | 'on'

@@ -244,6 +244,13 @@ def _read_some(*arguments: str) -> None:
         assert process.stderr.read() == b""
 
 
+def test_a_closed_output_is_an_error() -> None:
+    program = ["/bin/sh", "-c", 'exec "$@" >&-', "sh", *COMMAND, "-c", "SELECT 1"]
+    done = subprocess.run(program, stderr=subprocess.PIPE, timeout=TIMEOUT_S, check=False)
+    assert done.returncode == 1
+    assert done.stderr == b"error: standard output cannot be written: it is closed\n"
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 def test_a_full_disk_is_an_error() -> None:
     with Path("/dev/full").open("wb") as full:

@@ -26,7 +26,8 @@ CREATE TABLE shop (
 CREATE TABLE "Sale" (
     day DATE NOT NULL, shop INTEGER NOT NULL REFERENCES shop (s_id) ON DELETE CASCADE,
     amount BIGINT NOT NULL,
-    "Odd name" VARCHAR DEFAULT 'a''b', "order" INTEGER[], v FLOAT[3], PRIMARY KEY (day, shop));
+    "Odd name" VARCHAR DEFAULT 'a''b', "order" INTEGER[], v FLOAT[3], PRIMARY KEY (day, shop))
+    WITH (day.chunk_rows = 500, "Odd name".encoding = fsst, "Odd name".offset_index = off);
 CREATE TABLE part (
     day DATE, shop INTEGER,
     CONSTRAINT of_sale FOREIGN KEY (day, shop) REFERENCES "Sale" (day, shop));
@@ -34,6 +35,7 @@ CREATE INDEX by_day ON "Sale" (day DESC, "Odd name");
 CREATE UNIQUE INDEX one_rent ON shop (rent);
 CREATE BVH sales ON "Sale" (
     SCAN (s_city, day), GROUP BY (s_city), AGGREGATE (amount, amount * shop));
+CREATE BVH cells ON "Sale" (SCAN (day), AGGREGATE (amount)) WITH (sieve = true);
 CREATE VIEW towns (town) AS SELECT s_city FROM shop;
 CREATE VIEW more_towns AS SELECT * FROM towns;
 """
@@ -62,6 +64,13 @@ def test_schema_makes_the_same_database_again(shop: str, capfd: pytest.CaptureFi
         assert "\n".join(schema_statements(again)) + "\n" == text
     assert "FOREIGN KEY (shop) REFERENCES shop (s_id) ON DELETE CASCADE" in text
     assert "CONSTRAINT lucky CHECK (s_id <> 13)" in text
+    options = (
+        "day.chunk_rows = 500",
+        '"Odd name".encoding = fsst',
+        '"Odd name".offset_index = off',
+    )
+    assert f") WITH (\n    {', '.join(options)}\n);".replace(", ", ",\n    ") in text
+    assert text.count("WITH (sieve = true);") == 1
     one, _ = run(capfd, shop, ".schema towns")
     assert (
         one == 'CREATE VIEW towns AS SELECT * FROM (SELECT s_city FROM shop) AS "towns" ("town");\n'
