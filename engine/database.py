@@ -168,6 +168,15 @@ class Database:
         finally:
             self._state = _State(after)
 
+    @property
+    def state(self) -> _State:
+        """What `restore` goes back to."""
+        return self._state
+
+    def restore(self, state: _State) -> None:
+        """Go back within a transaction: a statement was interrupted after it."""
+        self._state = state
+
     def discard(self, before: Snapshot) -> None:
         """Forget what is not saved: a statement was interrupted after it, outside a transaction."""
         if self._state.unsaved != ():

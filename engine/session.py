@@ -226,13 +226,15 @@ class Session:
     def _execute(self, statement: sql.Statement, parameters: Parameters) -> Result:
         """Run one statement. The database changes at its end or not at all."""
         begin_moment()
-        before = self.database.snapshot
+        before, state = self.database.snapshot, self.database.state
         try:
             result = self._reading_files(lambda: self._dispatch(statement, parameters))
             if not self.database.in_transaction:
                 self.database.save(before)
         except BaseException:
-            if not self.database.in_transaction:
+            if self.database.in_transaction:
+                self.database.restore(state)
+            else:
                 self.database.discard(before)
             raise
         if isinstance(statement, WRITING):

@@ -71,6 +71,13 @@ def _run(given: list[str]) -> int:
     for words, run in _SUBCOMMANDS.items():
         if tuple(given[: len(words)]) == words:
             return run(given[len(words) :])
+    for first, *others in _SUBCOMMANDS:
+        if others and given[:1] == [first]:
+            # Not a new database: a word was left out or misspelt.
+            usage = (
+                f"'{first}' is followed by '{others[0]}'; a database of that name is './{first}'"
+            )
+            argparse.ArgumentParser(prog="raydb").error(usage)
     return _run_shell(given)
 
 

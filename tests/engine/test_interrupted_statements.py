@@ -54,6 +54,20 @@ def test_what_was_not_saved_is_gone(con, statement, monkeypatch):
 
 
 @pytest.mark.parametrize("statement", STATEMENTS.values(), ids=STATEMENTS)
+def test_a_transaction_goes_on_without_the_statement(con, statement, monkeypatch):
+    con.execute("BEGIN; INSERT INTO t VALUES (9, 'kept')")
+    before = state(con)
+    with monkeypatch.context() as patch:
+        for name in ("apply", "define"):
+            patch.setattr(Database, name, interrupted(getattr(Database, name)))
+        with pytest.raises(KeyboardInterrupt):
+            con.execute(statement)
+    assert state(con) == before
+    con.commit()
+    assert state(con) == before
+
+
+@pytest.mark.parametrize("statement", STATEMENTS.values(), ids=STATEMENTS)
 def test_what_was_saved_stays(con, statement, monkeypatch):
     before = state(con)
     with monkeypatch.context() as patch:

@@ -145,6 +145,9 @@ def test_flat_inspect(
     assert capfd.readouterr().out == ""
     assert cli.main(["flat", "inspect", "x.flat"]) == 0
     assert capfd.readouterr().out.startswith("x.flat: FlatStor version 1, 1 rows, 1 columns")
+    with pytest.raises(SystemExit):
+        cli.main(["flat"])
+    assert "a database of that name is './flat'" in capfd.readouterr().err
     assert cli.main(["flat", "inspect", "y.flat"]) == 1
     assert capfd.readouterr().err == "error: file 'y.flat' does not exist\n"
 
