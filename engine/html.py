@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from raydb.dbapi import NUMBER
 from raydb.engine.python_values import python_values
 from raydb.storage.type_names import sql_type_name
 
@@ -23,7 +24,7 @@ _SHOWN_LETTERS = 200
 def html_table(names: Sequence[str], rows: pa.Table) -> str:
     """Return the first rows of a result, with the columns' names and types above them."""
     shown = rows.slice(0, SHOWN_ROWS)
-    numeric = [_is_number(kind) for kind in rows.schema.types]
+    numeric = [sql_type_name(kind) == NUMBER for kind in rows.schema.types]
     heads = [
         f"<th{_align(right)}>{escape(name)}<br><small>{escape(sql_type_name(kind))}</small></th>"
         for name, kind, right in zip(names, rows.schema.types, numeric, strict=True)
@@ -47,13 +48,6 @@ def html_table(names: Sequence[str], rows: pa.Table) -> str:
     return (
         f"<table><thead><tr>{''.join(heads)}</tr></thead><tbody>{''.join(body)}</tbody></table>"
         f"<small>{count}</small>"
-    )
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    name = sql_type_name(kind)
-    return not name.endswith("]") and name.partition("(")[0] in (
-        *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "DECIMAL", "REAL", "DOUBLE"),
     )
 
 

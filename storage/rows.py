@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
@@ -90,16 +90,19 @@ class Part(Protocol):
         """
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class ArrowPart:
-    """Rows in memory."""
+class PlainPart:
+    """What parts have in common whose columns are read whole and then sliced."""
 
-    table: pa.Table
+    __slots__ = ()
 
     @property
     def row_count(self) -> int:
         """The number of rows."""
-        return int(self.table.num_rows)
+        raise NotImplementedError
+
+    def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
+        """Return the values of some columns."""
+        raise NotImplementedError
 
     @property
     def is_counted(self) -> bool:
@@ -112,26 +115,17 @@ class ArrowPart:
         return self.row_count
 
     @property
-    def is_decoded(self) -> bool:
-        """True: the rows are Arrow arrays."""
-        return True
-
-    @property
     def is_seekable(self) -> bool:
-        """True: each row can be read alone."""
+        """True: a column can be read at any row."""
         return True
-
-    def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
-        """Return the values of some columns."""
-        return [self.table.column(name) for name in names]
 
     def null_count(self, name: str) -> int:
         """Count a column's NULLs."""
-        return int(self.table.column(name).null_count)
+        return int(self.columns([name])[0].null_count)
 
     def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
         """Return a column's values in some rows."""
-        return self.table.column(name).take(pa.array(row_numbers))
+        return self.columns([name])[0].take(pa.array(row_numbers))
 
     def matching_rows(self, comparisons: Sequence[Comparison]) -> None:
         """Return None: the rows are compared by whoever asks."""
@@ -139,12 +133,33 @@ class ArrowPart:
 
     def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
         """Return some columns of the first rows."""
-        return [self.table.column(name).slice(0, count) for name in names]
+        return [column.slice(0, count) for column in self.columns(names)]
 
-    def without(self, comparisons: Sequence[Comparison]) -> ArrowPart:
+    def without(self, comparisons: Sequence[Comparison]) -> Self:
         """Return the part as it is."""
         del comparisons
         return self
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ArrowPart(PlainPart):
+    """Rows in memory."""
+
+    table: pa.Table
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows."""
+        return int(self.table.num_rows)
+
+    @property
+    def is_decoded(self) -> bool:
+        """True: the rows are Arrow arrays."""
+        return True
+
+    def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
+        """Return the values of some columns."""
+        return [self.table.column(name) for name in names]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -234,7 +249,7 @@ class FilePart:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class RestPart:
+class RestPart(PlainPart):
     """The rows of another part from number `first` on, of which nothing else is read."""
 
     part: Part
@@ -246,24 +261,9 @@ class RestPart:
         return self.part.row_count - self.first
 
     @property
-    def is_counted(self) -> bool:
-        """True."""
-        return True
-
-    @property
-    def expected_row_count(self) -> int:
-        """The number of rows."""
-        return self.row_count
-
-    @property
     def is_decoded(self) -> bool:
         """Whether a column costs nothing to read."""
         return self.part.is_decoded
-
-    @property
-    def is_seekable(self) -> bool:
-        """True: the other part is."""
-        return True
 
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns."""
@@ -272,26 +272,9 @@ class RestPart:
         row_numbers = np.arange(self.first, self.part.row_count)
         return [self.part.take(name, row_numbers) for name in names]
 
-    def null_count(self, name: str) -> int:
-        """Count a column's NULLs."""
-        return int(self.columns([name])[0].null_count)
-
     def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
         """Return a column's values in some rows."""
         return self.part.take(name, row_numbers + self.first)
-
-    def matching_rows(self, comparisons: Sequence[Comparison]) -> None:
-        """Return None: the rows are compared by whoever asks."""
-        del comparisons
-
-    def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
-        """Return some columns of the first rows."""
-        return [column.slice(0, count) for column in self.columns(names)]
-
-    def without(self, comparisons: Sequence[Comparison]) -> RestPart:
-        """Return the part as it is."""
-        del comparisons
-        return self
 
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)

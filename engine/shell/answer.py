@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from raydb.dbapi import NUMBER
 from raydb.engine.python_values import sql_types
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
 # Rows become text this many at a time: a large answer is never held as text.
 BATCH_ROWS = 10_000
-
-_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "REAL", "DOUBLE", "DECIMAL")
 
 
 class Answer:
@@ -50,7 +49,7 @@ class Answer:
     @property
     def is_number(self) -> tuple[bool, ...]:
         """Say for each column whether its values are numbers, which stand at the right."""
-        return tuple(t.startswith(_NUMBERS) and not t.endswith("]") for t in self.types)
+        return tuple(name == NUMBER for name in self.types)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows, BATCH_ROWS at a time; those of a stream are counted meanwhile."""
