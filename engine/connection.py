@@ -137,7 +137,7 @@ class Connection:
     @property
     def in_transaction(self) -> bool:
         """Whether a transaction was begun that is neither committed nor rolled back."""
-        return self._in_transaction()
+        return self._open_session().database.in_transaction
 
     def begin(self) -> None:
         """Begin a transaction. Raises ProgrammingError when one is active."""
@@ -145,12 +145,12 @@ class Connection:
 
     def commit(self) -> None:
         """Commit the transaction, if one is active."""
-        if self._in_transaction():
+        if self.in_transaction:
             self.execute("COMMIT")
 
     def rollback(self) -> None:
         """Undo what the transaction changed, if one is active."""
-        if self._in_transaction():
+        if self.in_transaction:
             self.execute("ROLLBACK")
 
     def close(self) -> None:
@@ -176,9 +176,6 @@ class Connection:
         if self._session is None:
             raise InterfaceError("the connection is closed")
         return self._session
-
-    def _in_transaction(self) -> bool:
-        return self._open_session().database.in_transaction
 
     def _run(self, sql: str, parameters: Parameters) -> Result:
         _check_text(sql)

@@ -144,23 +144,31 @@ def _create_bvh(reader: TokenReader) -> CreateBvh:
 def _bvh_options(name: str, reader: TokenReader) -> dict[str, bool]:
     """Read `(option = true, ...)` of CREATE BVH, the word WITH being read."""
     options: dict[str, bool] = {}
-    reader.expect("(")
-    while True:
-        option = reader.name("the name of an option")
-        if option not in _BVH_OPTIONS:
-            near = did_you_mean(option, _BVH_OPTIONS)
-            raise ProgrammingError(f"option '{option}' of a BVH does not exist{near}")
-        if option in options:
-            raise ProgrammingError(f"the BVH '{name}' has the option '{option}' twice")
-        reader.expect("=")
-        value = reader.take().text.lower()
+    for option, written in _options(reader, _BVH_OPTIONS, "a BVH", f"BVH '{name}'").items():
+        value = written.lower()
         if value not in _SWITCH:
             raise ProgrammingError(f"option '{option}' of a BVH is true or false, not '{value}'")
         options[option] = _SWITCH[value]
+    return options
+
+
+def _options(reader: TokenReader, known: tuple[str, ...], kind: str, owner: str) -> dict[str, str]:
+    """Read `(name = value, ...)`; `kind` has the options `known`, and `owner` is one of it."""
+    given: dict[str, str] = {}
+    reader.expect("(")
+    while True:
+        option = reader.name("the name of an option")
+        if option not in known:
+            near = did_you_mean(option, known)
+            raise ProgrammingError(f"option '{option}' of {kind} does not exist{near}")
+        if option in given:
+            raise ProgrammingError(f"the {owner} has the option '{option}' twice")
+        reader.expect("=")
+        given[option] = ("-" if reader.accept("-") else "") + reader.take().text
         if not reader.accept(","):
             break
     reader.expect(")")
-    return options
+    return given
 
 
 def _create_index(reader: TokenReader, *, unique: bool) -> CreateIndex:
@@ -195,20 +203,7 @@ def _create_index(reader: TokenReader, *, unique: bool) -> CreateIndex:
 
 def _ivf_options(name: str, reader: TokenReader) -> IvfOptions:
     """Read `(lists = 1024, metric = 'l2', seed = 1)`, the word WITH being read."""
-    given: dict[str, str] = {}
-    reader.expect("(")
-    while True:
-        option = reader.name("the name of an option")
-        if option not in _IVF_OPTIONS:
-            near = did_you_mean(option, _IVF_OPTIONS)
-            raise ProgrammingError(f"option '{option}' of an ivf index does not exist{near}")
-        if option in given:
-            raise ProgrammingError(f"the index '{name}' has the option '{option}' twice")
-        reader.expect("=")
-        given[option] = ("-" if reader.accept("-") else "") + reader.take().text
-        if not reader.accept(","):
-            break
-    reader.expect(")")
+    given = _options(reader, _IVF_OPTIONS, "an ivf index", f"index '{name}'")
     metric = given.get("metric", "l2").lower()
     if metric not in _METRICS:
         near = did_you_mean(metric, _METRICS)
