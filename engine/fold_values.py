@@ -125,6 +125,7 @@ def _added(values: NDArray[Any], codes: NDArray[np.int32], count: int) -> NDArra
     return sums
 
 
+@np.errstate(invalid="ignore", over="ignore")  # NaN and infinities are values.
 def _fold(
     function: str,
     values: NDArray[Any],
@@ -133,17 +134,6 @@ def _fold(
     count: int,
 ) -> NDArray[Any]:
     """Fold a running value; a minimum or maximum of no valid row is arbitrary."""
-    with np.errstate(invalid="ignore", over="ignore"):  # NaN and infinities are values
-        return _folded(function, values, is_valid, codes, count)
-
-
-def _folded(
-    function: str,
-    values: NDArray[Any],
-    is_valid: NDArray[np.bool_],
-    codes: NDArray[np.int32],
-    count: int,
-) -> NDArray[Any]:
     if function not in ("min", "max"):
         return _added(values, codes, count)
     values, codes = values[is_valid], codes[is_valid]
