@@ -20,21 +20,18 @@ import pyarrow as pa
 from raydb import sql
 from raydb.engine.database import Database
 from raydb.engine.definitions import apply_definition
-from raydb.engine.delta import prepare_delta, run_delta
 from raydb.engine.direct import direct_rows, prepare_direct
 from raydb.engine.files import FileAccess
 from raydb.engine.finish import FEW_ROWS, prepare_finish
 from raydb.engine.fused import (
     decode_groups,
     launch,
-    prepare_fused,
-    run_fused,
-    run_table_job,
     time_kernel,
 )
 from raydb.engine.general import Sources, run_plan
 from raydb.engine.general import output_columns as output_columns_of
-from raydb.engine.image import KEPT_BYTES, KEPT_SHARE, Kept, fuse_on_rows
+from raydb.engine.image import KEPT_BYTES, KEPT_SHARE, Kept
+from raydb.engine.jobs import JobRun
 from raydb.engine.memory import Memory, allowed, parse_limit
 from raydb.engine.merge import Merger
 from raydb.engine.names import check_table
@@ -54,25 +51,22 @@ from raydb.kernels.chain import describe_run, notices
 from raydb.planner import plan_query
 from raydb.planner.clock import begin_moment
 from raydb.planner.common_tables import contents, tables_of
-from raydb.planner.delta import DeltaScan
 from raydb.planner.explain import Measured, describe, render
 from raydb.planner.logical import Aggregate, Plan, output_columns
-from raydb.planner.table_scan import FusedTableScan
 from raydb.storage.files import write_rows
 from raydb.storage.infer import LateValueError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
+    from raydb.engine.jobs import FusedJob
     from raydb.engine.store import Store
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.fuse import FusedScanAggregate
     from raydb.planner.physical import PhysicalPlan
     from raydb.storage.table import Table
 
     Parameters = Sequence[object] | Mapping[str, object]
     Blocks = Iterator[Sequence[pa.ChunkedArray | pa.Array]]
-    FusedJob = FusedScanAggregate | FusedTableScan | DeltaScan
     RunJob = Callable[[FusedJob], pa.Table]
 
 WRITING = (*get_args(sql.Definition), *get_args(sql.Write), sql.Checkpoint, sql.Vacuum)
@@ -355,46 +349,27 @@ class Session:
             self.database.exchange(self.merger.taken(self.database.snapshot))
 
     def _run(self, prepared: PreparedPlan) -> Result:
-        tables = {**self.database.snapshot.tables, **prepared.files}
-        used: set[str] = set()
-        told: list[str] = []
-        run_job = self._job_runner(prepared, tables, used, told)
+        run = self._job_run(prepared)
         if prepared.finish is None:
-            rows = self._run_plan(prepared.plan, tables, run_job)
+            rows = self._run_plan(prepared.plan, run)
         else:
-            groups = run_job(prepared.finish.job)
+            groups = run.rows(prepared.finish.job)
             if groups.num_rows <= FEW_ROWS:
                 rows = prepared.finish.rows(groups)
             else:
-                rows = self._run_plan(prepared.plan, tables, lambda _: groups)
-        self._uses.note(used)
+                rows = self._run_plan(prepared.plan, run, lambda _: groups)
+        self._uses.note(run.used)
         assert tuple(rows.schema.types) == prepared.types, (rows.schema, prepared.types)
         result = Result(rows, prepared.names, rows.num_rows)
-        result.notices = tuple(dict.fromkeys(told))
+        result.notices = tuple(dict.fromkeys(run.told))
         return result
 
-    def _job_runner(
-        self, prepared: PreparedPlan, tables: Mapping[str, Table], used: set[str], told: list[str]
-    ) -> RunJob:
-        """Return a function that runs fused jobs.
-
-        It adds the BVHs that they read to `used`, and what went otherwise than asked for to `told`.
-        """
-
-        def run_job(job: FusedJob) -> pa.Table:
-            if isinstance(job, DeltaScan):
-                return self._run_delta(job, prepared, tables, told)
-            if isinstance(job, FusedTableScan):
-                return self._scan(job, prepared, tables, told)
-            used.add(job.bvh)
-            if job not in prepared.jobs:
-                prepared.jobs[job] = prepare_fused(job)
-            made = prepared.jobs[job]
-            groups = run_fused(job, made, tables, self._kept)
-            told.extend(notices(made))
-            return groups
-
-        return run_job
+    def _job_run(self, prepared: PreparedPlan) -> JobRun:
+        """Return a run of a plan's jobs over the tables as they are now."""
+        limit = parse_limit(self.settings.memory_limit)
+        self._kept.limit = KEPT_BYTES if limit is None else limit // KEPT_SHARE
+        tables = {**self.database.snapshot.tables, **prepared.files}
+        return JobRun(prepared, tables, self._kept, self._new_memory)
 
     def stream(self, text: str, parameters: Parameters = ()) -> Stream:
         """Return the rows of one query, which are computed as they are asked for.
@@ -420,66 +395,33 @@ class Session:
             rows = self._run(prepared).rows
             assert rows is not None
             return Stream(prepared.names, prepared.types, iter([rows.columns]))
-        tables = {**self.database.snapshot.tables, **prepared.files}
-        return Stream(prepared.names, prepared.types, self._blocks(prepared, tables))
+        blocks = self._blocks(prepared.plan, self._job_run(prepared))
+        return Stream(prepared.names, prepared.types, blocks)
 
-    def _blocks(self, prepared: PreparedPlan, tables: Mapping[str, Table]) -> Blocks:
+    def _blocks(self, plan: PhysicalPlan, run: JobRun) -> Blocks:
         """Yield the columns of a plan's rows, some rows at a time."""
-        used: set[str] = set()
-        with Memory(self._memory_limit(), self._temp_folder()) as memory:
-            run_job = self._job_runner(prepared, tables, used, [])
-            for block in stream_plan(prepared.plan, Sources(tables, run_job, memory)):
+        with self._new_memory() as memory:
+            for block in stream_plan(plan, Sources(run.tables, run.rows, memory)):
                 yield list(block.columns.values())
-        self._uses.note(used)
-
-    def _scan(
-        self,
-        scan: FusedTableScan,
-        prepared: PreparedPlan,
-        tables: Mapping[str, Table],
-        told: list[str],
-    ) -> pa.Table:
-        """Run a scan of a whole table; what it keeps for the next one is a part of the limit."""
-        self._limit_kept()
-        job = prepared.scans.get(scan)
-        if job is None:
-            job = fuse_on_rows(scan, tables, self._kept)
-            if job.scan is not None:  # Else it has arrays, which are not to stay with a plan.
-                prepared.scans[scan] = job
-        return run_table_job(job, told)
-
-    def _run_delta(
-        self,
-        delta: DeltaScan,
-        prepared: PreparedPlan,
-        tables: Mapping[str, Table],
-        told: list[str],
-    ) -> pa.Table:
-        """Run a star over the rows that a BVH lacks."""
-        self._limit_kept()
-        if delta not in prepared.deltas:
-            prepared.deltas[delta] = prepare_delta(delta, tables, self._kept)
-        with Memory(self._memory_limit(), self._temp_folder()) as memory:
-            return run_delta(delta, prepared.deltas[delta], tables, memory, told)
-
-    def _limit_kept(self) -> None:
-        limit = parse_limit(self.settings.memory_limit)
-        self._kept.limit = KEPT_BYTES if limit is None else limit // KEPT_SHARE
+        self._uses.note(run.used)
 
     def _memory_limit(self) -> int | None:
         """Return what a statement may hold beside what scans have kept."""
         limit = parse_limit(self.settings.memory_limit)
         return None if limit is None else max(limit - self._kept.size_bytes, limit // 2)
 
+    def _new_memory(self) -> Memory:
+        return Memory(self._memory_limit(), self._temp_folder())
+
     def _run_plan(
         self,
         plan: PhysicalPlan,
-        tables: Mapping[str, Table],
-        run_job: RunJob,
+        run: JobRun,
+        run_job: RunJob | None = None,
         trace: Trace | None = None,
     ) -> pa.Table:
-        with Memory(self._memory_limit(), self._temp_folder()) as memory:
-            return run_plan(plan, tables, run_job, memory, trace)
+        with self._new_memory() as memory:
+            return run_plan(plan, run.tables, run_job or run.rows, memory, trace)
 
     def _temp_folder(self) -> str:
         """Return the folder for temporary files: by default the database directory.
@@ -509,10 +451,8 @@ class Session:
     def _measure(self, prepared: PreparedPlan) -> Measured:
         """Run a query node by node, and the kernels of its fused jobs once more, alone."""
         trace = Trace()
-        tables = {**self.database.snapshot.tables, **prepared.files}
-        run_job = self._job_runner(prepared, tables, set(), [])
         start = time.perf_counter()
-        self._run_plan(prepared.plan, tables, run_job, trace)
+        self._run_plan(prepared.plan, self._job_run(prepared), trace=trace)
         time_ms = (time.perf_counter() - start) * 1000
         if prepared.finish is not None:
             # The short way from a fused job to its rows has no nodes to be watched.
