@@ -24,7 +24,6 @@ from raydb.kernels.motif.exact_lists import (
     before_edge,
     compiled,
     inlined,
-    inner,
     is_mapped,
     pair_run,
     vertex_run,
@@ -62,7 +61,7 @@ def find_ties(time: Integers, same: Numbers, later: Numbers) -> None:
         later[edge] = edge + 1 if is_last else later[edge + 1]
 
 
-@inner
+@inlined
 def _bind_root(
     lists: Lists, pattern: Pattern, state: State, root: int, edge: int, window: int
 ) -> bool:
