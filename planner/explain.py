@@ -33,6 +33,7 @@ from raydb.planner.expression import (
     WindowCall,
 )
 from raydb.planner.fuse import FusedScanAggregate
+from raydb.planner.interval_text import DAY_MICROSECONDS, interval_text
 from raydb.planner.physical import (
     ComputeColumns,
     ConcatenateRows,
@@ -41,6 +42,7 @@ from raydb.planner.physical import (
     HashAggregate,
     HashJoin,
     LimitRows,
+    MotifRows,
     NearestRows,
     PhysicalPlan,
     RecursiveRows,
@@ -58,7 +60,9 @@ from raydb.planner.table_scan import FusedTableScan
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from raydb.kernels.motif.shape import Motif
 
 INFIX = {
     "add": "+",
@@ -82,7 +86,7 @@ INFIX = {
 
 
 # What else is said of a node, below its title.
-_DETAILS = ("general path", "also", "search")
+_DETAILS = ("general path", "also", "search", "within", "ties", "method", "graph", "ran")
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +267,8 @@ def _describe(plan: PhysicalPlan) -> dict[str, Any]:
         case NearestRows():
             summary = f"{plan.k} nearest to {_show_query(plan.query)} by {plan.metric}"
             return _node(plan, summary, *sources_of(plan), search=plan.reason)
+        case MotifRows():
+            return _describe_motifs(plan)
         case HashAggregate(source=source, reason=reason):
             reasons = {"general path": reason} if reason else {}
             return _node(plan, _aggregation(plan), source, **reasons)
@@ -296,6 +302,51 @@ def _describe(plan: PhysicalPlan) -> dict[str, Any]:
             return _node(plan, summary + (f" after {offset}" if offset else ""), source)
         case _:
             assert_never(plan)
+
+
+def _describe_motifs(plan: MotifRows) -> dict[str, Any]:
+    asked = plan.question
+    what = "count" if asked.sample_count is None else f"{asked.sample_count} samples"
+    methods = {
+        "auto": "exact while its steps last, else timest",
+        "exact": "exact",
+        "timest": "timest",
+    }
+    method = methods[asked.method]
+    if asked.method != "exact" and asked.sample_count is None:
+        method += f" to {asked.rel_error:g} with confidence {asked.confidence:g}"
+    return _node(
+        plan,
+        f"{what} of {motif_text(asked.motif, asked.names)}",
+        plan.source,
+        within=_duration(asked.delta, plan.time.type),
+        ties=asked.ties,
+        method=f"{method}, in {asked.max_seconds:g} seconds",
+    )
+
+
+def motif_text(motif: Motif, names: Sequence[str]) -> str:
+    """Return a motif as it is written.
+
+    >>> motif_text(Motif(3, ((0, 1), (1, 2), (2, 0)), (0, 1, 1)), ("a", "b", "c"))
+    'a->b, {b->c, c->a}'
+    """
+    parts = []
+    for group in range(motif.groups[-1] + 1):
+        edges = [e for e, number in zip(motif.edges, motif.groups, strict=True) if number == group]
+        text = ", ".join(f"{names[source]}->{names[target]}" for source, target in edges)
+        parts.append(text if len(edges) == 1 else "{" + text + "}")
+    return ", ".join(parts)
+
+
+def _duration(delta: int, kind: pa.DataType) -> str:
+    """Return a time between two edges in words."""
+    if not pa.types.is_timestamp(kind):
+        return str(delta) if pa.types.is_integer(kind) else f"{delta} days"
+    days, microseconds = divmod(delta, DAY_MICROSECONDS)
+    if days >= 2**31:
+        return f"{days} days"
+    return str(interval_text(pa.MonthDayNano([0, days, microseconds * 1000])))
 
 
 def _describe_fused(plan: FusedScanAggregate) -> dict[str, Any]:
