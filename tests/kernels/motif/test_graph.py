@@ -7,7 +7,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raydb.errors import NotSupportedError
@@ -62,6 +62,7 @@ def check(graph: TemporalGraph, edges: list[Edge]) -> None:
     assert graph.duplicate_count == len(found) - len(set(found))
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(
