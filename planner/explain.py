@@ -94,25 +94,30 @@ class Measured:
     """What EXPLAIN ANALYZE measured, in ms: the whole query, and the kernel of each fused job.
 
     nodes: the rows and the own time, in ms, of nodes by their identity. ran_on: for jobs that could
-    run on several backends which one did, with its own figures.
+    run on several backends which one did, with its own figures. notes: what nodes, by their
+    identity, say of their run.
     """
 
     time_ms: float
     kernel_ms: Mapping[FusedScanAggregate, float]
     nodes: Mapping[int, tuple[int, float]]
     ran_on: Mapping[FusedScanAggregate, str] = field(default_factory=dict)
+    notes: Mapping[int, str] = field(default_factory=dict)
 
 
 _NOT_MEASURED = Measured(0.0, {}, {})
 
 
-def describe(plan: PhysicalPlan, measured: Measured | None = None) -> dict[str, Any]:
+def describe(
+    plan: PhysicalPlan, measured: Measured | None = None, graphs: Mapping[int, str] | None = None
+) -> dict[str, Any]:
     """Return {"path", "reasons", "plan"}, and "time_ms" where measured: the plan as JSON values.
 
     The path is "fused" when any part runs as a fused job; the reasons say of every other
-    aggregate (or of a plan without one) why it does not.
+    aggregate (or of a plan without one) why it does not. graphs: where the graphs of MotifRows
+    nodes, by identity, come from.
     """
-    tree = _described(plan, set(), measured or _NOT_MEASURED)
+    tree = _described(plan, set(), measured or _NOT_MEASURED, graphs or {})
     nodes = list(_walk(tree))
     fused = any(node["node"] in ("FusedScanAggregate", "FusedTableScan") for node in nodes)
     reasons = [node["general path"] for node in nodes if "general path" in node]
@@ -122,15 +127,14 @@ def describe(plan: PhysicalPlan, measured: Measured | None = None) -> dict[str, 
     return {"path": "fused" if fused else "general", "reasons": reasons, **times, "plan": tree}
 
 
-def render(plan: PhysicalPlan, measured: Measured | None = None) -> list[str]:
-    """Return the lines of EXPLAIN."""
-    described = describe(plan, measured)
+def render(described: Mapping[str, Any]) -> list[str]:
+    """Return the lines of EXPLAIN for a plan as `describe` describes it."""
     reasons = "; ".join(described["reasons"])
     path = described["path"]
     if path == "general" and reasons:
         path += f" ({reasons})"
     lines = [f"path: {path}", *_render(described["plan"], 0)]
-    return lines if measured is None else [*lines, f"time: {measured.time_ms:.3f} ms"]
+    return [*lines, f"time: {described['time_ms']:.3f} ms"] if "time_ms" in described else lines
 
 
 def _render(node: dict[str, Any], depth: int) -> list[str]:
@@ -211,7 +215,9 @@ def _node(plan: PhysicalPlan, summary: str, *sources: PhysicalPlan, **more: Any)
     }
 
 
-def _described(plan: PhysicalPlan, seen: set[int], measured: Measured) -> dict[str, Any]:
+def _described(
+    plan: PhysicalPlan, seen: set[int], measured: Measured, graphs: Mapping[int, str]
+) -> dict[str, Any]:
     """Return a plan as JSON values; a shared query is described where it comes first."""
     node = _describe(plan)
     if isinstance(plan, SharedRows):
@@ -223,7 +229,9 @@ def _described(plan: PhysicalPlan, seen: set[int], measured: Measured) -> dict[s
         node |= {"ran_on": measured.ran_on[plan]} if plan in measured.ran_on else {}
     if id(plan) in measured.nodes:
         node["rows"], node["time_ms"] = measured.nodes[id(plan)]
-    children = [_described(source, seen, measured) for source in node["children"]]
+    node |= {"graph": graphs[id(plan)]} if id(plan) in graphs else {}
+    node |= {"ran": measured.notes[id(plan)]} if id(plan) in measured.notes else {}
+    children = [_described(source, seen, measured, graphs) for source in node["children"]]
     return {**node, "children": children}
 
 
