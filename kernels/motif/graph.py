@@ -42,8 +42,8 @@ _BLOCK_EDGES = 2**20
 _DIGIT_BITS = 11
 
 _ARRAYS = (
-    *("source", "target", "time", "row", "out_offsets", "out_edges", "in_offsets", "in_edges"),
-    *("pair_offsets", "pair_edges", "pair_slots"),
+    *("source", "target", "time", "row", "listed"),
+    *("out_offsets", "in_offsets", "pair_offsets", "pair_slots"),
 )
 
 
@@ -53,8 +53,9 @@ class TemporalGraph:
 
     source, target: uint32, shape (m,). time: int64, shape (m,), ascending, in the input's unit.
     row: shape (m,), the input's row of each edge; uint32 where all rows fit, else int64.
-    out_offsets, in_offsets: uint32, shape (vertex_count + 1,). out_edges, in_edges, pair_edges:
-    uint32, shape (m,). pair_offsets: uint32, shape (pairs + 1,). pair_slots: the hash table that
+    listed: uint32, shape (3 * m,): out_edges, in_edges and pair_edges one after the other.
+    out_offsets, in_offsets: uint32, shape (vertex_count + 1,), each from 0 up.
+    pair_offsets: uint32, shape (pairs + 1,). pair_slots: the hash table that
     `graph_loops.find_pair` reads.
     loop_count: the self-loops that were left out.
     duplicate_count: the edges that have the vertices and the time of an earlier one.
@@ -65,12 +66,10 @@ class TemporalGraph:
     target: Numbers
     time: NDArray[np.int64]
     row: NDArray[Any]
+    listed: Numbers
     out_offsets: Numbers
-    out_edges: Numbers
     in_offsets: Numbers
-    in_edges: Numbers
     pair_offsets: Numbers
-    pair_edges: Numbers
     pair_slots: Numbers
     loop_count: int
     duplicate_count: int
@@ -79,6 +78,21 @@ class TemporalGraph:
     def edge_count(self) -> int:
         """The number of edges, self-loops not among them."""
         return len(self.source)
+
+    @property
+    def out_edges(self) -> Numbers:
+        """The edges by source, uint32, shape (m,)."""
+        return self.listed[: self.edge_count]
+
+    @property
+    def in_edges(self) -> Numbers:
+        """The edges by target, uint32, shape (m,)."""
+        return self.listed[self.edge_count : 2 * self.edge_count]
+
+    @property
+    def pair_edges(self) -> Numbers:
+        """The edges by source and target, uint32, shape (m,)."""
+        return self.listed[2 * self.edge_count :]
 
     @property
     def pair_count(self) -> int:
@@ -123,28 +137,29 @@ def build_graph(
     told(0.4)
     vertex_count = int(max(sources.max(initial=0), targets.max(initial=0))) + 1 if len(times) else 0
 
-    def lists(kind: str) -> tuple[Numbers, ...]:
+    listed = np.empty(3 * len(times), np.uint32)
+    out_edges, in_edges, pair_edges = listed.reshape(3, -1)
+
+    def fill(kind: str) -> Numbers:
         if kind == "out":
-            return _lists(sources, vertex_count)
-        in_offsets, in_edges = _lists(targets, vertex_count)
+            return _fill_lists(sources, vertex_count, out_edges)
+        offsets = _fill_lists(targets, vertex_count, in_edges)
         # The lists by target are in the order of time; moved to their sources, they are by pair.
-        pair_edges = np.empty_like(in_edges)
         next_places, _ = _begin(sources, vertex_count)
-        for part in _blocks(len(in_edges)):
+        for part in _blocks(len(times)):
             loops.refill_lists(in_edges[part], sources, next_places, pair_edges)
-        return in_offsets, in_edges, pair_edges
+        return offsets
 
     kinds = ("in", "out")
     alone = (threads or processor_count()) == 1
-    found = [lists(kind) for kind in kinds] if alone else run_parts(lists, kinds)
-    (in_offsets, in_edges, pair_edges), (out_offsets, out_edges) = found
+    in_offsets, out_offsets = [fill(kind) for kind in kinds] if alone else run_parts(fill, kinds)
     told(0.8)
     pair_offsets, duplicate_count = _pairs(pair_edges, sources, targets, times)
     told(0.9)
     slots = _slots(pair_edges, sources, targets, pair_offsets)
     arrays = (
-        *(sources, targets, times, input_rows, out_offsets, out_edges, in_offsets, in_edges),
-        *(pair_offsets, pair_edges, slots),
+        *(sources, targets, times, input_rows, listed),
+        *(out_offsets, in_offsets, pair_offsets, slots),
     )
     for array in arrays:
         array.flags.writeable = False
@@ -200,15 +215,14 @@ def _begin(numbers: Numbers, vertex_count: int) -> tuple[Numbers, Numbers]:
     return counts, offsets
 
 
-def _lists(numbers: Numbers, vertex_count: int) -> tuple[Numbers, Numbers]:
-    """Return the offsets and the edges of each vertex's list, ascending."""
+def _fill_lists(numbers: Numbers, vertex_count: int, edges: Numbers) -> Numbers:
+    """Write the edges of each vertex's list, ascending; return the offsets of the lists."""
     from raydb.kernels.motif import graph_loops as loops  # noqa: PLC0415  (numba takes 0.3 s)
 
     next_places, offsets = _begin(numbers, vertex_count)
-    edges = np.empty(len(numbers), np.uint32)
     for part in _blocks(len(numbers)):
         loops.fill_lists(numbers[part], part.start, next_places, edges)
-    return offsets, edges
+    return offsets
 
 
 def _pairs(
