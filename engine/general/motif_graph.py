@@ -82,7 +82,7 @@ class EdgeGraph:
 def kept_graph(
     plan: MotifRows,
     tables: Mapping[str, Table],
-    kept: Kept,
+    kept: Kept | None,
     memory: Memory,
     read: Callable[[], Sequence[Values]],
 ) -> tuple[EdgeGraph, bool]:
@@ -91,14 +91,14 @@ def kept_graph(
     read: gives the sources, the targets and the times of all rows. Raises DataError for times that
     64 bits cannot tell apart, and OperationalError where memory is too small.
     """
-    is_kept = is_graph_kept(plan, tables, kept)
+    is_kept = kept is not None and is_graph_kept(plan, tables, kept)
 
     def make() -> EdgeGraph:
         sources, targets, times = read()
         memory.check(_ROW_BYTES * len(times), f"the temporal graph of {len(times)} rows")
         return make_graph(sources, targets, times, plan.question.function)
 
-    if not plan.table:
+    if kept is None or not plan.table:
         return make(), False
     found: EdgeGraph = kept.get(_owners(plan, tables), _what(plan), make)
     return found, is_kept
