@@ -53,7 +53,8 @@ def completion_runs(motif: Motif, tree: RootedTree) -> list[Run] | None:
         for group in range(last_group + 1)
     }
     outside = {
-        group: [edge for edge in edges if edge not in tree.edges] for group, edges in members.items()
+        group: [edge for edge in edges if edge not in tree.edges]
+        for group, edges in members.items()
     }
 
     def places(group: int) -> tuple[int, ...]:

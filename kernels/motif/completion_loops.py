@@ -145,9 +145,7 @@ def _count_two(lists: Lists, low: int, high: int, next_low: int, next_high: int)
 
 
 @numba.njit(cache=True, nogil=True)
-def fill_ends(
-    lists: Lists, lows: Table, highs: Table, first: int, end: int
-) -> NDArray[np.float64]:
+def fill_ends(lists: Lists, lows: Table, highs: Table, first: int, end: int) -> NDArray[np.float64]:
     """Return for each member of a chain, and each of its edges, how many chains end there."""
     pair_edges, bounds = lists.pair_edges, lists.bounds
     ways = np.zeros((end - first, np.max(highs[first:end] - lows[first:end])), np.float64)
@@ -188,7 +186,10 @@ def fill_starts(
 def _count_open(lists: Lists, plan: Plan, lows: Table, highs: Table) -> float:
     """Return the ways of the first and the last run together, which delta binds."""
     pair_edges, bounds = lists.pair_edges, lists.bounds
-    first, first_end = plan.runs[plan.open_runs[0], RUN_FIRST], plan.runs[plan.open_runs[0], RUN_END]
+    first, first_end = (
+        plan.runs[plan.open_runs[0], RUN_FIRST],
+        plan.runs[plan.open_runs[0], RUN_END],
+    )
     last, last_end = plan.runs[plan.open_runs[1], RUN_FIRST], plan.runs[plan.open_runs[1], RUN_END]
     place, ways = lows[last_end - 1], 0.0
     if first_end - first == 1 and last_end - last == 1:
@@ -318,7 +319,10 @@ def _pick_open(
 ) -> None:
     """Write edges for the first and the last run, which delta binds."""
     pair_edges, bounds = lists.pair_edges, lists.bounds
-    first, first_end = plan.runs[plan.open_runs[0], RUN_FIRST], plan.runs[plan.open_runs[0], RUN_END]
+    first, first_end = (
+        plan.runs[plan.open_runs[0], RUN_FIRST],
+        plan.runs[plan.open_runs[0], RUN_END],
+    )
     last, last_end = plan.runs[plan.open_runs[1], RUN_FIRST], plan.runs[plan.open_runs[1], RUN_END]
     starts = fill_starts(lists, lows, highs, first, first_end)
     ends = fill_ends(lists, lows, highs, last, last_end)

@@ -297,15 +297,17 @@ def draw_matches(
     first_sample: int,
     end_sample: int,
     largest: float,
-    most: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the matches that samples of one parity are taken for; see sample_loops."""
-    edges = np.empty((most, len(sampler.motif.edges)), np.int64)
-    vertices = np.empty((most, sampler.motif.vertex_count), np.int64)
-    constraints = sampler.constraints
-    count = loops.sample_matches(
-        *(sampler.lists, sampler.plan, weights.root, weights.by_vertex, weights.by_pair),
-        *(weights.parity, constraints.ends, constraints.narrow, key),
-        *(first_sample, end_sample, largest, edges, vertices),
-    )
-    return edges[:count], vertices[:count]
+    """Return the matches, edges and vertices, that samples of a parity are taken for."""
+    constraints, most = sampler.constraints, 1024
+    while True:
+        edges = np.empty((most, len(sampler.motif.edges)), np.int64)
+        vertices = np.empty((most, sampler.motif.vertex_count), np.int64)
+        count = loops.sample_matches(
+            *(sampler.lists, sampler.plan, weights.root, weights.by_vertex, weights.by_pair),
+            *(weights.parity, constraints.ends, constraints.narrow, key),
+            *(first_sample, end_sample, largest, edges, vertices),
+        )
+        if count < most:
+            return edges[:count], vertices[:count]
+        most *= 8

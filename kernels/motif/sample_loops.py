@@ -108,8 +108,7 @@ def find_root(root: NDArray[Any], low: int, target: Any) -> int:
 def _find_range(
     lists: Lists, source: int, target: int, first: int, end: int
 ) -> tuple[int, int, int]:
-    """Return where a pair's list begins, and which of its places have the edges first .. end - 1.
-    """
+    """Return where a pair's list begins, and which of its places have the edges first .. end - 1."""
     pair = find_marked_pair(
         lists.source,
         lists.target,

@@ -122,9 +122,7 @@ def looseness(motif: Motif, tree: RootedTree) -> int:
         for one, other in combinations(tree.edges, 2)
         if set(motif.edges[one]) & set(motif.edges[other])
     )
-    return sum(
-        max(abs(motif.groups[one] - motif.groups[other]) - 1, 0) for one, other in meeting
-    )
+    return sum(max(abs(motif.groups[one] - motif.groups[other]) - 1, 0) for one, other in meeting)
 
 
 def ranked_trees(motif: Motif) -> list[RootedTree]:
