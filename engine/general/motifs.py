@@ -7,17 +7,20 @@ The time that a call may take begins with the graph, which is always built to it
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from raydb.engine.general.motif_graph import is_graph_kept, kept_graph, make_graph
 from raydb.engine.general.relation import Relation
 from raydb.engine.progress import report
 from raydb.errors import OperationalError
+from raydb.kernels.motif.estimate import estimate, prepare, sample_instances
 from raydb.kernels.motif.exact import count_exact
 from raydb.kernels.motif.shape import TIES, Motif
 from raydb.planner.physical import MotifRows, PhysicalPlan, sources_of
@@ -25,11 +28,15 @@ from raydb.planner.physical import MotifRows, PhysicalPlan, sources_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from raydb.engine.fused.image import Kept
     from raydb.engine.general.motif_graph import EdgeGraph
     from raydb.engine.memory import Memory
+    from raydb.kernels.motif.estimate import Estimate, PreparedMotif
     from raydb.kernels.motif.exact import ExactCount
     from raydb.kernels.motif.graph import TemporalGraph
+    from raydb.planner.expression import Column
     from raydb.planner.logical import MotifQuestion
     from raydb.storage.table import Table
 
@@ -43,6 +50,12 @@ AUTO_STEPS_PER_EDGE = 4
 # The part of the time that exact counting may take where sampling can follow.
 AUTO_SHARE = 1 / 3
 
+# Sampling takes at most so many bytes for each edge and for each vertex of the motif and some more.
+_WEIGHT_BYTES = 8
+_MORE_WEIGHTS = 5
+
+_NONE = "there is no instance"
+
 
 class FoundMotifs(NamedTuple):
     """The rows of a search, what it has to say beside them, and how it went, for EXPLAIN."""
@@ -52,28 +65,28 @@ class FoundMotifs(NamedTuple):
     how: str
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Search:
+    """What a search is about; delta is in the unit of the graph's times."""
+
+    graph: TemporalGraph
+    asked: MotifQuestion
+    delta: int
+    clock: Clock
+    memory: Memory
+
+
 class TimeIsUp(Exception):  # noqa: N818  (it is no error, it ends a loop)
     """The time of a search, or of its first part, has passed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Tells the listener how far a step has come, and ends it when its time is up."""
+    """The time of a search, which began and ends at these moments of `time.perf_counter`."""
 
     function: str
-    started: float
+    began: float
     ends: float
-
-    def teller(self, step: str, share_of_time: float = 1.0) -> Callable[[float], None]:
-        """Return what a step calls with the share that is done; it raises TimeIsUp."""
-        ends = min(self.ends, time.perf_counter() + share_of_time * self.left)
-
-        def tell(share: float) -> None:
-            report(f"{self.function}: {step}", share)
-            if time.perf_counter() > ends:
-                raise TimeIsUp
-
-        return tell
 
     @property
     def left(self) -> float:
@@ -83,7 +96,18 @@ class Clock:
     @property
     def passed(self) -> float:
         """The seconds since the start."""
-        return time.perf_counter() - self.started
+        return time.perf_counter() - self.began
+
+    def teller(self, step: str, seconds: float) -> Callable[[float], None]:
+        """Return what a step tells the share that is done; it raises TimeIsUp after the seconds."""
+        ends = time.perf_counter() + seconds
+
+        def tell(share: float) -> None:
+            report(f"{self.function}: {step}", share)
+            if time.perf_counter() > ends:
+                raise TimeIsUp
+
+        return tell
 
 
 def find_motifs(
@@ -96,19 +120,32 @@ def find_motifs(
     """Return the row of motif_count() or the rows of motif_sample().
 
     read: gives the sources, the targets and the times of the rows. Raises OperationalError where
-    exact counting takes too long, or memory is too small, and DataError for times that 64 bits
-    cannot hold.
+    time or memory is too small, and DataError for times that 64 bits cannot hold.
     """
     asked = plan.question
     _make_ready()
-    started = time.perf_counter()
-    clock = Clock(asked.function, started, started + asked.max_seconds)
+    began = time.perf_counter()
+    clock = Clock(asked.function, began, began + asked.max_seconds)
     edges, was_kept = kept_graph(plan, tables, kept, memory, read)
-    told = _warnings(edges)
     built = "" if was_kept else f", graph built in {clock.passed * 1000:.3f} ms"
-    delta = edges.clamp(asked.delta)
-    values, how = _count(edges, asked, delta, clock)
-    rows = Relation({c: pa.array([values[c.name]], c.type) for c in plan.columns}, 1)
+    search = Search(edges.graph, asked, edges.clamp(asked.delta), clock, memory)
+    told = _warnings(edges)
+    if asked.sample_count is None:
+        values, how = _count(search)
+        rows = Relation(_count_row(plan.columns, values, edges, clock), 1)
+        if not values["converged"]:
+            told.append(
+                f"the estimate is not within {asked.rel_error:g} of the count yet; raise "
+                "max_seconds or rel_error"
+            )
+    else:
+        matches, how = _sample(search)
+        rows = _sample_rows(plan.columns, matches, edges, asked)
+        if rows.row_count < asked.sample_count and how != _NONE:
+            told.append(
+                f"{rows.row_count} of {asked.sample_count} instances were found within "
+                f"{asked.max_seconds:g} seconds"
+            )
     return FoundMotifs(rows, told, how + built)
 
 
@@ -116,11 +153,12 @@ def find_motifs(
 def _make_ready() -> None:
     """Load the compiled loops, or compile them: once on a machine, and no part of a call's time."""
     report("motifs: make ready", 0.0)
-    ends, times = pa.array([1, 2]), pa.array([1, 1])
-    graph = make_graph(ends, ends.take(pa.array([1, 0])), times, "motifs").graph
+    ends, times = pa.array([1, 2] * 8), pa.array(range(16))
+    graph = make_graph(ends, ends.take(pa.array([1, 0] * 8)), times, "motifs").graph
     motif = Motif(2, ((0, 1), (1, 0)), (0, 1))
     for ties in TIES:
-        count_exact(graph, motif, 1, ties)
+        count_exact(graph, motif, 3, ties)
+        sample_instances(graph, motif, 3, ties, 1)
 
 
 def _warnings(edges: EdgeGraph) -> list[str]:
@@ -137,26 +175,60 @@ def _warnings(edges: EdgeGraph) -> list[str]:
     return told
 
 
-def _count(
-    edges: EdgeGraph, asked: MotifQuestion, delta: int, clock: Clock
-) -> tuple[dict[str, Any], str]:
-    """Return the values of motif_count()'s columns, and how they were found."""
-    graph = edges.graph
-    counted = None if asked.method == "timest" else _count_exactly(graph, asked, delta, clock)
+# -- counting
+
+
+def _count(search: Search) -> tuple[dict[str, Any], str]:
+    """Return what motif_count() tells of a motif by column, and how it was found."""
+    asked = search.asked
+    counted = None if asked.method == "timest" else _count_exactly(search)
     if counted is not None:
-        found = _of_exact(counted.count)
-        how = f"exact, {counted.steps} steps"
-    else:
-        raise NotImplementedError
-    about_rows = {
-        "seconds": clock.passed,
-        "edges": graph.edge_count + graph.loop_count,
-        "vertices": len(edges.vertices),
-        "skipped_rows": edges.skipped_count,
-        "duplicates": graph.duplicate_count,
-        "self_loops": graph.loop_count,
-    }
-    return {**found, **about_rows}, how
+        return _of_exact(counted.count), f"exact, {counted.steps} steps"
+    prepared = _prepare(search)
+    if prepared is None:
+        return _of_nothing(), "timest, whose weights took all the time"
+    tell = search.clock.teller("sample", math.inf)
+    found = estimate(
+        *(search.graph, asked.motif, search.delta, asked.ties),
+        *(asked.rel_error, asked.confidence, asked.seed),
+        max_seconds=search.clock.left,
+        keep_going=tell,
+        prepared=prepared,
+    )
+    how = f"timest, {found.samples} samples by {found.weights} weights"
+    return _of_estimate(found, asked), how
+
+
+def _count_exactly(search: Search) -> ExactCount | None:
+    """Return the count of all instances; None where that takes more than may be tried."""
+    asked, graph, clock = search.asked, search.graph, search.clock
+    budget, seconds = None, clock.left
+    if asked.method == "auto":
+        budget = max(AUTO_STEPS, AUTO_STEPS_PER_EDGE * graph.edge_count)
+        seconds *= AUTO_SHARE
+    tell = clock.teller("count", seconds)
+    try:
+        counted = count_exact(graph, asked.motif, search.delta, asked.ties, budget, keep_going=tell)
+    except TimeIsUp:
+        if asked.method == "auto":
+            return None
+        raise OperationalError(
+            f"{asked.function}() has not counted all instances within {asked.max_seconds:g} "
+            "seconds; raise max_seconds, or let method => 'timest' estimate"
+        ) from None
+    return counted if counted.finished else None
+
+
+def _prepare(search: Search) -> PreparedMotif | None:
+    """Return the tree that instances are sampled by, with its weights; None where time runs out."""
+    asked, graph, clock = search.asked, search.graph, search.clock
+    need = _WEIGHT_BYTES * graph.edge_count * (asked.motif.vertex_count + _MORE_WEIGHTS)
+    search.memory.check(need, f"sampling a motif from {graph.edge_count} edges")
+    tell = clock.teller("weigh", clock.left)
+    try:
+        return prepare(graph, asked.motif, search.delta, asked.ties, keep_going=tell)
+    except TimeIsUp:
+        return None
 
 
 def _of_exact(count: int) -> dict[str, Any]:
@@ -176,23 +248,99 @@ def _of_exact(count: int) -> dict[str, Any]:
     }
 
 
-def _count_exactly(
-    graph: TemporalGraph, asked: MotifQuestion, delta: int, clock: Clock
-) -> ExactCount | None:
-    """Return the count of all instances; None where that takes more than may be tried."""
-    is_choice = asked.method == "auto"
-    budget = max(AUTO_STEPS, AUTO_STEPS_PER_EDGE * graph.edge_count) if is_choice else None
-    tell = clock.teller("exact", AUTO_SHARE if is_choice else 1.0)
-    try:
-        counted = count_exact(graph, asked.motif, delta, asked.ties, budget, keep_going=tell)
-    except TimeIsUp:
-        if is_choice:
-            return None
+def _of_nothing() -> dict[str, Any]:
+    """Return what is known before the first sample: that it is at least 0."""
+    unknown = ("estimate", "std_error", "ci_high", "tree", "total_weight", "count")
+    known = {"ci_low": 0.0, "exact": False, "converged": False, "samples": 0, "nonzero": 0}
+    return {**dict.fromkeys(unknown), **known, "method": "timest"}
+
+
+def _of_estimate(found: Estimate, asked: MotifQuestion) -> dict[str, Any]:
+    names, edges = asked.names, asked.motif.edges
+    ends = [edges[number] for number in found.tree]
+    return {
+        "estimate": found.estimate,
+        "std_error": found.std_error,
+        "ci_low": found.ci_low,
+        "ci_high": found.ci_high,
+        "exact": found.exact_zero,
+        "converged": found.converged,
+        "samples": found.samples,
+        "nonzero": found.nonzero,
+        "method": "timest",
+        "tree": ", ".join(f"{names[source]}->{names[target]}" for source, target in ends),
+        "total_weight": float(found.total_weight),
+        "count": 0 if found.exact_zero else None,
+    }
+
+
+def _count_row(
+    columns: Sequence[Column], found: Mapping[str, Any], edges: EdgeGraph, clock: Clock
+) -> dict[Column, pa.Array]:
+    values = {
+        **found,
+        "seconds": clock.passed,
+        "edges": edges.graph.edge_count + edges.graph.loop_count,
+        "vertices": len(edges.vertices),
+        "skipped_rows": edges.skipped_count,
+        "duplicates": edges.graph.duplicate_count,
+        "self_loops": edges.graph.loop_count,
+    }
+    return {column: pa.array([values[column.name]], column.type) for column in columns}
+
+
+# -- sampling
+
+
+def _sample(search: Search) -> tuple[NDArray[np.int64], str]:
+    """Return random instances, the graph's edges by edge of the motif, and how they were found."""
+    asked, clock = search.asked, search.clock
+    assert asked.sample_count is not None
+    if asked.method != "timest":
+        counted = _count_exactly(search)
+        if counted is not None and not counted.count:
+            return np.empty((0, len(asked.motif.edges)), np.int64), _NONE
+    prepared = _prepare(search)
+    if prepared is None:
         raise OperationalError(
-            f"{asked.function}() has not counted everything within {asked.max_seconds:g} seconds; "
-            "raise max_seconds, or let method => 'timest' estimate"
-        ) from None
-    return counted if counted.finished else None
+            f"{asked.function}() was not ready to sample within {asked.max_seconds:g} seconds; "
+            "raise max_seconds"
+        )
+    found, _ = sample_instances(
+        *(search.graph, asked.motif, search.delta, asked.ties, asked.sample_count, asked.seed),
+        max_seconds=clock.left,
+        keep_going=clock.teller("sample", math.inf),
+        prepared=prepared,
+    )
+    return found, _NONE if prepared.total_weight == 0 else "timest"
+
+
+def _sample_rows(
+    columns: Sequence[Column],
+    matches: NDArray[np.int64],
+    edges: EdgeGraph,
+    asked: MotifQuestion,
+) -> Relation:
+    """Return instances as rows: vertices by their names, places of rows, first and last times."""
+    graph, motif = edges.graph, asked.motif
+    count = len(matches)
+    made: dict[str, Any] = {"instance": np.arange(1, count + 1)}
+    for vertex, name in enumerate(asked.names):
+        place = next(place for place, edge in enumerate(motif.edges) if vertex in edge)
+        ends = graph.source if motif.edges[place][0] == vertex else graph.target
+        made[name] = edges.vertices.take(pa.array(ends[matches[:, place]]))
+    for place in range(len(motif.edges)):
+        made[f"e{place + 1}_row"] = graph.row[matches[:, place]].astype(np.int64) + 1
+    times = graph.time[matches] if count else np.empty((0, 1), np.int64)
+    for name, moments in (("first_time", times.min(axis=1)), ("last_time", times.max(axis=1))):
+        made[name] = _as_times(moments + edges.first_time, next(c.type for c in columns if c.name == name))
+    return Relation({column: pa.array(made[column.name], column.type) for column in columns}, count)
+
+
+def _as_times(moments: NDArray[np.int64], kind: pa.DataType) -> pa.Array:
+    """Return times of a type from the numbers that a graph has of them."""
+    numbers = pa.array(moments)
+    return numbers.cast(pa.int32()).cast(kind) if kind == pa.date32() else numbers.cast(kind)
 
 
 def graph_states(plan: PhysicalPlan, tables: Mapping[str, Table], kept: Kept) -> dict[int, str]:
