@@ -1,6 +1,6 @@
 """How motifs are found: in a graph that is kept with its table, or in one that is built anew.
 
-    MotifSearch(Project(Filter(Scan)))  ->  MotifRows(..., identity = what the edges are computed of)
+    MotifSearch(Project(Filter(Scan)))  ->  MotifRows(..., identity = what edges are computed of)
 
 A graph is kept where one table's rows say all about it: it is the same until the table changes.
 """

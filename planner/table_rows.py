@@ -1,6 +1,6 @@
 """Plans that do no more than filter and compute over the rows of one table, taken apart.
 
-    Project(Filter(Scan))  ->  the scan, a definition of each column, the predicates on its rows
+Project(Filter(Scan))  ->  the scan, a definition of each column, the predicates on its rows
 """
 
 from __future__ import annotations

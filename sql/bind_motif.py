@@ -11,7 +11,6 @@ the rows of its edges.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -33,7 +32,7 @@ from raydb.sql.typing_rules import describe, unify
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from raydb.planner.expression import Column
     from raydb.planner.expression import Literal as Constant
@@ -49,9 +48,9 @@ DEFAULT_SEED = 1
 DEFAULT_SECONDS = 60.0
 DEFAULT_SAMPLES = 10
 
-_NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
-_UNIT_NAMES = {"s": "second", "ms": "millisecond", "us": "microsecond", "ns": "nanosecond"}
+# The units of times that are no integers, and the nanoseconds in them.
 _DAY_NANOSECONDS = 86_400 * 10**9
+_UNITS = {pa.date32(): ("day", _DAY_NANOSECONDS), pa.timestamp("us"): ("microsecond", 1000)}
 
 # In the order of the row; the engine makes them by name.
 COUNT_COLUMNS = (
@@ -101,7 +100,7 @@ def bind_motif_search(
                 "of that type are not supported"
             )
     ends = unify((source, target), "compare")
-    if not (is_integer(time.type) or pa.types.is_timestamp(time.type) or time.type == pa.date32()):
+    if not is_integer(time.type) and time.type not in _UNITS:
         raise ProgrammingError(
             f"column '{time.name}' of {function}() is {sql_type_name(time.type)}; times are "
             "integers, TIMESTAMP or DATE"
@@ -178,7 +177,7 @@ class _Arguments:
             return choices[0]
         value = self.constants[name].value
         if value not in choices:
-            *others, last = (f"'{choice}'" for choice in choices)
+            *others, last = [f"'{choice}'" for choice in choices]
             raise ProgrammingError(
                 f"{name} of {self.function}() is {', '.join(others)} or {last}, not "
                 f"{describe(self.constants[name])}"
@@ -239,7 +238,9 @@ def _question(arguments: _Arguments, time: Column) -> MotifQuestion:
     function = arguments.function
     motif, names = read_motif(_text("motif", function, arguments.constants["motif"]), function)
     is_sample = function == "motif_sample"
-    ties, method = arguments.text("ties", _TIES), arguments.text("method", _METHODS)
+    # Instances are drawn by the tree that timest samples, whatever is known of their number.
+    methods = tuple(method for method in _METHODS if not is_sample or method != "exact")
+    ties, method = arguments.text("ties", _TIES), arguments.text("method", methods)
     return MotifQuestion(
         motif,
         names,
@@ -269,9 +270,8 @@ def _delta(arguments: _Arguments, time: Column) -> int:
             )
         delta, least = int(given.value), "1" if is_integer(time.type) else "1 day"
     else:
-        unit = getattr(time.type, "unit", None)  # None for DATE
-        delta = _nanoseconds(given, column, function) // _NANOSECONDS.get(unit, _DAY_NANOSECONDS)
-        least = f"1 {_UNIT_NAMES.get(unit, 'day')}"
+        unit, size = _UNITS[time.type]
+        delta, least = _nanoseconds(given, column, function) // size, f"1 {unit}"
     if delta < 1:
         raise ProgrammingError(f"delta of {function}() is at least {least}, not {describe(given)}")
     return delta

@@ -12,7 +12,6 @@ Spaces are free. Shapes stand for lists of edges over the vertices a, b, c, ...
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, TypeAlias
@@ -21,6 +20,8 @@ from raydb.errors import ProgrammingError, did_you_mean
 from raydb.kernels.motif.shape import MAX_EDGES, MAX_VERTICES, Motif
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from raydb.errors import Error
 
 _TOKEN = re.compile(r"\s*(?:(?P<vertex>[^\W\d]\w*|\d+(?!\w))|(?P<sign>->|[{},()])|(?P<end>$))")
@@ -219,7 +220,8 @@ def _read_shape(reader: _Reader) -> tuple[Motif, tuple[str, ...]]:
     for size, least in zip(sizes, shape.least, strict=True):
         if size < least:
             raise ProgrammingError(
-                f"motif of {reader.function}(): the size of {name}() is at least {least}, not {size}"
+                f"motif of {reader.function}(): the size of {name}() is at least {least}, "
+                f"not {size}"
             )
     # Before the edges are made: a size may have any number of digits.
     vertex_count = shape.vertex_count(*sizes)

@@ -1,4 +1,4 @@
-"""motif_count() and motif_sample(): the graph of some rows, the search in it, and its answer as rows.
+"""motif_count() and motif_sample(): the graph of some rows, a search in it, and its answer as rows.
 
     rows   ->   graph, kept with the table   ->   exact, under a budget   ->   timest   ->   rows
 
@@ -11,7 +11,7 @@ import math
 import time
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from raydb.planner.logical import MotifQuestion
     from raydb.storage.table import Table
 
-    Values = pa.ChunkedArray | pa.Array
+    Values: TypeAlias = pa.ChunkedArray | pa.Array
 
 # Where it may choose, a search tries this many candidates before it samples, or this many for each
 # edge; 10**7 take 0.2 to 1 s. So the method is the same on every machine, unless time is short.
@@ -333,7 +333,9 @@ def _sample_rows(
         made[f"e{place + 1}_row"] = graph.row[matches[:, place]].astype(np.int64) + 1
     times = graph.time[matches] if count else np.empty((0, 1), np.int64)
     for name, moments in (("first_time", times.min(axis=1)), ("last_time", times.max(axis=1))):
-        made[name] = _as_times(moments + edges.first_time, next(c.type for c in columns if c.name == name))
+        made[name] = _as_times(
+            moments + edges.first_time, next(c.type for c in columns if c.name == name)
+        )
     return Relation({column: pa.array(made[column.name], column.type) for column in columns}, count)
 
 

@@ -113,8 +113,8 @@ def run_plan(
 
     The table's columns are those of the plan, in its order and of exactly its types; the column
     numbered n is called `c<n>`. `run_fused` runs a fused job and names its columns likewise. Rows
-    beyond what `memory` allows lie in temporary files, those of the table too. `kept` and `told` are
-    those of `Sources`.
+    beyond what `memory` allows lie in temporary files, those of the table too. `kept` and `told`
+    are those of `Sources`.
     Raises DataError for a value that cannot be computed and OperationalError when memory runs out.
     """
     told = [] if told is None else told

@@ -57,7 +57,7 @@ def self_join(motif, delta, ties):
     """
     edges = range(len(motif.edges))
     ends = [(v, f"e{i}.{'sd'[k]}") for i in edges for k, v in enumerate(motif.edges[i])]
-    first = {vertex: column for vertex, column in reversed(ends)}
+    first = dict(reversed(ends))
     conditions = [f"{first[v]} = {column}" for v, column in ends if first[v] != column]
     conditions += [f"{a} <> {b}" for a, b in itertools.combinations(first.values(), 2)]
     for i, j in itertools.combinations(edges, 2):
@@ -82,7 +82,9 @@ def vertices_of(kind, numbers):
         case "DATE":
             return [dt.date(2026, 1, 1) + dt.timedelta(number) for number in numbers]
         case "DOUBLE":
-            return [-0.0 if number == 0 and i % 2 else number / 4 for i, number in enumerate(numbers)]
+            return [
+                -0.0 if number == 0 and i % 2 else number / 4 for i, number in enumerate(numbers)
+            ]
         case "BLOB":
             return [bytes([number]) for number in numbers]
         case "BOOLEAN":
