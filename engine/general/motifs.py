@@ -20,7 +20,7 @@ from raydb.engine.general.motif_graph import is_graph_kept, kept_graph, make_gra
 from raydb.engine.general.relation import Relation
 from raydb.engine.progress import report
 from raydb.errors import OperationalError
-from raydb.kernels.motif.estimate import estimate, prepare, sample_instances
+from raydb.kernels.motif.estimate import estimate, prepare, sample_instances, sampled_trees
 from raydb.kernels.motif.exact import count_exact
 from raydb.kernels.motif.shape import TIES, Motif
 from raydb.planner.physical import MotifRows, PhysicalPlan, sources_of
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from raydb.kernels.motif.estimate import Estimate, PreparedMotif
     from raydb.kernels.motif.exact import ExactCount
     from raydb.kernels.motif.graph import TemporalGraph
+    from raydb.kernels.motif.trees import RootedTree
     from raydb.planner.expression import Column
     from raydb.planner.logical import MotifQuestion
     from raydb.storage.table import Table
@@ -49,6 +50,9 @@ AUTO_STEPS_PER_EDGE = 4
 
 # The part of the time that exact counting may take where sampling can follow.
 AUTO_SHARE = 1 / 3
+
+# The part of what is left that the choice of a tree may take, with its weights.
+CHOICE_SHARE = 1 / 2
 
 # Sampling takes at most so many bytes for each edge and for each vertex of the motif and some more.
 _WEIGHT_BYTES = 8
@@ -101,9 +105,13 @@ class Clock:
     def teller(self, step: str, seconds: float) -> Callable[[float], None]:
         """Return what a step tells the share that is done; it raises TimeIsUp after the seconds."""
         ends = time.perf_counter() + seconds
+        most = 0.0
 
         def tell(share: float) -> None:
-            report(f"{self.function}: {step}", share)
+            nonlocal most
+            # A step that finds out that it has more to do does not go back.
+            most = max(most, share)
+            report(f"{self.function}: {step}", most)
             if time.perf_counter() > ends:
                 raise TimeIsUp
 
@@ -224,11 +232,15 @@ def _prepare(search: Search) -> PreparedMotif | None:
     asked, graph, clock = search.asked, search.graph, search.clock
     need = _WEIGHT_BYTES * graph.edge_count * (asked.motif.vertex_count + _MORE_WEIGHTS)
     search.memory.check(need, f"sampling a motif from {graph.edge_count} edges")
-    tell = clock.teller("weigh", clock.left)
-    try:
-        return prepare(graph, asked.motif, search.delta, asked.ties, keep_going=tell)
-    except TimeIsUp:
-        return None
+    trees: tuple[RootedTree | None, ...] = (None, sampled_trees(asked.motif)[0])
+    # Where comparing trees takes too long, the one that looks best is taken unseen.
+    for tree, share in zip(trees, (CHOICE_SHARE, 1.0), strict=True):
+        tell = clock.teller("weigh", share * clock.left)
+        try:
+            return prepare(graph, asked.motif, search.delta, asked.ties, tree=tree, keep_going=tell)
+        except TimeIsUp:
+            continue
+    return None
 
 
 def _of_exact(count: int) -> dict[str, Any]:
