@@ -238,9 +238,7 @@ def _question(arguments: _Arguments, time: Column) -> MotifQuestion:
     function = arguments.function
     motif, names = read_motif(_text("motif", function, arguments.constants["motif"]), function)
     is_sample = function == "motif_sample"
-    # Instances are drawn by the tree that timest samples, whatever is known of their number.
-    methods = tuple(method for method in _METHODS if not is_sample or method != "exact")
-    ties, method = arguments.text("ties", _TIES), arguments.text("method", methods)
+    ties, method = arguments.text("ties", _TIES), arguments.text("method", _METHODS)
     return MotifQuestion(
         motif,
         names,

@@ -159,14 +159,16 @@ def _number_vertices(sources: Values, targets: Values) -> tuple[NDArray[np.integ
         found = _number_integers(_to_numpy(sources), _to_numpy(targets), kind)
         if found is not None:
             return found
-    both: Values = pa.chunked_array([*_chunks(sources), *_chunks(targets)], type=kind)
+    both = joined(pa.chunked_array([*_chunks(sources), *_chunks(targets)], type=kind))
     if pa.types.is_floating(kind):
         both = pc.add(both, pa.scalar(0.0, kind))  # -0.0 and 0.0 are one vertex
     if not len(both):
         return np.empty(0, np.int32), pa.array([], kind)
-    encoded = pc.dictionary_encode(both).unify_dictionaries()
-    codes = np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])
-    return codes, encoded.chunk(0).dictionary
+    encoded = pc.dictionary_encode(both)
+    if isinstance(encoded, pa.ChunkedArray):  # More text than one array can hold.
+        encoded = encoded.unify_dictionaries()
+    chunks = _chunks(encoded)
+    return np.concatenate([chunk.indices.to_numpy() for chunk in chunks]), chunks[0].dictionary
 
 
 def _number_integers(

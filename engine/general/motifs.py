@@ -21,7 +21,7 @@ from raydb.engine.general.relation import Relation
 from raydb.engine.progress import report
 from raydb.errors import OperationalError
 from raydb.kernels.motif.estimate import estimate, prepare, sample_instances, sampled_trees
-from raydb.kernels.motif.exact import count_exact
+from raydb.kernels.motif.exact import count_exact, enumerate_instances
 from raydb.kernels.motif.shape import TIES, Motif
 from raydb.planner.physical import MotifRows, PhysicalPlan, sources_of
 
@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 # edge; 10**7 take 0.2 to 1 s. So the method is the same on every machine, unless time is short.
 AUTO_STEPS = 5 * 10**7
 AUTO_STEPS_PER_EDGE = 4
+
+# Of no more instances a sample is chosen from a list of all: 100 MB at 12 edges and 8 vertices.
+LISTED_INSTANCES = 2**19
 
 # The part of the time that exact counting may take where sampling can follow.
 AUTO_SHARE = 1 / 3
@@ -308,10 +311,14 @@ def _sample(search: Search) -> tuple[NDArray[np.int64], str]:
     """Return random instances, the graph's edges by edge of the motif, and how they were found."""
     asked, clock = search.asked, search.clock
     assert asked.sample_count is not None
-    if asked.method != "timest":
-        counted = _count_exactly(search)
-        if counted is not None and not counted.count:
-            return np.empty((0, len(asked.motif.edges)), np.int64), _NONE
+    counted = None if asked.method == "timest" else _count_exactly(search)
+    if counted is not None and counted.count <= LISTED_INSTANCES:
+        return _choose(search, counted.count)
+    if asked.method == "exact":
+        raise OperationalError(
+            f"motif_sample() lists up to {LISTED_INSTANCES} instances, and there are more; "
+            "let method => 'timest' draw them"
+        )
     prepared = _prepare(search)
     if prepared is None:
         raise OperationalError(
@@ -325,6 +332,26 @@ def _sample(search: Search) -> tuple[NDArray[np.int64], str]:
         prepared=prepared,
     )
     return found, _NONE if prepared.total_weight == 0 else "timest"
+
+
+def _choose(search: Search, count: int) -> tuple[NDArray[np.int64], str]:
+    """Return instances chosen from all of them, of which there are so many."""
+    asked, clock = search.asked, search.clock
+    tell = clock.teller("list", clock.left)
+    try:
+        every, _ = enumerate_instances(
+            search.graph, asked.motif, search.delta, asked.ties, count, tell
+        )
+    except TimeIsUp:
+        raise OperationalError(
+            f"motif_sample() has not listed {count} instances within {asked.max_seconds:g} "
+            "seconds; raise max_seconds, or let method => 'timest' draw them"
+        ) from None
+    if not count:
+        return every, _NONE
+    generator = np.random.default_rng(asked.seed)
+    chosen = generator.integers(0, count, asked.sample_count)
+    return every[chosen], f"exact, {count} instances listed"
 
 
 def _sample_rows(

@@ -229,7 +229,7 @@ def instances(rows, motif, delta):
     return found
 
 
-@pytest.mark.parametrize("method", ["auto", "timest"])
+@pytest.mark.parametrize("method", ["auto", "exact", "timest"])
 def test_samples_are_instances_and_each_is_as_likely(method):
     con = raydb.connect()
     rows = transfers(con, 26, 5, seed=3)
