@@ -15,6 +15,9 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+_plain = numba.njit(cache=True, nogil=True, _nrt=False)
+_inlined = numba.njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIXER = np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)
@@ -98,14 +101,14 @@ def begin_pairs(
     return pair_count, duplicates
 
 
-@numba.njit(cache=True, nogil=True)
+@_inlined
 def _mix(source: Any, target: Any) -> np.uint64:
     key = (np.uint64(source) << _HALF) | np.uint64(target)
     key = (key ^ (key >> _HALF)) * _GOLDEN
     return (key ^ (key >> np.uint64(29))) * _MIXER
 
 
-@numba.njit(cache=True, nogil=True)
+@_plain
 def fill_slots(
     pair_edges: NDArray[np.uint32],
     source: NDArray[np.uint32],
@@ -130,7 +133,7 @@ def fill_slots(
         slots[slot] = mark | np.uint64(pair + 1)
 
 
-@numba.njit(cache=True, nogil=True)
+@_plain
 def find_pair(
     source: NDArray[np.uint32],
     target: NDArray[np.uint32],
@@ -155,7 +158,7 @@ def find_pair(
     )
 
 
-@numba.njit(cache=True, nogil=True)
+@_inlined
 def find_marked_pair(
     source: NDArray[np.uint32],
     target: NDArray[np.uint32],
@@ -185,7 +188,7 @@ def find_marked_pair(
             slot = np.uint64(0)
 
 
-@numba.njit(cache=True, nogil=True)
+@_plain
 def first_at_least(edges: NDArray[np.uint32], low: int, high: int, edge: int) -> int:
     """Return the first place of low .. high - 1 with an edge number >= `edge`, else `high`.
 
