@@ -337,6 +337,8 @@ def _sample(search: Search) -> tuple[NDArray[np.int64], str]:
 def _choose(search: Search, count: int) -> tuple[NDArray[np.int64], str]:
     """Return instances chosen from all of them, of which there are so many."""
     asked, clock = search.asked, search.clock
+    if not count:
+        return np.empty((0, len(asked.motif.edges)), np.int64), _NONE
     tell = clock.teller("list", clock.left)
     try:
         every, _ = enumerate_instances(
@@ -347,8 +349,6 @@ def _choose(search: Search, count: int) -> tuple[NDArray[np.int64], str]:
             f"motif_sample() has not listed {count} instances within {asked.max_seconds:g} "
             "seconds; raise max_seconds, or let method => 'timest' draw them"
         ) from None
-    if not count:
-        return every, _NONE
     generator = np.random.default_rng(asked.seed)
     chosen = generator.integers(0, count, asked.sample_count)
     return every[chosen], f"exact, {count} instances listed"
