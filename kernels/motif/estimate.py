@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
@@ -57,7 +58,7 @@ _TRYING, _COUNTING, _MATCHING = 0, 2**20, 2**21
 _SEED_MASK = 2**64 - 1
 
 # Samples that are drawn for matches at once, and by one thread.
-_MOST_DRAWN, _PART_DRAWN = 2**20, 2**15
+_MOST_DRAWN, _PART_DRAWN = 2**20, 2**14
 
 
 @dataclass(frozen=True, eq=False)
@@ -464,19 +465,20 @@ def _draw_batch(
     generator = np.random.default_rng([seed & _SEED_MASK, stream])
     drawn = []
     likelihoods = {parity: total / store.total for parity, total in sorted(store.totals.items())}
-    counts = generator.multinomial(samples, list(likelihoods.values()))
+    # The loop draws samples by twos.
+    counts = generator.multinomial(-(-samples // 2), list(likelihoods.values()))
     shares = dict(zip(likelihoods, counts.tolist(), strict=True))
     for parity in store.order():
-        weights = store.weights(parity, lambda: None)
-        key = stream_key(seed, stream, parity)
+        weights, strata = store.weights(parity, lambda: None), shares[parity]
+        cuts = [*range(0, strata, _PART_DRAWN), strata]
+        parts = [(number, high - low) for number, (low, high) in enumerate(pairwise(cuts))]
 
         def draw(
-            part: tuple[int, int], weights: Weights = weights, key: np.uint64 = key
+            part: tuple[int, int], parity: int = parity, weights: Weights = weights
         ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-            return draw_matches(sampler, weights, key, *part, largest)
+            key = stream_key(seed, stream * 2**16 + part[0], parity)
+            return draw_matches(sampler, weights, key, part[1], largest)
 
-        cuts = [*range(0, shares[parity], _PART_DRAWN), shares[parity]]
-        parts = list(zip(cuts[:-1], cuts[1:], strict=True))
         together = threads or processor_count()
         for first in range(0, len(parts), together):
             drawn += run_parts(draw, parts[first : first + together])

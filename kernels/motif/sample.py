@@ -9,7 +9,8 @@ alone and throws away what breaks the motif's.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +22,6 @@ from raydb.kernels.motif.weights import (
     Constraints,
     Weights,
     directions,
-    edge_bounds,
     inner_places,
     parities,
     relation,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from raydb.kernels.motif.completion import Run
     from raydb.kernels.motif.graph import TemporalGraph
-    from raydb.kernels.motif.shape import Motif, Ties
+    from raydb.kernels.motif.shape import Motif
     from raydb.kernels.motif.trees import RootedTree
     from raydb.kernels.motif.weights import Bounds, WeightType
 
@@ -92,9 +92,9 @@ def make_sampler(
     runs = completion_runs(motif, tree)
     assert runs is not None, tree
     lists = Lists(
-        *(graph.source, graph.target, graph.out_offsets, graph.out_edges),
-        *(graph.in_offsets, graph.in_edges, graph.pair_offsets, graph.pair_edges),
-        *(graph.pair_slots, np.uint64(graph.pair_count.bit_length()), bounds.table),
+        *(graph.source, graph.target, graph.out_offsets, graph.in_offsets, graph.listed),
+        *(graph.pair_offsets, graph.pair_edges, graph.pair_slots),
+        *(np.uint64(graph.pair_count.bit_length()), bounds.table),
     )
     plan = _make_plan(motif, tree, constraints, runs)
     return TreeSampler(graph, bounds, motif, tree, constraints, lists, plan)
@@ -221,7 +221,7 @@ def draw_samples(
     for parity in store.order():
         share = max(1, round(strata * (store.totals[parity] / store.total)))
         # The samples drawn so far are told while the weights are made anew, too.
-        weights = store.weights(parity, lambda: keep_going(done))
+        weights = store.weights(parity, partial(keep_going, done))
         key = stream_key(seed, stream, parity)
         draws.append(_draw_parity(sampler, weights, key, share, threads, keep_going, done))
         done += 2 * share
@@ -240,13 +240,12 @@ def _draw_parity(
     threads = threads or processor_count()
     blocks = -(-strata // _BLOCK_STRATA)
     sums, outcomes = np.zeros((blocks, 6)), np.zeros((blocks, 6), np.int64)
-    constraints = sampler.constraints
 
     def draw(piece: tuple[int, int]) -> None:
         loops.sample_strata(
-            *(sampler.lists, sampler.plan, weights.root, weights.by_vertex, weights.by_pair),
-            *(weights.parity, constraints.ends, constraints.narrow, key),
-            *(*piece, _BLOCK_STRATA, strata, sums, outcomes),
+            *_arguments(sampler, weights),
+            *(key, *piece, _BLOCK_STRATA, strata, sums, outcomes),
+            *(1.0, np.empty((0, 0), np.int64), np.empty((0, 0), np.int64), make_scratch(sampler)),
         )
 
     size = min(_PIECE_BLOCKS, -(-blocks // threads))
@@ -294,20 +293,41 @@ def draw_matches(
     sampler: TreeSampler,
     weights: Weights,
     key: np.uint64,
-    first_sample: int,
-    end_sample: int,
+    strata: int,
     largest: float,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the matches, edges and vertices, that samples of a parity are taken for."""
-    constraints, most = sampler.constraints, 1024
+    """Return the matches, edges and vertices, that 2 * strata samples of a parity are taken for."""
+    most, blocks = 1024, -(-strata // _BLOCK_STRATA)
     while True:
         edges = np.empty((most, len(sampler.motif.edges)), np.int64)
         vertices = np.empty((most, sampler.motif.vertex_count), np.int64)
-        count = loops.sample_matches(
-            *(sampler.lists, sampler.plan, weights.root, weights.by_vertex, weights.by_pair),
-            *(weights.parity, constraints.ends, constraints.narrow, key),
-            *(first_sample, end_sample, largest, edges, vertices),
+        count = loops.sample_strata(
+            *_arguments(sampler, weights),
+            *(key, 0, blocks, _BLOCK_STRATA, strata),
+            *(np.zeros((blocks, 6)), np.zeros((blocks, 6), np.int64)),
+            *(largest, edges, vertices, make_scratch(sampler)),
         )
         if count < most:
             return edges[:count], vertices[:count]
         most *= 8
+
+
+def make_scratch(sampler: TreeSampler) -> loops.Scratch:
+    """Return what a thread writes on."""
+    tree, outside = len(sampler.plan.places), len(sampler.plan.members)
+    sizes = 1, tree, sampler.motif.vertex_count, outside, outside, outside
+    # Memory that is not written is not taken, and long runs are rare.
+    ways = (np.empty((rows, sampler.bounds.longest)) for rows in (outside, outside, 2))
+    return loops.Scratch(
+        np.zeros(1, np.uint64), *(np.zeros(size, np.int64) for size in sizes), *ways
+    )
+
+
+def _arguments(sampler: TreeSampler, weights: Weights) -> tuple[Any, ...]:
+    """Return the first arguments of `sample_strata`."""
+    constraints = sampler.constraints
+    return (
+        *(sampler.lists, sampler.plan, weights.root),
+        *(weights.by_vertex.ravel(), weights.by_pair.ravel()),
+        *(weights.parity, constraints.ends, constraints.narrow),
+    )

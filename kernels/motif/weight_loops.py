@@ -63,6 +63,24 @@ def fill_bounds(time: NDArray[np.int64], delta: int, is_strict: bool, bounds: Nu
         bounds[edge, FIRST_BEFORE] = before
 
 
+@numba.njit(cache=True, nogil=True)
+def longest_run(pair_offsets: Numbers, pair_edges: Numbers, bounds: Numbers) -> int:
+    """Return the most edges of one pair that lie within delta."""
+    longest = np.int64(0)
+    for pair in range(len(pair_offsets) - 1):
+        end = np.int64(pair_offsets[pair + 1])
+        first = np.int64(pair_offsets[pair])
+        if end - first <= longest:
+            continue
+        high = first
+        for place in range(first, end):
+            end_edge = np.int64(bounds[pair_edges[place], END_AFTER])
+            while high < end and np.int64(pair_edges[high]) < end_edge:
+                high += 1
+            longest = max(longest, high - place)
+    return longest
+
+
 @numba.njit(cache=True, nogil=True, inline="always")
 def ties_first(bounds: Numbers, edge: int) -> int:
     """Return the first edge that is not before this one."""

@@ -61,10 +61,13 @@ class Constraints:
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """What edges may reach in time: uint32, shape (m, 4); see weight_loops. `delta` in its unit."""
+    """What edges may reach in time: uint32, shape (m, 4); see weight_loops.
+
+    longest: the most edges of one vertex pair that lie within delta.
+    """
 
     table: NDArray[np.uint32]
-    delta: int
+    longest: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +106,7 @@ def edge_bounds(graph: TemporalGraph, delta: int, ties: Ties) -> Bounds:
     table = np.empty((graph.edge_count, 4), np.uint32)
     loops.fill_bounds(graph.time, delta, ties == "strict", table)
     table.flags.writeable = False
-    return Bounds(table, delta)
+    return Bounds(table, loops.longest_run(graph.pair_offsets, graph.pair_edges, table))
 
 
 def parities(constraints: Constraints) -> tuple[int, ...]:
