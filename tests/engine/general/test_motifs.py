@@ -185,10 +185,10 @@ def test_auto_estimates_what_takes_too_many_steps(monkeypatch):
     con = raydb.connect()
     transfers(con, 20_000)
     options = "delta => 1000, rel_error => 0.1"
-    assert one_row(con, "motif_count", "cycle(4)", options)["method"] == "exact"
+    assert one_row(con, "motif_count", "cycle(3)", options)["method"] == "exact"
     monkeypatch.setattr(motifs, "AUTO_STEPS", 10)
     monkeypatch.setattr(motifs, "AUTO_STEPS_PER_EDGE", 0)
-    found = one_row(con, "motif_count", "cycle(4)", options)
+    found = one_row(con, "motif_count", "cycle(3)", options)
     assert (found["method"], found["converged"]) == ("timest", True)
 
 
