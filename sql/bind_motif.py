@@ -44,6 +44,9 @@ _METHODS = ("auto", "exact", "timest")
 
 DEFAULT_REL_ERROR = 0.05
 DEFAULT_CONFIDENCE = 0.95
+# Less would take 10**18 samples, and more is 1 to the normal distribution in float64.
+LEAST_REL_ERROR = 1e-9
+MOST_CONFIDENCE = 1 - 2**-50
 DEFAULT_SEED = 1
 DEFAULT_SECONDS = 60.0
 DEFAULT_SAMPLES = 10
@@ -184,14 +187,14 @@ class _Arguments:
             )
         return str(value)
 
-    def number(self, name: str, default: float, most: float) -> float:
-        """Return a number between 0 and `most`, without either."""
+    def number(self, name: str, default: float, most: float, least: float = 0.0) -> float:
+        """Return a number between `least` and `most`, without either."""
         if name not in self.constants:
             return default
         value = self.constants[name].value
         is_real = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
-        if not is_real or not 0 < float(value) < most:
-            between = f"between 0 and {most:g}" if math.isfinite(most) else "above 0"
+        if not is_real or not least < float(value) < most:
+            between = f"between {least:g} and {most:g}" if math.isfinite(most) else "above 0"
             raise ProgrammingError(
                 f"{name} of {self.function}() is a number {between}, not "
                 f"{describe(self.constants[name])}"
@@ -245,8 +248,8 @@ def _question(arguments: _Arguments, time: Column) -> MotifQuestion:
         _delta(arguments, time),
         cast("Literal['strict', 'index']", ties),
         cast("Literal['auto', 'exact', 'timest']", method),
-        arguments.number("rel_error", DEFAULT_REL_ERROR, 1.0),
-        arguments.number("confidence", DEFAULT_CONFIDENCE, 1.0),
+        arguments.number("rel_error", DEFAULT_REL_ERROR, 1.0, LEAST_REL_ERROR),
+        arguments.number("confidence", DEFAULT_CONFIDENCE, MOST_CONFIDENCE),
         arguments.whole("seed", DEFAULT_SEED, 0, 2**63),
         arguments.number("max_seconds", DEFAULT_SECONDS, math.inf),
         arguments.whole("n", DEFAULT_SAMPLES, 1, 2**31) if is_sample else None,

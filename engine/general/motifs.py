@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,7 +19,7 @@ import pyarrow as pa
 from raydb.engine.general.motif_graph import is_graph_kept, kept_graph, make_graph
 from raydb.engine.general.relation import Relation
 from raydb.engine.progress import report
-from raydb.errors import OperationalError
+from raydb.errors import NotSupportedError, OperationalError
 from raydb.kernels.motif.estimate import estimate, prepare, sample_instances, sampled_trees
 from raydb.kernels.motif.exact import count_exact, enumerate_instances
 from raydb.kernels.motif.shape import TIES, Motif
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from raydb.kernels.motif.estimate import Estimate, PreparedMotif
     from raydb.kernels.motif.exact import ExactCount
     from raydb.kernels.motif.graph import TemporalGraph
-    from raydb.kernels.motif.trees import RootedTree
     from raydb.planner.expression import Column
     from raydb.planner.logical import MotifQuestion
     from raydb.storage.table import Table
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
 AUTO_STEPS = 5 * 10**7
 AUTO_STEPS_PER_EDGE = 4
 
-# Of no more instances a sample is chosen from a list of all: 100 MB at 12 edges and 8 vertices.
+# Of no more instances a sample is chosen from a list of all: 84 MB at 12 edges and 8 vertices.
 LISTED_INSTANCES = 2**19
 
 # The part of the time that exact counting may take where sampling can follow.
@@ -74,10 +73,14 @@ class FoundMotifs(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Search:
-    """What a search is about; delta is in the unit of the graph's times."""
+    """What a search is about; delta is in the unit of the graph's times.
+
+    method: the one that was asked for, or the only one there is for the motif.
+    """
 
     graph: TemporalGraph
     asked: MotifQuestion
+    method: str
     delta: int
     clock: Clock
     memory: Memory
@@ -139,7 +142,8 @@ def find_motifs(
     clock = Clock(asked.function, began, began + asked.max_seconds)
     edges, was_kept = kept_graph(plan, tables, kept, memory, read)
     built = "" if was_kept else f", graph built in {clock.passed * 1000:.3f} ms"
-    search = Search(edges.graph, asked, edges.clamp(asked.delta), clock, memory)
+    delta = edges.clamp(asked.delta)
+    search = Search(edges.graph, asked, _method(asked), delta, clock, memory)
     told = _warnings(edges)
     if asked.sample_count is None:
         values, how = _count(search)
@@ -170,6 +174,17 @@ def _make_ready() -> None:
     for ties in TIES:
         count_exact(graph, motif, 3, ties)
         sample_instances(graph, motif, 3, ties, 1)
+    enumerate_instances(graph, motif, 3, "index", 1)
+
+
+def _method(asked: MotifQuestion) -> str:
+    """Return the method that was asked for; a motif that can't be sampled leaves auto no choice."""
+    if asked.method == "auto" and not asked.motif.is_total:
+        try:
+            sampled_trees(asked.motif)
+        except NotSupportedError:
+            return "exact"
+    return asked.method
 
 
 def _warnings(edges: EdgeGraph) -> list[str]:
@@ -192,7 +207,7 @@ def _warnings(edges: EdgeGraph) -> list[str]:
 def _count(search: Search) -> tuple[dict[str, Any], str]:
     """Return what motif_count() tells of a motif by column, and how it was found."""
     asked = search.asked
-    counted = None if asked.method == "timest" else _count_exactly(search)
+    counted = None if search.method == "timest" else _count_exactly(search)
     if counted is not None:
         return _of_exact(counted.count), f"exact, {counted.steps} steps"
     prepared = _prepare(search)
@@ -214,14 +229,14 @@ def _count_exactly(search: Search) -> ExactCount | None:
     """Return the count of all instances; None where that takes more than may be tried."""
     asked, graph, clock = search.asked, search.graph, search.clock
     budget, seconds = None, clock.left
-    if asked.method == "auto":
+    if search.method == "auto":
         budget = max(AUTO_STEPS, AUTO_STEPS_PER_EDGE * graph.edge_count)
         seconds *= AUTO_SHARE
     tell = clock.teller("count", seconds)
     try:
         counted = count_exact(graph, asked.motif, search.delta, asked.ties, budget, keep_going=tell)
     except TimeIsUp:
-        if asked.method == "auto":
+        if search.method == "auto":
             return None
         raise OperationalError(
             f"{asked.function}() has not counted all instances within {asked.max_seconds:g} "
@@ -235,15 +250,16 @@ def _prepare(search: Search) -> PreparedMotif | None:
     asked, graph, clock = search.asked, search.graph, search.clock
     need = _WEIGHT_BYTES * graph.edge_count * (asked.motif.vertex_count + _MORE_WEIGHTS)
     search.memory.check(need, f"sampling a motif from {graph.edge_count} edges")
-    trees: tuple[RootedTree | None, ...] = (None, sampled_trees(asked.motif)[0])
-    # Where comparing trees takes too long, the one that looks best is taken unseen.
-    for tree, share in zip(trees, (CHOICE_SHARE, 1.0), strict=True):
-        tell = clock.teller("weigh", share * clock.left)
-        try:
-            return prepare(graph, asked.motif, search.delta, asked.ties, tree=tree, keep_going=tell)
-        except TimeIsUp:
-            continue
-    return None
+    ready = partial(prepare, graph, asked.motif, search.delta, asked.ties)
+    try:
+        return ready(keep_going=clock.teller("weigh", CHOICE_SHARE * clock.left))
+    except TimeIsUp:
+        # Comparing trees takes too long: the one that looks best is taken unseen.
+        tree = sampled_trees(asked.motif)[0]
+    try:
+        return ready(tree=tree, keep_going=clock.teller("weigh", clock.left))
+    except TimeIsUp:
+        return None
 
 
 def _of_exact(count: int) -> dict[str, Any]:
@@ -311,10 +327,10 @@ def _sample(search: Search) -> tuple[NDArray[np.int64], str]:
     """Return random instances, the graph's edges by edge of the motif, and how they were found."""
     asked, clock = search.asked, search.clock
     assert asked.sample_count is not None
-    counted = None if asked.method == "timest" else _count_exactly(search)
+    counted = None if search.method == "timest" else _count_exactly(search)
     if counted is not None and counted.count <= LISTED_INSTANCES:
         return _choose(search, counted.count)
-    if asked.method == "exact":
+    if search.method == "exact":
         raise OperationalError(
             f"motif_sample() lists up to {LISTED_INSTANCES} instances, and there are more; "
             "let method => 'timest' draw them"

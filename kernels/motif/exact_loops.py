@@ -471,8 +471,10 @@ def list_roots(
         depth = 0
         while depth >= 0:
             if state.edges[depth] == everything:
-                edges[found] = state.match
-                vertices[found] = state.mapped
+                for each in range(edge_count):
+                    edges[found, each] = state.match[each]
+                for each in range(len(state.mapped)):
+                    vertices[found, each] = state.mapped[each]
                 found += 1
                 if found == len(edges) or stop[0]:
                     return found

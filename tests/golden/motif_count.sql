@@ -194,7 +194,7 @@ SELECT count FROM motif_count(transfers, src => 's', src => 's', dst => 'd', tim
 SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day', rel_eror => 0.1);
 -- error: ProgrammingError: motif_count() takes no argument 'rel_eror'; did you mean 'rel_error'? (line 1, column 19)
 SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day', rel_error => 0);
--- error: ProgrammingError: rel_error of motif_count() is a number between 0 and 1, not 0 (INTEGER) (line 1, column 19)
+-- error: ProgrammingError: rel_error of motif_count() is a number between 1e-09 and 1, not 0 (INTEGER) (line 1, column 19)
 SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day', confidence => 95);
 -- error: ProgrammingError: confidence of motif_count() is a number between 0 and 1, not 95 (INTEGER) (line 1, column 19)
 SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day', ties => 'loose');
