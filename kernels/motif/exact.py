@@ -243,7 +243,8 @@ def _new_state(motif: Motif) -> State:
     runs = np.zeros((edge_count * (1 + edge_count + vertex_count), 4), np.int64)
     totals = np.zeros((2, edge_count + 1), np.int64)
     joins = np.zeros((edge_count, 6), np.int64)
-    return State(*tables, *rows, mapped, *rest, runs, totals, joins, np.zeros(1, np.int64))
+    steps = np.zeros(1, np.int64)
+    return State._make([*tables, *rows, mapped, *rest, runs, totals, joins, steps])
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

@@ -6,7 +6,7 @@ A run is a stretch of the lists of edges, `listed[start:end]`. Bounds of its edg
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numba
 import numpy as np
@@ -18,14 +18,21 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
     Numbers = NDArray[np.uint32]
+    # An int64 of the loops, an int to Python.
+    Int = Any
 
 # Longer runs are not looked through from the beginning.
 FEW = 24
 
-# Without reference counts, which take 9 steps of 10: no loop makes an array, none outlives a call.
-compiled = numba.njit(cache=True, nogil=True, _nrt=False)
+# Without reference counts, which took 9 steps of 10: no loop makes an array, none outlives a call.
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
+compiled: Any = numba.njit(**_OPTIONS)
+
 # A call hands over seven words for each array, some 200: 100 ns, three times what a step may take.
-inlined = numba.njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+# What Python never calls is not compiled for it: unpacking the arrays is most of a small function.
+_INNER: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+inner: Any = numba.njit(**_INNER)
+inlined: Any = numba.njit(**_INNER, forceinline=True)
 
 
 class Lists(NamedTuple):
@@ -96,19 +103,19 @@ class State(NamedTuple):
 
 
 @inlined
-def after_edge(lists: Lists, edge: int) -> int:
+def after_edge(lists: Lists, edge: int) -> Int:
     """Return the first edge that may follow one."""
     return np.int64(lists.later[edge]) if len(lists.later) else edge + 1
 
 
 @inlined
-def before_edge(lists: Lists, edge: int) -> int:
+def before_edge(lists: Lists, edge: int) -> Int:
     """Return the edge after the last one that may precede one."""
     return np.int64(lists.same[edge]) if len(lists.same) else edge
 
 
 @inlined
-def pair_run(lists: Lists, source: int, target: int, low: int, high: int) -> tuple[int, int]:
+def pair_run(lists: Lists, source: int, target: int, low: int, high: int) -> tuple[Int, Int]:
     """Return the run of the edges between two vertices that have numbers in low .. high - 1."""
     pair = find_marked_pair(
         lists.source,
@@ -130,7 +137,7 @@ def pair_run(lists: Lists, source: int, target: int, low: int, high: int) -> tup
 
 
 @inlined
-def vertex_run(lists: Lists, vertex: int, is_source: bool, low: int, high: int) -> tuple[int, int]:
+def vertex_run(lists: Lists, vertex: int, is_source: bool, low: int, high: int) -> tuple[Int, Int]:
     """Return the run of a vertex's edges that have numbers in low .. high - 1."""
     if is_source:
         start = np.int64(lists.out_offsets[vertex])
@@ -160,8 +167,8 @@ def vertex_run(lists: Lists, vertex: int, is_source: bool, low: int, high: int) 
     return start, first_at_least(lists.listed, start, end, high)
 
 
-@compiled
-def _first_between(edges: Numbers, low: int, high: int, edge: int) -> int:
+@inner
+def _first_between(edges: Numbers, low: int, high: int, edge: int) -> Int:
     """Return what `first_at_least` does, by halves."""
     while low < high:
         middle = (low + high) >> 1

@@ -24,6 +24,7 @@ from raydb.kernels.motif.exact_lists import (
     before_edge,
     compiled,
     inlined,
+    inner,
     is_mapped,
     pair_run,
     vertex_run,
@@ -39,7 +40,7 @@ from raydb.kernels.motif.exact_rest import (
 from raydb.kernels.motif.graph_loops import first_at_least
 
 if TYPE_CHECKING:
-    from raydb.kernels.motif.exact_lists import Integers, Numbers
+    from raydb.kernels.motif.exact_lists import Int, Integers, Numbers
 
 # A thread looks whether it is to stop after so many steps, some 50 us.
 _POLL_STEPS = 2**10
@@ -61,7 +62,7 @@ def find_ties(time: Integers, same: Numbers, later: Numbers) -> None:
         later[edge] = edge + 1 if is_last else later[edge + 1]
 
 
-@compiled
+@inner
 def _bind_root(
     lists: Lists, pattern: Pattern, state: State, root: int, edge: int, window: int
 ) -> bool:
@@ -157,7 +158,7 @@ def _bind(lists: Lists, pattern: Pattern, state: State, depth: int, edge: int) -
     state.match[chosen] = edge
     state.edges[below] = bound | (np.int64(1) << chosen)
     state.vertices[below] = vertices | (np.int64(1) << new) if new >= 0 else vertices
-    return _narrow(lists, pattern, state, depth, new, after, before)
+    return bool(_narrow(lists, pattern, state, depth, new, after, before))
 
 
 @inlined
@@ -226,7 +227,7 @@ def _choose(pattern: Pattern, state: State, depth: int, joined: bool) -> None:
 
 
 @inlined
-def _list_joins(pattern: Pattern, state: State, depth: int, new: int) -> int:
+def _list_joins(pattern: Pattern, state: State, depth: int, new: int) -> Int:
     """List the edges that are left beside the chosen one; see `_count_last`. Returns their number.
 
     Those from the new vertex to bound ones come first, the shortest run before all: so most
@@ -299,7 +300,7 @@ def _fit(lists: Lists, state: State, depth: int, size: int, edge: int, vertex: i
 
 
 @inlined
-def _count_last(lists: Lists, pattern: Pattern, state: State, depth: int, new: int) -> int:
+def _count_last(lists: Lists, pattern: Pattern, state: State, depth: int, new: int) -> Int:
     """Return the matches at a depth after whose chosen edge, to a new vertex, all can be counted.
 
     The motif has a total order. Each candidate is tried as by `_bind` and `count_rest`. `joins`
@@ -335,7 +336,7 @@ def _count_last(lists: Lists, pattern: Pattern, state: State, depth: int, new: i
 
 
 @inlined
-def _settle(lists: Lists, pattern: Pattern, state: State, depth: int) -> int:
+def _settle(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
     """Count the matches at a depth where that can be done, else choose the next edge to bind."""
     vertices = state.vertices[depth]
     left, near, far = 0, np.int64(0), np.int64(0)
@@ -364,11 +365,10 @@ def _settle(lists: Lists, pattern: Pattern, state: State, depth: int) -> int:
 
 
 @inlined
-def window_end(time: Integers, delta: int, edge: int, low: int) -> int:
+def window_end(time: Integers, delta: int, edge: int, low: int) -> Int:
     """Return the first edge from `low` on that is later than an edge by more than delta."""
-    limit = time[edge] + delta
-    if limit < time[edge]:
-        limit = LATEST
+    # LLVM takes it that a sum does not overflow, and would leave out a test of the sum.
+    limit = LATEST if time[edge] > LATEST - delta else time[edge] + delta
     while low < len(time) and time[low] <= limit:
         low += 1
     return low
@@ -386,7 +386,7 @@ def count_roots(
     budget: int,
     done: Integers,
     thread: int,
-) -> tuple[int, int, bool]:
+) -> tuple[Int, Int, bool]:
     """Count the matches whose root is one of the edges low .. high - 1.
 
     done: the steps of each thread, at every eighth place, and last whether to stop; this thread's
@@ -394,8 +394,9 @@ def count_roots(
     Returns the count as high * 2**62 + low, and whether it is all; one match has `MOST` ways, high
     is -1.
     """
-    total, carried = np.int64(0), np.int64(0)
-    steps = np.int64(0)
+    total: Int = np.int64(0)
+    carried: Int = np.int64(0)
+    steps: Int = np.int64(0)
     window = np.int64(low)
     for edge in range(low, high):
         steps += 1
@@ -453,7 +454,7 @@ def list_roots(
     edges: Integers,
     vertices: Integers,
     stop: Integers,
-) -> int:
+) -> Int:
     """List the matches whose root is one of the edges low .. high - 1, after `found` others.
 
     edges: shape (limit, e), edge numbers. vertices: shape (limit, v). Returns how many are listed,

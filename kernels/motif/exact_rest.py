@@ -6,6 +6,8 @@ one by one, and their numbers multiplied; others are counted in one pass over th
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from raydb.kernels.motif.exact_lists import (
@@ -15,12 +17,15 @@ from raydb.kernels.motif.exact_lists import (
     State,
     after_edge,
     before_edge,
-    compiled,
     inlined,
+    inner,
     is_mapped,
     pair_run,
 )
 from raydb.kernels.motif.graph_loops import first_at_least
+
+if TYPE_CHECKING:
+    from raydb.kernels.motif.exact_lists import Int
 
 # No count of one partial match and no sum within a part may reach this: one more fits int64 still.
 MOST = np.int64(2**62)
@@ -45,7 +50,7 @@ def _is_twin(pattern: Pattern, state: State, depth: int, edge: int, other: int) 
 @inlined
 def count_within(
     lists: Lists, pattern: Pattern, state: State, depth: int, edge: int, start: int, end: int
-) -> int:
+) -> Int:
     """Return how many of a run's candidates an edge that is left has, all others being bound.
 
     The run of an edge to a vertex that is not bound has candidates to bound vertices, too; that of
@@ -83,10 +88,10 @@ def count_within(
     return count
 
 
-@compiled
+@inner
 def _begin_runs(
     lists: Lists, pattern: Pattern, state: State, depth: int, each: int, level: int, count: int
-) -> int:
+) -> Int:
     """Append the run of one of the rest, and those of its candidates that are taken.
 
     Returns the number of runs. The candidates that are taken are those that `count_within` leaves
@@ -125,10 +130,10 @@ def _begin_runs(
     return count
 
 
-@compiled
+@inner
 def _count_chain(
     lists: Lists, pattern: Pattern, state: State, depth: int, size: int, part: int
-) -> int:
+) -> Int:
     """Return in how many ways candidates of a part of the rest follow each other, or `MOST`.
 
     The runs of all are merged: after each edge of the graph, totals[i] is the number of ways to
@@ -167,8 +172,8 @@ def _count_chain(
                 return MOST
 
 
-@compiled
-def _count_two(lists: Lists, one: int, one_end: int, two: int, two_end: int) -> int:
+@inner
+def _count_two(lists: Lists, one: int, one_end: int, two: int, two_end: int) -> Int:
     """Return the pairs of an edge of one run and a later one of the other; MOST: too many."""
     total = np.int64(0)
     if one_end - one <= two_end - two:
@@ -215,7 +220,7 @@ def _tighten(lists: Lists, pattern: Pattern, state: State, size: int) -> bool:
     return True
 
 
-@compiled
+@inner
 def _split(lists: Lists, pattern: Pattern, state: State, size: int) -> bool:
     """Number the parts of the rest that are chosen apart from each other, from 0 up.
 
@@ -254,8 +259,8 @@ def _split(lists: Lists, pattern: Pattern, state: State, size: int) -> bool:
     return True
 
 
-@compiled
-def count_rest(lists: Lists, pattern: Pattern, state: State, depth: int) -> int:
+@inner
+def count_rest(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
     """Return in how many ways the edges that are left are chosen; MOST where too many.
 
     At most one of them leads to a vertex that is not bound. Returns DEEPER where one more edge
@@ -286,8 +291,8 @@ def count_rest(lists: Lists, pattern: Pattern, state: State, depth: int) -> int:
     return _count_parts(lists, pattern, state, depth, size)
 
 
-@compiled
-def _count_parts(lists: Lists, pattern: Pattern, state: State, depth: int, size: int) -> int:
+@inner
+def _count_parts(lists: Lists, pattern: Pattern, state: State, depth: int, size: int) -> Int:
     """Return the product of the ways to choose each part of the rest, or `MOST`."""
     product = np.int64(1)
     for part in range(size):
@@ -312,7 +317,7 @@ def _count_parts(lists: Lists, pattern: Pattern, state: State, depth: int, size:
 
 
 @inlined
-def count_ordered(lists: Lists, pattern: Pattern, state: State, depth: int, size: int) -> int:
+def count_ordered(lists: Lists, pattern: Pattern, state: State, depth: int, size: int) -> Int:
     """Return in how many ways the rest is chosen where the motif has a total order, or `MOST`."""
     if not _tighten(lists, pattern, state, size):
         return 0

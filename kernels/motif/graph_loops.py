@@ -15,8 +15,10 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_plain = numba.njit(cache=True, nogil=True, _nrt=False)
-_inlined = numba.njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+# Without reference counts: these loops make no array, and are part of larger ones.
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
+_plain: Any = numba.njit(**_OPTIONS)
+_inlined: Any = numba.njit(**_OPTIONS, forceinline=True)
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIXER = np.uint64(0xD6E8FEB86659FD93)
@@ -142,7 +144,7 @@ def find_pair(
     slots: NDArray[np.uint32],
     from_vertex: int,
     to_vertex: int,
-) -> np.int64:
+) -> Any:
     """Return the number of a pair of vertices, -1 where no edge leads from one to the other.
 
     slots: an open hash table with empty places. Its numbers take as many bits as they need and
@@ -168,7 +170,7 @@ def find_marked_pair(
     number_bits: np.uint64,
     from_vertex: int,
     to_vertex: int,
-) -> np.int64:
+) -> Any:
     """Return what `find_pair` does, where a caller keeps the bits of a pair's number."""
     slot_count = np.uint64(len(slots))
     mixed = _mix(from_vertex, to_vertex)
