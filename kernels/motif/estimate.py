@@ -4,7 +4,7 @@
     look            batches, each twice as large as the one before, until the spread is known
     count           as many fresh samples as that spread calls for, and the estimate is theirs alone
 
-Whoever stops a draw once its own error looks small stops too early where the samples happen to agree.
+Whoever stops a draw once its own error looks small stops too early where samples happen to agree.
 So the samples that decide how many are needed are not counted. Should the fresh ones miss the error
 after all, they join those that decide, and are replaced. TIMEST (PVLDB 19(1), 2025), section 4.4.
 """
@@ -81,10 +81,10 @@ class PreparedMotif:
 class Estimate:
     """What samples say of the number of matches.
 
-    estimate, std_error: of the number. ci_low, ci_high: where it lies with the confidence asked for.
-    converged: whether the interval is as narrow as was asked for, and can be trusted to be right.
-    samples, nonzero: drawn, and of these with a match, those that decided among them. tree: edges of
-    the motif, the root first. total_weight: tree instances. exact_zero: there is no tree instance,
+    estimate, std_error: of the number. ci_low, ci_high: where it lies with the confidence asked
+    for. converged: whether the interval is as narrow as was asked for, and can be trusted.
+    samples, nonzero: drawn, and of these with a match, those that decided among them. tree: edges
+    of the motif, the root first. total_weight: tree instances. exact_zero: there is no tree instance,
     and so no match. weights: the type that total_weight fits into.
     """
 

@@ -1,9 +1,9 @@
 """Samples of a tree's instances, and the matches of the motif that each stands for.
 
-An instance is drawn edge by edge from the root on, each among the edges that the motif allows beside
-those drawn before, by their weights. What it stands for is the number of matches that have it, over
-its likelihood. Narrowing the draw so is no part of TIMEST, which draws by the tree's constraints
-alone and throws away what breaks the motif's.
+An instance is drawn edge by edge from the root on, each among the edges that the motif allows
+beside those drawn before, by their weights. What it stands for is the number of matches that have
+it, over its likelihood. Narrowing the draw so is no part of TIMEST, which draws by the tree's
+constraints alone and throws away what breaks the motif's.
 """
 
 from __future__ import annotations

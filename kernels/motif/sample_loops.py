@@ -127,8 +127,9 @@ def find_root(root: NDArray[Any], low: int, target: Any) -> int:
 def _choose_among_all(
     listed: Numbers,
     by_vertex: NDArray[Any],
+    is_weighted: bool,
     base: int,
-    first: int,
+    start: int,
     low: int,
     high: int,
     neighbors: Numbers,
@@ -137,16 +138,16 @@ def _choose_among_all(
 ) -> int:
     """Return a place of low .. high - 1, by weight, that does not lead to a vertex; -1 for none.
 
-    base: where the tree edge's weights begin, -1 where all are 1. Each place replaces the one
-    before it with the likelihood of its part of the weights up to there.
+    base: what a place is away from its weight. start: where the list begins. Each place replaces
+    the one before it with the likelihood of its part of the weights up to there.
     """
     chosen, seen = -1, 0.0
     for place in range(low, high):
         if np.int64(neighbors[listed[place]]) == other:
             continue
         weight = 1.0
-        if base >= 0:
-            before = _weight_up_to(by_vertex, first, base + place)
+        if is_weighted:
+            before = _weight_up_to(by_vertex, base + start, base + place)
             weight = float(by_vertex[base + place] - before)
         seen += weight
         if draw_below(state, seen) < weight:
@@ -273,9 +274,8 @@ def draw_tree(
             tries += 1
         if tries == _MOST_DRAWS:
             neighbors = target if goes_out else source
-            origin = base if row >= 0 else np.int64(-1)
             found = _choose_among_all(
-                listed, by_vertex, origin, base + start, low, high, neighbors, other, state
+                listed, by_vertex, row >= 0, base, start, low, high, neighbors, other, state
             )
             if found < 0:
                 # Rounding has left a trace of weights that are none.
@@ -472,9 +472,9 @@ def sample_strata(
             copies = int(times)
             if draw_below(state, 1.0) < times - copies:
                 copies += 1
+            if found_count + copies > len(found_edges):
+                return len(found_edges)
             for _ in range(copies):
-                if found_count == len(found_edges):
-                    return found_count
                 if len(picked) > 0:
                     pick_way(
                         pair_edges,

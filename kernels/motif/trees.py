@@ -1,8 +1,8 @@
 """The spanning trees of a motif, each rooted at one of its edges, tightest first.
 
-A sampler of tree instances keeps the time order of a tree edge and its parent only. The fewer orders
-of all tree edges these pairs leave open, the fewer instances the tree has, and the fewer samples are
-needed (TIMEST, sections 2.1 and 4.5).
+A sampler of tree instances keeps the time order of a tree edge and its parent only. The fewer
+orders of all tree edges these pairs leave open, the fewer instances the tree has, and the fewer
+samples are needed (TIMEST, sections 2.1 and 4.5).
 """
 
 from __future__ import annotations

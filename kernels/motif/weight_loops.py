@@ -1,7 +1,7 @@
 """The hot loops of sampling weights: what an edge may reach in time, and the sums over lists.
 
-Both ends of what an edge may reach grow with its number. So one pass over the list of a vertex, with
-two places in another of its lists, gives the sums of all its edges; no search is needed.
+Both ends of what an edge may reach grow with its number. So one pass over the list of a vertex,
+with two places in another of its lists, gives the sums of all its edges; no search is needed.
 Numbers that index are cast to int64 first: numba adds uint64 and int64 to float64.
 """
 
@@ -85,7 +85,7 @@ def longest_run(pair_offsets: Numbers, pair_edges: Numbers, bounds: Numbers) -> 
 def ties_first(bounds: Numbers, edge: int) -> int:
     """Return the first edge that is not before this one."""
     run = np.int64(bounds[edge, TIES])
-    return edge if run > edge else run
+    return min(edge, run)
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
@@ -99,7 +99,7 @@ def ties_end(bounds: Numbers, edge: int) -> int:
 def slot_first(bounds: Numbers, edge: int) -> int:
     """Return the first edge of an edge's slot."""
     run = np.int64(bounds[edge, SLOT]) & _RUN_MASK
-    return edge if run > edge else run
+    return min(edge, run)
 
 
 @numba.njit(cache=True, nogil=True, inline="always")

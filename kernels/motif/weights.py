@@ -1,4 +1,4 @@
-"""How many instances of a tree hang from each edge of a graph: the weights that samples are drawn by.
+"""How many instances of a tree hang from each edge of a graph: what samples are drawn by.
 
 An instance maps a tree's edges to edges of the graph that obey three constraints (TIMEST, section
 2.1), looser than the motif's, so that the weights of an edge are products over its children:
@@ -14,6 +14,7 @@ for each parity, in each of which an edge lies in one window.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
@@ -281,5 +282,4 @@ def _blocks(offsets: NDArray[np.uint32]) -> list[Part]:
     """Divide lists into parts (first, end) of about as many edges each."""
     count, edges = len(offsets) - 1, int(offsets[-1])
     cuts = np.searchsorted(offsets, np.arange(_BLOCK_EDGES, edges, _BLOCK_EDGES))
-    edges_of_parts = [0, *sorted({int(cut) for cut in cuts} - {0, count}), count]
-    return list(zip(edges_of_parts[:-1], edges_of_parts[1:], strict=True))
+    return list(pairwise([0, *sorted({int(cut) for cut in cuts} - {0, count}), count]))
