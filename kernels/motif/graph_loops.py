@@ -15,6 +15,11 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# Without reference counts: these loops make no array, and are part of larger ones.
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
+_plain: Any = numba.njit(**_OPTIONS)
+_inlined: Any = numba.njit(**_OPTIONS, forceinline=True)
+
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIXER = np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)
@@ -98,14 +103,14 @@ def begin_pairs(
     return pair_count, duplicates
 
 
-@numba.njit(cache=True, nogil=True)
+@_inlined
 def _mix(source: Any, target: Any) -> np.uint64:
     key = (np.uint64(source) << _HALF) | np.uint64(target)
     key = (key ^ (key >> _HALF)) * _GOLDEN
     return (key ^ (key >> np.uint64(29))) * _MIXER
 
 
-@numba.njit(cache=True, nogil=True)
+@_plain
 def fill_slots(
     pair_edges: NDArray[np.uint32],
     source: NDArray[np.uint32],
@@ -130,7 +135,7 @@ def fill_slots(
         slots[slot] = mark | np.uint64(pair + 1)
 
 
-@numba.njit(cache=True, nogil=True)
+@_plain
 def find_pair(
     source: NDArray[np.uint32],
     target: NDArray[np.uint32],
@@ -139,7 +144,7 @@ def find_pair(
     slots: NDArray[np.uint32],
     from_vertex: int,
     to_vertex: int,
-) -> np.int64:
+) -> Any:
     """Return the number of a pair of vertices, -1 where no edge leads from one to the other.
 
     slots: an open hash table with empty places. Its numbers take as many bits as they need and
@@ -155,7 +160,7 @@ def find_pair(
     )
 
 
-@numba.njit(cache=True, nogil=True)
+@_inlined
 def find_marked_pair(
     source: NDArray[np.uint32],
     target: NDArray[np.uint32],
@@ -165,7 +170,7 @@ def find_marked_pair(
     number_bits: np.uint64,
     from_vertex: int,
     to_vertex: int,
-) -> np.int64:
+) -> Any:
     """Return what `find_pair` does, where a caller keeps the bits of a pair's number."""
     slot_count = np.uint64(len(slots))
     mixed = _mix(from_vertex, to_vertex)
@@ -185,7 +190,7 @@ def find_marked_pair(
             slot = np.uint64(0)
 
 
-@numba.njit(cache=True, nogil=True)
+@_plain
 def first_at_least(edges: NDArray[np.uint32], low: int, high: int, edge: int) -> int:
     """Return the first place of low .. high - 1 with an edge number >= `edge`, else `high`.
 
