@@ -58,7 +58,7 @@ _TRYING, _COUNTING, _MATCHING = 0, 2**20, 2**21
 _SEED_MASK = 2**64 - 1
 
 # Samples that are drawn for matches at once, and by one thread.
-_MOST_DRAWN, _PART_DRAWN = 2**20, 2**14
+_MOST_DRAWN, _PART_DRAWN = 2**20, 2**15
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +84,8 @@ class Estimate:
     estimate, std_error: of the number. ci_low, ci_high: where it lies with the confidence asked
     for. converged: whether the interval is as narrow as was asked for, and can be trusted.
     samples, nonzero: drawn, and of these with a match, those that decided among them. tree: edges
-    of the motif, the root first. total_weight: tree instances. exact_zero: there is no tree instance,
-    and so no match. weights: the type that total_weight fits into.
+    of the motif, the root first. total_weight: tree instances. exact_zero: there is no tree
+    instance, and so no match. weights: the type that total_weight fits into.
     """
 
     estimate: float
@@ -465,12 +465,11 @@ def _draw_batch(
     generator = np.random.default_rng([seed & _SEED_MASK, stream])
     drawn = []
     likelihoods = {parity: total / store.total for parity, total in sorted(store.totals.items())}
-    # The loop draws samples by twos.
-    counts = generator.multinomial(-(-samples // 2), list(likelihoods.values()))
+    counts = generator.multinomial(samples, list(likelihoods.values()))
     shares = dict(zip(likelihoods, counts.tolist(), strict=True))
     for parity in store.order():
-        weights, strata = store.weights(parity, lambda: None), shares[parity]
-        cuts = [*range(0, strata, _PART_DRAWN), strata]
+        weights, share = store.weights(parity, lambda: None), shares[parity]
+        cuts = [*range(0, share, _PART_DRAWN), share]
         parts = [(number, high - low) for number, (low, high) in enumerate(pairwise(cuts))]
 
         def draw(

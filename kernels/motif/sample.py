@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -240,12 +240,12 @@ def _draw_parity(
     threads = threads or processor_count()
     blocks = -(-strata // _BLOCK_STRATA)
     sums, outcomes = np.zeros((blocks, 6)), np.zeros((blocks, 6), np.int64)
+    chances = _chances(sampler, weights)
 
     def draw(piece: tuple[int, int]) -> None:
         loops.sample_strata(
-            *_arguments(sampler, weights),
-            *(key, *piece, _BLOCK_STRATA, strata, sums, outcomes),
-            *(1.0, np.empty((0, 0), np.int64), np.empty((0, 0), np.int64), make_scratch(sampler)),
+            *(sampler.lists, sampler.plan, chances, key, *piece, _BLOCK_STRATA, strata),
+            *(sums, outcomes, make_scratch(sampler)),
         )
 
     size = min(_PIECE_BLOCKS, -(-blocks // threads))
@@ -293,19 +293,17 @@ def draw_matches(
     sampler: TreeSampler,
     weights: Weights,
     key: np.uint64,
-    strata: int,
+    samples: int,
     largest: float,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the matches, edges and vertices, that 2 * strata samples of a parity are taken for."""
-    most, blocks = 1024, -(-strata // _BLOCK_STRATA)
+    """Return the matches, edges and vertices, that samples of a parity are taken for."""
+    most, chances = 1024, _chances(sampler, weights)
     while True:
         edges = np.empty((most, len(sampler.motif.edges)), np.int64)
         vertices = np.empty((most, sampler.motif.vertex_count), np.int64)
-        count = loops.sample_strata(
-            *_arguments(sampler, weights),
-            *(key, 0, blocks, _BLOCK_STRATA, strata),
-            *(np.zeros((blocks, 6)), np.zeros((blocks, 6), np.int64)),
-            *(largest, edges, vertices, make_scratch(sampler)),
+        count = loops.sample_matches(
+            *(sampler.lists, sampler.plan, chances, key, samples, largest),
+            *(edges, vertices, make_scratch(sampler)),
         )
         if count < most:
             return edges[:count], vertices[:count]
@@ -323,11 +321,7 @@ def make_scratch(sampler: TreeSampler) -> loops.Scratch:
     )
 
 
-def _arguments(sampler: TreeSampler, weights: Weights) -> tuple[Any, ...]:
-    """Return the first arguments of `sample_strata`."""
-    constraints = sampler.constraints
-    return (
-        *(sampler.lists, sampler.plan, weights.root),
-        *(weights.by_vertex.ravel(), weights.by_pair.ravel()),
-        *(weights.parity, constraints.ends, constraints.narrow),
-    )
+def _chances(sampler: TreeSampler, weights: Weights) -> loops.Chances:
+    rules = sampler.constraints
+    arrays = weights.root, weights.by_vertex.ravel(), weights.by_pair.ravel()
+    return loops.Chances(*arrays, weights.parity, rules.ends, rules.narrow)

@@ -63,6 +63,17 @@ COUNTED, NO_WAY, VERTEX_TWICE, TOO_LONG, OUT_OF_ORDER, NO_CHILD = range(6)
 ) = range(6)
 
 
+class Chances(NamedTuple):
+    """The weights of one parity, rows one after the other, and the constraints of samples."""
+
+    root: Any
+    by_vertex: Any
+    by_pair: Any
+    parity: Any
+    excludes: Any
+    narrow: Any
+
+
 class Scratch(NamedTuple):
     """What a thread writes on while it samples.
 
@@ -125,30 +136,30 @@ def find_root(root: NDArray[Any], low: int, target: Any) -> int:
 
 @numba.njit(cache=True, nogil=True, _nrt=False)
 def _choose_among_all(
-    listed: Numbers,
-    by_vertex: NDArray[Any],
-    is_weighted: bool,
-    base: int,
+    lists: Lists,
+    chances: Chances,
+    row: int,
+    goes_out: bool,
     start: int,
     low: int,
     high: int,
-    neighbors: Numbers,
     other: int,
     state: State,
 ) -> int:
     """Return a place of low .. high - 1, by weight, that does not lead to a vertex; -1 for none.
 
-    base: what a place is away from its weight. start: where the list begins. Each place replaces
-    the one before it with the likelihood of its part of the weights up to there.
+    Each place replaces the one before it with the likelihood of its part of all up to there.
     """
     chosen, seen = -1, 0.0
+    base = row * len(lists.source) - (0 if goes_out else len(lists.source))
     for place in range(low, high):
-        if np.int64(neighbors[listed[place]]) == other:
+        edge = lists.listed[place]
+        if np.int64(lists.target[edge] if goes_out else lists.source[edge]) == other:
             continue
         weight = 1.0
-        if is_weighted:
-            before = _weight_up_to(by_vertex, base + start, base + place)
-            weight = float(by_vertex[base + place] - before)
+        if row >= 0:
+            before = _weight_up_to(chances.by_vertex, base + start, base + place)
+            weight = float(chances.by_vertex[base + place] - before)
         seen += weight
         if draw_below(state, seen) < weight:
             chosen = place
@@ -156,150 +167,187 @@ def _choose_among_all(
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def draw_tree(
-    source: Numbers,
-    target: Numbers,
-    out_offsets: Numbers,
-    in_offsets: Numbers,
-    listed: Numbers,
-    pair_offsets: Numbers,
-    pair_edges: Numbers,
-    pair_slots: Numbers,
-    number_bits: np.uint64,
-    bounds: Numbers,
-    places: Table,
-    relations: Table,
-    by_vertex: NDArray[Any],
-    by_pair: NDArray[Any],
-    parity: int,
-    root_edge: int,
-    excludes: bool,
-    narrow: bool,
+def _narrowed(
+    bounds: Numbers, relations: Table, edges: Table, place: int, first: int, end: int
+) -> tuple[int, int]:
+    """Return which edges may come at a place beside those drawn before, out of first .. end - 1."""
+    for drawn in range(place):
+        if relations[place, drawn] == AFTER:
+            first = max(first, ties_end(bounds, edges[drawn]))
+        elif relations[place, drawn] == BEFORE:
+            end = min(end, ties_first(bounds, edges[drawn]))
+    return first, end
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _find_back(
+    lists: Lists, source: int, target: int, first: int, end: int
+) -> tuple[int, int, int]:
+    """Return where a pair's list begins, and its places with the edges first .. end - 1."""
+    pair = find_marked_pair(
+        lists.source,
+        lists.target,
+        lists.pair_offsets,
+        lists.pair_edges,
+        lists.pair_slots,
+        lists.number_bits,
+        source,
+        target,
+    )
+    start, low, high = np.int64(0), np.int64(0), np.int64(0)
+    if pair >= 0:
+        start, high = np.int64(lists.pair_offsets[pair]), np.int64(lists.pair_offsets[pair + 1])
+        low = first_at_least(lists.pair_edges, start, high, first)
+        high = first_at_least(lists.pair_edges, low, high, end)
+    return start, low, high
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _draw_place(
+    lists: Lists,
+    chances: Chances,
+    row: int,
+    goes_out: bool,
+    start: int,
+    low: int,
+    high: int,
+    other: int,
     state: State,
-    edges: Table,
-    vertices: Table,
-    outcome: Table,
+) -> int:
+    """Return a place of low .. high - 1, by its weight, that does not lead to the other vertex.
+
+    Any will do where chances do not exclude that. -1 for none, which rounding can bring about.
+    """
+    # The weights of a row are by the places of one kind of list.
+    base = row * len(lists.source) - (0 if goes_out else len(lists.source))
+    found, tries = low, 0
+    while tries < _MOST_DRAWS:
+        if row >= 0:
+            before = _weight_up_to(chances.by_vertex, base + start, base + low)
+            total = chances.by_vertex[base + high - 1] - before
+            bound = draw_below(state, total) + before
+            found, last = low, high - 1
+            while found < last:
+                middle = (found + last) >> 1
+                if chances.by_vertex[base + middle] <= bound:
+                    found = middle + 1
+                else:
+                    last = middle
+        else:
+            found = low + draw_below(state, high - low)
+        edge = lists.listed[found]
+        vertex = np.int64(lists.target[edge] if goes_out else lists.source[edge])
+        if not chances.excludes or vertex != other:
+            break
+        tries += 1
+    if tries == _MOST_DRAWS:
+        found = _choose_among_all(lists, chances, row, goes_out, start, low, high, other, state)
+    return found
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _draw_child(
+    lists: Lists, plan: Plan, chances: Chances, scratch: Scratch, place: int, first: int, end: int
+) -> float:
+    """Draw the edge at a place of the tree among first .. end - 1, and write it and its vertex.
+
+    Returns the sum of the weights among which it was drawn over its own, 0 where there is none.
+    """
+    places = plan.places
+    parent_edge = scratch.edges[places[place, PARENT]]
+    goes_out = places[place, GOES_OUT] != 0
+    joint, other = np.int64(lists.target[parent_edge]), np.int64(lists.source[parent_edge])
+    if places[place, FROM_SOURCE]:
+        joint, other = other, joint
+    # The lists by target come after those by source.
+    shift = 0 if goes_out else len(lists.source)
+    offsets = lists.out_offsets if goes_out else lists.in_offsets
+    start, stop = shift + np.int64(offsets[joint]), shift + np.int64(offsets[joint + 1])
+    low = _lower_bound(lists.listed, start, stop, first)
+    high = first_at_least(lists.listed, low, stop, end)
+    row, factor = places[place, ROW], 0.0
+    if high > low:
+        pair_start, pair_low, pair_high = np.int64(0), np.int64(0), np.int64(0)
+        if chances.excludes:
+            one, two = (joint, other) if goes_out else (other, joint)
+            pair_start, pair_low, pair_high = _find_back(lists, one, two, first, end)
+        if row >= 0:
+            base, by_vertex = row * len(lists.source), chances.by_vertex
+            left = by_vertex[base - shift + high - 1] - _weight_up_to(
+                by_vertex, base - shift + start, base - shift + low
+            )
+            if pair_high > pair_low:
+                left -= chances.by_pair[base + pair_high - 1] - _weight_up_to(
+                    chances.by_pair, base + pair_start, base + pair_low
+                )
+            factor = float(left)
+        else:
+            factor = float(high - low - (pair_high - pair_low))
+    if factor > 0.0:
+        found = _draw_place(lists, chances, row, goes_out, start, low, high, other, scratch.state)
+        if found < 0:
+            factor = 0.0
+        else:
+            edge = np.int64(lists.listed[found])
+            scratch.edges[place] = edge
+            vertex = lists.target[edge] if goes_out else lists.source[edge]
+            scratch.vertices[places[place, VERTEX]] = vertex
+            if row >= 0:
+                base = row * len(lists.source) - shift
+                before = _weight_up_to(chances.by_vertex, base + start, base + found)
+                factor /= float(chances.by_vertex[base + found] - before)
+    return factor
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _is_known(plan: Plan, vertices: Table, place: int) -> bool:
+    """Return whether the vertex that a place has added is that of a place before."""
+    vertex = vertices[plan.places[place, VERTEX]]
+    found = vertices[plan.places[0, PARENT]] == vertex
+    for known in range(place):
+        found |= vertices[plan.places[known, VERTEX]] == vertex
+    return found
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def draw_tree(
+    lists: Lists, plan: Plan, chances: Chances, scratch: Scratch, root_edge: int
 ) -> float:
     """Draw the edges (by place) and the vertices (by motif vertex) of an instance of a tree.
 
-    by_vertex, by_pair: those of Weights, row after row. Returns one over the likelihood of the
-    instance with this root: the sum of the weights among which each edge was drawn, over the
-    weight of each edge that has one of its own but the root. Returns 0, and why in outcome[0],
-    where no instance was found.
+    Returns one over the likelihood of the instance with this root: the sum of the weights among
+    which each edge was drawn, over the weight of each edge that has one of its own but the root.
+    Returns 0, and why in scratch.outcome, where no instance was found.
     """
-    edge_count = len(source)
+    bounds, places, parity = lists.bounds, plan.places, chances.parity
+    edges, vertices, outcome = scratch.edges, scratch.vertices, scratch.outcome
     edges[0] = root_edge
-    vertices[places[0, PARENT]] = source[root_edge]
-    vertices[places[0, VERTEX]] = target[root_edge]
+    vertices[places[0, PARENT]] = lists.source[root_edge]
+    vertices[places[0, VERTEX]] = lists.target[root_edge]
     # Whatever obeys delta beside the root's edge and its window.
     least = first_reached(bounds, root_edge, NEAR, parity)
     most = end_of_reached(bounds, root_edge, NEAR, parity)
     factor = 1.0
     outcome[0] = COUNTED
     for place in range(1, len(places)):
-        parent_edge = edges[places[place, PARENT]]
-        goes_out = places[place, GOES_OUT] != 0
-        joint, other = np.int64(target[parent_edge]), np.int64(source[parent_edge])
-        if places[place, FROM_SOURCE]:
-            joint, other = other, joint
-        first, end = least, most
-        if narrow:
-            for drawn in range(place):
-                if relations[place, drawn] == AFTER:
-                    first = max(first, ties_end(bounds, edges[drawn]))
-                elif relations[place, drawn] == BEFORE:
-                    end = min(end, ties_first(bounds, edges[drawn]))
+        if chances.narrow:
+            first, end = _narrowed(bounds, plan.relations, edges, place, least, most)
         else:
-            first = first_reached(bounds, parent_edge, places[place, RELATION], parity)
-            end = end_of_reached(bounds, parent_edge, places[place, RELATION], parity)
-        if goes_out:
-            start, stop = np.int64(out_offsets[joint]), np.int64(out_offsets[joint + 1])
-        else:
-            start, stop = np.int64(in_offsets[joint]), np.int64(in_offsets[joint + 1])
-        # The lists by target come after those by source.
-        shift = 0 if goes_out else edge_count
-        low = _lower_bound(listed, start + shift, stop + shift, first)
-        high = first_at_least(listed, low, stop + shift, end)
-        if high <= low:
+            parent_edge, relation = edges[places[place, PARENT]], places[place, RELATION]
+            first = first_reached(bounds, parent_edge, relation, parity)
+            end = end_of_reached(bounds, parent_edge, relation, parity)
+        factor *= _draw_child(lists, plan, chances, scratch, place, first, end)
+        if factor == 0.0:
             outcome[0] = NO_CHILD
             break
-        start += shift
-        pair_start, pair_low, pair_high = np.int64(0), np.int64(0), np.int64(0)
-        if excludes:
-            one, two = (joint, other) if goes_out else (other, joint)
-            pair = find_marked_pair(
-                source, target, pair_offsets, pair_edges, pair_slots, number_bits, one, two
-            )
-            if pair >= 0:
-                pair_start = np.int64(pair_offsets[pair])
-                pair_end = np.int64(pair_offsets[pair + 1])
-                pair_low = first_at_least(pair_edges, pair_start, pair_end, first)
-                pair_high = first_at_least(pair_edges, pair_low, pair_end, end)
-        # Places of `listed` to those of the row's weights, which are by place of one kind of list.
-        row = places[place, ROW]
-        base = row * edge_count - shift
-        if row >= 0:
-            before = _weight_up_to(by_vertex, base + start, base + low)
-            total = by_vertex[base + high - 1] - before
-            left = total
-            if pair_high > pair_low:
-                shifted = row * edge_count
-                left -= by_pair[shifted + pair_high - 1] - _weight_up_to(
-                    by_pair, shifted + pair_start, shifted + pair_low
-                )
-            reached = float(left)
-        else:
-            reached = float(high - low - (pair_high - pair_low))
-        if reached <= 0.0:
-            outcome[0] = NO_CHILD
-            break
-        found, tries, vertex = np.int64(-1), 0, np.int64(-1)
-        edge = np.int64(0)
-        while tries < _MOST_DRAWS:
-            if row >= 0:
-                bound = draw_below(state, total) + before
-                found, last = low, high - 1
-                while found < last:
-                    middle = (found + last) >> 1
-                    if by_vertex[base + middle] <= bound:
-                        found = middle + 1
-                    else:
-                        last = middle
-            else:
-                found = low + draw_below(state, high - low)
-            edge = np.int64(listed[found])
-            vertex = np.int64(target[edge]) if goes_out else np.int64(source[edge])
-            if not excludes or vertex != other:
-                break
-            tries += 1
-        if tries == _MOST_DRAWS:
-            neighbors = target if goes_out else source
-            found = _choose_among_all(
-                listed, by_vertex, row >= 0, base, start, low, high, neighbors, other, state
-            )
-            if found < 0:
-                # Rounding has left a trace of weights that are none.
-                outcome[0] = NO_CHILD
-                break
-            edge = np.int64(listed[found])
-            vertex = np.int64(neighbors[edge])
-        factor *= reached
-        if row >= 0:
-            before = _weight_up_to(by_vertex, base + start, base + found)
-            factor /= float(by_vertex[base + found] - before)
-        if vertices[places[0, PARENT]] == vertex:
+        if _is_known(plan, vertices, place):
             outcome[0] = VERTEX_TWICE
-        for known in range(place):
-            if vertices[places[known, VERTEX]] == vertex:
-                outcome[0] = VERTEX_TWICE
-        if narrow and outcome[0] == VERTEX_TWICE:
-            break
-        edges[place] = edge
-        vertices[places[place, VERTEX]] = vertex
-        least = max(least, np.int64(bounds[edge, FIRST_BEFORE]))
-        most = min(most, np.int64(bounds[edge, END_AFTER]))
-    if not narrow and outcome[0] == COUNTED:
-        outcome[0] = judge(bounds, relations, edges)
+            if chances.narrow:
+                break
+        least = max(least, np.int64(bounds[edges[place], FIRST_BEFORE]))
+        most = min(most, np.int64(bounds[edges[place], END_AFTER]))
+    if not chances.narrow and outcome[0] == COUNTED:
+        outcome[0] = judge(bounds, plan.relations, edges)
     return factor if outcome[0] == COUNTED else 0.0
 
 
@@ -336,181 +384,9 @@ def window_count(bounds: Numbers, edges: Table) -> int:
     return 2
 
 
-@numba.njit(cache=True, nogil=True, _nrt=False)
-def sample_strata(
-    lists: Lists,
-    plan: Plan,
-    root: NDArray[Any],
-    by_vertex: NDArray[Any],
-    by_pair: NDArray[Any],
-    parity: int,
-    excludes: bool,
-    narrow: bool,
-    key: np.uint64,
-    first_block: int,
-    end_block: int,
-    block_strata: int,
-    stratum_count: int,
-    sums: NDArray[np.float64],
-    outcomes: Table,
-    largest: float,
-    found_edges: Table,
-    found_vertices: Table,
-    scratch: Scratch,
-) -> int:
-    """Draw two samples in each stratum of some blocks; write the sums of each block.
-
-    A sample stands for a number of matches per unit of weight. sums: float64, shape (blocks, 6), of
-    all blocks. outcomes: int64, shape (blocks, 6), how many samples came to what.
-    Strata are 2**64 // stratum_count wide, in units of 2**-64 of the weight.
-
-    found_edges: int64, shape (most, motif edges), with no row where no matches are looked for;
-    found_vertices: int64, shape (most, motif vertices). Else each sample is drawn from all weight,
-    not from a stratum, and taken as often as its number of matches over `largest`: so many whole
-    times, and once more with the likelihood of the rest. Each time a random match of it is written.
-    Returns how many there are, at most as many as fit.
-    """
-    source, target, listed, bounds = lists.source, lists.target, lists.listed, lists.bounds
-    out_offsets, in_offsets = lists.out_offsets, lists.in_offsets
-    pair_offsets, pair_edges, pair_slots = lists.pair_offsets, lists.pair_edges, lists.pair_slots
-    number_bits = lists.number_bits
-    places, relations, runs, members = plan.places, plan.relations, plan.runs, plan.members
-    limits, open_runs = plan.limits, plan.open_runs
-    state, outcome = scratch.state, scratch.outcome
-    edges, vertices = scratch.edges, scratch.vertices
-    lows, highs, picked = scratch.lows, scratch.highs, scratch.picked
-    width = np.uint64(0xFFFFFFFFFFFFFFFF) // np.uint64(stratum_count)
-    total = root[-1]
-    found_count, start, one = 0, np.int64(0), 0.0
-    is_picking = len(found_edges) > 0
-    first_sample = 2 * block_strata * first_block
-    end_sample = 2 * min(block_strata * end_block, stratum_count)
-    for sample in range(first_sample, end_sample):
-        block = sample // (2 * block_strata)
-        begin(key, sample, state)
-        if is_picking:
-            root_edge = find_root(root, 0, draw_below(state, total))
-        else:
-            least = np.uint64(sample >> 1) * width
-            if sample & 1 == 0:
-                start = find_root(root, start, scale(least, total))
-            place = least + high_product(draw_word(state), width)
-            root_edge = find_root(root, start, scale(place, total))
-        value = draw_tree(
-            source,
-            target,
-            out_offsets,
-            in_offsets,
-            listed,
-            pair_offsets,
-            pair_edges,
-            pair_slots,
-            number_bits,
-            bounds,
-            places,
-            relations,
-            by_vertex,
-            by_pair,
-            parity,
-            root_edge,
-            excludes,
-            narrow,
-            state,
-            edges,
-            vertices,
-            outcome,
-        )
-        if value > 0.0 and len(members) > 0:
-            has_all = find_lists(
-                source,
-                target,
-                pair_offsets,
-                pair_edges,
-                pair_slots,
-                number_bits,
-                bounds,
-                runs,
-                members,
-                limits,
-                edges,
-                vertices,
-                lows,
-                highs,
-            )
-            ways = 0.0
-            if has_all:
-                ways = count_ways(
-                    pair_edges,
-                    bounds,
-                    runs,
-                    members,
-                    open_runs,
-                    lows,
-                    highs,
-                    scratch.starts,
-                    scratch.ends,
-                )
-            value *= ways
-            if value == 0.0:
-                outcome[0] = NO_WAY
-        outcomes[block, outcome[0]] += 1
-        if value > 0.0:
-            value /= float(root[root_edge] - _weight_up_to(root, 0, root_edge))
-            if parity != NO_WINDOWS:
-                value /= window_count(bounds, edges)
-            square = value * value
-            sums[block, SUM] += value
-            sums[block, NONZERO] += 1.0
-            sums[block, SUM_OF_SQUARES] += square
-            sums[block, SUM_OF_FOURTHS] += square * square
-            sums[block, LARGEST_ONE] = max(sums[block, LARGEST_ONE], value)
-        if sample & 1:
-            sums[block, SUM_OF_DIFFERENCES] += (value - one) * (value - one)
-        one = value
-        if is_picking and value > 0.0:
-            times = value / largest
-            copies = int(times)
-            if draw_below(state, 1.0) < times - copies:
-                copies += 1
-            if found_count + copies > len(found_edges):
-                return len(found_edges)
-            for _ in range(copies):
-                if len(picked) > 0:
-                    pick_way(
-                        pair_edges,
-                        bounds,
-                        runs,
-                        members,
-                        open_runs,
-                        edges,
-                        lows,
-                        highs,
-                        scratch.starts,
-                        scratch.ends,
-                        scratch.joint,
-                        state,
-                        picked,
-                    )
-                for place in range(len(edges)):
-                    found_edges[found_count, places[place, MOTIF_EDGE]] = edges[place]
-                for member in range(len(picked)):
-                    found_edges[found_count, members[member, MEMBER_EDGE]] = picked[member]
-                for vertex in range(found_vertices.shape[1]):
-                    found_vertices[found_count, vertex] = vertices[vertex]
-                found_count += 1
-    return found_count
-
-
-@numba.njit(cache=True, nogil=True, _nrt=False)
-def matches_of(lists: Lists, plan: Plan, scratch: Scratch) -> float:
-    """Return how many matches have the tree instance of a scratch: its edges and its vertices."""
-    edges, vertices = scratch.edges, scratch.vertices
-    for place in range(len(vertices)):
-        for known in range(place):
-            if vertices[place] == vertices[known]:
-                return 0.0
-    if judge(lists.bounds, plan.relations, edges) != COUNTED:
-        return 0.0
+@numba.njit(cache=True, nogil=True, inline="always")
+def _count_rest(lists: Lists, plan: Plan, scratch: Scratch) -> float:
+    """Return in how many ways the tree instance of a scratch becomes a match."""
     if len(plan.members) == 0:
         return 1.0
     has_all = find_lists(
@@ -524,8 +400,8 @@ def matches_of(lists: Lists, plan: Plan, scratch: Scratch) -> float:
         plan.runs,
         plan.members,
         plan.limits,
-        edges,
-        vertices,
+        scratch.edges,
+        scratch.vertices,
         scratch.lows,
         scratch.highs,
     )
@@ -542,3 +418,138 @@ def matches_of(lists: Lists, plan: Plan, scratch: Scratch) -> float:
         scratch.starts,
         scratch.ends,
     )
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _value(lists: Lists, plan: Plan, chances: Chances, scratch: Scratch, root_edge: int) -> float:
+    """Draw an instance with a root; return how many matches it stands for per unit of weight."""
+    value = draw_tree(lists, plan, chances, scratch, root_edge)
+    if value > 0.0:
+        value *= _count_rest(lists, plan, scratch)
+        if value == 0.0:
+            scratch.outcome[0] = NO_WAY
+    if value > 0.0:
+        before = _weight_up_to(chances.root, 0, root_edge)
+        value /= float(chances.root[root_edge] - before)
+        if chances.parity != NO_WINDOWS:
+            value /= window_count(lists.bounds, scratch.edges)
+    return value
+
+
+@numba.njit(cache=True, nogil=True, _nrt=False)
+def sample_strata(
+    lists: Lists,
+    plan: Plan,
+    chances: Chances,
+    key: np.uint64,
+    first_block: int,
+    end_block: int,
+    block_strata: int,
+    stratum_count: int,
+    sums: NDArray[np.float64],
+    outcomes: Table,
+    scratch: Scratch,
+) -> None:
+    """Draw two samples in each stratum of some blocks; write the sums of each block.
+
+    A sample stands for a number of matches per unit of weight. sums: float64, shape (blocks, 6), of
+    all blocks. outcomes: int64, shape (blocks, 6), how many samples came to what.
+    Strata are 2**64 // stratum_count wide, in units of 2**-64 of the weight.
+    """
+    state = scratch.state
+    width = np.uint64(0xFFFFFFFFFFFFFFFF) // np.uint64(stratum_count)
+    total = chances.root[-1]
+    start, one = np.int64(0), 0.0
+    first_sample = 2 * block_strata * first_block
+    end_sample = 2 * min(block_strata * end_block, stratum_count)
+    for sample in range(first_sample, end_sample):
+        block = sample // (2 * block_strata)
+        begin(key, sample, state)
+        least = np.uint64(sample >> 1) * width
+        if sample & 1 == 0:
+            start = find_root(chances.root, start, scale(least, total))
+        position = least + high_product(draw_word(state), width)
+        root_edge = find_root(chances.root, start, scale(position, total))
+        value = _value(lists, plan, chances, scratch, root_edge)
+        outcomes[block, scratch.outcome[0]] += 1
+        if value > 0.0:
+            square = value * value
+            sums[block, SUM] += value
+            sums[block, NONZERO] += 1.0
+            sums[block, SUM_OF_SQUARES] += square
+            sums[block, SUM_OF_FOURTHS] += square * square
+            sums[block, LARGEST_ONE] = max(sums[block, LARGEST_ONE], value)
+        if sample & 1:
+            sums[block, SUM_OF_DIFFERENCES] += (value - one) * (value - one)
+        one = value
+
+
+@numba.njit(cache=True, nogil=True, _nrt=False)
+def sample_matches(
+    lists: Lists,
+    plan: Plan,
+    chances: Chances,
+    key: np.uint64,
+    sample_count: int,
+    largest: float,
+    found_edges: Table,
+    found_vertices: Table,
+    scratch: Scratch,
+) -> int:
+    """Draw samples, and write random matches of those that are taken; return how many there are.
+
+    A sample is taken as often as the matches that it stands for per unit of weight, over `largest`:
+    so many whole times, and once more with the likelihood of the rest. found_edges: int64, shape
+    (most, motif edges); found_vertices: int64, shape (most, motif vertices). Where they are too
+    short the draw ends, and returns `most`.
+    """
+    state, edges, vertices = scratch.state, scratch.edges, scratch.vertices
+    places, members, picked = plan.places, plan.members, scratch.picked
+    found = 0
+    for sample in range(sample_count):
+        begin(key, sample, state)
+        root_edge = find_root(chances.root, 0, draw_below(state, chances.root[-1]))
+        times = _value(lists, plan, chances, scratch, root_edge) / largest
+        copies = int(times)
+        if draw_below(state, 1.0) < times - copies:
+            copies += 1
+        if found + copies >= len(found_edges):
+            return len(found_edges)
+        for _ in range(copies):
+            if len(members) > 0:
+                pick_way(
+                    lists.pair_edges,
+                    lists.bounds,
+                    plan.runs,
+                    members,
+                    plan.open_runs,
+                    edges,
+                    scratch.lows,
+                    scratch.highs,
+                    scratch.starts,
+                    scratch.ends,
+                    scratch.joint,
+                    state,
+                    picked,
+                )
+            for place in range(len(edges)):
+                found_edges[found, places[place, MOTIF_EDGE]] = edges[place]
+            for member in range(len(members)):
+                found_edges[found, members[member, MEMBER_EDGE]] = picked[member]
+            for vertex in range(len(vertices)):
+                found_vertices[found, vertex] = vertices[vertex]
+            found += 1
+    return found
+
+
+@numba.njit(cache=True, nogil=True, _nrt=False)
+def matches_of(lists: Lists, plan: Plan, scratch: Scratch) -> float:
+    """Return how many matches have the tree instance of a scratch: its edges and its vertices."""
+    vertices = scratch.vertices
+    for vertex in range(len(vertices)):
+        for known in range(vertex):
+            if vertices[vertex] == vertices[known]:
+                return 0.0
+    if judge(lists.bounds, plan.relations, scratch.edges) != COUNTED:
+        return 0.0
+    return _count_rest(lists, plan, scratch)
