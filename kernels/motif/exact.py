@@ -83,6 +83,9 @@ def count_exact(
         total = 0
         # Counting on is one step of the interpreter, so each part goes to one thread.
         while (number := next(next_part)) < len(parts):
+            # A part that counts without trying candidates does not look itself.
+            if done[-1] or int(done[:-1].sum()) >= budget:
+                return total, False
             root, low, high = parts[number]
             high_part, low_part, finished = loops.count_roots(
                 *search, state, root, delta, low, high, budget, done, thread

@@ -374,6 +374,17 @@ def window_end(time: Integers, delta: int, edge: int, low: int) -> Int:
 
 
 @compiled
+def _is_over(state: State, steps: Int, budget: int, done: Integers, thread: int) -> bool:
+    """Add a thread's steps to those of all, and say whether these are enough or it is to stop."""
+    done[8 * thread] += steps + state.steps[0]
+    state.steps[0] = 0
+    taken = np.int64(0)
+    for place in range(0, len(done) - 1, 8):
+        taken += done[place]
+    return bool(taken >= budget or done[len(done) - 1] != 0)
+
+
+@compiled
 def count_roots(
     lists: Lists,
     pattern: Pattern,
@@ -399,6 +410,11 @@ def count_roots(
     window = np.int64(low)
     for edge in range(low, high):
         steps += 1
+        # A motif may be counted from its root alone, without trying a candidate below.
+        if steps + state.steps[0] >= _POLL_STEPS:
+            if _is_over(state, steps, budget, done, thread):
+                return carried, total, False
+            steps = 0
         window = window_end(lists.time, delta, edge, max(window, edge))
         if not _bind_root(lists, pattern, state, root, edge, window):
             continue
@@ -422,14 +438,9 @@ def count_roots(
                 state.cursor[depth] = cursor + 1
                 steps += 1
                 if steps + state.steps[0] >= _POLL_STEPS:
-                    done[8 * thread] += steps + state.steps[0]
-                    steps = 0
-                    state.steps[0] = 0
-                    taken = np.int64(0)
-                    for place in range(0, len(done) - 1, 8):
-                        taken += done[place]
-                    if taken >= budget or done[len(done) - 1]:
+                    if _is_over(state, steps, budget, done, thread):
                         return carried, total, False
+                    steps = 0
                 if _bind(lists, pattern, state, depth, np.int64(lists.listed[cursor])):
                     break
             if depth < 0:

@@ -211,3 +211,26 @@ def first_at_least(edges: NDArray[np.uint32], low: int, high: int, edge: int) ->
         else:
             high = middle
     return low
+
+
+@numba.njit(cache=True, nogil=True)
+def find_reversed(
+    source: NDArray[np.uint32],
+    target: NDArray[np.uint32],
+    pair_offsets: NDArray[np.uint32],
+    pair_edges: NDArray[np.uint32],
+    slots: NDArray[np.uint32],
+    first: int,
+    found: NDArray[np.int64],
+) -> None:
+    """Write the number of each pair's reverse, or -1, for the pairs from the first one on."""
+    pair_count = len(pair_offsets) - 1
+    number_bits = np.uint64(0)
+    while (pair_count >> number_bits) > 0:
+        number_bits += np.uint64(1)
+    for place in range(len(found)):
+        edge = pair_edges[pair_offsets[first + place]]
+        begin, end = target[edge], source[edge]
+        found[place] = find_marked_pair(
+            source, target, pair_offsets, pair_edges, slots, number_bits, begin, end
+        )
