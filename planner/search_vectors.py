@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, cast
 import pyarrow as pa
 
 from raydb.errors import ProgrammingError
-from raydb.planner.expression import Call, Column, Expression, columns_of, conjuncts, substitute
+from raydb.planner.expression import (
+    Call,
+    Column,
+    Expression,
+    Literal,
+    columns_of,
+    conjuncts,
+    substitute,
+)
 from raydb.planner.functions import is_volatile
 from raydb.planner.logical import Filter, Plan, Project, Scan, VectorSearch, output_columns
 from raydb.planner.physical import (
@@ -55,7 +63,7 @@ def lower_search(
         source = lower(plan.right)
         return NearestRows(
             queries, plan.query, source, plan.vector, None, options.k, metric, True, None,
-            "all rows of the query are compared", plan.found,
+            "all rows of the query are compared", plan.found, plan.keep,
         )  # fmt: skip
     scan, selection = rows.scan, rows.selection(next(numbers))
     name, metric = _choose_index(plan, scan.table, vector.name, catalog)
@@ -67,12 +75,24 @@ def lower_search(
     source = ScanTable(scan.table, tuple(c for c in scan.columns if c in read))
     nearest = NearestRows(
         queries, plan.query, source, vector, selection, options.k, metric, options.exact, index,
-        reason, plan.found,
+        reason, plan.found, plan.keep,
     )  # fmt: skip
     if all(column == expression for column, expression in rows.definitions.items()):
         return nearest
-    items = [(column, rows.definitions.get(column, column)) for column in output_columns(plan)]
+    definitions = rows.definitions
+    if plan.keep:
+        definitions = {c: _where_found(e, plan.found[0]) for c, e in definitions.items()}
+    items = [(column, definitions.get(column, column)) for column in output_columns(plan)]
     return ComputeColumns(nearest, tuple(items))
+
+
+def _where_found(expression: Expression, rank: Column) -> Expression:
+    """Return an expression that is NULL where nothing was found, as a constant would not be."""
+    if isinstance(expression, Column):
+        return expression
+    kind = expression.type
+    is_missing = Call("is_null", (rank,), pa.bool_())
+    return Call("case", (is_missing, Literal(None, kind), expression), kind)
 
 
 class _TableRows:

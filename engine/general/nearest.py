@@ -92,9 +92,23 @@ def nearest_rows(
         probes: pa.array(found.probes[query_numbers]),
         guarantee: pa.array(guarantees, pa.string()).take(pa.array(query_numbers)),
     }
-    repeated = rows.take(pa.array(places[query_numbers]))
-    every = {**repeated.columns, **partners.columns, **given}
-    return Relation({column: every[column] for column in columns}, len(numbers))
+    hits = Relation({**partners.columns, **given}, len(numbers))
+    row_numbers = places[query_numbers]
+    if plan.keep:
+        row_numbers, hit_numbers = _with_missing(row_numbers, rows.row_count)
+        hits = hits.take(hit_numbers)
+    every = {**rows.take(pa.array(row_numbers)).columns, **hits.columns}
+    return Relation({column: every[column] for column in columns}, len(row_numbers))
+
+
+def _with_missing(
+    row_numbers: NDArray[np.int64], row_count: int
+) -> tuple[NDArray[np.int64], pa.Array]:
+    """Return the rows of hits, and those without a hit, in order; and the hit of each, or NULL."""
+    missing = np.setdiff1d(np.arange(row_count), row_numbers)
+    every = np.concatenate((row_numbers, missing))
+    order = np.argsort(every, kind="stable")
+    return every[order], pa.array(order, mask=order >= len(row_numbers))
 
 
 def _query_vectors(
