@@ -45,8 +45,8 @@ _VANISHING = 1e-36
 class Neighbours:
     """What queries found, the nearest first: rows (q, k) int64, -1 for none; distances (q, k).
 
-    probes (q) int64: how many lists were scanned; 0 for an exact search. margins (q): the distance
-    of the nearest centroid in parts of that of the second (`raydb.kernels.stop`); NaN without lists.
+    probes (q) int64: how many lists were scanned; 0 for an exact search. margins (q): how far the
+    nearest centroid is in parts of how far the second is, 1 at most; NaN for an exact search.
     """
 
     rows: NDArray[np.int64]
