@@ -159,7 +159,7 @@ def search_ivf(
     """Return the k nearest rows of the `nprobe` lists nearest to each query (q, d).
 
     Further lists are scanned until there are k rows and the rule ends the search. allowed: whether
-    a row counts, by its number; None for all. The queries are such that `first_unusable` finds none.
+    a row counts, by its number; None for all. `first_unusable` finds none of the queries.
     """
     # numba takes 0.3 s to import, and few processes search vectors.
     from raydb.kernels.cpu.nearest import search_lists  # noqa: PLC0415
