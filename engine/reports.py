@@ -16,7 +16,9 @@ import pyarrow as pa
 from raydb import sql
 from raydb.engine.advise import advice
 from raydb.engine.fused.stored_bvh import is_outdated, newer_count, with_dead
+from raydb.engine.calibration_report import calibration_rows
 from raydb.engine.memory import parse_limit
+from raydb.engine.search_drift import SearchDrift
 from raydb.errors import DataError, OperationalError
 from raydb.planner.explain import show
 from raydb.storage.paths import describe_failure
@@ -82,11 +84,15 @@ class Use:
     last_used: dt.datetime
 
 
-class BvhUses:
-    """How BVHs were used, by name, since the database was opened; rollbacks change nothing here."""
+class Uses:
+    """How BVHs were used, by name, since the database was opened; rollbacks change nothing here.
+
+    searches: what searches with a promise have shown.
+    """
 
     def __init__(self) -> None:
         self._uses: dict[str, Use] = {}
+        self.searches = SearchDrift()
 
     def note(self, names: Iterable[str]) -> None:
         """Count a query that used some BVHs."""
@@ -110,7 +116,7 @@ def open_sources(
     snapshot: Snapshot,
     files: FileAccess,
     python: PythonTables,
-    uses: BvhUses,
+    uses: Uses,
     parameters: Parameters,
 ) -> Mapping[str, Table]:
     """Return the tables of the files, Python objects and reports that a statement names in FROM.
@@ -128,6 +134,8 @@ def open_sources(
                 rows = _bvhs(snapshot, uses)
             case sql.VectorIndexList():
                 rows = _vector_indexes(snapshot)
+            case sql.CalibrationList(index=index):
+                rows = calibration_rows(index, snapshot, uses.searches)
             case sql.AdviceRequest(workload=workload, memory=memory, max_bvhs=max_bvhs):
                 limit = None if memory is None else parse_limit(memory, "memory")
                 rows = advice(_text_of(workload, files), limit, max_bvhs, snapshot)
@@ -152,7 +160,7 @@ def _text_of(workload: str, files: FileAccess) -> str:
         raise OperationalError(describe_failure(workload, failure)) from error
 
 
-def _bvhs(snapshot: Snapshot, uses: BvhUses) -> pa.Table:
+def _bvhs(snapshot: Snapshot, uses: Uses) -> pa.Table:
     """Return one row a BVH."""
     catalog = snapshot.describe()
     rows: list[dict[str, object]] = []

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import pyarrow as pa
 
+from raydb.engine.stored_calibration import renumbered
 from raydb.errors import DataError, ProgrammingError
 from raydb.kernels.ivf import build_ivf, renumber
 from raydb.kernels.nearest import first_unusable
@@ -89,7 +90,9 @@ def column_text(column: str) -> str:
 
 
 def vector_blocks(values: pa.ChunkedArray | pa.Array, what: str) -> Iterator[Vectors]:
-    """Yield the vectors of a column (FLOAT[n]) chunk by chunk, without those that are NULL.
+    """Yield the vectors of a column chunk by chunk, without those that are NULL.
+
+    The column is FLOAT[n], or DOUBLE[n], which is rounded.
 
     what: how an error calls a vector. Raises DataError for a vector with a NULL in it.
     """
@@ -106,7 +109,10 @@ def vector_blocks(values: pa.ChunkedArray | pa.Array, what: str) -> Iterator[Vec
             holes = np.flatnonzero(elements.is_null().to_numpy(zero_copy_only=False))
             row = numbers[holes[0] // values.type.list_size] + 1
             raise DataError(f"row {row}: {what} has a NULL in it")
-        yield elements.to_numpy().reshape(len(numbers), -1), numbers
+        # What float32 cannot hold becomes infinite, and is refused as such.
+        with np.errstate(over="ignore"):
+            vectors = elements.to_numpy().astype(np.float32, copy=False)
+        yield vectors.reshape(len(numbers), -1), numbers
 
 
 def check_vectors(
@@ -137,10 +143,12 @@ def check_change(change: Change, snapshot: Snapshot) -> None:
 
 def renumber_rows(snapshot: Snapshot, table: str, live: NDArray[np.bool_]) -> Snapshot:
     """Return the snapshot with a table's indexes once only the rows in `live` are left."""
-    known = dict(snapshot.vector_indexes)
+    known, calibrations = dict(snapshot.vector_indexes), dict(snapshot.calibrations)
     for index in snapshot.tables[table].definition.ivf_indexes:
         known[index.name] = renumber(known[index.name], live)
-    return replace(snapshot, vector_indexes=known)
+        if index.name in calibrations:
+            calibrations[index.name] = renumbered(calibrations[index.name], live)
+    return replace(snapshot, vector_indexes=known, calibrations=calibrations)
 
 
 def drop_lost_indexes(snapshot: Snapshot) -> Snapshot:
@@ -151,4 +159,5 @@ def drop_lost_indexes(snapshot: Snapshot) -> Snapshot:
     if names == snapshot.vector_indexes.keys():
         return snapshot
     kept = {name: index for name, index in snapshot.vector_indexes.items() if name in names}
-    return replace(snapshot, vector_indexes=kept)
+    calibrations = {name: each for name, each in snapshot.calibrations.items() if name in names}
+    return replace(snapshot, vector_indexes=kept, calibrations=calibrations)

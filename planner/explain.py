@@ -90,13 +90,15 @@ class Measured:
     """What EXPLAIN ANALYZE measured, in ms: the whole query, and the kernel of each fused job.
 
     nodes: the rows and the own time, in ms, of nodes by their identity. ran_on: for jobs that could
-    run on several backends which one did, with its own figures.
+    run on several backends which one did, with its own figures. probes: the queries of vector
+    searches, and the lists that they scanned, by the nodes' identity.
     """
 
     time_ms: float
     kernel_ms: Mapping[FusedScanAggregate, float]
     nodes: Mapping[int, tuple[int, float]]
     ran_on: Mapping[FusedScanAggregate, str] = field(default_factory=dict)
+    probes: Mapping[int, tuple[int, int]] = field(default_factory=dict)
 
 
 _NOT_MEASURED = Measured(0.0, {}, {})
@@ -144,6 +146,8 @@ def _render(node: dict[str, Any], depth: int) -> list[str]:
 def details_of(node: Mapping[str, Any]) -> dict[str, Any]:
     """Return the lines below a node's title."""
     details = _details(node)
+    if "mean_probes" in node:
+        details["probes"] = f"{node['mean_probes']:.1f} in the mean of {node['queries']} queries"
     if "rows" in node:
         plural = "" if node["rows"] == 1 else "s"
         details["gave"] = f"{node['rows']} row{plural} in {node['time_ms']:.3f} ms"
@@ -219,6 +223,9 @@ def _described(plan: PhysicalPlan, seen: set[int], measured: Measured) -> dict[s
         node |= {"ran_on": measured.ran_on[plan]} if plan in measured.ran_on else {}
     if id(plan) in measured.nodes:
         node["rows"], node["time_ms"] = measured.nodes[id(plan)]
+    if id(plan) in measured.probes:
+        queries, lists = measured.probes[id(plan)]
+        node |= {"queries": queries, "mean_probes": lists / max(queries, 1)}
     children = [_described(source, seen, measured) for source in node["children"]]
     return {**node, "children": children}
 

@@ -18,7 +18,7 @@ from raydb.planner.expression import expressions_of, map_aggregate, map_window
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from raydb.kernels.conformal import Score
+    from raydb.kernels.stop import Score
     from raydb.planner.expression import AggregateCall, Column, Expression, WindowCall
     from raydb.planner.star import NoStar, Star
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from raydb.kernels.ivf import Ivf
     from raydb.kernels.nearest import Metric
+    from raydb.planner.catalog import CalibrationInfo
     from raydb.planner.delta import DeltaScan
     from raydb.planner.expression import AggregateCall, Column, Expression, WindowCall
     from raydb.planner.fuse import FusedScanAggregate
@@ -126,11 +127,15 @@ class HashJoin:
 
 @dataclass(frozen=True, slots=True)
 class VectorIndex:
-    """An index that a vector search uses: its name, its arrays, and how many lists to scan."""
+    """An index that a vector search uses: its name, its arrays, and how many lists to scan.
+
+    calibrated: what says when to stop instead, for a search with a promise.
+    """
 
     name: str
     arrays: Ivf
     nprobe: int
+    calibrated: CalibrationInfo | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ What is no table (a join, a sum) is searched row by row.
 
 from __future__ import annotations
 
-from math import sqrt
+from dataclasses import replace
+from math import isclose, sqrt
 from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from raydb.kernels.nearest import Metric
-    from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.catalog import CalibrationInfo, CatalogInfo
+    from raydb.planner.logical import SearchOptions
     from raydb.storage.table import Index
 
 
@@ -59,6 +61,10 @@ def lower_search(
     options = plan.options
     vector = None if rows is None else rows.definitions[plan.vector]
     if rows is None or not isinstance(vector, Column):
+        if options.fnr is not None:
+            raise ProgrammingError(
+                "vector_search() with fnr needs rows of one table, which an ivf index has"
+            )
         metric = cast("Metric", options.metric or "l2")
         source = lower(plan.right)
         return NearestRows(
@@ -67,6 +73,11 @@ def lower_search(
         )  # fmt: skip
     scan, selection = rows.scan, rows.selection(next(numbers))
     name, metric = _choose_index(plan, scan.table, vector.name, catalog)
+    if options.fnr is not None and name is None:
+        raise ProgrammingError(
+            f"vector_search() with fnr needs an ivf index of '{vector.name}' of '{scan.table}' for "
+            f"{metric}: CREATE INDEX and CALIBRATE INDEX make one"
+        )
     index, reason = _use_index(plan, name, catalog)
     if index is None and name is None:
         reason = f"no ivf index of '{vector.name}' of '{scan.table}' for {metric}"
@@ -177,4 +188,53 @@ def _use_index(
     used = VectorIndex(index.name, arrays, min(nprobe, arrays.list_count))
     if plan.options.exact:
         return used, f"all rows are compared, those of '{index.name}' in it (exact => true)"
+    if plan.options.fnr is not None:
+        info = _choose_calibration(plan.options, index.name, catalog)
+        used = replace(used, nprobe=1, calibrated=info)
+        return used, _describe_rule(info, index.name, arrays.list_count)
     return used, f"{used.nprobe} of {arrays.list_count} lists of '{index.name}'"
+
+
+def _choose_calibration(
+    options: SearchOptions, index: str, catalog: CatalogInfo
+) -> CalibrationInfo:
+    """Return the calibration that a search asks for; where it names no score, 'ratio' goes first.
+
+    Raises ProgrammingError where there is none for just this k and fnr, naming those that are.
+    """
+    assert options.fnr is not None
+    known = [
+        info
+        for info in catalog.calibrations.get(index, ())
+        if options.score in (None, info.calibration.rule.score)
+    ]
+    fitting = [
+        info
+        for info in known
+        if info.calibration.k == options.k
+        # A parameter may be a number of float32.
+        and isclose(info.calibration.fnr, options.fnr, rel_tol=1e-6)
+    ]
+    if fitting:
+        return min(fitting, key=lambda info: info.calibration.rule.score != "ratio")
+    by_score = "" if options.score is None else f" by the score '{options.score}'"
+    wanted = f"index '{index}' is not calibrated for k => {options.k}, fnr => {options.fnr:g}"
+    listed = sorted({(info.calibration.k, info.calibration.fnr) for info in known})
+    there = "; ".join(f"k => {k}, fnr => {fnr:g}" for k, fnr in listed) or "none"
+    raise ProgrammingError(f"{wanted}{by_score}; there is {there}: CALIBRATE INDEX makes more")
+
+
+def _describe_rule(info: CalibrationInfo, index: str, list_count: int) -> str:
+    """Return how a promise is kept, and what it rests on."""
+    calibration = info.calibration
+    rule = calibration.rule
+    penalty = f" with {rule.gamma:g} a list after {rule.kreg}" if rule.gamma else ""
+    kind = "held-out rows" if calibration.held_out else "queries"
+    state = "fresh"
+    if info.is_stale:
+        state = f"stale: {info.rows_added} rows added, {info.rows_deleted} deleted since"
+    return (
+        f"lists of '{index}' until the {rule.score} score{penalty} is {rule.threshold:.6g}, "
+        f"about {calibration.probes:.1f} of {list_count}; at most {calibration.fnr:g} missed in "
+        f"the mean, calibrated with {calibration.calibration_count} {kind} ({state})"
+    )

@@ -311,7 +311,7 @@ def _bind_join(
         return Source(SemiJoin(semi, left.plan, right.plan, tuple(conditions)), left.scope)
     if arguments and isinstance(right.plan, Unnest):
         return Source(_unnest_beside(left, right.plan, arguments, side, conditions), scope)
-    if arguments and isinstance(right.plan, VectorSearch) and not (side and conditions):
+    if arguments and isinstance(right.plan, VectorSearch):
         return Source(_search_beside(left, right.plan, arguments, side, conditions), scope)
     if arguments:
         apply_kind: Literal["left", "inner"] = "left" if side == "LEFT" else "inner"
@@ -348,6 +348,8 @@ def _search_beside(
     conditions: list[Expression],
 ) -> Plan:
     """Return the left rows, each with what is nearest to a vector that is computed of it."""
+    if conditions and side == "LEFT":
+        raise NotSupportedError("LEFT JOIN vector_search() needs ON true; WHERE filters its rows")
     query = substitute(search.query, dict(arguments))
     plan: Plan = replace(search, left=left.plan, query=query, keep=side == "LEFT")
     for condition in conditions:

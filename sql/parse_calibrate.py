@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeVar, get_args
+from typing import TYPE_CHECKING, TypeVar
 
 from raydb.errors import ProgrammingError, did_you_mean
-from raydb.kernels.conformal import Score
+from raydb.kernels.stop import SCORES
 from raydb.sql.parse_definition import read_options
 from raydb.sql.parse_query import query_of
 from raydb.sql.statements import Calibrate
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from raydb.sql.reader import TokenReader
 
 _Value = TypeVar("_Value")
-
-SCORES: tuple[Score, ...] = get_args(Score)
 
 _OPTIONS = ("fnr", "k", "score", "seed")
 _DEFAULTS = {"fnr": "0.05,0.1", "k": "10", "score": "ratio", "seed": "0"}

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from sqlglot import exp
 
-    from raydb.kernels.conformal import Score
+    from raydb.kernels.stop import Score
     from raydb.storage.table import Index, TableDefinition
 
 

@@ -70,10 +70,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from raydb.engine.general.trace import Trace
+    from raydb.kernels.conformal import Calibration
+    from raydb.kernels.nearest import Neighbours
     from raydb.planner.delta import DeltaScan
     from raydb.planner.fuse import FusedScanAggregate
     from raydb.planner.table_scan import FusedTableScan
     from raydb.storage.table import Table
+
+    # Is shown what a search has found by a calibration of an index.
+    Watch = Callable[[str, Calibration, Neighbours], None]
 
 _FilteredCall = TypeVar("_FilteredCall", AggregateCall, WindowCall)
 
@@ -82,14 +87,15 @@ _FilteredCall = TypeVar("_FilteredCall", AggregateCall, WindowCall)
 class Sources:
     """Where rows come from: stored tables, and the jobs of the fused path.
 
-    `trace` notes what each node does. `shared` keeps the rows of SharedRows, all their columns, and
-    `working` those of WorkingRows.
+    `trace` notes what each node does; `watch` is shown what searches with a promise find. `shared`
+    keeps the rows of SharedRows, all their columns, and `working` those of WorkingRows.
     """
 
     tables: Mapping[str, Table]
     run_fused: Callable[[FusedScanAggregate | FusedTableScan | DeltaScan], pa.Table]
     memory: Memory
     trace: Trace | None = None
+    watch: Watch | None = None
     shared: dict[int, Relation] = field(default_factory=dict)
     working: dict[int, Relation] = field(default_factory=dict)
 
@@ -100,6 +106,7 @@ def run_plan(
     run_fused: Callable[[FusedScanAggregate | FusedTableScan | DeltaScan], pa.Table],
     memory: Memory | None = None,
     trace: Trace | None = None,
+    watch: Watch | None = None,
 ) -> pa.Table:
     """Run a physical plan and return its rows.
 
@@ -108,7 +115,7 @@ def run_plan(
     beyond what `memory` allows lie in temporary files, those of the table too.
     Raises DataError for a value that cannot be computed and OperationalError when memory runs out.
     """
-    sources = Sources(tables, run_fused, memory or Memory(), trace)
+    sources = Sources(tables, run_fused, memory or Memory(), trace, watch)
     with naming_failures():
         return run_node(plan, frozenset(output_columns(plan)), sources).table()
 
@@ -186,7 +193,10 @@ def _rows_of(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> R
         case NearestRows(queries=queries, source=source):
             sides = output_columns(queries), output_columns(source)
             run_with = partial(_run_with, sources=sources)
-            return nearest_rows(plan, columns, sides, run_with, sources.tables, sources.memory)
+            show = partial(_show_search, plan, sources)
+            return nearest_rows(
+                plan, columns, sides, run_with, sources.tables, sources.memory, show
+            )
         case HashAggregate():
             return _aggregate(plan, live, sources)
         case UnnestRows():
@@ -212,6 +222,17 @@ def _rows_of(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> R
         case _:
             table = sources.run_fused(plan)
             return Relation({c: table.column(column_name(c)) for c in columns}, table.num_rows)
+
+
+def _show_search(plan: NearestRows, sources: Sources, found: Neighbours) -> None:
+    """Tell who wants to know what the search of an index has found."""
+    index = plan.index
+    if index is None:
+        return
+    if sources.trace is not None:
+        sources.trace.note_probes(plan, found.probes)
+    if sources.watch is not None and index.calibrated is not None and plan.selection is None:
+        sources.watch(index.name, index.calibrated.calibration, found)
 
 
 def _series(numbers: range, columns: Sequence[Column], memory: Memory) -> Relation:
