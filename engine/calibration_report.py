@@ -51,9 +51,7 @@ def calibration_rows(index: str | None, snapshot: Snapshot, searches: SearchDrif
     Raises ProgrammingError for an index that does not exist, or is none of vectors.
     """
     owners = {
-        each.name: table
-        for table in snapshot.tables.values()
-        for each in table.definition.indexes
+        each.name: table for table in snapshot.tables.values() for each in table.definition.indexes
     }
     if index is not None:
         check_known("index", index, owners)

@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from raydb import sql
 from raydb.engine.advise import advice
-from raydb.engine.fused.stored_bvh import is_outdated, newer_count, with_dead
 from raydb.engine.calibration_report import calibration_rows
+from raydb.engine.fused.stored_bvh import is_outdated, newer_count, with_dead
 from raydb.engine.memory import parse_limit
 from raydb.engine.search_drift import SearchDrift
 from raydb.errors import DataError, OperationalError

@@ -1,8 +1,8 @@
 """Calibrations of vector indexes: kept beside the index, and stale once its table has changed.
 
-    queries     (n, d)    the vectors of USING, none where rows were held out; REINDEX asks them again
-    row_count             rows of the table from this number on are newer than the calibration
-    visible_count         how many of those before it were visible
+    queries (n, d)    the vectors of USING, which REINDEX asks again; none where rows were held out
+    row_count         rows of the table from this number on are newer than the calibration
+    visible_count     how many of those before it were visible
 
 VACUUM and TRUNCATE number rows anew, and `row_count` with them.
 """
@@ -49,9 +49,7 @@ class StoredCalibration:
 Calibrations = tuple[StoredCalibration, ...]
 
 _COUNTS = ("null_queries", "row_count", "visible_count")
-_PLAIN = tuple(
-    each.name for each in fields(Calibration) if each.name not in ("rule", "reference")
-)
+_PLAIN = tuple(each.name for each in fields(Calibration) if each.name not in ("rule", "reference"))
 
 
 class DescribedCalibrations(Mapping[str, list[CalibrationInfo]]):
@@ -81,9 +79,7 @@ def described(stored: StoredCalibration, table: Table) -> CalibrationInfo:
     kept = stored.row_count
     if table.live is not None:
         kept = int(np.count_nonzero(table.live[:kept]))
-    return CalibrationInfo(
-        stored.calibration, table.live_count - kept, stored.visible_count - kept
-    )
+    return CalibrationInfo(stored.calibration, table.live_count - kept, stored.visible_count - kept)
 
 
 def renumbered(known: Calibrations, live: NDArray[np.bool_]) -> Calibrations:

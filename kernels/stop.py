@@ -49,9 +49,7 @@ class StopRule:
 ANYWHERE = StopRule("kth", 0.0, 0, 1.0, float("-inf"))
 
 
-def stop_terms(
-    queries: NDArray[np.float32], metric: Metric, longest: float
-) -> NDArray[np.float64]:
+def stop_terms(queries: NDArray[np.float32], metric: Metric, longest: float) -> NDArray[np.float64]:
     """Return how each query's scores become squared distances (q, 4).
 
     Columns: the factor and the summand for a list's score, those for a row's score. queries: as

@@ -152,7 +152,9 @@ def _bvh_options(name: str, reader: TokenReader) -> dict[str, bool]:
     return options
 
 
-def read_options(reader: TokenReader, known: tuple[str, ...], kind: str, owner: str) -> dict[str, str]:
+def read_options(
+    reader: TokenReader, known: tuple[str, ...], kind: str, owner: str
+) -> dict[str, str]:
     """Read `(name = value, ...)`; `kind` has the options `known`, and `owner` is one of it."""
     given: dict[str, str] = {}
     reader.expect("(")

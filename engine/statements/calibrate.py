@@ -1,12 +1,13 @@
 """CALIBRATE INDEX: query vectors to calibrations of a vector index, in place of those before.
 
-    USING (query)   its vectors, without those that are NULL; they are kept, for REINDEX
-    without it      some rows of the index, each of which is searched for among the others
+USING (query)   its vectors, without those that are NULL; they are kept, for REINDEX
+without it      some rows of the index, each of which is searched for among the others
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,7 @@ from raydb.errors import ProgrammingError
 from raydb.kernels.conformal import calibrate, least_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -104,9 +105,7 @@ def recalibrated(snapshot: Snapshot, name: str, table: Table) -> Snapshot:
         else:
             sample = _Sample(first.queries, None, first.null_queries)
         keys = {each.key for each in members}
-        made += (
-            each for each in _calibrated(request, index, table, sample) if each.key in keys
-        )
+        made += (each for each in _calibrated(request, index, table, sample) if each.key in keys)
     return _with_calibrations(snapshot, name, tuple(made)) if made else snapshot
 
 
@@ -154,6 +153,9 @@ def _calibrated(request: _Request, index: Ivf, table: Table, sample: _Sample) ->
             f"index '{name}' cannot be calibrated for k = {max(request.ks)}: "
             f"it has {most} vectors{beside}"
         )
+    _check_count(request, sample)
+    Memory(memory_limit()).check(_need(request, index, sample), f"CALIBRATE INDEX '{name}'")
+    step = f"index {name}: calibration"
     made = calibrate(
         index,
         sample.vectors,
@@ -163,10 +165,32 @@ def _calibrated(request: _Request, index: Ivf, table: Table, sample: _Sample) ->
         request.seed,
         own_rows=sample.own_rows,
         allowed=table.live,
-        keep_going=lambda share: report(f"calibration of {name}", share),
+        # How much is left depends on how far the queries' neighbours are.
+        keep_going=partial(report, step, 0.0),
     )
+    report(step, 1.0)
     kept = sample.vectors if sample.own_rows is None else sample.vectors[:0]
     return tuple(
         StoredCalibration(each, kept, sample.null_count, table.row_count, table.live_count)
         for each in made
     )
+
+
+def _check_count(request: _Request, sample: _Sample) -> None:
+    """Raise ProgrammingError for fewer queries than the least missed share takes."""
+    fnr, count = min(request.fnrs), len(sample.vectors)
+    least = least_queries(fnr)
+    if count < least:
+        what = "queries" if sample.own_rows is None else "rows to hold out"
+        skipped = f" beside {sample.null_count} that are NULL" if sample.null_count else ""
+        raise ProgrammingError(
+            f"index '{request.index}' cannot be calibrated for fnr = {fnr:g}: "
+            f"that takes {least} {what}, and there are {count}{skipped}"
+        )
+
+
+def _need(request: _Request, index: Ivf, sample: _Sample) -> int:
+    """Return about how many bytes a calibration takes beside the index."""
+    count, k = len(sample.vectors), max(request.ks)
+    # For each neighbour its list and scores there; for each query that tunes those at all lists.
+    return 2 * sample.vectors.nbytes + 48 * k * count + 12 * count * index.list_count
