@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
+
+# Classes of margins; the last digits of a margin tell nothing of a drift.
+_CLASSES = 64
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -20,3 +24,11 @@ class Reference:
 
     cuts: NDArray[np.float64]
     counts: NDArray[np.int64]
+
+
+def reference_of(tuning: NDArray[np.float64], calibration: NDArray[np.float64]) -> Reference:
+    """Return how margins are spread: the bounds by some queries, the counts by others."""
+    levels = np.linspace(0, 1, min(_CLASSES, len(tuning) + 1) + 1)[1:-1]
+    cuts = np.unique(np.quantile(tuning, levels)) if len(levels) else np.empty(0)
+    classes = np.searchsorted(cuts, calibration, side="right")
+    return Reference(cuts, np.bincount(classes, minlength=len(cuts) + 1).astype(np.int64))

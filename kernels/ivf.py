@@ -166,8 +166,8 @@ def search_ivf(
 
     found = no_neighbours(len(queries), k)
     scaled = unit(queries) if index.metric == "cosine" else queries
-    list_scores = _list_scores(index, scaled)
-    slack = _slack(index, scaled)
+    list_scores = list_scores_of(index, scaled)
+    slack = slack_of(index, scaled)
     terms = stop_terms(scaled, index.metric, index.longest)
     permitted = np.empty(0, np.bool_) if allowed is None else allowed
 
@@ -187,6 +187,7 @@ def search_ivf(
             rule.gamma,
             rule.kreg,
             rule.scale,
+            rule.share,
             rule.threshold,
             terms[part],
             slack[part],
@@ -207,7 +208,7 @@ def search_ivf(
     return found
 
 
-def _list_scores(index: Ivf, queries: Vectors) -> Vectors:
+def list_scores_of(index: Ivf, queries: Vectors) -> Vectors:
     """Return for each query and list (q, lists) how far the list is; less is nearer."""
     scores: Vectors = queries @ index.centroids.T
     if index.metric == "ip":
@@ -219,7 +220,7 @@ def _list_scores(index: Ivf, queries: Vectors) -> Vectors:
     return scores
 
 
-def _slack(index: Ivf, queries: Vectors) -> Vectors:
+def slack_of(index: Ivf, queries: Vectors) -> Vectors:
     """Return how far float32 may be off a score (q, 2): in parts of it, and beside."""
     width = queries.shape[1]
     rounding = 2 * (width + 8) * 2.0**-24

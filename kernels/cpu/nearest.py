@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 
-from raydb.kernels.cpu.stop import margin, stop_score
+from raydb.kernels.cpu.stop import margin, squared, stop_score
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,9 +88,10 @@ def insert_hits(
 
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
-def _squared_distances(
+def squared_distances(
     vectors: NDArray[np.float32], query: NDArray[np.float32], scores: NDArray[np.float32]
 ) -> None:
+    """Write each vector's squared distance from a query."""
     for row in range(len(vectors)):
         vector = vectors[row]
         total = np.float32(0)
@@ -101,9 +102,10 @@ def _squared_distances(
 
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
-def _negative_products(
+def negative_products(
     vectors: NDArray[np.float32], query: NDArray[np.float32], scores: NDArray[np.float32]
 ) -> None:
+    """Write the negative product of each vector and a query."""
     for row in range(len(vectors)):
         vector = vectors[row]
         total = np.float32(0)
@@ -113,7 +115,7 @@ def _negative_products(
 
 
 @numba.njit(cache=True, nogil=True)
-def _sink(heap: NDArray[np.float32], place: int) -> None:
+def sink(heap: NDArray[np.float32], place: int) -> None:
     """Restore a heap with the greatest number first, where the one at a place is too small."""
     count, value = len(heap), heap[place]
     while 2 * place + 1 < count:
@@ -133,7 +135,7 @@ def _is_nearer(scores: NDArray[np.float32], one: int, other: int) -> bool:
 
 
 @numba.njit(cache=True, nogil=True)
-def _sink_list(
+def sink_list(
     lists: NDArray[np.int32], count: int, place: int, scores: NDArray[np.float32]
 ) -> None:
     """Restore a heap of lists with the nearest first."""
@@ -165,6 +167,7 @@ def search_lists(
     gamma: float,
     kreg: int,
     scale: float,
+    share: float,
     threshold: float,
     stop_terms: NDArray[np.float64],
     slack: NDArray[np.float32],
@@ -175,8 +178,8 @@ def search_lists(
 ) -> None:
     """Find the nearest rows of the nearest lists: at least `least_probes`, more for k rows.
 
-    Further lists are scanned until the rule of the score `stop`, gamma, kreg, scale and threshold
-    ends the search (see `raydb.kernels.stop`); a threshold of -inf ends it at once.
+    Further lists are scanned until the rule of the score `stop`, gamma, kreg, scale, share and
+    threshold ends the search (see `raydb.kernels.stop`); a threshold of -inf ends it at once.
 
     vectors (n, d), row_ids (n): by list, whose rows are offsets[list] .. offsets[list + 1].
     scales: 1 / norm of each vector under cosine, else empty. allowed: by row number, empty for all.
@@ -193,24 +196,24 @@ def search_lists(
         for each in range(len(order)):
             order[each] = each
         for place in range(len(order) // 2 - 1, -1, -1):
-            _sink_list(order, len(order), place, list_scores[query])
+            sink_list(order, len(order), place, list_scores[query])
         nearest[:] = np.inf
         terms = stop_terms[query]
-        left, kept, probed, is_done = len(order), 0, 0, False
+        left, kept, probed, first, is_done = len(order), 0, 0, 0.0, False
         # The lists that are done lie at the end of `order`, the last one first.
         while left and not is_done:
             chosen = order[0]
             left -= 1
             order[0] = order[left]
             order[left] = chosen
-            _sink_list(order, left, 0, list_scores[query])
+            sink_list(order, left, 0, list_scores[query])
             probed += 1
             start, end = offsets[chosen], offsets[chosen + 1]
             part = scores[start:end]
             if metric == L2:
-                _squared_distances(vectors[start:end], scaled[query], part)
+                squared_distances(vectors[start:end], scaled[query], part)
             else:
-                _negative_products(vectors[start:end], scaled[query], part)
+                negative_products(vectors[start:end], scaled[query], part)
             if len(scales):
                 for place in range(len(part)):
                     part[place] *= scales[start + place]
@@ -221,19 +224,21 @@ def search_lists(
             for place in range(len(part)):
                 if part[place] < nearest[0]:
                     nearest[0] = part[place]
-                    _sink(nearest, 0)
+                    sink(nearest, 0)
             if len(allowed):
                 for place in range(len(part)):
                     kept += not np.isnan(part[place])
             else:
                 kept += len(part)
-            following = list_scores[query, order[0]]
+            following = squared(list_scores[query, order[0]], terms[0], terms[1])
             if probed == 1:
-                margins[query] = margin(list_scores[query, chosen], following, terms)
+                first = squared(list_scores[query, chosen], terms[0], terms[1])
+                margins[query] = margin(first, following)
             if probed >= least_probes and kept >= k:
-                is_done = threshold == -np.inf or threshold <= gamma * max(
-                    0, probed - kreg
-                ) + stop_score(stop, scale, following, nearest[0], terms)
+                reached = squared(nearest[0], terms[2], terms[3])
+                is_done = threshold <= stop_score(
+                    stop, gamma, kreg, scale, share, probed, first, following, reached
+                )
         probes[query] = probed
         bound = nearest[0]
         if bound < np.inf:
