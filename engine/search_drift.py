@@ -1,43 +1,66 @@
-"""Whether the queries of searches are still like those that a calibration was made with.
+"""Whether the queries of searches are still like those that an index was calibrated with.
 
     search  ->  observe(index, calibration, what it found)  ->  a martingale for each calibration
 
-It is kept in memory, since the database was opened, and rollbacks change nothing here. Where the
-martingale crosses `WARNING_LEVEL`, the next statement tells, once.
+What was seen is kept in memory while the database is open; rollbacks change nothing here. Once a
+martingale is beyond `drift.WARNING`, the next query tells so in its messages, a single time.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from math import log
 from threading import Lock
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from raydb.kernels import drift
+
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from raydb.kernels.conformal import Calibration
+    from raydb.kernels.drift import DriftState
     from raydb.kernels.nearest import Neighbours
 
-# Queries that the recent mean of scanned lists is of.
-RECENT_QUERIES = 1000
+# Queries that wait for each other: one alone takes as long in the monitor as in a search.
+_TOGETHER = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What searches by a calibration have shown: how many there were, None for what is unknown."""
+    """What searches by a calibration have shown.
 
-    searched: int = 0
-    recent_probes: float | None = None
-    log10_martingale: float = 0.0
-    warning: str | None = None
+    searched: how many queries there were. recent_probes: the mean number of lists of the last
+    `drift.RECENT` ones, None for none. log10_martingale: how strong the evidence is that they
+    differ from those of the calibration; by chance alone it is ever 2 in 1 of 100 cases.
+    """
+
+    searched: int
+    recent_probes: float | None
+    log10_martingale: float
+    warning: str | None
 
 
 @dataclass(slots=True)
 class _Watched:
-    """The searches by one calibration."""
+    """The searches by one calibration; the margins of the last ones wait."""
 
     calibration: Calibration
-    searched: int = 0
-    recent: deque[int] = field(default_factory=lambda: deque(maxlen=RECENT_QUERIES))
+    state: DriftState
+    waiting: list[NDArray[np.float64]] = field(default_factory=list)
+    waiting_count: int = 0
+    probes: deque[int] = field(default_factory=lambda: deque(maxlen=drift.RECENT))
+
+    def catch_up(self) -> None:
+        """Take note of the queries that wait."""
+        if self.waiting:
+            margins = np.concatenate(self.waiting)
+            self.waiting, self.waiting_count = [], 0
+            reference, seed = self.calibration.reference, self.calibration.seed
+            self.state = drift.observe(self.state, reference, margins, seed)
 
 
 class SearchDrift:
@@ -49,28 +72,61 @@ class SearchDrift:
         self._warnings: list[str] = []
 
     def observe(self, index: str, calibration: Calibration, found: Neighbours) -> None:
-        """Count the queries of a search by a calibration of an index."""
+        """Take note of the queries of a search by a calibration of an index."""
         with self._lock:
             watched = self._of(index, calibration)
-            watched.searched += len(found.probes)
-            watched.recent.extend(found.probes.tolist())
+            watched.waiting.append(found.margins)
+            watched.waiting_count += len(found.margins)
+            watched.probes.extend(found.probes[-drift.RECENT :].tolist())
+            if watched.waiting_count >= _TOGETHER:
+                self._catch_up(index, watched)
 
     def seen(self, index: str, calibration: Calibration) -> Seen:
         """Return what searches have shown of a calibration."""
         with self._lock:
             watched = self._of(index, calibration)
-            recent = sum(watched.recent) / len(watched.recent) if watched.recent else None
-            return Seen(watched.searched, recent)
+            self._catch_up(index, watched)
+            probes, state = watched.probes, watched.state
+            return Seen(
+                searched=int(state.counts.sum()),
+                recent_probes=sum(probes) / len(probes) if probes else None,
+                log10_martingale=state.capital / log(10),
+                warning=_warning(index, watched) if state.warned_at else None,
+            )
 
     def take_warnings(self) -> list[str]:
-        """Return the warnings that nobody was told yet."""
+        """Return the warnings that no query has told yet."""
         with self._lock:
             warnings, self._warnings = self._warnings, []
             return warnings
 
     def _of(self, index: str, calibration: Calibration) -> _Watched:
+        """Return the searches by a calibration, none of which were by another one of its name."""
         key = index, calibration.k, calibration.fnr, calibration.rule.score
         known = self._watched.get(key)
-        if known is None or known.calibration.rule != calibration.rule:
-            known = self._watched[key] = _Watched(calibration)
+        if known is None or not _is_same(known.calibration, calibration):
+            state = drift.new_state(calibration.reference)
+            known = self._watched[key] = _Watched(calibration, state)
         return known
+
+    def _catch_up(self, index: str, watched: _Watched) -> None:
+        was_warned = watched.state.warned_at
+        watched.catch_up()
+        if watched.state.warned_at and not was_warned:
+            self._warnings.append(_warning(index, watched))
+
+
+def _is_same(one: Calibration, other: Calibration) -> bool:
+    """Say whether two calibrations say the same, as one does that was read from a file again."""
+    return one is other or (
+        one.rule == other.rule and np.array_equal(one.reference.cuts, other.reference.cuts)
+    )
+
+
+def _warning(index: str, watched: _Watched) -> str:
+    calibration = watched.calibration
+    return (
+        f"the queries of index '{index}' for k => {calibration.k}, fnr => {calibration.fnr:g} are "
+        f"not like those of its calibration, which search {watched.state.warned_at} has shown: "
+        "more may be missed than promised"
+    )

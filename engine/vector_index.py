@@ -109,10 +109,11 @@ def vector_blocks(values: pa.ChunkedArray | pa.Array, what: str) -> Iterator[Vec
             holes = np.flatnonzero(elements.is_null().to_numpy(zero_copy_only=False))
             row = numbers[holes[0] // values.type.list_size] + 1
             raise DataError(f"row {row}: {what} has a NULL in it")
-        # What float32 cannot hold becomes infinite, and is refused as such.
-        with np.errstate(over="ignore"):
-            vectors = elements.to_numpy().astype(np.float32, copy=False)
-        yield vectors.reshape(len(numbers), -1), numbers
+        found = elements.to_numpy()
+        if found.dtype == np.float64:
+            # What float32 cannot hold would become infinite: it is refused as too large.
+            found = np.clip(found, -1e38, 1e38).astype(np.float32)
+        yield found.reshape(len(numbers), -1), numbers
 
 
 def check_vectors(

@@ -38,7 +38,7 @@ from raydb.planner.physical import (
 from raydb.storage.table import ROW_NUMBER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from raydb.kernels.nearest import Metric
     from raydb.planner.catalog import CalibrationInfo, CatalogInfo
@@ -217,11 +217,24 @@ def _choose_calibration(
     ]
     if fitting:
         return min(fitting, key=lambda info: info.calibration.rule.score != "ratio")
-    by_score = "" if options.score is None else f" by the score '{options.score}'"
-    wanted = f"index '{index}' is not calibrated for k => {options.k}, fnr => {options.fnr:g}"
-    listed = sorted({(info.calibration.k, info.calibration.fnr) for info in known})
-    there = "; ".join(f"k => {k}, fnr => {fnr:g}" for k, fnr in listed) or "none"
-    raise ProgrammingError(f"{wanted}{by_score}; there is {there}: CALIBRATE INDEX makes more")
+    wanted = f"k => {options.k}, fnr => {options.fnr:g}"
+    if options.score is not None:
+        wanted += f", score => '{options.score}'"
+    told = f"index '{index}' is not calibrated for {wanted}"
+    if not known:
+        raise ProgrammingError(f"{told}: CALIBRATE INDEX does that")
+    raise ProgrammingError(f"{told}, only for {_listed(known)}: CALIBRATE INDEX adds to that")
+
+
+def _listed(known: Iterable[CalibrationInfo]) -> str:
+    """Return what an index is calibrated for, such as `k => 10 with fnr => 0.05 or 0.1`."""
+    shares: dict[int, set[float]] = {}
+    for info in known:
+        shares.setdefault(info.calibration.k, set()).add(info.calibration.fnr)
+    return "; ".join(
+        f"k => {k} with fnr => {' or '.join(f'{fnr:g}' for fnr in sorted(shares[k]))}"
+        for k in sorted(shares)
+    )
 
 
 def _describe_rule(info: CalibrationInfo, index: str, list_count: int) -> str:

@@ -176,7 +176,8 @@ def _share(given: Mapping[str, object]) -> float | None:
     value = given["fnr"]
     if isinstance(value, float | Decimal) and 0 < value < 1:
         return float(value)
-    raise ProgrammingError(f"fnr of {_NAME}() is a number between 0 and 1, not {value}")
+    told = "NULL" if value is None else repr(value) if isinstance(value, str) else value
+    raise ProgrammingError(f"fnr of {_NAME}() is a number between 0 and 1, not {told}")
 
 
 def _count(name: str, given: Mapping[str, object], default: int | None) -> int | None:

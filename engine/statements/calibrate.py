@@ -181,7 +181,9 @@ def _check_count(request: _Request, sample: _Sample) -> None:
     fnr, count = min(request.fnrs), len(sample.vectors)
     least = least_queries(fnr)
     if count < least:
-        what = "queries" if sample.own_rows is None else "rows to hold out"
+        what = "rows to hold out"
+        if sample.own_rows is None:
+            what = "query" if least == 1 else "queries"
         skipped = f" beside {sample.null_count} that are NULL" if sample.null_count else ""
         raise ProgrammingError(
             f"index '{request.index}' cannot be calibrated for fnr = {fnr:g}: "
