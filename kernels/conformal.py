@@ -43,8 +43,8 @@ MOST_QUERIES = 10_000
 _TUNING_PART = 4
 _MOST_TUNING = 500
 
-# Penalties in parts of the spread of scores after a fixed number of lists. The greatest leaves little but the
-# number of lists: the rule is then no worse than a fixed number.
+# Penalties in parts of the spread of scores after a fixed number of lists. The greatest leaves
+# little but the number of lists: the rule is then no worse than a fixed number.
 _PENALTIES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0)
 _SHARES = (0.0, 0.5, 0.8, 1.0)
 
@@ -229,7 +229,7 @@ def _allowed(calibration: Trace, fnr: float) -> int:
     """
     count, k = calibration.ranks.shape
     # Rounded, since 0.1 * 10 - 1 may be a little less than 0.
-    allowed = floor(round(k * (fnr * (count + 1) - 1), 9))
+    allowed: int = floor(round(k * (fnr * (count + 1) - 1), 9))
     assert allowed >= 0, "`split` leaves as many queries as a promise takes"
     return allowed
 

@@ -236,7 +236,7 @@ def search_lists(
                 margins[query] = margin(first, following)
             if probed >= least_probes and kept >= k:
                 reached = squared(nearest[0], terms[2], terms[3])
-                is_done = threshold <= stop_score(
+                is_done = threshold == -np.inf or threshold <= stop_score(
                     stop, gamma, kreg, scale, share, probed, first, following, reached
                 )
         probes[query] = probed
