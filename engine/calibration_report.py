@@ -40,6 +40,7 @@ _SCHEMA = pa.schema(
         "rows_deleted": pa.int64(),
         "searched": pa.int64(),
         "recent_probes": pa.float64(),
+        "recent_distance": pa.float64(),
         "log10_martingale": pa.float64(),
         "warning": pa.string(),
     }
@@ -95,6 +96,7 @@ def _row(
         "rows_deleted": info.rows_deleted,
         "searched": seen.searched,
         "recent_probes": seen.recent_probes,
+        "recent_distance": seen.recent_distance,
         "log10_martingale": seen.log10_martingale,
         "warning": seen.warning,
     }

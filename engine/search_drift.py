@@ -33,13 +33,15 @@ _TOGETHER = 64
 class Seen:
     """What searches by a calibration have shown.
 
-    searched: how many queries there were. recent_probes: the mean number of lists of the last
-    `drift.RECENT` ones, None for none. log10_martingale: how strong the evidence is that they
-    differ from those of the calibration; by chance alone it is ever 2 in 1 of 100 cases.
+    searched: how many queries there were. recent_probes, recent_distance: of the last
+    `drift.RECENT` ones the mean number of lists, and how far their margins are spread otherwise
+    than those of the calibration, from 0 to 1; None without queries. log10_martingale: how strong
+    the evidence of a change was at most; by chance alone it ever is 2 in 1 of 100 cases.
     """
 
     searched: int
     recent_probes: float | None
+    recent_distance: float | None
     log10_martingale: float
     warning: str | None
 
@@ -87,10 +89,12 @@ class SearchDrift:
             watched = self._of(index, calibration)
             self._catch_up(index, watched)
             probes, state = watched.probes, watched.state
+            figures = drift.figures(state, calibration.reference)
             return Seen(
-                searched=int(state.counts.sum()),
+                searched=figures.queries,
                 recent_probes=sum(probes) / len(probes) if probes else None,
-                log10_martingale=state.capital / log(10),
+                recent_distance=figures.recent_distance if probes else None,
+                log10_martingale=state.greatest / log(10),
                 warning=_warning(index, watched) if state.warned_at else None,
             )
 

@@ -285,7 +285,7 @@ SELECT a.id, b.id FROM exact a, LATERAL vector_search(exact, v, a.v, k => 1) b W
 -- 19 | 19
 -- 20 | 20
 INSERT INTO exact VALUES (22, [1e300, 0]);
--- error: DataError: index 'doubles', new row 1: the vector in 'v' has NaN or infinity
+-- error: DataError: index 'doubles', new row 1: the vector in 'v' has a number beyond 1e17
 DROP TABLE exact;
 
 DROP VIEW german;
