@@ -243,7 +243,7 @@ def test_an_interrupt_leaves_the_database_as_it_was(tmp_path, monkeypatch, where
 def test_a_calibration_keeps_to_the_memory_limit():
     con, _, _ = database()
     con.execute("SET memory_limit = '1MB'")
-    with pytest.raises(raydb.OperationalError, match="CALIBRATE INDEX 'i' needs about .* 1 MB"):
+    with pytest.raises(raydb.OperationalError, match=r"CALIBRATE INDEX 'i' needs about .* 1 MB"):
         con.execute("CALIBRATE INDEX i WITH (k = 1000)")
     assert con.execute(STATES).fetchall() == []
     con.execute("RESET memory_limit; CALIBRATE INDEX i WITH (k = 1000)")
@@ -297,7 +297,8 @@ def test_searches_of_a_filter_or_a_fixed_number_tell_nothing_of_a_drift():
         "LATERAL vector_search((SELECT * FROM t WHERE id > 9), emb, q.emb, fnr => 0.1) d"
     )
     con.execute(
-        "EXPLAIN ANALYZE SELECT d.id FROM asked q, LATERAL vector_search(t, emb, q.emb, fnr => 0.1) d"
+        "EXPLAIN ANALYZE SELECT d.id FROM asked q, "
+        "LATERAL vector_search(t, emb, q.emb, fnr => 0.1) d"
     )
     query = "SELECT searched FROM index_calibrations()"
     assert con.execute(query).fetchall() == [(0,)]

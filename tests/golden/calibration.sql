@@ -23,7 +23,7 @@ SELECT DISTINCT guarantee FROM vector_search(docs, emb, [0.1, 0.2, 0.3], fnr => 
 SELECT count(*) FROM vector_search(docs, emb, [0.1, 0.2, 0.3], k => 10, fnr => 0.05, score => 'ratio');
 -- 10
 EXPLAIN SELECT id FROM vector_search(docs, emb, [0.1, 0.2, 0.3], fnr => 0.1);
--- has: search: lists of 'near' until the ratio score
+-- has: until the ratio score
 -- has: at most 0.1 missed in the mean, calibrated with 750 held-out rows (fresh)
 EXPLAIN ANALYZE SELECT q.id, d.id FROM docs q, LATERAL vector_search(docs, emb, q.emb, fnr => 0.1) d WHERE q.id < 7;
 -- has: in the mean of 7 queries
