@@ -19,7 +19,7 @@ from raydb.engine.statements.names import check_known
 from raydb.engine.stored_calibration import StoredCalibration
 from raydb.engine.vector_index import check_vectors, vector_blocks
 from raydb.errors import ProgrammingError
-from raydb.kernels.conformal import calibrate, least_queries
+from raydb.kernels.conformal import MOST_QUERIES, MOST_TUNING, calibrate, least_queries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 # So many rows are held out where no queries are given.
 HELD_OUT_ROWS = 1000
+
+# What the scores of some rows and queries take.
+_BLOCK_BYTES = 2**24
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -151,7 +154,7 @@ def _calibrated(request: _Request, index: Ivf, table: Table, sample: _Sample) ->
         beside = "" if sample.own_rows is None else " beside the one that is held out"
         raise ProgrammingError(
             f"index '{name}' cannot be calibrated for k = {max(request.ks)}: "
-            f"it has {most} vectors{beside}"
+            f"its lists have {most} vectors{beside}"
         )
     _check_count(request, sample)
     Memory(memory_limit()).check(_need(request, index, sample), f"CALIBRATE INDEX '{name}'")
@@ -192,7 +195,9 @@ def _check_count(request: _Request, sample: _Sample) -> None:
 
 
 def _need(request: _Request, index: Ivf, sample: _Sample) -> int:
-    """Return about how many bytes a calibration takes beside the index."""
-    count, k = len(sample.vectors), max(request.ks)
-    # For each neighbour its list and scores there; for each query that tunes those at all lists.
-    return 2 * sample.vectors.nbytes + 48 * k * count + 12 * count * index.list_count
+    """Return about how many bytes a calibration takes beside the index, and rather more."""
+    count = min(len(sample.vectors), MOST_QUERIES)
+    # For each neighbour its list and scores there, for each query that tunes those at all lists.
+    neighbours = 48 * max(request.ks) * count
+    lists = 40 * index.list_count * min(count, MOST_TUNING)
+    return _BLOCK_BYTES + 2 * sample.vectors.nbytes + neighbours + lists

@@ -242,8 +242,8 @@ def test_an_interrupt_leaves_the_database_as_it_was(tmp_path, monkeypatch, where
 
 def test_a_calibration_keeps_to_the_memory_limit():
     con, _, _ = database()
-    con.execute("SET memory_limit = '1MB'")
-    with pytest.raises(raydb.OperationalError, match=r"CALIBRATE INDEX 'i' needs about .* 1 MB"):
+    con.execute("SET memory_limit = '20MB'")
+    with pytest.raises(raydb.OperationalError, match=r"CALIBRATE INDEX 'i' needs about .* 20 MB"):
         con.execute("CALIBRATE INDEX i WITH (k = 1000)")
     assert con.execute(STATES).fetchall() == []
     con.execute("RESET memory_limit; CALIBRATE INDEX i WITH (k = 1000)")

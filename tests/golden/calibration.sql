@@ -133,7 +133,7 @@ SELECT count(*) FROM index_calibrations();
 -- 11
 DELETE FROM docs WHERE id > 30;
 REINDEX near;
--- error: ProgrammingError: index 'near' cannot be calibrated for k = 50: it has 30 vectors beside the one that is held out (line 1, column 9)
+-- error: ProgrammingError: index 'near' cannot be calibrated for k = 50: its lists have 30 vectors beside the one that is held out (line 1, column 9)
 ROLLBACK;
 SELECT count(*) FROM index_calibrations();
 -- 9
@@ -183,9 +183,9 @@ CALIBRATE INDEX near WITH (k = '5,x');
 CALIBRATE INDEX near WITH (k = 99999999999999999999);
 -- error: ProgrammingError: the k of a calibration is a whole number from 1, not '99999999999999999999' (line 1, column 32)
 CALIBRATE INDEX near WITH (k = 1000);
--- error: ProgrammingError: index 'near' cannot be calibrated for k = 1000: it has 998 vectors beside the one that is held out (line 1, column 17)
+-- error: ProgrammingError: index 'near' cannot be calibrated for k = 1000: its lists have 998 vectors beside the one that is held out (line 1, column 17)
 CALIBRATE INDEX near USING (SELECT emb FROM asked) WITH (k = 1001);
--- error: ProgrammingError: index 'near' cannot be calibrated for k = 1001: it has 999 vectors (line 1, column 17)
+-- error: ProgrammingError: index 'near' cannot be calibrated for k = 1001: its lists have 999 vectors (line 1, column 17)
 CALIBRATE INDEX near WITH (score = 'rations');
 -- error: ProgrammingError: the score of a calibration is ratio or kth, not 'rations'; did you mean 'ratio'? (line 1, column 36)
 CALIBRATE INDEX near WITH (seed = 1.5);
