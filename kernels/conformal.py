@@ -139,7 +139,7 @@ def calibrate(
                     tuning_count=len(tuning),
                     risk=missed(rule, for_threshold),
                     probes=float(lists_scanned(rule, for_tuning).mean()) if len(tuning) else 0.0,
-                    nprobe=int(fixed.threshold),
+                    nprobe=int(fixed.threshold) - 1,
                     nprobe_risk=missed(fixed, for_threshold),
                     seed=seed,
                     held_out=own_rows is not None,
@@ -206,11 +206,11 @@ def promise(rule: StopRule, calibration: Trace, fnr: float) -> StopRule:
 def fixed_rule(calibration: Trace, fnr: float) -> StopRule:
     """Return the rule of the least fixed number of lists that promises a missed share of `fnr`.
 
-    Its threshold is that number. As under any rule, a search goes on until it has k rows.
+    As under any rule, a search goes on until it has k rows.
     """
     lists = _fixed(calibration, _allowed(calibration, fnr))
-    # Scores are 0: the squares of all distances are beyond the scale.
-    return StopRule("kth", 1.0, 0, 0.0, 0.0, float(lists))
+    # Every distance is nothing beside an endless one, so that all scores are 1.
+    return StopRule("kth", 1.0, 0, inf, 0.0, 1.0 + lists)
 
 
 def missed(rule: StopRule, queries: Trace) -> float:
