@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from raydb import sql
-from raydb.engine.build_bvh import columns_behind, visible_rows
-from raydb.engine.denormalise import fetch
+from raydb.engine.fused.build_bvh import columns_behind, visible_rows
+from raydb.engine.fused.denormalise import fetch
 from raydb.errors import DataError, Error, ProgrammingError
 from raydb.kernels.bvh import narrow_measure
 from raydb.kernels.encode import encode_column

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
-from raydb.engine.names import check_known, check_table
+from raydb.engine.statements.names import check_known, check_table
 from raydb.errors import DataError, InterfaceError, ProgrammingError
 from raydb.planner.casts import cast_values
 

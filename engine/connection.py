@@ -11,9 +11,9 @@ import pyarrow as pa
 from raydb import errors
 from raydb.engine.appender import Appender
 from raydb.engine.cursor import Cursor
-from raydb.engine.names import check_free
 from raydb.engine.progress import Listener, listener
 from raydb.engine.session import Session
+from raydb.engine.statements.names import check_free
 from raydb.engine.store import Store
 from raydb.errors import InterfaceError, ProgrammingError
 from raydb.kernels.choice import warm_up

@@ -8,7 +8,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from raydb.engine.picture import draw
+from raydb.engine.fused.picture import draw
 from raydb.planner.explain import details_of
 from raydb.planner.fuse import FusedScanAggregate
 from raydb.planner.physical import sources_of

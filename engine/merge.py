@@ -14,16 +14,16 @@ import threading
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from raydb.engine.fused.stored_bvh import Merge, is_outdated, rebuilt
 from raydb.engine.memory import allowed
-from raydb.engine.stored_bvh import Merge, is_outdated, rebuilt
 from raydb.errors import Error, InternalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from raydb.engine.fused.stored_bvh import StoredBvh
     from raydb.engine.snapshot import Snapshot
     from raydb.engine.store import Store
-    from raydb.engine.stored_bvh import StoredBvh
     from raydb.storage.table import Table
 
 

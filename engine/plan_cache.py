@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from raydb import sql
-    from raydb.engine.direct import Direct
-    from raydb.engine.finish import Finish
-    from raydb.engine.image import TableJob
+    from raydb.engine.fused.direct import Direct
+    from raydb.engine.fused.finish import Finish
+    from raydb.engine.fused.image import TableJob
     from raydb.engine.snapshot import Snapshot
     from raydb.planner import PlannerOptions
     from raydb.planner.delta import DeltaScan

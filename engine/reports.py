@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from raydb import sql
 from raydb.engine.advise import advice
+from raydb.engine.fused.stored_bvh import is_outdated, newer_count, with_dead
 from raydb.engine.memory import parse_limit
-from raydb.engine.stored_bvh import is_outdated, newer_count, with_dead
 from raydb.errors import DataError, OperationalError
 from raydb.planner.explain import show
 from raydb.storage.paths import describe_failure
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from raydb.engine.files import FileAccess
+    from raydb.engine.fused.stored_bvh import StoredBvh
     from raydb.engine.python_tables import PythonTables
     from raydb.engine.snapshot import Snapshot
-    from raydb.engine.stored_bvh import StoredBvh
     from raydb.planner.catalog import BvhDefinition, CatalogInfo
 
     Parameters = Sequence[object] | Mapping[str, object]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from raydb.engine.direct import DirectRows
+from raydb.engine.fused.direct import DirectRows
 from raydb.engine.python_values import python_values
 
 if TYPE_CHECKING:

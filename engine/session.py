@@ -19,33 +19,33 @@ import pyarrow as pa
 
 from raydb import sql
 from raydb.engine.database import Database
-from raydb.engine.definitions import apply_definition
-from raydb.engine.direct import direct_rows, prepare_direct
 from raydb.engine.files import FileAccess
-from raydb.engine.finish import FEW_ROWS, prepare_finish
-from raydb.engine.fused import (
+from raydb.engine.fused.direct import direct_rows, prepare_direct
+from raydb.engine.fused.finish import FEW_ROWS, prepare_finish
+from raydb.engine.fused.image import KEPT_BYTES, KEPT_SHARE, Kept
+from raydb.engine.fused.jobs import JobRun
+from raydb.engine.fused.run import (
     decode_groups,
     launch,
     time_kernel,
 )
-from raydb.engine.general import Sources, run_plan
-from raydb.engine.general import output_columns as output_columns_of
-from raydb.engine.image import KEPT_BYTES, KEPT_SHARE, Kept
-from raydb.engine.jobs import JobRun
+from raydb.engine.fused.stored_bvh import is_merge_due
+from raydb.engine.general.run import Sources, run_plan
+from raydb.engine.general.run import output_columns as output_columns_of
+from raydb.engine.general.trace import Trace
 from raydb.engine.memory import Memory, allowed, parse_limit
 from raydb.engine.merge import Merger
-from raydb.engine.names import check_table
 from raydb.engine.plan_cache import PlanCache, PreparedPlan, plan_key
 from raydb.engine.python_tables import PythonTables
 from raydb.engine.reports import BvhUses, open_sources
 from raydb.engine.result import Result
 from raydb.engine.settings import Settings, setting_text, with_setting, without_setting
-from raydb.engine.stored_bvh import is_merge_due
+from raydb.engine.statements.definitions import apply_definition
+from raydb.engine.statements.names import check_table
+from raydb.engine.statements.work import Work
+from raydb.engine.statements.write import write
 from raydb.engine.stream import stream_plan
 from raydb.engine.summarize import summarize
-from raydb.engine.trace import Trace
-from raydb.engine.work import Work
-from raydb.engine.write import write
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
 from raydb.kernels.chain import describe_run, notices
 from raydb.planner import plan_query
@@ -59,7 +59,7 @@ from raydb.storage.infer import LateValueError
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
-    from raydb.engine.jobs import FusedJob
+    from raydb.engine.fused.jobs import FusedJob
     from raydb.engine.store import Store
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.physical import PhysicalPlan

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from raydb.engine.stored_bvh import (
+from raydb.engine.fused.stored_bvh import (
     StoredBvh,
     after_change,
     built,

@@ -23,8 +23,8 @@ import numpy as np
 import pyarrow as pa
 
 from raydb import sql
+from raydb.engine.fused.stored_bvh import StoredBvh
 from raydb.engine.snapshot import Snapshot
-from raydb.engine.stored_bvh import StoredBvh
 from raydb.errors import NotSupportedError, OperationalError
 from raydb.kernels import ivf
 from raydb.kernels.bvh_arrays import from_arrays, to_arrays

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from raydb.engine.general import (
+from raydb.engine.general.relation import MORSEL_ROWS, Relation, in_order
+from raydb.engine.general.run import (
     Sources,
     naming_failures,
     output_columns,
@@ -23,7 +24,6 @@ from raydb.engine.general import (
     steps_of,
     unnest_steps,
 )
-from raydb.engine.relation import MORSEL_ROWS, Relation, in_order
 from raydb.planner.physical import (
     ComputeColumns,
     ConcatenateRows,

@@ -1,8 +1,9 @@
 """The fused path without a BVH: a star as one pass over the fact table's rows.
 
 Predicates and keys are evaluated once for each row of a dimension, or for each value of a small
-column of the fact table, and looked up through the foreign keys (engine/image.py). A row costs some
-nanoseconds, whatever the query: more than in a BVH that covers it, less than fetching by row id.
+column of the fact table, and looked up through the foreign keys (engine/fused/image.py). A row
+costs some nanoseconds, whatever the query: more than in a BVH that covers it, less than fetching by
+row id.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 import pytest
 
 import raydb
-from raydb.engine.picture import COUNTED, MOST_SLABS, READ, UNREAD
+from raydb.engine.fused.picture import COUNTED, MOST_SLABS, READ, UNREAD
 
 QUERY = """
     SELECT city, sum(amount) AS total FROM sale JOIN shop ON shop = id

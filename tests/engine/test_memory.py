@@ -16,10 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import raydb
-from raydb.engine import memory, relation
+from raydb.engine import memory
+from raydb.engine.general import relation
+from raydb.engine.general.relation import Collector, Relation
+from raydb.engine.general.split import hash_rows
 from raydb.engine.memory import Memory, parse_limit
-from raydb.engine.relation import Collector, Relation
-from raydb.engine.split import hash_rows
 from raydb.errors import OperationalError, ProgrammingError
 from raydb.planner.expression import Column
 

@@ -8,7 +8,7 @@ import pytest
 
 import raydb
 from raydb.engine import merge as merging
-from raydb.engine import stored_bvh
+from raydb.engine.fused import stored_bvh
 
 SCHEMA = """
 CREATE TABLE d (id INTEGER PRIMARY KEY, name VARCHAR, other INTEGER);

@@ -41,12 +41,12 @@ STAR_COUNT = -(-CASES // QUERIES_A_STAR)
 
 # A few hundred rows are many; every second star scans newer rows, the others look them up.
 SMALL = {
-    "raydb.engine.stored_bvh.LEAST_MERGED": 30,
-    "raydb.engine.stored_bvh.MERGED_SHARE": 0.3,
+    "raydb.engine.fused.stored_bvh.LEAST_MERGED": 30,
+    "raydb.engine.fused.stored_bvh.MERGED_SHARE": 0.3,
 }
 SCANS = {
     "raydb.kernels.cpu.scan.CHUNK_ROWS": 16,
-    "raydb.engine.image.DIRECT_CODES": 5,
+    "raydb.engine.fused.image.DIRECT_CODES": 5,
     "raydb.kernels.cpu.backend.LISTED_ROWS": 0,
     "raydb.planner.delta.LEAST_SCANNED": 0,
 }

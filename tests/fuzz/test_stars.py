@@ -30,9 +30,9 @@ outcomes: Counter[str] = Counter()
 
 # Small enough for a few hundred rows to exceed.
 TINY_LIMITS = {
-    "raydb.engine.fold_values.DENSE_GROUPS": 3,
-    "raydb.engine.join_partners.MORSEL_ROWS": 16,
-    "raydb.engine.relation.MORSEL_ROWS": 16,
+    "raydb.engine.fused.fold_values.DENSE_GROUPS": 3,
+    "raydb.engine.general.join_partners.MORSEL_ROWS": 16,
+    "raydb.engine.general.relation.MORSEL_ROWS": 16,
     "raydb.kernels.cpu.backend.BLOCK_ROWS": 7,
     "raydb.kernels.cpu.backend.CHUNK_ROWS": 11,
     "raydb.kernels.cpu.backend.CODE_CHUNK_ROWS": 5,
@@ -52,7 +52,7 @@ TINY_LIMITS = {
 }
 
 SCANS = {
-    "raydb.engine.image.DIRECT_CODES": 5,
+    "raydb.engine.fused.image.DIRECT_CODES": 5,
     "raydb.kernels.cpu.scan.CHUNK_ROWS": 16,
     "raydb.kernels.cpu.scan.SLICE_PIECES": 2,
     "raydb.kernels.cpu.scan.THREAD_ROWS": 40,

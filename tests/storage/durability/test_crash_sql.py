@@ -172,8 +172,8 @@ def test_a_loss_of_power_during_a_merge_changes_nothing(
     files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     print(f"RAYDB_CRASH_SEED={SEED}")
-    monkeypatch.setattr("raydb.engine.stored_bvh.LEAST_MERGED", 0)
-    monkeypatch.setattr("raydb.engine.stored_bvh.MERGED_SHARE", 0.0)
+    monkeypatch.setattr("raydb.engine.fused.stored_bvh.LEAST_MERGED", 0)
+    monkeypatch.setattr("raydb.engine.fused.stored_bvh.MERGED_SHARE", 0.0)
     random = Random(f"merge {SEED}")
     disk = SimulatedDisk(ROOT, random)
     files.disk = disk

@@ -1,0 +1,247 @@
+"""CREATE BVH: denormalise, encode, and hand the arrays to the backend (RayDB, section 4)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from raydb.engine.fused.denormalise import fetch
+from raydb.engine.memory import Memory, memory_limit
+from raydb.engine.progress import report
+from raydb.errors import DataError
+from raydb.kernels.bvh import narrow_codes
+from raydb.kernels.bvh_rows import BuildControl, Room, RowCodes
+from raydb.kernels.cpu.blocks import Source
+from raydb.kernels.cpu.build import build_from
+from raydb.kernels.encode import (
+    BLOCK_ROWS,
+    Hierarchy,
+    encode_blocks,
+    encode_column,
+    find_hierarchies,
+)
+from raydb.kernels.numbers import to_numbers
+from raydb.kernels.sieve import build_sieve
+from raydb.planner.catalog import BvhDefinition, BvhInfo
+from raydb.planner.explain import show
+from raydb.planner.expression import Attribute, Expression, attributes_of
+from raydb.planner.functions import evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from raydb.storage.table import ForeignKey, Table
+
+
+def build_bvh(definition: BvhDefinition, tables: Mapping[str, Table]) -> BvhInfo:
+    """Build a BVH from the tables' visible rows.
+
+    It takes what memory the statement may hold, reports its progress, and leaves nothing behind
+    when it is interrupted. Raises DataError when the cells or a measure do not fit 64 bits, and
+    OperationalError when the arrays do not fit the memory.
+    """
+    memory = Memory(memory_limit())
+    control = BuildControl(
+        Room(memory.limit, lambda size: memory.too_small(size, f"BVH '{definition.name}'")),
+        lambda step, share: report(f"BVH {definition.name}: {step} rows", share),
+    )
+    rows = _FactRows(definition, tables, control)
+    encoded = _encode(rows, control)
+    source = Source(
+        tuple(hierarchy for hierarchy, _, _ in encoded),
+        tuple(codes for _, codes, _ in encoded),
+        tuple(partial(_measure, rows, expression) for expression in definition.aggregate),
+        rows.count,
+        rows.numbers,
+    )
+    index = build_from(source, control)
+    if definition.sieve:
+        index = replace(index, sieve=build_sieve(index))
+    levels = {
+        attribute: (number, level)
+        for number, (_, _, attributes) in enumerate(encoded)
+        for level, attribute in enumerate(attributes)
+    }
+    return BvhInfo(definition, index, levels)
+
+
+def visible_rows(table: Table) -> NDArray[np.uint32] | None:
+    """Return the numbers of a table's visible rows, None where all rows are visible."""
+    if table.live is None:
+        return None
+    numbers = np.empty(table.live_count, np.uint32)
+    place = 0
+    for low in range(0, table.row_count, BLOCK_ROWS):
+        found = np.flatnonzero(table.live[low : low + BLOCK_ROWS])
+        numbers[place : place + len(found)] = found + low
+        place += len(found)
+    return numbers
+
+
+class _FactRows:
+    """The visible rows of a fact table: `numbers` of them, None for all, and their `count`."""
+
+    def __init__(
+        self, definition: BvhDefinition, tables: Mapping[str, Table], control: BuildControl
+    ) -> None:
+        self.definition = definition
+        self.tables = tables
+        self.fact = tables[definition.table]
+        control.room.take(0 if self.fact.live is None else 4 * self.fact.live_count)
+        self.numbers = visible_rows(self.fact)
+        self.count = self.fact.row_count if self.numbers is None else len(self.numbers)
+
+    def read(self, attribute: Attribute, low: int, high: int) -> pa.ChunkedArray | pa.Array:
+        """Return an attribute in the visible rows from `low` to before `high`."""
+        if attribute.path:
+            if self.numbers is None:
+                numbers = np.arange(low, high, dtype=np.uint32)
+            else:
+                numbers = self.numbers[low:high]
+            return fetch(self.tables, self.fact.name, attribute, numbers)
+        column = self.fact.rows.column(attribute.name)
+        if self.numbers is None:
+            values = column.slice(low, high - low)
+        else:
+            # From the slice around them: to take from all chunks is to search them for each row.
+            numbers = self.numbers[low:high]
+            first, last = (int(numbers[0]), int(numbers[-1])) if len(numbers) else (0, -1)
+            values = column.slice(first, last + 1 - first).take(pa.array(numbers - first))
+        # A foreign key may be a narrower integer than the key that it stands for.
+        return values if values.type == attribute.type else values.cast(attribute.type)
+
+
+def _encode(
+    rows: _FactRows, control: BuildControl
+) -> list[tuple[Hierarchy, RowCodes, list[Attribute]]]:
+    """Return (hierarchy, codes of the fact rows, attribute of each level) in the order of Z."""
+    scan = rows.definition.scan
+    by_key: dict[ForeignKey | None, list[Attribute]] = {}
+    for attribute in dict.fromkeys(scan + rows.definition.group_by):
+        by_key.setdefault(attribute.path[0] if attribute.path else None, []).append(attribute)
+    control.report("encode", 0.0)
+    encoded = []
+    for number, (key, attributes) in enumerate(by_key.items()):
+        is_scan = [attribute in scan for attribute in attributes]
+        if key is None:
+            found = _encode_own(rows, attributes, is_scan, control)
+        else:
+            found = _encode_behind(rows, key, attributes, is_scan)
+        for hierarchy, codes in found:
+            encoded.append((hierarchy, codes, [attributes[p] for p in hierarchy.columns]))
+        control.report("encode", (number + 1) / len(by_key))
+
+    def first_in_scan(item: tuple[Hierarchy, RowCodes, list[Attribute]]) -> int:
+        positions = [scan.index(attribute) for attribute in item[2] if attribute in scan]
+        return min(positions, default=len(scan))
+
+    return sorted(encoded, key=first_in_scan)
+
+
+def _encode_own(
+    rows: _FactRows, attributes: list[Attribute], is_scan: list[bool], control: BuildControl
+) -> list[tuple[Hierarchy, RowCodes]]:
+    """Encode columns of the fact table itself."""
+    columns = [
+        encode_blocks(partial(rows.read, attribute), rows.count, control.room.take)
+        for attribute in attributes
+    ]
+    found = []
+    for hierarchy, codes in find_hierarchies(columns, is_scan, rows.count):
+        narrow = narrow_codes(codes, hierarchy.code_count)
+        found.append((hierarchy, RowCodes(narrow)))
+    return found
+
+
+def _encode_behind(
+    rows: _FactRows, key: ForeignKey, attributes: list[Attribute], is_scan: list[bool]
+) -> list[tuple[Hierarchy, RowCodes]]:
+    """Encode what lies behind a foreign key: the codes are those of the rows it points to."""
+    target = rows.tables[key.table]
+    pointers = rows.fact.foreign_rows[key]
+    visible = RowCodes(pointers, pointers, rows.numbers)
+    has_nowhere = any(
+        int(visible.places(low, low + BLOCK_ROWS).min()) < 0
+        for low in range(0, rows.count, BLOCK_ROWS)
+    )
+    columns = columns_of(key, attributes, rows.tables, has_nowhere=has_nowhere)
+    found = []
+    for hierarchy, codes in find_hierarchies(
+        [encode_column(column) for column in columns], is_scan
+    ):
+        narrow = narrow_codes(codes, hierarchy.code_count)
+        if target.live is not None:
+            # Masked rows are pointed to by masked rows only: they may have any code.
+            spread = np.zeros(target.row_count + has_nowhere, narrow.dtype)
+            spread[np.flatnonzero(target.live)] = narrow[: target.live_count]
+            spread[target.row_count :] = narrow[target.live_count :]
+            narrow = spread
+        found.append((hierarchy, RowCodes(narrow, pointers, rows.numbers)))
+    return found
+
+
+def columns_behind(
+    fact: str,
+    key: ForeignKey | None,
+    attributes: list[Attribute],
+    tables: Mapping[str, Table],
+    live_rows: NDArray[np.uint32] | None,
+) -> tuple[list[pa.ChunkedArray | pa.Array], NDArray[np.int32] | None]:
+    """Return the attributes' columns over the rows that a foreign key points to, and which.
+
+    Fact rows whose key is NULL point to one more row that is NULL in every column.
+    """
+    if key is None:
+        return [fetch(tables, fact, attribute, live_rows) for attribute in attributes], None
+    target = tables[key.table]
+    rows = tables[fact].foreign_rows[key]
+    if live_rows is not None:
+        rows = rows[live_rows]
+    nowhere = rows < 0
+    if target.live is not None:
+        rows = np.where(nowhere, rows, (np.cumsum(target.live, dtype=np.int32) - 1)[rows])
+    has_nowhere = bool(nowhere.any())
+    if has_nowhere:
+        rows = np.where(nowhere, np.int32(target.live_count), rows)
+    return columns_of(key, attributes, tables, has_nowhere=has_nowhere), rows
+
+
+def columns_of(
+    key: ForeignKey, attributes: list[Attribute], tables: Mapping[str, Table], *, has_nowhere: bool
+) -> list[pa.ChunkedArray | pa.Array]:
+    """Return the attributes' columns over the visible rows that a foreign key may point to.
+
+    All that lies behind one foreign key is a function of the row it points to, so a snowflake's
+    nation and city meet in one table, where their hierarchy is found. `has_nowhere`: whether one
+    more row, NULL in every column, is to stand for no row.
+    """
+    visible = visible_rows(tables[key.table])
+    columns = [
+        fetch(tables, key.table, replace(attribute, path=attribute.path[1:]), visible)
+        for attribute in attributes
+    ]
+    return [_with_null(column) for column in columns] if has_nowhere else columns
+
+
+def _with_null(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray:
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    return pa.chunked_array([*chunks, pa.nulls(1, column.type)])
+
+
+def _measure(
+    rows: _FactRows, expression: Expression, low: int, high: int
+) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """Evaluate a measure for a block of rows; returns its values and where they are valid."""
+    inputs: dict[Expression, pa.Array | pa.ChunkedArray] = {
+        attribute: rows.read(attribute, low, high) for attribute in attributes_of(expression)
+    }
+    try:
+        return to_numbers(evaluate(expression, inputs, high - low))
+    except DataError as error:
+        raise DataError(f"the measure {show(expression)} of a BVH: {error}") from error

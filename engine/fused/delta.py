@@ -1,0 +1,94 @@
+"""Runs a star over the rows that a BVH does not hold yet: those of its fact table from a number on.
+
+They are a table of their own (`Table.rest`). Many of them are one fused pass over that table; few
+are looked up through the foreign keys, and are then rows like any other on the general path.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from raydb.engine.fused.build_bvh import visible_rows
+from raydb.engine.fused.denormalise import fetch
+from raydb.engine.fused.image import fuse_on_rows
+from raydb.engine.fused.run import run_table_job
+from raydb.engine.general.by_parts import aggregate_rows
+from raydb.planner.expression import Call, attributes_of, expressions_of
+from raydb.planner.functions import evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from raydb.engine.fused.image import Kept, TableJob
+    from raydb.engine.memory import Memory
+    from raydb.planner.delta import DeltaScan
+    from raydb.planner.expression import Expression
+    from raydb.planner.star import Star
+    from raydb.storage.table import Table
+
+
+def prepare_delta(job: DeltaScan, tables: Mapping[str, Table], kept: Kept) -> TableJob | None:
+    """Return the scan of the rows, to be made once; None for a look-up."""
+    if job.scan is None:
+        return None
+    rest, tables = _with_rest(job, tables)
+    star = replace(job.star, fact=rest.name)
+    return fuse_on_rows(replace(job.scan, star=star), tables, kept)
+
+
+def run_delta(
+    job: DeltaScan,
+    prepared: TableJob | None,
+    tables: Mapping[str, Table],
+    memory: Memory,
+    told: list[str],
+) -> pa.Table:
+    """Return the job's rows: columns 'c<number>' of the keys, then of the aggregates.
+
+    told: gets what went otherwise than asked for. Raises DataError for a value that cannot be
+    computed.
+    """
+    if prepared is not None:
+        return run_table_job(prepared, told)
+    rest, tables = _with_rest(job, tables)
+    return _look_up(replace(job.star, fact=rest.name), tables, memory)
+
+
+def _with_rest(job: DeltaScan, tables: Mapping[str, Table]) -> tuple[Table, Mapping[str, Table]]:
+    """Return the table of the job's rows, and the tables with it."""
+    rest = tables[job.star.fact].rest(job.newer.first)
+    return rest, {**tables, rest.name: rest}
+
+
+def _look_up(star: Star, tables: Mapping[str, Table], memory: Memory) -> pa.Table:
+    """Return the rows of a star, whose attributes are fetched for every row."""
+    fact = tables[star.fact]
+    row_ids = visible_rows(fact)
+    count = fact.live_count
+    keys = [key for _, key in star.keys]
+    values = [argument for _, call in star.aggregates for argument in expressions_of(call)]
+    read = {a for each in (*star.predicates, *keys, *values) for a in attributes_of(each)}
+    inputs: dict[Expression, pa.Array | pa.ChunkedArray] = {
+        attribute: fetch(tables, fact.name, attribute, row_ids)
+        for attribute in sorted(read, key=repr)
+    }
+    if star.predicates:
+        mask = pc.fill_null(evaluate(_all_of(star.predicates), inputs, count), fill_value=False)
+        inputs = {attribute: column.filter(mask) for attribute, column in inputs.items()}
+        count = pc.sum(mask, min_count=0).as_py()
+    groups = aggregate_rows(
+        {column: evaluate(key, inputs, count) for column, key in star.keys},
+        star.aggregates,
+        {each: evaluate(each, inputs, count) for each in dict.fromkeys(values)},
+        count,
+        memory,
+    )
+    return groups.table()
+
+
+def _all_of(conditions: tuple[Expression, ...]) -> Expression:
+    return conditions[0] if len(conditions) == 1 else Call("and", conditions, pa.bool_())

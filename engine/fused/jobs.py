@@ -1,0 +1,80 @@
+"""Runs the fused jobs of a plan: on BVHs, on rows newer than these, and on whole tables.
+
+What a job needs is made on its first run and stays with the plan; what jobs tell of a run stays
+with the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from raydb.engine.fused.delta import prepare_delta, run_delta
+from raydb.engine.fused.image import fuse_on_rows
+from raydb.engine.fused.run import prepare_fused, run_fused, run_table_job
+from raydb.kernels.chain import notices
+from raydb.planner.delta import DeltaScan
+from raydb.planner.fuse import FusedScanAggregate
+from raydb.planner.table_scan import FusedTableScan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import pyarrow as pa
+
+    from raydb.engine.fused.image import Kept
+    from raydb.engine.memory import Memory
+    from raydb.engine.plan_cache import PreparedPlan
+    from raydb.storage.table import Table
+
+FusedJob: TypeAlias = FusedScanAggregate | FusedTableScan | DeltaScan
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class JobRun:
+    """One run of a plan's jobs over some tables.
+
+    kept: what was made of whole columns before. new_memory: gives the memory of a job that needs
+    some. used: the BVHs that were read; told: what went otherwise than asked for.
+    """
+
+    prepared: PreparedPlan
+    tables: Mapping[str, Table]
+    kept: Kept
+    new_memory: Callable[[], Memory]
+    used: set[str] = field(default_factory=set)
+    told: list[str] = field(default_factory=list)
+
+    def rows(self, job: FusedJob) -> pa.Table:
+        """Return a job's rows: columns 'c<number>' of its keys, then of its aggregates."""
+        match job:
+            case FusedScanAggregate():
+                return self._on_bvh(job)
+            case FusedTableScan():
+                return self._on_table(job)
+            case DeltaScan():
+                return self._on_newer_rows(job)
+
+    def _on_bvh(self, job: FusedScanAggregate) -> pa.Table:
+        self.used.add(job.bvh)
+        jobs = self.prepared.jobs
+        if job not in jobs:
+            jobs[job] = prepare_fused(job)
+        groups = run_fused(job, jobs[job], self.tables, self.kept)
+        self.told.extend(notices(jobs[job]))
+        return groups
+
+    def _on_table(self, scan: FusedTableScan) -> pa.Table:
+        job = self.prepared.scans.get(scan)
+        if job is None:
+            job = fuse_on_rows(scan, self.tables, self.kept)
+            if job.scan is not None:  # Else it has arrays, which are not to stay with a plan.
+                self.prepared.scans[scan] = job
+        return run_table_job(job, self.told)
+
+    def _on_newer_rows(self, delta: DeltaScan) -> pa.Table:
+        deltas = self.prepared.deltas
+        if delta not in deltas:
+            deltas[delta] = prepare_delta(delta, self.tables, self.kept)
+        with self.new_memory() as memory:
+            return run_delta(delta, deltas[delta], self.tables, memory, self.told)

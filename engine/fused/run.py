@@ -1,0 +1,228 @@
+"""Runs a fused job and turns its groups into Arrow rows.
+
+The direct way is one launch over what the BVH holds. Where something must be fetched by row id, the
+rows are located first, filtered and grouped further, and then accumulated.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from raydb.engine.fused.denormalise import fetch
+from raydb.engine.fused.fold_values import Groups, count_values, finish, fold_values, renumber
+from raydb.engine.fused.image import Image
+from raydb.kernels.backend import FusedResult
+from raydb.kernels.bvh import Measure, narrow_measure
+from raydb.kernels.chain import notices
+from raydb.kernels.choice import load_backend
+from raydb.kernels.encode import EncodedColumn, encode_column, join_codes
+from raydb.kernels.numbers import to_numbers
+from raydb.kernels.sieve import launch_job, prepare_job
+from raydb.planner.expression import AggregateCall, Expression, attributes_of
+from raydb.planner.functions import evaluate
+from raydb.planner.fuse import FusedScanAggregate, Running
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from raydb.engine.fused.image import Kept, TableJob
+    from raydb.kernels.backend import Backend
+    from raydb.planner.expression import Column
+    from raydb.storage.table import Table
+
+
+def prepare_fused(plan: FusedScanAggregate) -> object:
+    """Return what every run of the plan needs, to be made once."""
+    return prepare_job(load_backend(plan.backend), plan.index, plan.job)
+
+
+def time_kernel(plan: FusedScanAggregate, prepared: object) -> float:
+    """Return the seconds of one launch, or of locating rows where some are fetched by row id."""
+    backend = load_backend(plan.backend)
+    run = partial(launch_job, backend) if plan.is_direct else backend.locate
+    start = time.perf_counter()
+    run(plan.index, plan.job, prepared)
+    return time.perf_counter() - start
+
+
+def run_fused(
+    plan: FusedScanAggregate, prepared: object, tables: Mapping[str, Table], kept: Kept
+) -> pa.Table:
+    """Return the plan's rows: columns 'c<number>' of the keys, then of the aggregates.
+
+    kept: what was made of whole columns before. Raises DataError when a sum does not fit its type.
+    """
+    if plan.is_direct:
+        return decode_groups(plan, launch(plan, prepared))
+    backend = load_backend(plan.backend)
+    image = Image(tables, tables[plan.table], kept)
+    return _table_of(plan, _run_by_row(plan, backend, prepared, image))
+
+
+def run_table_job(job: TableJob, told: list[str]) -> pa.Table:
+    """Return a scan's rows as `run_fused` does; `told` gets what its backend says of the run."""
+    if job.scan is not None:
+        return decode_groups(job.plan, job.run())
+    made = prepare_fused(job.plan)
+    groups = run_fused(job.plan, made, job.image.tables, job.image.kept)
+    told.extend(notices(made))
+    return groups
+
+
+def launch(plan: FusedScanAggregate, prepared: object) -> FusedResult:
+    """Run the job of a plan that is direct."""
+    assert plan.is_direct
+    return launch_job(load_backend(plan.backend), plan.index, plan.job, prepared)
+
+
+def decode_groups(plan: FusedScanAggregate, result: FusedResult) -> pa.Table:
+    """Return the rows of a direct plan from what its job gave; errors as in `run_fused`."""
+    counted = count_values(plan, result)
+    if counted is not None:
+        return _decoded(plan, *counted)
+    numbers = np.flatnonzero(result.rows) if plan.keys else np.arange(len(result.rows))
+    if len(numbers) < len(result.rows):
+        result = FusedResult(result.rows[numbers], tuple(v[numbers] for v in result.values))
+    return _table_of(plan, Groups(numbers, (), result))
+
+
+def _table_of(plan: FusedScanAggregate, groups: Groups) -> pa.Table:
+    """Fold the values that are hidden keys, and decode."""
+    if plan.value_parts:
+        return _decoded(plan, *fold_values(plan, groups))
+    return _decoded(plan, groups, {})
+
+
+def _decoded(plan: FusedScanAggregate, groups: Groups, columns: dict[Column, pa.Array]) -> pa.Table:
+    """Decode the groups and order the columns; some may be known."""
+    columns |= _decode_parts(plan, groups.numbers)
+    for (column, _), key in zip(plan.residual_keys, groups.residual_keys, strict=True):
+        columns[column] = key.values.take(pa.array(key.codes))
+    for column, call in plan.aggregates:
+        if column not in columns:
+            columns[column] = _decode(plan, call, groups.result)
+    ordered = [column for column, _ in (*plan.keys, *plan.aggregates)]
+    return pa.table(
+        [columns[column] for column in ordered], names=[f"c{c.number}" for c in ordered]
+    )
+
+
+def _decode_parts(plan: FusedScanAggregate, groups: NDArray[np.int64]) -> dict[Column, pa.Array]:
+    """Return the encoded keys' values of each group number."""
+    columns = {}
+    for part in plan.parts:
+        codes = pa.array(groups // part.stride % part.count)
+        for column, values in zip(part.columns, part.values, strict=True):
+            columns[column] = values.take(codes)
+    return columns
+
+
+class _Rows:
+    """Rows of the fact table under evaluation: attributes are fetched by row id."""
+
+    def __init__(self, plan: FusedScanAggregate, places: NDArray[np.int64], image: Image) -> None:
+        self.plan = plan
+        self.image = image
+        self.places = places
+
+    def keep(self, mask: NDArray[np.bool_]) -> None:
+        self.places = self.places[mask]
+
+    def evaluate(self, expression: Expression) -> pa.Array | pa.ChunkedArray:
+        row_ids = self.plan.index.row_ids[self.places]
+        coded = self.image.coded(expression, row_ids)
+        if coded is not None:
+            codes, values = coded
+            return values.take(pa.array(np.where(codes < 0, len(values) - 1, codes)))
+        inputs: dict[Expression, Any] = {
+            attribute: fetch(self.image.tables, self.plan.table, attribute, row_ids)
+            for attribute in attributes_of(expression)
+        }
+        return evaluate(expression, inputs, len(row_ids))
+
+    def encode(self, expression: Expression) -> EncodedColumn:
+        """Encode an expression's values; the dictionary may have others beside them."""
+        coded = self.image.coded(expression, self.plan.index.row_ids[self.places])
+        if coded is None:
+            return encode_column(self.evaluate(expression))
+        codes, values = coded
+        encoded = encode_column(values)
+        return EncodedColumn(encoded.codes[codes], encoded.values)
+
+
+def _run_by_row(
+    plan: FusedScanAggregate,
+    backend: Backend,
+    prepared: object,
+    image: Image,
+) -> Groups:
+    """Locate rows, apply what the BVH does not encode, and accumulate (RayDB, section 4.5)."""
+    places, groups = backend.locate(plan.index, plan.job, prepared)
+    rows = _Rows(plan, places, image)
+    for predicate in plan.residual_predicates:
+        mask = pc.fill_null(rows.evaluate(predicate), fill_value=False)
+        passed = mask.to_numpy(zero_copy_only=False)
+        rows.keep(passed)
+        groups = groups[passed]
+
+    # The number of a row's key tuple among those that occur, dense and in order.
+    keys = [renumber(groups), *(rows.encode(key) for _, key in plan.residual_keys)]
+    codes, tuples = join_codes(keys)
+    if not len(tuples) and not plan.keys:  # There is one group even of no rows.
+        keys, tuples = [renumber(np.zeros(1, np.int64))], np.zeros((1, 1), np.int32)
+
+    measures = [
+        _measure(plan, rows, expression, position)
+        for expression, position in zip(plan.measures, plan.measure_positions, strict=True)
+    ]
+    result = backend.accumulate(
+        [run.function for run in plan.running],
+        [measures[run.measure] for run in plan.running],
+        codes.astype(np.int64),
+        len(tuples),
+    )
+    return Groups.of_tuples(keys, tuples, result)
+
+
+def _measure(
+    plan: FusedScanAggregate, rows: _Rows, expression: Expression, position: int | None
+) -> Measure:
+    """Return a measure's values for the rows, from X or computed from fetched attributes."""
+    if position is not None:
+        held = plan.index.measures[position]
+        valid = None if held.valid is None else held.valid[rows.places]
+        return Measure(held.values[rows.places], valid, held.low, held.high)
+    values = rows.evaluate(expression)
+    number = plan.measures.index(expression)
+    if any(run.measure == number and run.function != "count" for run in plan.running):
+        return narrow_measure(*to_numbers(values))
+    # COUNT takes every type and asks for no value.
+    valid = pc.is_valid(values).to_numpy(zero_copy_only=False)
+    return Measure(np.zeros(len(valid), np.int8), valid)
+
+
+def _decode(
+    plan: FusedScanAggregate,
+    call: AggregateCall,
+    result: FusedResult,
+) -> pa.Array:
+    """Return an aggregate's value for each group."""
+    if call.function == "count_star":
+        return pa.array(result.rows)
+    measure = plan.measures.index(call.arguments[0])
+
+    def running(function: str) -> NDArray[Any]:
+        return result.values[plan.running.index(Running(function, measure))]
+
+    counts = running("count")
+    if call.function == "count":
+        return pa.array(counts)
+    return finish(call, running("sum" if call.function == "avg" else call.function), counts)

@@ -1,0 +1,1 @@
+"""The general path: physical plans run vectorised over Arrow, operator by operator."""

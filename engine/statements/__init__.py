@@ -1,0 +1,1 @@
+"""Statements that change the database: each takes a snapshot and gives the next one."""

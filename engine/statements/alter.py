@@ -1,0 +1,337 @@
+"""ALTER TABLE: a function from a snapshot to the next one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, assert_never
+
+import numpy as np
+import pyarrow as pa
+
+from raydb import sql
+from raydb.engine.statements.dependents import settle
+from raydb.engine.statements.names import check_free, check_table
+from raydb.engine.statements.work import check_rows, compute
+from raydb.errors import (
+    IntegrityError,
+    NotSupportedError,
+    ProgrammingError,
+    did_you_mean,
+)
+from raydb.storage.alter import (
+    add_column,
+    drop_column,
+    redefine,
+    rename_column,
+    rename_table,
+    set_column,
+)
+from raydb.storage.table import Check, ForeignKey, Index, UniqueKey, constraint_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from raydb.engine.snapshot import Snapshot
+    from raydb.engine.statements.work import Work
+    from raydb.storage.table import Constraint, Table, TableDefinition
+
+
+def alter_table(statement: sql.AlterTable, work: Work) -> Snapshot:
+    """Return the snapshot that ALTER TABLE leaves.
+
+    Raises ProgrammingError for unknown names and for what a view or a BVH needs, IntegrityError for
+    rows that break a new constraint.
+    """
+    name = statement.table
+    if statement.if_exists and name not in work.snapshot.tables:
+        return work.snapshot
+    check_table(name, work.snapshot)
+    snapshot = work.snapshot
+    cascade: bool | None = None
+    for alteration in statement.alterations:
+        snapshot = _alter(alteration, snapshot.tables[name], replace(work, snapshot=snapshot))
+        if isinstance(alteration, sql.DropColumn | sql.DropConstraint):
+            cascade = bool(cascade) or alteration.cascade
+    what = f"table '{name}' cannot be changed so"
+    return settle(work.snapshot, snapshot, work.files, what, cascade=cascade)
+
+
+def _alter(alteration: sql.Alteration, table: Table, work: Work) -> Snapshot:
+    snapshot, definition = work.snapshot, table.definition
+    match alteration:
+        case sql.AddColumn():
+            return _add_column(alteration, table, work)
+        case sql.DropColumn():
+            return _drop_column(alteration, table, snapshot)
+        case sql.RenameColumn():
+            return _rename_column(alteration, table, snapshot)
+        case sql.RenameTable(to=to):
+            check_free(to, snapshot)
+            return replace(snapshot, tables=rename_table(table, to, snapshot.tables))
+        case sql.SetDefault(column=column, text=text):
+            _check_column(column, definition)
+            defaults = [each for each in definition.defaults if each[0] != column]
+            if text is not None:
+                defaults.append((column, text))
+            changed = replace(definition, defaults=tuple(defaults))
+            sql.check_texts(changed)
+            return _redefined(table, changed, snapshot)
+        case sql.SetNotNull():
+            return _set_not_null(alteration, table, snapshot)
+        case sql.SetType():
+            return _set_type(alteration, table, work)
+        case sql.AddConstraint(definition=added):
+            return _with_constraints(table, added, work)
+        case sql.DropConstraint():
+            return _drop_constraint(alteration, table, snapshot)
+        case _:
+            assert_never(alteration)
+
+
+def _redefined(table: Table, definition: TableDefinition, snapshot: Snapshot) -> Snapshot:
+    return snapshot.with_table(redefine(table, definition, snapshot.tables))
+
+
+def _check_column(column: str, definition: TableDefinition) -> None:
+    names = definition.schema.names
+    if column not in names:
+        raise ProgrammingError(
+            f"column '{column}' does not exist in '{definition.name}'{did_you_mean(column, names)}"
+        )
+
+
+# -- columns
+
+
+def _add_column(alteration: sql.AddColumn, table: Table, work: Work) -> Snapshot:
+    added = alteration.definition
+    (field,) = added.schema
+    if field.name in table.definition.schema.names:
+        if alteration.if_not_exists:
+            return work.snapshot
+        raise ProgrammingError(f"column '{field.name}' exists already in '{table.name}'")
+    sql.check_texts(replace(added, checks=()))
+    values = None
+    if added.defaults:
+        default = sql.bind_default(added, field.name)
+        numbers = pa.table({"number": np.arange(table.row_count, dtype=np.int32)})
+        (values,) = compute([default], numbers, work)
+    after = add_column(table, field.with_nullable(True), values)
+    return _with_constraints(after, added, work)
+
+
+def _with_constraints(table: Table, added: TableDefinition, work: Work) -> Snapshot:
+    """Return the snapshot in which a table has the constraints of another definition too.
+
+    The columns that are NOT NULL in the other definition are so then.
+    """
+    old = table.definition
+    if added.primary_key is not None and old.primary_key is not None:
+        raise ProgrammingError(f"table '{table.name}' has a primary key already")
+    required = {field.name for field in added.schema if not field.nullable}
+    fields = [
+        field.with_nullable(False) if field.name in required else field for field in old.schema
+    ]
+    definition = replace(
+        old,
+        schema=pa.schema(fields),
+        primary_key=added.primary_key or old.primary_key,
+        unique_keys=old.unique_keys + added.unique_keys,
+        foreign_keys=old.foreign_keys + added.foreign_keys,
+        checks=old.checks + added.checks,
+        defaults=old.defaults + added.defaults,
+    )
+    sql.check_texts(definition)
+    after = redefine(table, definition, work.snapshot.tables)
+    _check_visible_rows(after, added.checks, work)
+    return work.snapshot.with_table(after)
+
+
+def _check_visible_rows(table: Table, checks: tuple[Check, ...], work: Work) -> None:
+    if checks:
+        names = table.definition.schema.names
+        rows = pa.table([table.live_column(name) for name in names], names=names)
+        check_rows(table.definition, rows, "row", checks, work)
+
+
+def _drop_column(alteration: sql.DropColumn, table: Table, snapshot: Snapshot) -> Snapshot:
+    """Drop a column with the constraints on it alone; CASCADE drops those with others too."""
+    name, definition = alteration.column, table.definition
+    if alteration.if_exists and name not in definition.schema.names:
+        return snapshot
+    _check_column(name, definition)
+    if len(definition.schema) == 1:
+        raise ProgrammingError(f"column '{name}' is the only one of table '{table.name}'")
+    for constraint, label in constraint_names(definition):
+        others = set(constraint.columns) - {name}
+        if name in constraint.columns and others and not alteration.cascade:
+            raise ProgrammingError(
+                f"column '{name}' of table '{table.name}' cannot be dropped: the constraint "
+                f"'{label}' needs it; CASCADE drops it too"
+            )
+
+    own = _without_constraints(
+        definition, lambda each: isinstance(each, ForeignKey) and name in each.columns
+    )
+    snapshot = _redefined(table, own, snapshot)
+
+    def refers(key: ForeignKey) -> bool:
+        return name in key.references
+
+    if alteration.cascade:
+        snapshot = drop_references(snapshot, table.name, refers)
+    _check_unreferenced(snapshot, table.name, refers, f"column '{name}'")
+    table = snapshot.tables[table.name]
+    kept = _without_constraints(table.definition, lambda each: name in each.columns)
+    table = redefine(table, kept, snapshot.tables)
+    return snapshot.with_table(drop_column(table, name))
+
+
+def _rename_column(alteration: sql.RenameColumn, table: Table, snapshot: Snapshot) -> Snapshot:
+    name, to = alteration.column, alteration.to
+    _check_column(name, table.definition)
+    if to in table.definition.schema.names:
+        raise ProgrammingError(f"column '{to}' exists already in '{table.name}'")
+    changed = dict(rename_column(table, name, to, snapshot.tables))
+    after = changed[table.name]
+    checks = tuple(
+        replace(check, text=sql.renamed_check(check.text, {name: to}))
+        for check in after.definition.checks
+    )
+    definition = replace(after.definition, checks=checks)
+    sql.check_texts(definition)
+    changed[table.name] = redefine(after, definition, {**snapshot.tables, **changed})
+    return snapshot.with_changes(changed)
+
+
+def _set_not_null(alteration: sql.SetNotNull, table: Table, snapshot: Snapshot) -> Snapshot:
+    column, definition = alteration.column, table.definition
+    _check_column(column, definition)
+    key = definition.primary_key
+    if not alteration.required and key is not None and column in key.columns:
+        raise ProgrammingError(
+            f"column '{column}' of table '{table.name}' is in the primary key, so it is NOT NULL"
+        )
+    position = definition.schema.get_field_index(column)
+    field = definition.schema.field(position).with_nullable(not alteration.required)
+    schema = definition.schema.set(position, field)
+    return _redefined(table, replace(definition, schema=schema), snapshot)
+
+
+def _set_type(alteration: sql.SetType, table: Table, work: Work) -> Snapshot:
+    """Convert a column; its keys and all checks are verified on the new values."""
+    name, definition, snapshot = alteration.column, table.definition, work.snapshot
+    _check_column(name, definition)
+    for index in definition.ivf_indexes:
+        if name in index.columns:
+            raise NotSupportedError(
+                f"the type of column '{name}' cannot be changed: "
+                f"the index '{index.name}' needs it; DROP INDEX first"
+            )
+    old = definition.schema.field(name)
+    field = pa.field(name, alteration.type, old.nullable)
+    widens = pa.types.is_integer(old.type) and pa.types.is_integer(field.type)
+    if not (widens and alteration.using is None):
+        _refuse_foreign_keys(table, name, snapshot)
+    names = definition.schema.names
+    rows = pa.table([table.live_column(each) for each in names], names=names)
+    (values,) = compute([sql.bind_conversion(definition, field, alteration.using)], rows, work)
+    if table.live is not None:
+        # Rows that are gone are not converted: they might not be convertible.
+        places = np.cumsum(table.live) - 1
+        values = values.take(pa.array(places, mask=~table.live))
+    bare = _without_constraints(
+        definition, lambda each: isinstance(each, UniqueKey | Index) and name in each.columns
+    )
+    after = set_column(redefine(table, bare, snapshot.tables), field, values)
+    schema = after.definition.schema
+    converted = replace(definition, schema=schema)
+    sql.check_texts(converted)
+    after = redefine(after, converted, {**snapshot.tables, table.name: after})
+    _check_visible_rows(after, converted.checks, work)
+    return snapshot.with_table(after)
+
+
+def _refuse_foreign_keys(table: Table, column: str, snapshot: Snapshot) -> None:
+    for other in snapshot.tables.values():
+        for key in other.definition.foreign_keys:
+            is_own = other.name == table.name and column in key.columns
+            if is_own or (key.table == table.name and column in key.references):
+                raise NotSupportedError(
+                    f"the type of column '{column}' cannot be changed: the foreign key "
+                    f"({', '.join(key.columns)}) of table '{other.name}' needs it"
+                )
+
+
+# -- constraints
+
+
+def _drop_constraint(alteration: sql.DropConstraint, table: Table, snapshot: Snapshot) -> Snapshot:
+    named = {name: constraint for constraint, name in constraint_names(table.definition)}
+    constraint = named.get(alteration.name)
+    if constraint is None:
+        if alteration.if_exists:
+            return snapshot
+        raise ProgrammingError(
+            f"table '{table.name}' has no constraint '{alteration.name}'"
+            f"{did_you_mean(alteration.name, named)}"
+        )
+    if isinstance(constraint, UniqueKey):
+        columns = frozenset(constraint.columns)
+        rest = [key for key in table.definition.declared_keys if key is not constraint]
+
+        def refers(key: ForeignKey) -> bool:
+            return frozenset(key.references) == columns
+
+        if not any(frozenset(key.columns) == columns for key in rest):
+            if alteration.cascade:
+                snapshot = drop_references(snapshot, table.name, refers)
+            _check_unreferenced(snapshot, table.name, refers, f"constraint '{alteration.name}'")
+            table = snapshot.tables[table.name]
+    definition = _without_constraints(table.definition, lambda each: each is constraint)
+    return _redefined(table, definition, snapshot)
+
+
+def drop_references(
+    snapshot: Snapshot, name: str, refers: Callable[[ForeignKey], bool]
+) -> Snapshot:
+    """Return the snapshot without the foreign keys to a table for which `refers` is true."""
+
+    def is_gone(constraint: Constraint | Index) -> bool:
+        return (
+            isinstance(constraint, ForeignKey) and constraint.table == name and refers(constraint)
+        )
+
+    for table in snapshot.tables.values():
+        definition = _without_constraints(table.definition, is_gone)
+        if definition.foreign_keys != table.definition.foreign_keys:
+            snapshot = _redefined(table, definition, snapshot)
+    return snapshot
+
+
+def _check_unreferenced(
+    snapshot: Snapshot, name: str, refers: Callable[[ForeignKey], bool], what: str
+) -> None:
+    """Raise IntegrityError if a foreign key needs a part of a table."""
+    for table in snapshot.tables.values():
+        for key in table.definition.foreign_keys:
+            if key.table == name and refers(key):
+                raise IntegrityError(
+                    f"{what} of table '{name}' cannot be dropped: the foreign key "
+                    f"({', '.join(key.columns)}) of table '{table.name}' refers to it; "
+                    "CASCADE drops it too"
+                )
+
+
+def _without_constraints(
+    definition: TableDefinition, is_gone: Callable[[Constraint | Index], bool]
+) -> TableDefinition:
+    primary_key = definition.primary_key
+    return replace(
+        definition,
+        primary_key=None if primary_key is None or is_gone(primary_key) else primary_key,
+        unique_keys=tuple(key for key in definition.unique_keys if not is_gone(key)),
+        foreign_keys=tuple(key for key in definition.foreign_keys if not is_gone(key)),
+        checks=tuple(check for check in definition.checks if not is_gone(check)),
+        indexes=tuple(index for index in definition.indexes if not is_gone(index)),
+    )

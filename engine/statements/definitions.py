@@ -1,0 +1,301 @@
+"""CREATE, DROP and TRUNCATE: each is a function from a snapshot to the next one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from raydb import sql
+from raydb.engine.fused.stored_bvh import rebuilt
+from raydb.engine.statements.alter import alter_table, drop_references
+from raydb.engine.statements.dependents import bind_view, settle
+from raydb.engine.statements.names import (
+    check_free,
+    check_known,
+    check_table,
+    check_view,
+    names_to_drop,
+)
+from raydb.engine.vector_index import check_alone, renumber_rows, with_vector_index
+from raydb.errors import IntegrityError, ProgrammingError
+from raydb.planner.logical import output_columns
+from raydb.planner.star import canonical_definition
+from raydb.storage.alter import redefine
+from raydb.storage.constraints import append_rows, check_drop, define_table, frozen
+from raydb.storage.files import borrows, copied
+from raydb.storage.rows import Rows
+from raydb.storage.table import Table, TableDefinition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from raydb.engine.snapshot import Snapshot
+    from raydb.engine.statements.work import Work
+    from raydb.storage.table import Index
+
+
+def apply_definition(statement: sql.Definition, work: Work) -> tuple[Snapshot, int]:
+    """Return the snapshot that a statement leaves, and how many rows it wrote (-1: it writes none).
+
+    Raises ProgrammingError for names that are taken or do not exist and for what a view or a BVH
+    needs, IntegrityError for a DROP or TRUNCATE of a table that another one refers to.
+    """
+    snapshot = work.snapshot
+    match statement:
+        case sql.CreateTableAs():
+            return _create_table_as(statement, work)
+        case sql.CreateTable():
+            return _create_table(statement, work), -1
+        case sql.CreateView():
+            return _create_view(statement, work), -1
+        case sql.CreateBvh():
+            return _create_bvh(statement, snapshot), -1
+        case sql.AlterTable():
+            return alter_table(statement, work), -1
+        case sql.RenameView():
+            return _rename_view(statement, work), -1
+        case sql.Truncate():
+            return _truncate(statement, snapshot), -1
+        case sql.DropTable():
+            return _drop_tables(statement, work), -1
+        case sql.DropView():
+            return _drop_views(statement, work), -1
+        case sql.DropBvh():
+            names = names_to_drop("BVH", statement.names, snapshot.bvhs, statement.if_exists)
+            return replace(snapshot, bvhs=_without(snapshot.bvhs, names)), -1
+        case sql.CreateIndex():
+            return _create_index(statement, snapshot), -1
+        case sql.DropIndex():
+            return _drop_indexes(statement, snapshot), -1
+        case sql.Reindex():
+            return _reindex(statement, snapshot), -1
+
+
+def _without(known: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: value for name, value in known.items() if name not in names}
+
+
+# -- tables
+
+
+def _create_table(statement: sql.CreateTable, work: Work) -> Snapshot:
+    name = statement.definition.name
+    if statement.if_not_exists and name in work.snapshot.tables:
+        return work.snapshot
+    snapshot = _with_room(name, statement.or_replace, work.snapshot)
+    sql.check_texts(statement.definition)
+    table = define_table(statement.definition, snapshot.tables)
+    return _settle_new(table, snapshot, work)
+
+
+def _with_room(name: str, or_replace: bool, snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot in which a table may be created."""
+    if or_replace and name in snapshot.tables:
+        check_drop(name, snapshot.tables)
+        return snapshot.without_table(name)
+    check_free(name, snapshot)
+    return snapshot
+
+
+def _settle_new(table: Table, snapshot: Snapshot, work: Work) -> Snapshot:
+    after = snapshot.with_table(table)
+    if table.name not in work.snapshot.tables:
+        return after
+    return settle(work.snapshot, after, work.files, f"table '{table.name}' cannot be replaced")
+
+
+def _create_table_as(statement: sql.CreateTableAs, work: Work) -> tuple[Snapshot, int]:
+    name, columns = statement.name, statement.columns
+    if statement.if_not_exists and name in work.snapshot.tables:
+        return work.snapshot, 0
+    snapshot = _with_room(name, statement.or_replace, work.snapshot)
+    files = work.open_files(statement.select)
+    catalog = work.snapshot.with_changes(files).describe()
+    logical = sql.bind_select(statement.select, catalog, work.parameters)
+    output = output_columns(logical)
+    if len(columns) > len(output):
+        raise ProgrammingError(
+            f"CREATE TABLE '{name}' names {len(columns)} columns, but the query has {len(output)}"
+        )
+    names = [*columns, *(column.name for column in output[len(columns) :])]
+    schema = pa.schema(
+        [pa.field(each, column.type) for each, column in zip(names, output, strict=True)]
+    )
+    table = define_table(TableDefinition(name, schema), snapshot.tables)
+    if statement.with_data:
+        found = work.run(logical, files)
+        is_borrowed = any(borrows(each.rows) for each in files.values())
+        rows = copied(found) if is_borrowed else found
+        rows = pa.Table.from_arrays(rows.columns, schema=schema)
+        table = append_rows(table, rows, snapshot.tables)
+    return _settle_new(table, snapshot, work), table.row_count
+
+
+def _drop_tables(statement: sql.DropTable, work: Work) -> Snapshot:
+    snapshot = work.snapshot
+    for name in statement.names:
+        if name in snapshot.views:
+            check_table(name, snapshot)
+    names = names_to_drop("table", statement.names, snapshot.tables, statement.if_exists)
+    if not names:
+        return snapshot
+    if statement.cascade:
+        for name in names:
+            snapshot = drop_references(snapshot, name, lambda _: True)
+    for name in names:
+        gone = [other for other in names if other != name]
+        check_drop(name, _without(snapshot.tables, gone))
+    for name in names:
+        snapshot = snapshot.without_table(name)
+    listed = ", ".join(f"'{name}'" for name in names)
+    what = f"table{'s' if len(names) > 1 else ''} {listed} cannot be dropped"
+    return settle(work.snapshot, snapshot, work.files, what, cascade=statement.cascade)
+
+
+def _truncate(statement: sql.Truncate, snapshot: Snapshot) -> Snapshot:
+    """Empty tables at once: no row numbers are kept, unlike by DELETE."""
+    emptied = list(dict.fromkeys(statement.names))
+    for name in emptied:
+        check_table(name, snapshot)
+    for name in emptied:  # grows with CASCADE
+        for referrer, columns in _referrers(name, snapshot):
+            if referrer in emptied:
+                continue
+            if not statement.cascade:
+                raise IntegrityError(
+                    f"table '{name}' cannot be truncated: the foreign key ({columns}) of table "
+                    f"'{referrer}' refers to it; TRUNCATE both, or use CASCADE"
+                )
+            emptied.append(referrer)
+    for name in emptied:
+        nothing = np.zeros(snapshot.tables[name].row_count, np.bool_)
+        snapshot = renumber_rows(snapshot, name, nothing)
+    after = snapshot.with_changes({name: _emptied(snapshot.tables[name]) for name in emptied})
+    for bvh in snapshot.bvhs.values():
+        if bvh.definition.table in emptied:
+            after = after.with_stored(rebuilt(bvh, after.tables))
+    return after
+
+
+def _referrers(name: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    for table in snapshot.tables.values():
+        for key in table.definition.foreign_keys:
+            if key.table == name:
+                yield table.name, ", ".join(key.columns)
+
+
+def _emptied(table: Table) -> Table:
+    definition = table.definition
+    pointers = {key: frozen(np.empty(0, np.int32)) for key in definition.foreign_keys}
+    return Table(definition, Rows(definition.schema), table.version + 1, pointers)
+
+
+# -- views
+
+
+def _create_view(statement: sql.CreateView, work: Work) -> Snapshot:
+    """Store a view's text once it binds."""
+    name, snapshot = statement.name, work.snapshot
+    if statement.if_not_exists and name in snapshot.views:
+        return snapshot
+    if not (statement.or_replace and name in snapshot.views):
+        check_free(name, snapshot)
+    after = replace(snapshot, views={**snapshot.views, name: statement.text})
+    bind_view(name, after, work.files)
+    if name not in snapshot.views:
+        return after
+    return settle(snapshot, after, work.files, f"view '{name}' cannot be replaced")
+
+
+def _rename_view(statement: sql.RenameView, work: Work) -> Snapshot:
+    name, snapshot = statement.name, work.snapshot
+    if statement.if_exists and name not in snapshot.views:
+        return snapshot
+    check_view(name, snapshot)
+    check_free(statement.to, snapshot)
+    views = {
+        statement.to if other == name else other: text for other, text in snapshot.views.items()
+    }
+    after = replace(snapshot, views=views)
+    return settle(snapshot, after, work.files, f"view '{name}' cannot be renamed")
+
+
+def _drop_views(statement: sql.DropView, work: Work) -> Snapshot:
+    snapshot = work.snapshot
+    for name in statement.names:
+        if name in snapshot.tables:
+            check_view(name, snapshot)
+    names = names_to_drop("view", statement.names, snapshot.views, statement.if_exists)
+    after = replace(snapshot, views=_without(snapshot.views, names))
+    listed = ", ".join(f"'{name}'" for name in names)
+    what = f"view{'s' if len(names) > 1 else ''} {listed} cannot be dropped"
+    return settle(snapshot, after, work.files, what, cascade=statement.cascade)
+
+
+# -- BVHs
+
+
+def _create_bvh(statement: sql.CreateBvh, snapshot: Snapshot) -> Snapshot:
+    if statement.name in snapshot.bvhs:
+        raise ProgrammingError(f"BVH '{statement.name}' exists already")
+    return snapshot.with_bvh(canonical_definition(sql.bind_bvh(statement, snapshot.describe())))
+
+
+# -- indexes
+
+
+def _indexes(snapshot: Snapshot) -> dict[str, Table]:
+    """Return the table of each index."""
+    return {
+        index.name: table
+        for table in snapshot.tables.values()
+        for index in table.definition.indexes
+    }
+
+
+def _create_index(statement: sql.CreateIndex, snapshot: Snapshot) -> Snapshot:
+    name = statement.index.name
+    if name in _indexes(snapshot):
+        if statement.if_not_exists:
+            return snapshot
+        raise ProgrammingError(f"index '{name}' exists already")
+    check_free(name, snapshot)
+    check_table(statement.table, snapshot)
+    table = snapshot.tables[statement.table]
+    after = _with_indexes(table, (*table.definition.indexes, statement.index), snapshot)
+    if statement.index.ivf is None:
+        return after
+    check_alone(statement.index, table.definition)
+    return with_vector_index(after, table.name, statement.index)
+
+
+def _reindex(statement: sql.Reindex, snapshot: Snapshot) -> Snapshot:
+    """Build vector indexes anew; of other indexes there is nothing to build."""
+    name = statement.name
+    if name is not None:
+        if statement.kind == "table":
+            check_table(name, snapshot)
+        else:
+            check_known("index", name, _indexes(snapshot))
+    for table in snapshot.tables.values():
+        for index in table.definition.ivf_indexes:
+            if name in (None, table.name if statement.kind == "table" else index.name):
+                snapshot = with_vector_index(snapshot, table.name, index)
+    return snapshot
+
+
+def _drop_indexes(statement: sql.DropIndex, snapshot: Snapshot) -> Snapshot:
+    names = names_to_drop("index", statement.names, _indexes(snapshot), statement.if_exists)
+    for name in names:
+        table = _indexes(snapshot)[name]
+        rest = tuple(index for index in table.definition.indexes if index.name != name)
+        snapshot = _with_indexes(table, rest, snapshot)
+    return snapshot
+
+
+def _with_indexes(table: Table, indexes: tuple[Index, ...], snapshot: Snapshot) -> Snapshot:
+    definition = replace(table.definition, indexes=indexes)
+    return snapshot.with_table(redefine(table, definition, snapshot.tables))

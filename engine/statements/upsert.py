@@ -1,0 +1,119 @@
+"""INSERT ... ON CONFLICT: rows whose keys are there are skipped, or update the rows that are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+import pyarrow as pa
+
+from raydb import sql
+from raydb.engine.statements.work import Work, check_rows, table_of
+from raydb.engine.statements.written import Written, returned_names, split_rows
+from raydb.errors import ProgrammingError
+from raydb.storage.changes import Append, Replace
+from raydb.storage.constraints import find_key
+from raydb.storage.keys import first_repeat, keep_first
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from raydb.storage.changes import Change
+    from raydb.storage.table import Table
+
+
+def skip_conflicts(rows: pa.Table, conflict: sql.Conflict, table: Table) -> pa.Array:
+    """Return as a mask which rows DO NOTHING inserts.
+
+    A key that conflicts may be in the table, or in a row that the statement inserts before.
+    """
+    fresh = np.ones(rows.num_rows, np.bool_)
+    for key in conflict.keys:
+        fresh &= find_key(rows, table, key) < 0
+    numbers = np.flatnonzero(fresh)
+    candidates = rows.filter(pa.array(fresh))
+    kept = keep_first(
+        [[candidates.column(name) for name in key.columns] for key in conflict.keys],
+        candidates.num_rows,
+    )
+    fresh[numbers[~kept]] = False
+    return pa.array(fresh)
+
+
+def update_conflicts(
+    statement: sql.Insert,
+    conflict: sql.Conflict,
+    rows: pa.Table,
+    returned: pa.Table | None,
+    work: Work,
+) -> Written:
+    """Return what ON CONFLICT DO UPDATE changes: new rows, and rows with their keys that are there.
+
+    rows: those of the statement; returned: what RETURNING gives for them if they are inserted.
+    Raises ProgrammingError where two rows of the statement meet the same row.
+    """
+    table = work.snapshot.tables[statement.table]
+    definition = table.definition
+    (key,) = conflict.keys
+    found = find_key(rows, table, key)
+    fresh = found < 0
+    inserted = rows.filter(pa.array(fresh))
+    if first_repeat([inserted.column(name) for name in key.columns]) is not None:
+        _raise_second_time(statement.table)
+    met = rows.filter(pa.array(~fresh))
+    source = _conflicts(table, met, found[~fresh])
+    name = _free_name(work)
+    tables = {name: table_of(name, source)}
+    logical = sql.bind_upsert(
+        statement, name, work.snapshot.with_changes(tables).describe(), work.parameters
+    )
+    changed = work.run(logical, tables)
+    numbers = changed.column(0).to_numpy()
+    if len(np.unique(numbers)) < len(numbers):
+        _raise_second_time(statement.table)
+    updated, returned_updated = split_rows(changed, 1, definition)
+    check_rows(definition, updated, "updated row", definition.checks, work)
+    changes: list[Change] = []
+    if updated.num_rows:
+        changes.append(Replace(table.name, numbers, updated))
+    if inserted.num_rows:
+        changes.append(Append(table.name, inserted))
+    if returned is not None:
+        assert returned_updated is not None
+        # In the order of the statement's rows.
+        places = {int(number): place for place, number in enumerate(found) if number >= 0}
+        order = [*np.flatnonzero(fresh), *(places[int(number)] for number in numbers)]
+        parts = [
+            returned.filter(pa.array(fresh)),
+            returned_updated.rename_columns(returned.column_names),
+        ]
+        returned = pa.concat_tables(parts).take(np.argsort(order))
+    names = returned_names(logical, 1 + len(definition.schema))
+    return Written(tuple(changes), updated.num_rows + inserted.num_rows, returned, names)
+
+
+def _conflicts(table: Table, rows: pa.Table, numbers: NDArray[np.int32]) -> pa.Table:
+    """Return what `bind_upsert` scans: the number of the row that is there, its columns, the row's.
+
+    numbers: of the rows that are there, one for each of `rows`.
+    """
+    distinct, places = np.unique(numbers.astype(np.int64), return_inverse=True)
+    indices = pa.array(places)
+    there = [table.rows.take(name, distinct).take(indices) for name in rows.column_names]
+    columns = [pa.chunked_array([numbers]), *there, *rows.columns]
+    return pa.table(columns, names=[str(position) for position in range(len(columns))])
+
+
+def _free_name(work: Work) -> str:
+    """Return a name that no table of the database has."""
+    name = "conflicts"
+    while name in work.snapshot.tables or name in work.snapshot.views:
+        name += "'"
+    return name
+
+
+def _raise_second_time(table: str) -> NoReturn:
+    raise ProgrammingError(
+        f"ON CONFLICT DO UPDATE cannot affect a row of table '{table}' a second time: "
+        "two rows of the statement have its key"
+    )

@@ -1,0 +1,141 @@
+"""INSERT, COPY, UPDATE and DELETE: what a statement does to the rows of its table.
+
+Everything is computed and checked on the database as it is; the changes are for the caller to
+apply, all or none.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, assert_never
+
+import numpy as np
+
+from raydb import sql
+from raydb.engine.progress import listener, report
+from raydb.engine.statements.upsert import skip_conflicts, update_conflicts
+from raydb.engine.statements.work import Work, check_rows, compute
+from raydb.engine.statements.written import Written, returned_names, returned_rows, split_rows
+from raydb.storage.changes import Append, Remove, Replace
+from raydb.storage.constraints import check_required
+from raydb.storage.files import borrows, copied, read_rows
+from raydb.storage.paths import expand
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import pyarrow as pa
+
+    from raydb.planner.logical import Plan
+    from raydb.storage.table import Table, TableDefinition
+
+
+def write(statement: sql.Write, work: Work) -> Written:
+    """Return what a statement changes, and the rows of its RETURNING."""
+    definition = work.snapshot.tables[statement.table].definition
+    match statement:
+        case sql.Insert():
+            return _insert(statement, definition, work)
+        case sql.Copy():
+            return _copy(statement, definition, work)
+        case sql.Update():
+            return _update(statement, definition, work)
+        case sql.Delete():
+            return _delete(statement, work)
+        case _:
+            assert_never(statement)
+
+
+def _insert(statement: sql.Insert, definition: TableDefinition, work: Work) -> Written:
+    files = work.open_files(statement)
+    catalog = work.snapshot.with_changes(files).describe()
+    logical = sql.bind_insert(statement, catalog, work.parameters)
+    conflict = sql.bind_conflict(statement, catalog)
+    found = _run(logical, files, work)
+    rows, returned = split_rows(found, 0, definition)
+    check_rows(definition, rows, "row", definition.checks, work)
+    names = returned_names(logical, len(definition.schema))
+    if conflict is None:
+        change = Append(definition.name, rows)
+        return Written((change,) if rows.num_rows else (), rows.num_rows, returned, names)
+    check_required(definition, rows)
+    if conflict.updates:
+        return update_conflicts(statement, conflict, rows, returned, work)
+    kept = skip_conflicts(rows, conflict, work.snapshot.tables[definition.name])
+    rows = rows.filter(kept)
+    change = Append(definition.name, rows)
+    returned = None if returned is None else returned.filter(kept)
+    return Written((change,) if rows.num_rows else (), rows.num_rows, returned, names)
+
+
+def _copy(statement: sql.Copy, definition: TableDefinition, work: Work) -> Written:
+    work.files.check(statement.path)
+    counted = _count_bytes(statement)
+    rows = read_rows(statement.path, definition, statement.columns, statement.options, counted)
+    report(f"COPY {definition.name}: check rows", 0.0)
+    given = definition.schema.names if statement.columns is None else statement.columns
+    missing = [name for name, _ in definition.defaults if name not in given]
+    defaults = [sql.bind_default(definition, name) for name in missing]
+    for name, values in zip(missing, compute(defaults, rows, work), strict=True):
+        position = rows.schema.get_field_index(name)
+        rows = rows.set_column(position, rows.schema.field(position), values)
+    check_rows(definition, rows, "row", definition.checks, work)
+    change = Append(definition.name, rows)
+    return Written((change,) if rows.num_rows else (), rows.num_rows, None, ())
+
+
+def _count_bytes(statement: sql.Copy) -> Callable[[int], None] | None:
+    """Return what tells the listener which share of the files is read, given the bytes of one.
+
+    A new file has begun where the bytes are no more than before. None where nobody listens.
+    """
+    told = listener.get()
+    if told is None:
+        return None
+    sizes = [Path(path).stat().st_size for path in expand(statement.path) if Path(path).is_file()]
+    place, before = 0, -1
+
+    def count(size_bytes: int) -> None:
+        nonlocal place, before
+        place += size_bytes <= before
+        before = size_bytes
+        # Bytes may be those of a text that was compressed.
+        share = (sum(sizes[:place]) + size_bytes) / max(sum(sizes), 1)
+        told(f"COPY {statement.table}: read", min(share, 1.0))
+
+    return count
+
+
+def _update(statement: sql.Update, definition: TableDefinition, work: Work) -> Written:
+    files = work.open_files(statement)
+    catalog = work.snapshot.with_changes(files).describe()
+    logical = sql.bind_update(statement, catalog, work.parameters)
+    found = _each_row_once(_run(logical, files, work))
+    rows, returned = split_rows(found, 1, definition)
+    check_rows(definition, rows, "updated row", definition.checks, work)
+    change = Replace(definition.name, found.column(0).to_numpy(), rows)
+    names = returned_names(logical, 1 + len(definition.schema))
+    return Written((change,) if rows.num_rows else (), rows.num_rows, returned, names)
+
+
+def _delete(statement: sql.Delete, work: Work) -> Written:
+    files = work.open_files(statement)
+    catalog = work.snapshot.with_changes(files).describe()
+    logical = sql.bind_delete(statement, catalog, work.parameters)
+    found = _each_row_once(_run(logical, files, work))
+    change = Remove(statement.table, found.column(0).to_numpy())
+    changes = (change,) if found.num_rows else ()
+    returned = returned_rows(found, 1)
+    return Written(changes, found.num_rows, returned, returned_names(logical, 1))
+
+
+def _run(logical: Plan, files: Mapping[str, Table], work: Work) -> pa.Table:
+    found = work.run(logical, files)
+    return copied(found) if any(borrows(table.rows) for table in files.values()) else found
+
+
+def _each_row_once(found: pa.Table) -> pa.Table:
+    """Keep the first of the rows with the same row number, which is their first column."""
+    numbers = found.column(0).to_numpy()
+    _, first = np.unique(numbers, return_index=True)
+    return found if len(first) == len(numbers) else found.take(np.sort(first))

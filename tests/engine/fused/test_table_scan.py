@@ -1,0 +1,186 @@
+"""Stars over tables without a BVH: one fused pass over all rows, against the general path."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from unittest.mock import patch
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import raydb
+from raydb.engine.fused import image
+from raydb.kernels.cpu import scan
+from raydb.planner.table_scan import FusedTableScan
+
+ROWS = 5_000
+
+
+@pytest.fixture
+def con(monkeypatch):
+    monkeypatch.setattr("raydb.planner.table_scan.LEAST_ROWS", 0)
+    monkeypatch.setattr(scan, "CHUNK_ROWS", 256)
+    rng = np.random.default_rng(3)
+    connection = raydb.connect()
+    connection.execute(
+        "CREATE TABLE nation (n_id INTEGER PRIMARY KEY, n_name VARCHAR);"
+        "CREATE TABLE shop (s_id INTEGER PRIMARY KEY, city VARCHAR,"
+        " n_id INTEGER REFERENCES nation);"
+        "CREATE TABLE sale (id INTEGER, shop INTEGER REFERENCES shop, mode VARCHAR, size INTEGER,"
+        " amount DECIMAL(9, 2), weight DOUBLE);"
+        "INSERT INTO nation VALUES (1, 'NORWAY'), (2, 'FRANCE');"
+        "INSERT INTO shop VALUES (1, 'Oslo', 1), (2, 'Lyon', 2), (3, NULL, NULL), (4, 'Bergen', 1);"
+    )
+    rows = pa.table(
+        {
+            "id": np.arange(ROWS, dtype=np.int32),
+            "shop": pa.array(rng.integers(1, 5, ROWS), mask=rng.random(ROWS) < 0.1),
+            "mode": pa.array(
+                rng.choice(["AIR", "RAIL", "SHIP"], ROWS), mask=rng.random(ROWS) < 0.1
+            ),
+            "size": rng.integers(0, 9, ROWS),
+            "amount": rng.integers(-500, 500, ROWS),
+            "weight": pa.array(rng.normal(size=ROWS), mask=rng.random(ROWS) < 0.1),
+        }
+    )
+    values = ", ".join(
+        "(" + ", ".join("NULL" if v is None else repr(v) for v in row.values()) + ")"
+        for row in rows.to_pylist()
+    )
+    connection.execute(f"INSERT INTO sale VALUES {values}")
+    return connection
+
+
+QUERIES = [
+    "SELECT count(*), sum(amount), min(weight), max(mode), count(DISTINCT city) FROM sale, shop "
+    "WHERE shop = s_id",
+    "SELECT mode, count(*), avg(amount), count(weight) FROM sale WHERE size < 3 GROUP BY mode",
+    "SELECT n_name, city, sum(amount) FROM sale, shop, nation WHERE shop = s_id AND "
+    "shop.n_id = nation.n_id GROUP BY n_name, city",
+    "SELECT city, sum(size), max(size) FROM sale, shop WHERE shop = s_id "
+    "AND (city = 'Oslo' OR size = 2) AND mode IN ('AIR', 'RAIL') GROUP BY city",
+    "SELECT city, n_name, count(*), sum(amount), max(size), avg(size) FROM sale, shop, nation "
+    "WHERE shop = s_id AND shop.n_id = nation.n_id AND (mode = 'AIR' OR size = 3) "
+    "AND (city <> mode OR size > 4) GROUP BY city, n_name",
+    "SELECT mode, count(DISTINCT size), count(*) FROM sale WHERE size BETWEEN 2 AND 6 "
+    "GROUP BY mode",
+    "SELECT size % 3 AS third, mode, count(*) FROM sale GROUP BY size % 3, mode",
+    "SELECT upper(mode) || city AS both_of, sum(size) FROM sale, shop WHERE shop = s_id "
+    "GROUP BY upper(mode) || city",
+    # No row that divides by zero passes.
+    "SELECT mode, sum(100 / size) FROM sale WHERE size > 0 GROUP BY mode",
+    "SELECT count(*) FROM sale WHERE size <> 0 AND 10 / size > 2",
+    "SELECT mode, sum(amount) FROM sale WHERE id BETWEEN 700 AND 710 AND size >= 0 GROUP BY mode",
+    "SELECT sum(amount), count(DISTINCT mode) FROM sale WHERE size > 100",
+]
+
+
+def answers(con, query):
+    found = []
+    for path in ("on", "off"):
+        con.execute(f"SET fused_path = '{path}'")
+        rows = con.execute(query).fetchall()
+        found.append(sorted(rows, key=repr))
+    con.execute("SET fused_path = 'on'")
+    return found
+
+
+def node(con, query):
+    return json.loads(con.execute(f"EXPLAIN (FORMAT JSON) {query}").fetchone()[0])
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_scan_has_the_rows_of_the_general_path(con, query):
+    assert "FusedTableScan" in json.dumps(node(con, query))
+    for statement in (
+        None,
+        "DELETE FROM sale WHERE size = 4 OR mode = 'SHIP'",
+        "UPDATE sale SET size = 7, shop = 1 WHERE size = 2",
+        "INSERT INTO sale VALUES (-1, 4, 'BOAT', 3, 1.25, 2.5)",
+        "UPDATE shop SET city = 'Nice' WHERE city = 'Lyon'",
+    ):
+        if statement is not None:
+            con.execute(statement)
+        fused, general = answers(con, query)
+        assert len(fused) == len(general)
+        for one, other in zip(fused, general, strict=True):
+            for value, right in zip(one, other, strict=True):
+                is_float = isinstance(right, float)
+                assert right == (pytest.approx(value, rel=1e-12) if is_float else value), statement
+
+
+def test_a_scan_may_begin_at_a_later_row(con):
+    query = "SELECT mode, count(*), sum(amount) FROM sale WHERE size < 5 GROUP BY mode"
+    rows = con.execute(query.replace("WHERE", "WHERE id >= 1234 AND")).fetchall()
+    with patch("raydb.planner.choose.FusedTableScan", partial(FusedTableScan, first_row=1234)):
+        assert sorted(con.execute(query).fetchall(), key=repr) == sorted(rows, key=repr)
+
+
+def test_explain_says_that_the_table_is_scanned_and_why(con):
+    lines = [line for (line,) in con.execute(f"EXPLAIN {QUERIES[1]}").fetchall()]
+    assert lines[0] == "path: fused"
+    assert any("FusedTableScan: count(*), avg(amount), count(weight) by mode" in x for x in lines)
+    assert any("no bvh: there is no BVH on 'sale'" in line for line in lines)
+
+
+def test_many_groups_are_left_to_the_general_path(con):
+    explained = node(con, "SELECT id, sum(amount) FROM sale GROUP BY id")
+    assert explained["path"] == "general"
+    assert "there is no BVH" in explained["reasons"][0]
+
+
+def test_an_error_in_a_row_that_passes_is_raised(con):
+    with pytest.raises(raydb.DataError, match="division by zero"):
+        con.execute("SELECT mode, sum(100 / size) FROM sale WHERE size < 3 GROUP BY mode")
+
+
+def test_what_is_kept_is_bounded():
+    kept = image.Kept()
+    kept.limit = 100
+    made = []
+
+    def make(what):
+        made.append(what)
+        return np.zeros(60, np.uint8)
+
+    for what in ("a", "b", "a", "c", "a"):
+        kept.get((), what, lambda what=what: make(what))
+    assert made == ["a", "b", "a", "c", "a"]
+    assert kept.size_bytes == 60
+
+
+def test_an_interrupt_takes_nothing_from_the_room():
+    kept = image.Kept()
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    for what in range(3):
+        kept.get((), what, lambda: np.zeros(60, np.uint8))
+        with pytest.raises(KeyboardInterrupt):
+            kept.get((kept_of := np.zeros(1),), what, interrupted)
+    assert kept_of.size == 1
+    assert kept.size_bytes == 0
+
+
+def test_what_was_made_of_other_rows_is_dropped():
+    kept = image.Kept()
+    old, new = np.zeros(1), np.zeros(1)
+    assert kept.get((old,), "a", lambda: 1) == kept.get((old,), "a", lambda: 2) == 1
+    assert kept.get((new,), "a", lambda: 3) == 3
+    assert kept.get((old,), "a", lambda: 4) == 4
+
+
+def test_what_was_made_of_rows_that_are_gone_is_dropped(con):
+    con.execute("CREATE TABLE other AS SELECT * FROM sale")
+    for statement in ("DROP TABLE other", "INSERT INTO other SELECT * FROM sale"):
+        con.execute("CREATE OR REPLACE TABLE other AS SELECT * FROM sale")
+        for text in ("SELECT mode, sum(amount) FROM other WHERE size < 9 GROUP BY mode",) * 3:
+            con.execute(text)
+        kept = con._session._kept
+        assert any("other" in what for what in kept._items)
+        con.execute(statement)
+        con.execute("SELECT 1")
+        assert not any("other" in what for what in kept._items)

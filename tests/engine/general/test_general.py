@@ -1,0 +1,722 @@
+"""The nodes of the general path against DuckDB and plain Python, over seeded random tables."""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+import itertools
+import math
+import random
+from collections import Counter
+from decimal import Decimal
+from fractions import Fraction
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from raydb.engine.general import relation
+from raydb.engine.general import run as general
+from raydb.engine.general.run import output_columns, run_plan
+from raydb.errors import DataError, InternalError, NotSupportedError, OperationalError
+from raydb.planner.expression import AggregateCall, Call, Column, Literal
+from raydb.planner.logical import SortKey
+from raydb.planner.physical import (
+    ComputeColumns,
+    ConstantRows,
+    FilterRows,
+    HashAggregate,
+    HashJoin,
+    LimitRows,
+    ScanTable,
+    SortRows,
+)
+from raydb.storage.rows import ArrowPart, Rows
+from raydb.storage.table import Table, TableDefinition
+
+BOOL, INT32, INT64, DOUBLE, TEXT = pa.bool_(), pa.int32(), pa.int64(), pa.float64(), pa.string()
+MONEY = pa.decimal128(9, 2)
+SEED = 7
+DAY = dt.date(2000, 1, 1)
+
+
+def random_table(seed, rows):
+    """A table with NULLs, duplicates and extremes, in chunks of several sizes."""
+    draw = random.Random(seed)
+    choices = {
+        "a": ([*range(-3, 4)], INT32),
+        "b": ([0, 1, 2**62, -(2**62), 2**40, 7], INT64),
+        "x": ([0.0, -0.0, 1.5, math.nan, math.inf, -math.inf, -2.25], DOUBLE),
+        "d": (
+            [Decimal("0.00"), Decimal("1.10"), Decimal("-9999999.99"), Decimal("9999999.99")],
+            MONEY,
+        ),
+        "s": (["", "a", "ä", "b", "Z", "zz"], TEXT),
+        "day": ([DAY + dt.timedelta(i) for i in range(-2, 3)], pa.date32()),
+        "f": ([True, False], BOOL),
+    }
+    columns = {
+        name: pa.array(
+            [None if draw.random() < 0.2 else draw.choice(values) for _ in range(rows)], kind
+        )
+        for name, (values, kind) in choices.items()
+    }
+    columns["id"] = pa.array(range(rows), INT64)
+    table = pa.table(columns)
+    cuts = sorted(draw.sample(range(rows), 2)) if rows > 4 else []
+    edges = [0, *cuts, rows]
+    return pa.concat_tables([table.slice(lo, hi - lo) for lo, hi in itertools.pairwise(edges)])
+
+
+class Database:
+    """Stored tables, scans of them with fresh column numbers, and DuckDB beside them."""
+
+    def __init__(self, **rows):
+        self.tables = {
+            name: Table(TableDefinition(name, t.schema), Rows(t.schema, (ArrowPart(t),)), 1)
+            for name, t in rows.items()
+            for name, t in rows.items()
+        }
+        self.duck = duckdb.connect()
+        for name, table in rows.items():
+            self.duck.register(name, table)
+        self.numbers = itertools.count()
+
+    def column(self, name, kind):
+        return Column(next(self.numbers), name, kind)
+
+    def scan(self, name):
+        schema = self.tables[name].rows.schema
+        columns = {field.name: self.column(field.name, field.type) for field in schema}
+        return ScanTable(name, tuple(columns.values())), columns
+
+    def run(self, plan):
+        table = run_plan(plan, self.tables, no_fused_jobs)
+        columns = output_columns(plan)
+        assert table.column_names == [f"c{column.number}" for column in columns]
+        assert table.schema.types == [column.type for column in columns]
+        table.validate(full=True)
+        return rows_of(table)
+
+    def sql(self, text):
+        return rows_of(self.duck.sql(text).to_arrow_table())
+
+
+def no_fused_jobs(plan):
+    raise AssertionError(f"not a fused job: {plan}")
+
+
+def plain(value):
+    """A value that is equal to itself: NaN is not, and Decimal(1) is 1."""
+    return "nan" if isinstance(value, float) and math.isnan(value) else value
+
+
+def rows_of(table):
+    columns = [[plain(value) for value in column.to_pylist()] for column in table.columns]
+    return list(zip(*columns, strict=True))
+
+
+def same_rows(actual, expected):
+    """Compare as multisets."""
+    assert Counter(actual) == Counter(expected)
+
+
+@pytest.fixture
+def db():
+    return Database(
+        t=random_table(SEED, 200),
+        u=random_table(SEED + 1, 90),
+        empty=random_table(SEED, 0),
+        one=random_table(SEED + 2, 1),
+    )
+
+
+def call(function, *arguments, kind=BOOL):
+    return Call(function, arguments, kind)
+
+
+def lit(value, kind):
+    return Literal(value, kind)
+
+
+# -- scans, constants, filters, computed columns
+
+
+def test_scan_is_zero_copy(db):
+    scan, t = db.scan("t")
+    pruned = ScanTable("t", (t["s"], t["a"]))
+    table = run_plan(pruned, db.tables, no_fused_jobs)
+    source = db.tables["t"].rows.column("a").chunk(0).buffers()[1].address
+    assert table.column(1).chunk(0).buffers()[1].address == source
+    same_rows(db.run(scan), db.sql("FROM t"))
+
+
+def test_constant_rows(db):
+    a, b = db.column("a", INT64), db.column("b", TEXT)
+    sum_of_two = call("add", lit(1, INT64), lit(2, INT64), kind=INT64)
+    rows = ((lit(1, INT64), lit("x", TEXT)), (sum_of_two, lit(None, pa.null())))
+    assert db.run(ConstantRows((a, b), rows)) == [(1, "x"), (3, None)]
+    assert db.run(ConstantRows((a,), ())) == []
+
+
+def test_select_without_from(db):
+    source = ConstantRows((), ((),))
+    a = db.column("a", INT64)
+    assert db.run(ComputeColumns(source, ((a, lit(7, INT64)),))) == [(7,)]
+    never = FilterRows(source, lit(False, BOOL))
+    assert db.run(ComputeColumns(never, ((a, lit(7, INT64)),))) == []
+    count = HashAggregate(source, (), ((a, AggregateCall("count_star", (), INT64)),), "")
+    assert db.run(count) == [(1,)]
+
+
+@pytest.mark.parametrize("name", ["t", "empty", "one"])
+def test_filter_and_compute(db, name):
+    scan, t = db.scan(name)
+    kept = FilterRows(scan, call("greater", t["a"], lit(0, INT32)))
+    twice, text = db.column("twice", INT32), db.column("text", TEXT)
+    doubled = call("multiply", t["a"], lit(2, INT32), kind=INT32)
+    computed = ComputeColumns(kept, ((twice, doubled), (t["s"], t["s"]), (text, lit("k", TEXT))))
+    again = FilterRows(computed, call("less", twice, lit(6, INT32)))
+    expected = f"SELECT a * 2, s, 'k' FROM {name} WHERE a > 0 AND a * 2 < 6"
+    assert db.run(again) == db.sql(expected)
+    assert db.run(FilterRows(scan, lit(None, BOOL))) == []
+    assert db.run(kept) == db.sql(f"FROM {name} WHERE a > 0")
+
+
+def test_filters_run_in_order_and_guard_what_follows(db):
+    scan, t = db.scan("t")
+    nonzero = FilterRows(scan, call("not_equal", t["a"], lit(0, INT32)))
+    quotient = call("divide", lit(12, INT32), t["a"], kind=INT32)
+    q = db.column("q", INT32)
+    assert db.run(ComputeColumns(nonzero, ((q, quotient),))) == db.sql(
+        "SELECT 12 // a FROM t WHERE a <> 0"
+    )
+    with pytest.raises(DataError, match="division by zero"):
+        db.run(ComputeColumns(scan, ((q, quotient),)))
+
+
+def test_columns_that_nothing_reads_are_not_computed(db):
+    scan, t = db.scan("t")
+    bad, good, n = db.column("bad", INT32), db.column("good", INT32), db.column("n", INT64)
+    zero = lit(0, INT32)
+    computed = ComputeColumns(
+        scan, ((bad, call("divide", t["a"], zero, kind=INT32)), (good, t["a"]))
+    )
+    total = HashAggregate(computed, (), ((n, AggregateCall("count", (good,), INT64)),), "")
+    assert db.run(total) == db.sql("SELECT count(a) FROM t")
+
+
+def test_more_rows_than_a_morsel(monkeypatch, db):
+    monkeypatch.setattr(relation, "MORSEL_ROWS", 7)
+    scan, t = db.scan("t")
+    total = db.column("total", INT64)
+    sum_of = call("add", call("cast", t["a"], kind=INT64), t["id"], kind=INT64)
+    plan = ComputeColumns(
+        FilterRows(scan, call("less", t["s"], lit("b", TEXT))), ((total, sum_of),)
+    )
+    assert db.run(plan) == db.sql("SELECT a + id FROM t WHERE s < 'b' ORDER BY id")
+    last = call(
+        "divide", lit(1, INT64), call("subtract", t["id"], lit(199, INT64), kind=INT64), kind=INT64
+    )
+    with pytest.raises(DataError, match="division by zero"):
+        db.run(ComputeColumns(scan, ((total, last),)))
+
+
+# -- joins
+
+
+KEYS = {
+    "int": (["a"], "l.a = r.a"),
+    "bigint": (["b"], "l.b = r.b"),
+    "double": (["x"], "l.x = r.x"),
+    "decimal": (["d"], "l.d = r.d"),
+    "text": (["s"], "l.s = r.s"),
+    "date": (["day"], "l.day = r.day"),
+    "bool": (["f"], "l.f = r.f"),
+    "two": (["a", "s"], "l.a = r.a AND l.s = r.s"),
+    "none": ([], "true"),
+}
+
+
+@pytest.mark.parametrize("kind", ["inner", "left", "right", "full"])
+@pytest.mark.parametrize("keys", KEYS)
+@pytest.mark.parametrize("residual", [False, True])
+def test_joins(db, kind, keys, residual):
+    names, condition = KEYS[keys]
+    for left_name, right_name in [
+        ("t", "u"),
+        ("u", "t"),
+        ("empty", "t"),
+        ("t", "empty"),
+        ("one", "t"),
+        ("t", "one"),
+    ]:
+        left, lc = db.scan(left_name)
+        right, rc = db.scan(right_name)
+        tests = (
+            (call("less", lc["id"], rc["id"]), call("not_equal", lc["f"], rc["f"]))
+            if residual
+            else ()
+        )
+        plan = HashJoin(
+            kind, left, right, tuple(lc[n] for n in names), tuple(rc[n] for n in names), tests
+        )
+        on = condition + (" AND l.id < r.id AND l.f <> r.f" if residual else "")
+        same_rows(
+            db.run(plan), db.sql(f"SELECT * FROM {left_name} l {kind} JOIN {right_name} r ON {on}")
+        )
+
+
+def test_join_on_expressions_carries_only_what_is_read(db):
+    left, lc = db.scan("t")
+    right, rc = db.scan("u")
+    key = call("add", lc["a"], lit(1, INT32), kind=INT32)
+    joined = HashJoin("left", left, right, (key,), (rc["a"],), (call("less", lc["id"], rc["id"]),))
+    n = db.column("n", INT64)
+    count = HashAggregate(joined, (), ((n, AggregateCall("count_star", (), INT64)),), "")
+    expected = "FROM t l LEFT JOIN u r ON l.a + 1 = r.a AND l.id < r.id"
+    assert db.run(count) == db.sql(f"SELECT count(*) {expected}")
+    by_text = HashAggregate(
+        joined, ((rc["s"], rc["s"]),), ((n, AggregateCall("count", (lc["x"],), INT64)),), ""
+    )
+    same_rows(db.run(by_text), db.sql(f"SELECT r.s, count(l.x) {expected} GROUP BY r.s"))
+
+
+def test_join_without_any_column(db):
+    left, lc = db.scan("t")
+    right, rc = db.scan("u")
+    n = db.column("n", INT64)
+    for keys, on in (((lc["s"],), (rc["s"],)), ((), ())):
+        joined = HashJoin("inner", left, right, keys, on)
+        count = HashAggregate(joined, (), ((n, AggregateCall("count_star", (), INT64)),), "")
+        condition = "l.s = r.s" if keys else "true"
+        assert db.run(count) == db.sql(f"SELECT count(*) FROM t l JOIN u r ON {condition}")
+
+
+def test_join_of_type_null(db):
+    left, lc = db.scan("t")
+    right, rc = db.scan("u")
+    nothing = db.column("nothing", pa.null())
+    left = ComputeColumns(left, ((nothing, lit(None, pa.null())), (lc["id"], lc["id"])))
+    key = (nothing,)
+    assert db.run(HashJoin("inner", left, right, key, (lit(None, pa.null()),))) == []
+    rows = db.run(HashJoin("full", left, right, key, (lit(None, pa.null()),)))
+    assert len(rows) == 290
+    same_key = HashJoin("inner", left, right, (lc["id"],), (rc["id"],))
+    assert [row[0] for row in db.run(same_key)] == [None] * 90
+
+
+def test_lists_are_carried_by_a_join_but_are_no_keys():
+    db = Database(t=pa.table({"a": [[1], [2]], "id": [1, 2]}))
+    left, lc = db.scan("t")
+    right, rc = db.scan("t")
+    assert db.run(HashJoin("inner", left, right, (lc["id"],), (rc["id"],))) == [
+        ([1], 1, [1], 1),
+        ([2], 2, [2], 2),
+    ]
+    with pytest.raises(NotSupportedError, match=r"a join on .* is not supported"):
+        db.run(HashJoin("inner", left, right, (lc["a"],), (rc["a"],)))
+
+
+def test_a_table_joined_with_itself_many_times(db):
+    plan, first = db.scan("one")
+    for _ in range(4):
+        other, columns = db.scan("one")
+        plan = HashJoin("inner", plan, other, (first["id"],), (columns["id"],))
+    assert len(db.run(plan)) == 1
+
+
+def test_cross_product_in_morsels(monkeypatch, db):
+    monkeypatch.setattr("raydb.engine.general.join_partners.MORSEL_ROWS", 50)
+    left, lc = db.scan("t")
+    right, rc = db.scan("u")
+    plan = HashJoin(
+        "full",
+        left,
+        right,
+        (),
+        (),
+        (call("less", call("add", lc["id"], lit(150, INT64), kind=INT64), rc["id"]),),
+    )
+    same_rows(db.run(plan), db.sql("FROM t l FULL JOIN u r ON l.id + 150 < r.id"))
+
+
+# -- aggregates
+
+
+GROUPINGS = [[], ["a"], ["b"], ["x"], ["d"], ["s"], ["day"], ["f"], ["a", "s"], ["x", "f", "day"]]
+
+
+@pytest.mark.parametrize("grouping", GROUPINGS, ids="-".join)
+@pytest.mark.parametrize("name", ["t", "empty", "one"])
+def test_aggregates(db, grouping, name):
+    scan, t = db.scan(name)
+    wanted = [("count(*)", AggregateCall("count_star", (), INT64))]
+    for column in ("a", "b", "x", "d", "s", "day", "f"):
+        kind = t[column].type
+        wanted += [
+            (
+                f"{function}({column})",
+                AggregateCall(function, (t[column],), INT64 if function == "count" else kind),
+            )
+            for function in ("count", "min", "max")
+        ]
+        wanted.append(
+            (
+                f"count(DISTINCT {column})",
+                AggregateCall("count", (t[column],), INT64, distinct=True),
+            )
+        )
+        wanted.append(
+            (f"max(DISTINCT {column})", AggregateCall("max", (t[column],), kind, distinct=True))
+        )
+    total = pa.decimal128(38, 2)
+    wanted += [
+        ("sum(a)::BIGINT", AggregateCall("sum", (t["a"],), INT64)),
+        ("sum(d)", AggregateCall("sum", (t["d"],), total)),
+        ("sum(DISTINCT a)::BIGINT", AggregateCall("sum", (t["a"],), INT64, distinct=True)),
+        ("sum(DISTINCT d)", AggregateCall("sum", (t["d"],), total, distinct=True)),
+    ]
+    keys = tuple((db.column(key, t[key].type), t[key]) for key in grouping)
+    calls = tuple((db.column(sql, aggregate.type), aggregate) for sql, aggregate in wanted)
+    listed = ", ".join([*grouping, *(sql for sql, _ in wanted)])
+    by = f"GROUP BY {', '.join(grouping)}" if grouping else ""
+    same_rows(
+        db.run(HashAggregate(scan, keys, calls, "")), db.sql(f"SELECT {listed} FROM {name} {by}")
+    )
+
+
+def reference(db, key, column, function):
+    """Return {key: function of the group's values that are not NULL}, in exact numbers."""
+    rows = db.tables["t"].rows
+    groups = {}
+    for group, value in zip(
+        rows.column(key).to_pylist(), rows.column(column).to_pylist(), strict=True
+    ):
+        groups.setdefault(group, [])
+        if value is not None:
+            groups[group].append(value)
+    return {group: function(values) if values else None for group, values in groups.items()}
+
+
+@pytest.mark.parametrize("distinct", [False, True])
+@pytest.mark.parametrize("column", ["a", "b", "d", "id"])
+def test_averages_are_the_nearest_doubles(db, column, distinct):
+    scan, t = db.scan("t")
+    k, v = db.column("k", TEXT), db.column("v", DOUBLE)
+    aggregate = AggregateCall("avg", (t[column],), DOUBLE, distinct)
+    actual = dict(db.run(HashAggregate(scan, ((k, t["s"]),), ((v, aggregate),), "")))
+
+    def average(values):
+        values = set(values) if distinct else values
+        return float(sum(map(Fraction, values)) / len(values))
+
+    assert actual == reference(db, "s", column, average)
+
+
+@pytest.mark.parametrize("distinct", [False, True])
+def test_sums_and_averages_of_doubles(distinct):
+    values = pa.table({"k": [1, 1, 1, 2, 3, 3], "v": [0.5, 0.5, None, None, math.nan, 1.0]})
+    db = Database(t=values)
+    scan, t = db.scan("t")
+    s, m = db.column("s", DOUBLE), db.column("m", DOUBLE)
+    calls = (
+        (s, AggregateCall("sum", (t["v"],), DOUBLE, distinct)),
+        (m, AggregateCall("avg", (t["v"],), DOUBLE, distinct)),
+    )
+    rows = db.run(HashAggregate(scan, ((t["k"], t["k"]),), calls, ""))
+    total = 0.5 if distinct else 1.0
+    same_rows(rows, [(1, total, 0.5), (2, None, None), (3, "nan", "nan")])
+
+
+@pytest.mark.parametrize("keys", [(), ("k",)])
+def test_sums_of_bigint_are_exact_or_an_error(keys):
+    def total(values, target=INT64, distinct=False):
+        table = pa.table({"k": pa.array([1] * len(values)), "v": pa.array(values, INT64)})
+        db = Database(t=table)
+        scan, t = db.scan("t")
+        v = db.column("v", target)
+        grouping = tuple((t[key], t[key]) for key in keys)
+        plan = HashAggregate(
+            scan, grouping, ((v, AggregateCall("sum", (t["v"],), target, distinct)),), ""
+        )
+        return db.run(plan)[0][-1]
+
+    top = 2**63 - 1
+    assert total([top, -top, top, None]) == top
+    assert total([-(2**63), 0, None]) == -(2**63)
+    assert total([top, top, -top, -top, -7]) == -7
+    assert total([top, top, top], pa.decimal128(38, 0)) == 3 * top
+    assert total([top, top, 3 - top], INT64, distinct=True) == 3
+    for values in ([top, 1], [-(2**63), -1], [top] * 4):
+        with pytest.raises(DataError, match=r"^the sum is out of range for BIGINT$"):
+            total(values)
+
+
+def test_sums_of_wide_decimals_are_exact_or_an_error():
+    widest = pa.decimal128(38, 2)
+    top, bottom = Decimal((0, (9,) * 38, -2)), Decimal((1, (9,) * 38, -2))
+    db = Database(
+        t=pa.table({"v": pa.array([top, bottom, top], widest)}),
+        u=pa.table({"v": pa.array([top, top], widest)}),
+    )
+    v = db.column("v", widest)
+    for name in ("t", "u"):
+        scan, columns = db.scan(name)
+        plan = HashAggregate(scan, (), ((v, AggregateCall("sum", (columns["v"],), widest)),), "")
+        if name == "t":
+            assert db.run(plan) == [(top,)]
+        else:
+            with pytest.raises(DataError, match=r"^the sum is out of range for DECIMAL\(38,2\)$"):
+                db.run(plan)
+
+
+def test_sums_of_narrow_integers_widen():
+    for kind in (pa.int8(), pa.int16(), INT32):
+        top = 2 ** (kind.bit_width - 1) - 1
+        db = Database(t=pa.table({"v": pa.array([top] * 1000, kind)}))
+        scan, t = db.scan("t")
+        s = db.column("s", INT64)
+        assert db.run(
+            HashAggregate(scan, (), ((s, AggregateCall("sum", (t["v"],), INT64)),), "")
+        ) == [(1000 * top,)]
+
+
+def test_aggregates_of_type_null(db):
+    scan, _ = db.scan("t")
+    nothing = lit(None, pa.null())
+    calls = [("sum", INT64), ("avg", DOUBLE), ("min", TEXT), ("max", TEXT), ("count", INT64)]
+    items = tuple(
+        (db.column(f, kind), AggregateCall(f, (nothing,), kind, d))
+        for f, kind in calls
+        for d in (False, True)
+    )
+    rows = db.run(HashAggregate(scan, ((db.column("k", pa.null()), nothing),), items, ""))
+    assert rows == [(None, *[None] * 8, 0, 0)]
+
+
+def test_group_by_expressions_and_having(db):
+    scan, t = db.scan("t")
+    k, n, s = db.column("k", INT32), db.column("n", INT64), db.column("s", INT64)
+    key = call("modulo", t["a"], lit(2, INT32), kind=INT32)
+    argument = call("add", t["a"], lit(1, INT32), kind=INT32)
+    groups = HashAggregate(
+        scan,
+        ((k, key),),
+        (
+            (n, AggregateCall("count_star", (), INT64)),
+            (s, AggregateCall("sum", (argument,), INT64)),
+        ),
+        "",
+    )
+    having = FilterRows(groups, call("greater", n, lit(20, INT64)))
+    same_rows(
+        db.run(having),
+        db.sql("SELECT a % 2, count(*), sum(a + 1)::BIGINT FROM t GROUP BY 1 HAVING count(*) > 20"),
+    )
+
+
+def test_distinct_rows(db):
+    scan, t = db.scan("t")
+    names = ("x", "f", "d")
+    plan = HashAggregate(scan, tuple((t[n], t[n]) for n in names), (), "")
+    same_rows(db.run(plan), db.sql("SELECT DISTINCT x, f, d FROM t"))
+
+
+# -- order
+
+
+def in_order(rows, keys):
+    """Sort rows with Python; `keys` are (position, descending, nulls_first)."""
+
+    def compare(one, other):
+        for position, descending, nulls_first in keys:
+            a, b = one[position], other[position]
+            if a == b:
+                continue
+            if a is None or b is None:
+                return -1 if (a is None) == nulls_first else 1
+            if (
+                "nan" in (a, b)
+                and isinstance(a, float | str)
+                and isinstance(b, float | str)
+                and not (isinstance(a, str) and isinstance(b, str))
+            ):
+                less = b == "nan"
+            elif isinstance(a, str):
+                less = a.encode() < b.encode()
+            else:
+                less = a < b
+            return -1 if less != descending else 1
+        return 0
+
+    return sorted(rows, key=functools.cmp_to_key(compare))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_sort_and_limit(db, seed):
+    draw = random.Random(SEED * 100 + seed)
+    scan, t = db.scan("t")
+    names = list(t)
+    chosen = draw.sample(names[:-1], draw.randint(1, 3))
+    keys = [(name, draw.random() < 0.5, draw.random() < 0.5) for name in chosen]
+    plan = SortRows(scan, tuple(SortKey(t[name], *how) for name, *how in keys))
+    rows = db.sql("SELECT * FROM t ORDER BY id")
+    expected = in_order(rows, [(names.index(name), *how) for name, *how in keys])
+    assert db.run(plan) == expected, f"seed {SEED}, {keys}"
+    for count, offset in ((5, 0), (10, 12), (0, 0), (None, 190), (150, 100), (5, 1000)):
+        stop = None if count is None else offset + count
+        limited = LimitRows(plan, count, offset)
+        assert db.run(limited) == expected[offset:stop], f"seed {SEED}, {keys}, {count}, {offset}"
+    only = ComputeColumns(plan, ((t["id"], t["id"]),))
+    assert db.run(LimitRows(only, 7, 3)) == [(row[-1],) for row in expected[3:10]]
+    assert db.run(only) == [(row[-1],) for row in expected]
+
+
+def test_sort_of_few_rows_and_of_nothing_but_nulls(db):
+    for name in ("empty", "one"):
+        scan, t = db.scan(name)
+        same_rows(db.run(SortRows(scan, (SortKey(t["s"]),))), db.sql(f"FROM {name}"))
+    scan, t = db.scan("t")
+    nothing = db.column("nothing", pa.null())
+    plan = SortRows(
+        ComputeColumns(scan, ((nothing, lit(None, pa.null())), (t["id"], t["id"]))),
+        (SortKey(nothing),),
+    )
+    assert db.run(plan) == [(None, i) for i in range(200)]
+
+
+def test_limit_without_order(db):
+    scan, t = db.scan("t")
+    everything = db.run(scan)
+    assert db.run(LimitRows(scan, 3, 2)) == everything[2:5]
+    assert db.run(LimitRows(scan, None, 198)) == everything[198:]
+    assert db.run(LimitRows(scan, 10**30, 10**30)) == []
+    unread = call("divide", t["id"], t["id"], kind=INT64)  # fails for row 0
+    plan = LimitRows(ComputeColumns(scan, ((db.column("q", INT64), unread),)), 3, 1)
+    assert db.run(plan) == [(1,)] * 3
+
+
+# -- fused jobs, large text, failures
+
+
+def test_fused_jobs_are_handed_over(db):
+    key, total = db.column("k", TEXT), db.column("s", INT64)
+
+    class Job:
+        keys = ((key, lit("?", TEXT)),)
+        aggregates = ((total, AggregateCall("sum", (lit(1, INT64),), INT64)),)
+
+    job = Job()
+    result = pa.table({f"c{key.number}": ["a", "b"], f"c{total.number}": [1, 2]})
+    plan = LimitRows(SortRows(job, (SortKey(total, descending=True),)), 1, 0)
+    table = run_plan(plan, {}, {job: result}.__getitem__)
+    assert rows_of(table) == [("b", 2)]
+
+
+def test_text_beyond_one_array(monkeypatch, db):
+    monkeypatch.setattr(relation, "_JOINED_BYTES", 10)
+    monkeypatch.setattr(relation, "MORSEL_ROWS", 16)
+    scan, t = db.scan("t")
+    right, u = db.scan("u")
+    ordered = SortRows(scan, (SortKey(t["s"]), SortKey(t["id"])))
+    assert db.run(ordered) == in_order(
+        db.sql("SELECT * FROM t ORDER BY id"), [(4, False, False), (7, False, False)]
+    )
+    low, n = db.column("low", TEXT), db.column("n", INT64)
+    grouped = HashAggregate(
+        FilterRows(scan, call("like", t["s"], lit("%", TEXT))),
+        ((low, call("upper", t["s"], kind=TEXT)),),
+        ((n, AggregateCall("count_star", (), INT64)),),
+        "",
+    )
+    same_rows(
+        db.run(grouped), db.sql("SELECT upper(s), count(*) FROM t WHERE s IS NOT NULL GROUP BY 1")
+    )
+    joined = HashJoin(
+        "full", scan, right, (t["s"],), (u["s"],), (call("less", t["s"], lit("b", TEXT)),)
+    )
+    same_rows(db.run(joined), db.sql("FROM t l FULL JOIN u r ON l.s = r.s AND l.s < 'b'"))
+
+
+@pytest.mark.parametrize(
+    ("failure", "raised", "message"),
+    [
+        (
+            pa.ArrowMemoryError("malloc of size 1 failed"),
+            OperationalError,
+            "there is not enough memory",
+        ),
+        (MemoryError(), OperationalError, "there is not enough memory"),
+        (pa.ArrowInvalid("odd"), InternalError, "Arrow failed to run the plan: odd"),
+        (DataError("division by zero"), DataError, "division by zero"),
+        (KeyboardInterrupt(), KeyboardInterrupt, None),
+    ],
+)
+def test_failures(monkeypatch, db, failure, raised, message):
+    def fail(*arguments):
+        raise failure
+
+    scan, t = db.scan("t")
+    monkeypatch.setattr(relation, "MORSEL_ROWS", 7)
+    monkeypatch.setattr(general, "evaluate", fail)
+    with pytest.raises(raised, match=message):
+        run_plan(FilterRows(scan, t["f"]), db.tables, no_fused_jobs)
+    monkeypatch.undo()
+    assert len(db.run(FilterRows(scan, t["f"]))) == db.sql("SELECT count(*) FROM t WHERE f")[0][0]
+
+
+def test_a_star_join_of_many_rows():
+    """Three dimensions, more rows than a morsel: joins and groups run in threads."""
+    draw = np.random.default_rng(SEED)
+    rows = 300_000
+    fact = pa.table(
+        {
+            "day": draw.integers(0, 2000, rows).astype(np.int32),
+            "part": draw.integers(0, 5000, rows).astype(np.int32),
+            "supplier": draw.integers(0, 400, rows).astype(np.int32),
+            "revenue": draw.integers(-(10**6), 10**7, rows),
+        }
+    )
+    dimensions = {
+        "days": pa.table(
+            {
+                "day": pa.array(range(1990), INT32),
+                "year": pa.array([1992 + i // 365 for i in range(1990)], INT32),
+            }
+        ),
+        "parts": pa.table(
+            {"part": pa.array(range(5000), INT32), "brand": [f"B{i % 40}" for i in range(5000)]}
+        ),
+        "suppliers": pa.table(
+            {
+                "supplier": pa.array(range(400), INT32),
+                "region": ["ASIA" if i % 5 else None for i in range(400)],
+            }
+        ),
+    }
+    db = Database(fact=fact, **dimensions)
+    plan, f = db.scan("fact")
+    found = {}
+    for name, key in (("days", "day"), ("parts", "part"), ("suppliers", "supplier")):
+        dimension, columns = db.scan(name)
+        found |= columns
+        if name == "suppliers":
+            dimension = FilterRows(dimension, call("equal", columns["region"], lit("ASIA", TEXT)))
+        plan = HashJoin("inner", plan, dimension, (f[key],), (columns[key],))
+    s, m = db.column("s", INT64), db.column("m", INT64)
+    calls = (
+        (s, AggregateCall("sum", (f["revenue"],), INT64)),
+        (m, AggregateCall("max", (f["revenue"],), INT64)),
+    )
+    keys = tuple((found[name], found[name]) for name in ("year", "brand"))
+    ordered = SortRows(
+        HashAggregate(plan, keys, calls, ""), tuple(SortKey(column) for column, _ in keys)
+    )
+    expected = db.sql(
+        "SELECT year, brand, sum(revenue)::BIGINT, max(revenue) FROM fact JOIN days USING (day) "
+        "JOIN parts USING (part) JOIN suppliers USING (supplier) WHERE region = 'ASIA' "
+        "GROUP BY ALL ORDER BY ALL"
+    )
+    assert db.run(ordered) == expected
