@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raydb.kernels.nearest import METRICS, Metric, Neighbours, no_neighbours, norms_of, unit
+from raydb.kernels.stop import ANYWHERE, SCORES, StopRule, stop_terms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -153,11 +154,12 @@ def search_ivf(
     nprobe: int,
     allowed: NDArray[np.bool_] | None = None,
     threads: int | None = None,
+    rule: StopRule = ANYWHERE,
 ) -> Neighbours:
     """Return the k nearest rows of the `nprobe` lists nearest to each query (q, d).
 
-    Further lists are scanned until there are k rows. allowed: whether a row counts, by its number;
-    None for all. The queries are such that `first_unusable` finds none.
+    Further lists are scanned until there are k rows and the rule ends the search. allowed: whether
+    a row counts, by its number; None for all. `first_unusable` finds none of the queries.
     """
     # numba takes 0.3 s to import, and few processes search vectors.
     from raydb.kernels.cpu.nearest import search_lists  # noqa: PLC0415
@@ -166,6 +168,7 @@ def search_ivf(
     scaled = unit(queries) if index.metric == "cosine" else queries
     list_scores = _list_scores(index, scaled)
     slack = _slack(index, scaled)
+    terms = stop_terms(scaled, index.metric, index.longest)
     permitted = np.empty(0, np.bool_) if allowed is None else allowed
 
     def search(part: slice) -> None:
@@ -180,10 +183,17 @@ def search_ivf(
             scaled[part],
             list_scores[part],
             nprobe,
+            SCORES.index(rule.score),
+            rule.gamma,
+            rule.kreg,
+            rule.scale,
+            rule.threshold,
+            terms[part],
             slack[part],
             found.distances[part],
             found.rows[part],
             found.probes[part],
+            found.margins[part],
         )
 
     count = min(threads or cpu_count() or 1, -(-len(queries) // _QUERIES_PER_THREAD))

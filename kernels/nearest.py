@@ -45,12 +45,14 @@ _VANISHING = 1e-36
 class Neighbours:
     """What queries found, the nearest first: rows (q, k) int64, -1 for none; distances (q, k).
 
-    probes (q) int64: how many lists were scanned; 0 for an exact search.
+    probes (q) int64: how many lists were scanned; 0 for an exact search. margins (q): how far the
+    nearest centroid is in parts of how far the second is, 1 at most; NaN for an exact search.
     """
 
     rows: NDArray[np.int64]
     distances: NDArray[np.float64]
     probes: NDArray[np.int64]
+    margins: NDArray[np.float64]
 
 
 def no_neighbours(query_count: int, k: int) -> Neighbours:
@@ -59,6 +61,7 @@ def no_neighbours(query_count: int, k: int) -> Neighbours:
         np.full((query_count, k), -1, np.int64),
         np.full((query_count, k), np.inf),
         np.zeros(query_count, np.int64),
+        np.full(query_count, np.nan),
     )
 
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 
+from raydb.kernels.cpu.stop import margin, stop_score
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -159,18 +161,29 @@ def search_lists(
     scaled: NDArray[np.float32],
     list_scores: NDArray[np.float32],
     least_probes: int,
+    stop: int,
+    gamma: float,
+    kreg: int,
+    scale: float,
+    threshold: float,
+    stop_terms: NDArray[np.float64],
     slack: NDArray[np.float32],
     distances: NDArray[np.float64],
     rows: NDArray[np.int64],
     probes: NDArray[np.int64],
+    margins: NDArray[np.float64],
 ) -> None:
     """Find the nearest rows of the nearest lists: at least `least_probes`, more for k rows.
+
+    Further lists are scanned until the rule of the score `stop`, gamma, kreg, scale and threshold
+    ends the search (see `raydb.kernels.stop`); a threshold of -inf ends it at once.
 
     vectors (n, d), row_ids (n): by list, whose rows are offsets[list] .. offsets[list + 1].
     scales: 1 / norm of each vector under cosine, else empty. allowed: by row number, empty for all.
     scaled (q, d): the queries that scores are computed with, unit vectors under cosine.
     list_scores (q, lists): less is nearer. slack (q, 2): how much rounding may add to a score, in
-    parts of it and beside. distances, rows (q, k) and probes (q) receive what was found.
+    parts of it and beside. stop_terms (q, 4): what makes squared distances of scores.
+    distances, rows (q, k), probes (q) and margins (q) receive what was found.
     """
     k = rows.shape[1]
     scores = np.empty(len(vectors), np.float32)
@@ -182,9 +195,10 @@ def search_lists(
         for place in range(len(order) // 2 - 1, -1, -1):
             _sink_list(order, len(order), place, list_scores[query])
         nearest[:] = np.inf
-        left, kept, probed = len(order), 0, 0
+        terms = stop_terms[query]
+        left, kept, probed, is_done = len(order), 0, 0, False
         # The lists that are done lie at the end of `order`, the last one first.
-        while left and (probed < least_probes or kept < k):
+        while left and not is_done:
             chosen = order[0]
             left -= 1
             order[0] = order[left]
@@ -213,6 +227,13 @@ def search_lists(
                     kept += not np.isnan(part[place])
             else:
                 kept += len(part)
+            following = list_scores[query, order[0]]
+            if probed == 1:
+                margins[query] = margin(list_scores[query, chosen], following, terms)
+            if probed >= least_probes and kept >= k:
+                is_done = threshold == -np.inf or threshold <= gamma * max(
+                    0, probed - kreg
+                ) + stop_score(stop, scale, following, nearest[0], terms)
         probes[query] = probed
         bound = nearest[0]
         if bound < np.inf:
