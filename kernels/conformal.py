@@ -104,7 +104,7 @@ def calibrate(
     chosen = np.concatenate((tuning, calibration))
     some = np.ascontiguousarray(queries[chosen])
     own = None if own_rows is None else own_rows[chosen]
-    distances = exact_distances(index, some, max(ks), own, allowed, keep_going)
+    distances = exact_distances(index, some, max(ks), own, allowed, threads, keep_going)
     scale = greatest_square(index.vectors, index.metric, index.longest)
     plain = StopRule(score, 0.0, 1, scale, 0.0, inf)
     first, second = slice(0, len(tuning)), slice(len(tuning), None)
