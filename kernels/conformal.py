@@ -104,7 +104,7 @@ def calibrate(
     chosen = np.concatenate((tuning, calibration))
     some = np.ascontiguousarray(queries[chosen])
     own = None if own_rows is None else own_rows[chosen]
-    distances = exact_distances(index, some, max(ks), own, allowed, keep_going)
+    distances = exact_distances(index, some, max(ks), own, allowed, threads, keep_going)
     scale = greatest_square(index.vectors, index.metric, index.longest)
     plain = StopRule(score, 0.0, 1, scale, 0.0, inf)
     first, second = slice(0, len(tuning)), slice(len(tuning), None)
@@ -129,7 +129,7 @@ def calibrate(
             if keep_going is not None:
                 keep_going()
             rule = promise(tune(plain, for_tuning, fnr), for_threshold, fnr)
-            nprobe = fixed_lists(for_threshold, fnr)
+            fixed = fixed_rule(for_threshold, fnr)
             found.append(
                 Calibration(
                     k=k,
@@ -139,8 +139,8 @@ def calibrate(
                     tuning_count=len(tuning),
                     risk=missed(rule, for_threshold),
                     probes=float(lists_scanned(rule, for_tuning).mean()) if len(tuning) else 0.0,
-                    nprobe=nprobe,
-                    nprobe_risk=float((for_threshold.ranks > nprobe).mean()),
+                    nprobe=int(fixed.threshold) - 1,
+                    nprobe_risk=missed(fixed, for_threshold),
                     seed=seed,
                     held_out=own_rows is not None,
                     reference=reference,
@@ -203,9 +203,14 @@ def promise(rule: StopRule, calibration: Trace, fnr: float) -> StopRule:
     return replace(rule, threshold=_threshold(needed, _allowed(calibration, fnr)))
 
 
-def fixed_lists(calibration: Trace, fnr: float) -> int:
-    """Return the least fixed number of lists that promises a missed share of `fnr`."""
-    return _fixed(calibration, _allowed(calibration, fnr))
+def fixed_rule(calibration: Trace, fnr: float) -> StopRule:
+    """Return the rule of the least fixed number of lists that promises a missed share of `fnr`.
+
+    As under any rule, a search goes on until it has k rows.
+    """
+    lists = _fixed(calibration, _allowed(calibration, fnr))
+    # Every distance is nothing beside an endless one, so that all scores are 1.
+    return StopRule("kth", 1.0, 0, inf, 0.0, 1.0 + lists)
 
 
 def missed(rule: StopRule, queries: Trace) -> float:
@@ -244,8 +249,10 @@ def _threshold(needed: NDArray[np.float64], allowed: int) -> float:
 
 def _fixed(queries: Trace, allowed: int) -> int:
     """Return the least number of lists with which all but `allowed` rows are found."""
-    last = max(queries.ranks.size - 1 - allowed, 0)
-    return int(np.partition(queries.ranks.ravel(), last)[last])
+    # A list that is scanned for want of k rows costs nothing more.
+    ranks = np.where(np.isinf(queries.reached), 1, queries.ranks).ravel()
+    last = max(ranks.size - 1 - allowed, 0)
+    return int(np.partition(ranks, last)[last])
 
 
 def _needed(rule: StopRule, queries: Trace) -> NDArray[np.float64]:

@@ -5,15 +5,12 @@ query   ->   exact k-th distance   ->   lists, the nearest first, until all k ro
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
-from os import cpu_count
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raydb.kernels.ivf import list_scores_of, slack_of
-from raydb.kernels.nearest import METRICS, nearest, no_neighbours, unit
+from raydb.kernels.nearest import METRICS, frozen, nearest, no_neighbours, slack_of, unit
 from raydb.kernels.stop import stop_terms
 
 if TYPE_CHECKING:
@@ -29,9 +26,9 @@ if TYPE_CHECKING:
 # Rows that are compared with all queries between two chances to end.
 _ROWS = 2**16
 
-# Queries that are traced together, and those of one thread's turn.
+# Queries that are traced between two chances to end, and those of one thread's turn.
 _QUERIES = 256
-_QUERIES_PER_TURN = 8
+_QUERIES_AT_ONCE = 8
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -75,10 +72,13 @@ def trace(
     its number. keep_going is called now and then, and may raise.
     """
     # numba takes 0.3 s to import, and few processes search vectors.
-    from raydb.kernels.cpu.trace import trace_lists  # noqa: PLC0415
+    from raydb.kernels.cpu import trace as loops  # noqa: PLC0415
+    from raydb.kernels.cpu.lists import Lists  # noqa: PLC0415
+    from raydb.kernels.cpu.nearest import Rows, Targets  # noqa: PLC0415
+    from raydb.kernels.cpu.threads import run_slices  # noqa: PLC0415
 
-    count, lists = len(queries), index.list_count
-    all_ = (count, lists if with_all else 0)
+    count = len(queries)
+    all_ = (count, index.list_count if with_all else 0)
     found = Trace(
         np.zeros((count, k), np.int32),
         np.empty((count, k)),
@@ -88,42 +88,39 @@ def trace(
         np.empty(count),
         np.empty(count),
     )
-    own = np.full(count, -1, np.int64) if own_rows is None else own_rows
+    own = np.full(count, -1, np.int64) if own_rows is None else own_rows.astype(np.int64)
     permitted = np.empty(0, np.bool_) if allowed is None else allowed
     scaled = unit(queries) if index.metric == "cosine" else queries
-    slack = slack_of(index, scaled)
+    slack = slack_of(scaled, index.metric, index.longest)
     terms = stop_terms(scaled, index.metric, index.longest)
     bounds = _bounds(index, farthest)
     bounds += np.abs(bounds) * slack[:, 0] + slack[:, 1]
+    lists = Lists(*map(frozen, (index.centroids, index.squares, index.offsets)))
+    rows = Rows(*map(frozen, (index.vectors, index.row_ids, index.scales, permitted)))
+    asked = tuple(map(frozen, (queries, scaled, slack)))
+    wanted = tuple(map(frozen, (farthest, bounds, own)))
+    results = tuple(getattr(found, each.name) for each in fields(found))
 
-    def follow(part: slice, list_scores: Vectors) -> None:
-        trace_lists(
+    def follow(part: slice) -> None:
+        loops.trace_lists(
             METRICS.index(index.metric),
-            index.vectors,
-            index.scales,
-            index.offsets,
-            index.row_ids,
-            permitted,
-            own[part],
-            queries[part],
-            scaled[part],
-            list_scores,
+            lists,
+            rows,
+            Targets(*(each[part] for each in asked)),
             terms[part],
-            farthest[part],
-            bounds[part],
-            *(getattr(found, each.name)[part] for each in fields(found)),
+            loops.Wanted(*(each[part] for each in wanted)),
+            loops.Found(*(each[part] for each in results)),
         )
 
-    with ThreadPoolExecutor(threads or cpu_count() or 1) as pool:
-        for first in range(0, count, _QUERIES):
-            if keep_going is not None:
-                keep_going()
-            end = min(first + _QUERIES, count)
-            list_scores = list_scores_of(index, scaled[first:end])
-            starts = range(first, end, _QUERIES_PER_TURN)
-            parts = [slice(start, min(start + _QUERIES_PER_TURN, end)) for start in starts]
-            some = [list_scores[part.start - first : part.stop - first] for part in parts]
-            list(pool.map(follow, parts, some))
+    for first in range(0, count, _QUERIES):
+        if keep_going is not None:
+            keep_going()
+        some = min(_QUERIES, count - first)
+
+        def follow_some(part: slice, first: int = first) -> None:
+            follow(slice(first + part.start, first + part.stop))
+
+        run_slices(follow_some, some, 1, _QUERIES_AT_ONCE, threads)
     assert (found.ranks > 0).all(), "each query has k rows"
     return found
 
@@ -147,12 +144,13 @@ def exact_distances(
     k: int,
     own_rows: NDArray[np.int64] | None = None,
     allowed: NDArray[np.bool_] | None = None,
+    threads: int | None = None,
     keep_going: Callable[[], None] | None = None,
 ) -> NDArray[np.float64]:
     """Return the distances of the k nearest rows of an index to each query (q, k), ascending."""
     room = k if own_rows is None else k + 1
     found = no_neighbours(len(queries), room)
-    nearest(_blocks(index, allowed, keep_going), queries, room, index.metric, found)
+    nearest(_blocks(index, allowed, keep_going), queries, room, index.metric, found, threads)
     if own_rows is None:
         return found.distances
     others = found.rows != own_rows[:, None]
