@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from raydb.engine.python_tables import PythonTables
     from raydb.engine.snapshot import Snapshot
     from raydb.planner.catalog import BvhDefinition, CatalogInfo
+    from raydb.storage.table import Index
 
     Parameters = Sequence[object] | Mapping[str, object]
 
@@ -72,6 +73,7 @@ _VECTOR_INDEX_SCHEMA = pa.schema(
         "rows_beside": pa.int64(),
         "null_vectors": pa.int64(),
         "size_bytes": pa.int64(),
+        "options": pa.string(),
     }
 )
 
@@ -206,12 +208,20 @@ def _vector_indexes(snapshot: Snapshot) -> pa.Table:
             "rows_beside": table.row_count - arrays.row_count,
             "null_vectors": table.null_count(index.columns[0]),
             "size_bytes": arrays.size_bytes,
+            "options": _ivf_options(index),
         }
         for table in snapshot.tables.values()
         for index in table.definition.ivf_indexes
         for arrays in (snapshot.vector_indexes[index.name],)
     ]
     return pa.Table.from_pylist(rows, _VECTOR_INDEX_SCHEMA)
+
+
+def _ivf_options(index: Index) -> str:
+    """Return the options of an index as CREATE INDEX ... WITH can read them back."""
+    assert index.ivf is not None
+    lists = f"lists = {index.ivf.lists}, " if index.ivf.lists else ""
+    return f"{lists}metric = '{index.ivf.metric}', seed = {index.ivf.seed}"
 
 
 def _parts(definition: BvhDefinition, catalog: CatalogInfo) -> dict[str, str]:
