@@ -147,7 +147,8 @@ def details_of(node: Mapping[str, Any]) -> dict[str, Any]:
     """Return the lines below a node's title."""
     details = _details(node)
     if "mean_probes" in node:
-        details["probes"] = f"{node['mean_probes']:.1f} in the mean of {node['queries']} queries"
+        count = "one query" if node["queries"] == 1 else f"{node['queries']} queries"
+        details["probes"] = f"{node['mean_probes']:.1f} in the mean of {count}"
     if "rows" in node:
         plural = "" if node["rows"] == 1 else "s"
         details["gave"] = f"{node['rows']} row{plural} in {node['time_ms']:.3f} ms"

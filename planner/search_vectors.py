@@ -9,6 +9,7 @@ What is no table (a join, a sum) is searched row by row.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from math import isclose, sqrt
 from typing import TYPE_CHECKING, cast
@@ -78,7 +79,7 @@ def lower_search(
             f"vector_search() with fnr needs an ivf index of '{vector.name}' of '{scan.table}' for "
             f"{metric}: CREATE INDEX and CALIBRATE INDEX make one"
         )
-    index, reason = _use_index(plan, name, catalog)
+    index, reason = _use_index(plan, name, catalog, is_filtered=selection is not None)
     if index is None and name is None:
         reason = f"no ivf index of '{vector.name}' of '{scan.table}' for {metric}"
         reason = f"all rows are compared ({reason})"
@@ -178,7 +179,7 @@ def _choose_index(
 
 
 def _use_index(
-    plan: VectorSearch, index: Index | None, catalog: CatalogInfo
+    plan: VectorSearch, index: Index | None, catalog: CatalogInfo, *, is_filtered: bool
 ) -> tuple[VectorIndex | None, str]:
     """Return how an index is used, and a word on it."""
     if index is None:
@@ -191,7 +192,8 @@ def _use_index(
     if plan.options.fnr is not None:
         info = _choose_calibration(plan.options, index.name, catalog)
         used = replace(used, nprobe=1, calibrated=info)
-        return used, _describe_rule(info, index.name, arrays.list_count)
+        told = _describe_rule(info, index.name, arrays.list_count)
+        return used, f"{told}; {_describe_promise(info, is_filtered=is_filtered)}"
     return used, f"{used.nprobe} of {arrays.list_count} lists of '{index.name}'"
 
 
@@ -238,16 +240,25 @@ def _listed(known: Iterable[CalibrationInfo]) -> str:
 
 
 def _describe_rule(info: CalibrationInfo, index: str, list_count: int) -> str:
-    """Return how a promise is kept, and what it rests on."""
-    calibration = info.calibration
-    rule = calibration.rule
+    """Return when a search stops, and how many lists that takes."""
+    rule = info.calibration.rule
+    if rule.threshold < -sys.float_info.max / 2:
+        return f"the first of {list_count} lists of '{index}', which finds enough"
     penalty = f" with {rule.gamma:g} a list after {rule.kreg}" if rule.gamma else ""
+    return (
+        f"lists of '{index}' until the {rule.score} score{penalty} is {rule.threshold:.6g}, "
+        f"about {info.calibration.probes:.1f} of {list_count}"
+    )
+
+
+def _describe_promise(info: CalibrationInfo, *, is_filtered: bool) -> str:
+    """Return what is promised, and what it rests on."""
+    calibration = info.calibration
     kind = "held-out rows" if calibration.held_out else "queries"
     state = "fresh"
     if info.is_stale:
         state = f"stale: {info.rows_added} rows added, {info.rows_deleted} deleted since"
-    return (
-        f"lists of '{index}' until the {rule.score} score{penalty} is {rule.threshold:.6g}, "
-        f"about {calibration.probes:.1f} of {list_count}; at most {calibration.fnr:g} missed in "
-        f"the mean, calibrated with {calibration.calibration_count} {kind} ({state})"
-    )
+    promise = f"at most {calibration.fnr:g} missed in the mean"
+    if is_filtered:
+        promise = f"fnr {calibration.fnr:g} is not promised among filtered rows"
+    return f"{promise}, calibrated with {calibration.calibration_count} {kind} ({state})"

@@ -91,6 +91,8 @@ SELECT DISTINCT guarantee FROM vector_search(docs, emb, [0.1, 0.2, 0.3], nprobe 
 -- 'exact'
 SELECT DISTINCT guarantee FROM vector_search((SELECT * FROM docs WHERE lang = 'de'), emb, [0.1, 0.2, 0.3], fnr => 0.1);
 -- 'filtered'
+EXPLAIN SELECT id FROM vector_search((SELECT * FROM docs WHERE lang = 'de'), emb, [0.1, 0.2, 0.3], fnr => 0.1);
+-- has: fnr 0.1 is not promised among filtered rows
 SELECT DISTINCT guarantee FROM vector_search((SELECT * FROM docs WHERE id < 20), emb, [0.1, 0.2, 0.3], fnr => 0.1);
 -- 'exact'
 BEGIN;
