@@ -50,6 +50,8 @@ _BLOCK_ROWS = 2048
 _LEAST_QUERIES = 16
 _MOST_QUERIES = 1024
 
+_EVERYONE = frozen(np.empty(0, np.bool_))
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Ivf:
@@ -67,6 +69,11 @@ class Ivf:
     row_ids: NDArray[np.uint32]
     vectors: Vectors
     scales: Vectors
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only, as mapped ones are: one machine code serves both."""
+        for name in _ARRAYS:
+            object.__setattr__(self, name, frozen(getattr(self, name)))
 
     @property
     def list_count(self) -> int:
@@ -178,27 +185,20 @@ def search_ivf(
     scaled = unit(queries) if index.metric == "cosine" else queries
     slack = slack_of(scaled, index.metric, index.longest)
     terms = stop_terms(scaled, index.metric, index.longest)
-    permitted = np.empty(0, np.bool_) if allowed is None else allowed
-    # One machine code serves arrays that are mapped and others.
-    asked = frozen(queries), frozen(scaled), frozen(slack)
-    parts = lists.Lists(*map(frozen, (index.centroids, index.squares, index.offsets)))
-    rows = Rows(*map(frozen, (index.vectors, index.row_ids, index.scales, permitted)))
+    permitted = _EVERYONE if allowed is None else frozen(allowed)
+    metric = METRICS.index(index.metric)
+    parts = lists.Lists(index.centroids, index.squares, index.offsets)
+    rows = Rows(index.vectors, index.row_ids, index.scales, permitted)
+    targets = Targets(frozen(queries), frozen(scaled), slack)
+    outcome = lists.Found(found.distances, found.rows, found.probes, found.margins)
     ends = lists.Rule(
         nprobe, SCORES.index(rule.score), rule.gamma, rule.kreg, rule.scale, rule.threshold
     )
 
     def search(part: slice) -> None:
-        lists.search_lists(
-            METRICS.index(index.metric),
-            parts,
-            rows,
-            Targets(*(each[part] for each in asked)),
-            ends,
-            terms[part],
-            lists.Found(
-                found.distances[part], found.rows[part], found.probes[part], found.margins[part]
-            ),
-        )
+        some = Targets(*(each[part] for each in targets))
+        into = lists.Found(*(each[part] for each in outcome))
+        lists.search_lists(metric, parts, rows, some, ends, terms[part], into)
 
     run_slices(search, len(queries), _LEAST_QUERIES, _MOST_QUERIES, threads)
     return found

@@ -95,6 +95,9 @@ def run_slices(
     least: how many of `count` are worth a thread. most: how long a slice may be.
     """
     wanted = min(threads or processor_count(), max(count // least, 1))
+    if wanted == 1 and count <= most:
+        run(slice(0, count))
+        return
     step = max(min(-(-count // wanted), most), 1)
     starts = iter(range(0, count, step))
 
