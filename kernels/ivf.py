@@ -192,7 +192,13 @@ def search_ivf(
     targets = Targets(frozen(queries), frozen(scaled), slack)
     outcome = lists.Found(found.distances, found.rows, found.probes, found.margins)
     ends = lists.Rule(
-        nprobe, SCORES.index(rule.score), rule.gamma, rule.kreg, rule.scale, rule.threshold
+        nprobe,
+        SCORES.index(rule.score),
+        rule.gamma,
+        rule.kreg,
+        rule.scale,
+        rule.share,
+        rule.threshold,
     )
 
     def search(part: slice) -> None:
@@ -202,18 +208,6 @@ def search_ivf(
 
     run_slices(search, len(queries), _LEAST_QUERIES, _MOST_QUERIES, threads)
     return found
-
-
-def _list_scores(index: Ivf, queries: Vectors) -> Vectors:
-    """Return for each query and list (q, lists) how far the list is; less is nearer."""
-    scores: Vectors = queries @ index.centroids.T
-    if index.metric == "ip":
-        # The mean of the list's own products.
-        scores *= -1
-        return scores
-    scores *= -2
-    scores += index.squares
-    return scores
 
 
 def renumber(index: Ivf, live: NDArray[np.bool_]) -> Ivf:
