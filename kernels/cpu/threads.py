@@ -103,8 +103,11 @@ def run_slices(
 
     def work(_: int) -> None:
         # What one thread takes from an iterator of numbers no other gets.
-        for start in starts:
-            run(slice(start, min(start + step, count)))
+        try:
+            for start in starts:
+                run(slice(start, min(start + step, count)))
+        finally:
+            list(starts)  # After an interrupt nobody goes on.
 
     run_parts(work, range(min(wanted, -(-count // step))) or range(1))
 
