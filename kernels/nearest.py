@@ -111,7 +111,7 @@ def nearest(
         numbers = row_ids.astype(np.uint32, copy=False)
         arrays = (np.ascontiguousarray(vectors), numbers, scales, everyone)
         rows = loops.Rows(*map(frozen, arrays))
-        targets = loops.Targets(*map(frozen, (queries, scaled, slack)))
+        targets = loops.Targets(frozen(queries), frozen(scaled), slack)
         heaps = _heaps(found, metric)
 
         def search(part: slice) -> None:
