@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,11 +39,7 @@ def test_defaults():
 
 @given(st.text(max_size=12))
 def test_any_text_is_a_share_or_an_error(text):
-    try:
-        (statement,) = sql.parse(
-            f"CALIBRATE INDEX i WITH (fnr = '{text.replace(chr(39), chr(39) * 2)}')"
-        )
-    except ProgrammingError as error:
-        assert str(error)
-    else:
+    written = text.replace("'", "''")
+    with contextlib.suppress(ProgrammingError):
+        (statement,) = sql.parse(f"CALIBRATE INDEX i WITH (fnr = '{written}')")
         assert all(0 < fnr < 1 for fnr in statement.fnrs)

@@ -122,7 +122,7 @@ def workload(random: Random) -> Iterator[str]:
                 yield random.choice(
                     (
                         f"CALIBRATE INDEX near WITH (k = 2, fnr = 0.3, seed = {number})",
-                        f"CALIBRATE INDEX near USING (SELECT v FROM e) WITH (fnr = 0.4)",
+                        "CALIBRATE INDEX near USING (SELECT v FROM e) WITH (fnr = 0.4)",
                         f"INSERT INTO e VALUES ([{number}]), ([{number + 1}])",
                         "REINDEX near",
                     )
