@@ -20,6 +20,7 @@ import numpy as np
 from raydb.kernels.bvh_rows import unwatched
 from raydb.kernels.cluster import assign, train
 from raydb.kernels.nearest import (
+    EVERYONE,
     METRICS,
     Metric,
     Neighbours,
@@ -53,8 +54,6 @@ _PIECE = 2**17
 # Fewer queries are not worth a thread; of more, the scores of all lists leave the cache.
 _LEAST_QUERIES = 16
 _MOST_QUERIES = 1024
-
-_EVERYONE = frozen(np.empty(0, np.bool_))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -219,12 +218,11 @@ def search_ivf(
     scaled = unit(queries) if index.metric == "cosine" else queries
     slack = slack_of(scaled, index.metric, index.longest)
     terms = stop_terms(scaled, index.metric, index.longest)
-    permitted = _EVERYONE if allowed is None else frozen(allowed)
+    permitted = EVERYONE if allowed is None else frozen(allowed)
     metric = METRICS.index(index.metric)
     parts = lists.Lists(index.centroids, index.squares, index.offsets)
     rows = Rows(index.vectors, index.row_ids, index.scales, permitted)
     targets = Targets(frozen(queries), frozen(scaled), slack)
-    outcome = lists.Found(found.distances, found.rows, found.probes, found.margins)
     ends = lists.Rule(
         nprobe,
         SCORES.index(rule.score),
@@ -237,7 +235,9 @@ def search_ivf(
 
     def search(part: slice) -> None:
         some = Targets(*(each[part] for each in targets))
-        into = lists.Found(*(each[part] for each in outcome))
+        into = lists.Found(
+            found.distances[part], found.rows[part], found.probes[part], found.margins[part]
+        )
         lists.search_lists(metric, parts, rows, some, ends, terms[part], into)
 
     run_slices(search, len(queries), _LEAST_QUERIES, _MOST_QUERIES, threads)

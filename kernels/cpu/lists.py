@@ -257,8 +257,8 @@ def search_lists(
 ) -> None:
     """Find the nearest rows of the nearest lists of some queries.
 
-    At least `rule.least_probes` lists are scanned, and more until there are k rows and the rule ends
-    the search. stop_terms (q, 4): what makes squared distances of scores.
+    At least `rule.least_probes` lists are scanned, and more until there are k rows and the rule
+    ends the search. stop_terms (q, 4): what makes squared distances of scores.
     """
     count, k = found.rows.shape
     list_count = len(lists.squares)
@@ -266,7 +266,7 @@ def search_lists(
     score_lists(metric, lists, targets.scaled, scores)
     heaps = np.full((count, k), inf, np.float32)
     tentative = np.empty_like(heaps)
-    room = new_room(count, k, rows.vectors.shape[1], len(rows.allowed) > 0)
+    room = new_room(count, rows.vectors.shape[1], len(rows.allowed) > 0)
     entries, used = new_entries(0), 0
     order = np.empty((count, 0), np.int32)
     numbers, heads = np.empty(0, np.int64), np.empty(0, np.int32)
