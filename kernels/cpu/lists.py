@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numba
 import numpy as np
 
+from raydb.kernels.cpu.codes import Codes
 from raydb.kernels.cpu.lanes import PADDED, PRODUCTS, add_up, at_most, trailing_zeros
 from raydb.kernels.cpu.nearest import (
     ENTRY_LIMIT,
@@ -213,6 +214,7 @@ def _scan_round(
     metric: int,
     offsets: NDArray[np.int64],
     rows: Rows,
+    codes: Codes,
     targets: Targets,
     chosen: NDArray[np.int32],
     numbers: NDArray[np.int64],
@@ -243,6 +245,8 @@ def _scan_round(
         entries, used = scan(
             metric,
             rows,
+            codes,
+            np.int64(each),
             offsets[each],
             offsets[each + 1],
             targets,
@@ -380,6 +384,7 @@ def search_lists(
     metric: int,
     lists: Lists,
     rows: Rows,
+    codes: Codes,
     targets: Targets,
     rule: Rule,
     stop_terms: NDArray[np.float64],
@@ -399,7 +404,7 @@ def search_lists(
         return
     heaps = np.full((count, k), inf, np.float32)
     tentative = np.empty_like(heaps)
-    room = new_room(count, k, rows.vectors.shape[1], len(rows.allowed) > 0)
+    room = new_room(count, rows.vectors.shape[1], len(rows.allowed) > 0, len(codes.codes) > 0)
     entries, used = new_entries(0), 0
     order = np.empty((count, 0), np.int32)
     numbers, heads = np.empty(0, np.int64), np.empty(0, np.int32)
@@ -429,6 +434,7 @@ def search_lists(
             metric,
             lists.offsets,
             rows,
+            codes,
             targets,
             chosen,
             numbers[first:],
