@@ -220,8 +220,12 @@ def _vector_indexes(snapshot: Snapshot) -> pa.Table:
 def _ivf_options(index: Index) -> str:
     """Return the options of an index as CREATE INDEX ... WITH can read them back."""
     assert index.ivf is not None
-    lists = f"lists = {index.ivf.lists}, " if index.ivf.lists else ""
-    return f"{lists}metric = '{index.ivf.metric}', seed = {index.ivf.seed}"
+    options = [f"metric = '{index.ivf.metric}'", f"seed = {index.ivf.seed}"]
+    if index.ivf.lists:
+        options.insert(0, f"lists = {index.ivf.lists}")
+    if index.ivf.quantization != "none":
+        options.append(f"quantization = '{index.ivf.quantization}'")
+    return ", ".join(options)
 
 
 def _parts(definition: BvhDefinition, catalog: CatalogInfo) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The hot loops of k-means: the nearest centroid of each vector, sums by list, rows put in order."""
+"""The loops of k-means: the nearest centroid of each vector, sums by list, rows put in order."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def add_members(
 def list_places(
     members: NDArray[np.int32], next_places: NDArray[np.int64], places: NDArray[np.uint32]
 ) -> None:
-    """Write the place of each row, by list and then in order; next_places: each list's first one."""
+    """Write the place of each row, by list and then in order. next_places: each list's first."""
     for row in range(len(members)):
         places[row] = next_places[members[row]]
         next_places[members[row]] += 1

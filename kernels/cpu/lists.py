@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numba
 import numpy as np
 
+from raydb.kernels.cpu.codes import Codes
 from raydb.kernels.cpu.lanes import PADDED, PRODUCTS, add_up, at_most, trailing_zeros
 from raydb.kernels.cpu.nearest import (
     ENTRY_LIMIT,
@@ -151,6 +152,32 @@ def _stop_score(
 
 
 @numba.njit(cache=True, nogil=True)
+def _goes_on(
+    rule: Rule,
+    scores: NDArray[np.float32],
+    order: NDArray[np.int32],
+    probed: int,
+    kth: Any,
+    terms: NDArray[np.float64],
+) -> bool:
+    """Tell whether a query goes on after so many lists, if there are more."""
+    if probed < rule.least_probes or kth == inf:
+        return True
+    if rule.threshold == -inf or probed == len(order):
+        return False
+    return bool(rule.threshold > _stop_score(rule, scores, order, probed, kth, terms))
+
+
+@numba.njit(cache=True, nogil=True)
+def _margin(
+    scores: NDArray[np.float32], order: NDArray[np.int32], terms: NDArray[np.float64]
+) -> float:
+    """Return how far a query's nearest list is in parts of how far the second is."""
+    nearest = squared(scores[order[0]], terms[0], terms[1])
+    return margin(nearest, squared(scores[order[min(1, len(order) - 1)]], terms[0], terms[1]))
+
+
+@numba.njit(cache=True, nogil=True)
 def _round_sizes(
     scores: NDArray[np.float32],
     order: NDArray[np.int32],
@@ -169,7 +196,7 @@ def _round_sizes(
         before, kth = done[query], heaps[query, 0]
         if 0 < before < rule.least_probes:
             sizes[i] = min(rule.least_probes, list_count) - before
-        elif before and len(done) >= _SHARING_QUERIES:
+        elif before:
             if kth == inf:
                 sizes[i] = min(before, known - before)
                 continue
@@ -187,6 +214,7 @@ def _scan_round(
     metric: int,
     offsets: NDArray[np.int64],
     rows: Rows,
+    codes: Codes,
     targets: Targets,
     chosen: NDArray[np.int32],
     numbers: NDArray[np.int64],
@@ -217,6 +245,8 @@ def _scan_round(
         entries, used = scan(
             metric,
             rows,
+            codes,
+            np.int64(each),
             offsets[each],
             offsets[each + 1],
             targets,
@@ -278,19 +308,75 @@ def _count_round(
             if not is_counted:
                 _count_entries(head, entries, heaps[query])
             if probed == 1:
-                nearest = squared(scores[query, order[query, 0]], terms[0], terms[1])
-                second = scores[query, order[query, min(1, order.shape[1] - 1)]]
-                found.margins[query] = margin(nearest, squared(second, terms[0], terms[1]))
-            kth = heaps[query, 0]
-            if probed >= rule.least_probes and kth < inf:
-                goes_on[i] = (
-                    rule.threshold > -inf
-                    and probed < order.shape[1]
-                    and rule.threshold
-                    > _stop_score(rule, scores[query], order[query], probed, kth, terms)
-                )
+                found.margins[query] = _margin(scores[query], order[query], terms)
+            goes_on[i] = _goes_on(rule, scores[query], order[query], probed, heaps[query, 0], terms)
             found.probes[query] = probed
     return goes_on
+
+
+@numba.njit(cache=True, nogil=True)
+def _search_alone(
+    metric: int,
+    lists: Lists,
+    rows: Rows,
+    targets: Targets,
+    rule: Rule,
+    stop_terms: NDArray[np.float64],
+    scores: NDArray[np.float32],
+    found: Found,
+) -> None:
+    """Find the nearest rows query by query, each of which scans no list more than it needs."""
+    list_count, k = len(lists.squares), found.rows.shape[1]
+    room = new_room(1, k, rows.vectors.shape[1], len(rows.allowed) > 0)
+    entries, heaps = new_entries(0), np.empty((len(scores), k), np.float32)
+    asking, pair = np.empty(1, np.int64), np.empty(1, np.int64)
+    heads = np.full(list_count, -1, np.int32)
+    order = np.empty(0, np.int32)
+    for query in range(len(scores)):
+        heaps[query] = inf
+        asking[0] = query
+        probed, used, is_known = 0, 0, False
+        goes_on = list_count > 0
+        while goes_on and probed < list_count:
+            if not is_known or (probed + 2 > len(order) and len(order) < list_count):
+                width = max(rule.least_probes + 1, _FIRST_LISTS, 2 * (probed + 1))
+                if len(order) < min(width, list_count):
+                    order = np.empty(min(width, list_count), np.int32)
+                nearest_lists(scores[query], np.empty(len(order), np.uint64), order)
+                is_known = True
+            pair[0] = probed
+            entries, used = scan(
+                metric,
+                rows,
+                lists.offsets[order[probed]],
+                lists.offsets[order[probed] + 1],
+                targets,
+                asking,
+                pair,
+                heads,
+                heaps,
+                room,
+                entries,
+                used,
+            )
+            probed += 1
+            kth = heaps[query, 0]
+            goes_on = _goes_on(rule, scores[query], order, probed, kth, stop_terms[query])
+        if probed:
+            found.margins[query] = _margin(scores[query], order, stop_terms[query])
+        found.probes[query] = probed
+        numbers = np.full(probed, query)
+        rank(
+            metric,
+            rows,
+            targets,
+            numbers,
+            heads[:probed],
+            heaps,
+            entries,
+            found.distances,
+            found.rows,
+        )
 
 
 @numba.njit(cache=True, nogil=True)
@@ -298,6 +384,7 @@ def search_lists(
     metric: int,
     lists: Lists,
     rows: Rows,
+    codes: Codes,
     targets: Targets,
     rule: Rule,
     stop_terms: NDArray[np.float64],
@@ -305,16 +392,19 @@ def search_lists(
 ) -> None:
     """Find the nearest rows of the nearest lists of some queries.
 
-    At least `rule.least_probes` lists are scanned, and more until there are k rows and the rule ends
-    the search. stop_terms (q, 4): what makes squared distances of scores.
+    At least `rule.least_probes` lists are scanned, and more until there are k rows and the rule
+    ends the search. stop_terms (q, 4): what makes squared distances of scores.
     """
     count, k = found.rows.shape
     list_count = len(lists.squares)
     scores = np.empty((count, list_count + -list_count % PADDED), np.float32)
     score_lists(metric, lists, targets.scaled, scores)
+    if count < _SHARING_QUERIES and rule.threshold > -inf:
+        _search_alone(metric, lists, rows, targets, rule, stop_terms, scores, found)
+        return
     heaps = np.full((count, k), inf, np.float32)
     tentative = np.empty_like(heaps)
-    room = new_room(count, k, rows.vectors.shape[1], len(rows.allowed) > 0)
+    room = new_room(count, rows.vectors.shape[1], len(rows.allowed) > 0, len(codes.codes) > 0)
     entries, used = new_entries(0), 0
     order = np.empty((count, 0), np.int32)
     numbers, heads = np.empty(0, np.int64), np.empty(0, np.int32)
@@ -344,6 +434,7 @@ def search_lists(
             metric,
             lists.offsets,
             rows,
+            codes,
             targets,
             chosen,
             numbers[first:],
