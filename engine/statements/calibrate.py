@@ -75,7 +75,7 @@ def calibrate_index(statement: sql.Calibrate, indexes: Mapping[str, Table], work
     if statement.queries is None:
         sample = _held_out_rows(index, table, statement.seed)
     else:
-        sample = _given_queries(statement.queries, name, index, work)
+        sample = _given_queries(statement.queries, request, index, work)
     made = _calibrated(request, index, table, sample)
     keys = {stored.key for stored in made}
     kept = (each for each in snapshot.calibrations.get(name, ()) if each.key not in keys)
@@ -128,20 +128,24 @@ def _held_out_rows(index: Ivf, table: Table, seed: int) -> _Sample:
     return _Sample(np.ascontiguousarray(index.vectors[chosen]), rows)
 
 
-def _given_queries(queries: sql.Select, name: str, index: Ivf, work: Work) -> _Sample:
-    """Return the vectors that a query gives."""
+def _given_queries(queries: sql.Select, request: _Request, index: Ivf, work: Work) -> _Sample:
+    """Return the vectors that a query gives, of very many as many as are made use of."""
     files = work.open_files(queries)
     catalog = work.snapshot.with_changes(files).describe()
     width = index.vectors.shape[1]
-    plan = sql.bind_sample(queries, name, width, catalog, work.parameters)
+    plan = sql.bind_sample(queries, request.index, width, catalog, work.parameters)
     values = work.run(plan, files).column(0)
-    what = f"the query vector of CALIBRATE INDEX '{name}'"
+    what = f"the query vector of CALIBRATE INDEX '{request.index}'"
     found = list(vector_blocks(values, what))
     if not found:
         return _Sample(np.empty((0, width), np.float32), None, len(values))
     vectors, numbers = (np.concatenate(parts) for parts in zip(*found, strict=True))
     check_vectors(vectors, numbers, index.metric, "row", what)
-    return _Sample(np.ascontiguousarray(vectors), None, len(values) - len(vectors))
+    null_count = len(values) - len(vectors)
+    if len(vectors) > MOST_QUERIES:
+        rng = np.random.default_rng(request.seed)
+        vectors = vectors[np.sort(rng.choice(len(vectors), MOST_QUERIES, replace=False))]
+    return _Sample(np.ascontiguousarray(vectors), None, null_count)
 
 
 def _calibrated(request: _Request, index: Ivf, table: Table, sample: _Sample) -> Calibrations:

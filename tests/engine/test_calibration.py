@@ -249,6 +249,16 @@ def test_a_calibration_keeps_to_the_memory_limit():
     con.execute("RESET memory_limit; CALIBRATE INDEX i WITH (k = 1000)")
 
 
+def test_of_very_many_queries_some_are_kept(monkeypatch):
+    con, _, _ = database()
+    monkeypatch.setattr(calibrate, "MOST_QUERIES", 120)
+    con.execute("INSERT INTO asked SELECT id + 1000, NULL FROM asked WHERE id < 7")
+    con.execute("CALIBRATE INDEX i USING (SELECT emb FROM asked) WITH (fnr = 0.2)")
+    assert con.execute(
+        "SELECT queries, tuning_queries, null_queries FROM index_calibrations()"
+    ).fetchall() == [(90, 30, 7)]
+
+
 def test_progress_is_told():
     con, _, _ = database()
     told = []
