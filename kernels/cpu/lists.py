@@ -319,6 +319,7 @@ def _search_alone(
     metric: int,
     lists: Lists,
     rows: Rows,
+    codes: Codes,
     targets: Targets,
     rule: Rule,
     stop_terms: NDArray[np.float64],
@@ -327,7 +328,8 @@ def _search_alone(
 ) -> None:
     """Find the nearest rows query by query, each of which scans no list more than it needs."""
     list_count, k = len(lists.squares), found.rows.shape[1]
-    room = new_room(1, k, rows.vectors.shape[1], len(rows.allowed) > 0)
+    has_filter, has_codes = len(rows.allowed) > 0, len(codes.codes) > 0
+    room = new_room(1, rows.vectors.shape[1], has_filter, has_codes)
     entries, heaps = new_entries(0), np.empty((len(scores), k), np.float32)
     asking, pair = np.empty(1, np.int64), np.empty(1, np.int64)
     heads = np.full(list_count, -1, np.int32)
@@ -348,6 +350,8 @@ def _search_alone(
             entries, used = scan(
                 metric,
                 rows,
+                codes,
+                np.int64(order[probed]),
                 lists.offsets[order[probed]],
                 lists.offsets[order[probed] + 1],
                 targets,
@@ -400,7 +404,7 @@ def search_lists(
     scores = np.empty((count, list_count + -list_count % PADDED), np.float32)
     score_lists(metric, lists, targets.scaled, scores)
     if count < _SHARING_QUERIES and rule.threshold > -inf:
-        _search_alone(metric, lists, rows, targets, rule, stop_terms, scores, found)
+        _search_alone(metric, lists, rows, codes, targets, rule, stop_terms, scores, found)
         return
     heaps = np.full((count, k), inf, np.float32)
     tentative = np.empty_like(heaps)
