@@ -13,8 +13,12 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import pyarrow as pa
 
+from raydb.engine.memory import Memory, memory_limit
+from raydb.engine.progress import report
+from raydb.engine.stored_calibration import renumbered
 from raydb.errors import DataError, ProgrammingError
-from raydb.kernels.ivf import build_ivf, renumber
+from raydb.kernels.bvh_rows import BuildControl, Room
+from raydb.kernels.ivf import build_from, renumber
 from raydb.kernels.nearest import first_unusable
 from raydb.storage.changes import Remove
 
@@ -47,21 +51,32 @@ def check_alone(index: Index, definition: TableDefinition) -> None:
 def with_vector_index(snapshot: Snapshot, table: str, index: Index) -> Snapshot:
     """Return the snapshot with an index built from the rows as they are now.
 
-    Raises ProgrammingError for more lists than vectors, DataError for a vector without distances.
+    It takes what memory the statement may hold, and reports its progress. Raises ProgrammingError
+    for more lists than vectors, DataError for a vector without distances, and OperationalError
+    where the index does not fit the memory.
     """
     assert index.ivf is not None
     rows, (column,) = snapshot.tables[table], index.columns
     metric = cast("Metric", index.ivf.metric)
-    vectors, numbers = _visible_vectors(rows, column)
-    check_vectors(vectors, numbers, metric, f"table '{table}', row", column_text(column))
-    lists = index.ivf.lists or _usual_lists(len(vectors))
-    if lists > len(vectors):
+    memory = Memory(memory_limit())
+    control = BuildControl(
+        Room(memory.limit, lambda size: memory.too_small(size, f"index '{index.name}'")),
+        lambda step, share: report(f"index {index.name}: {step} vectors", share),
+    )
+    blocks = _visible_vectors(rows, column, control.room)
+    for vectors, numbers in blocks:
+        check_vectors(vectors, numbers, metric, f"table '{table}', row", column_text(column))
+    count = sum(len(numbers) for _, numbers in blocks)
+    lists = index.ivf.lists or _usual_lists(count)
+    if lists > count:
         raise ProgrammingError(
             f"the index '{index.name}' cannot have {lists} lists: "
-            f"column '{column}' of table '{table}' has {len(vectors)} vectors"
+            f"column '{column}' of table '{table}' has {count} vectors"
         )
-    ids = numbers.astype(np.uint32)
-    built = build_ivf(vectors, ids, rows.row_count, lists, metric, index.ivf.seed)
+    has_codes = index.ivf.quantization == "int8"
+    built = build_from(
+        blocks, rows.row_count, lists, metric, index.ivf.seed, control, has_codes=has_codes
+    )
     return replace(snapshot, vector_indexes={**snapshot.vector_indexes, index.name: built})
 
 
@@ -70,17 +85,21 @@ def _usual_lists(vector_count: int) -> int:
     return min(round(sqrt(vector_count)), vector_count)
 
 
-def _visible_vectors(table: Table, column: str) -> Vectors:
-    """Return the vectors of the visible rows that have one, and the rows' numbers."""
-    width = table.definition.schema.field(column).type.list_size
-    found = list(vector_blocks(table.rows.column(column), column_text(column)))
-    if not found:
-        return np.empty((0, width), np.float32), np.empty(0, np.int64)
-    vectors, numbers = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    if table.live is None:
-        return vectors, numbers
-    live = table.live[numbers]
-    return vectors[live], numbers[live]
+def _visible_vectors(table: Table, column: str, room: Room) -> list[Vectors]:
+    """Return the vectors of the visible rows that have one, and the rows' numbers, by chunks."""
+    kind = table.definition.schema.field(column).type
+    width = kind.list_size
+    found: list[Vectors] = [(np.empty((0, width), np.float32), np.empty(0, np.int64))]
+    for vectors, numbers in vector_blocks(table.rows.column(column), column_text(column)):
+        if kind.value_type != pa.float32():
+            room.take(vectors.nbytes)
+        if table.live is None:
+            found.append((vectors, numbers))
+            continue
+        live = table.live[numbers]
+        room.take(int(np.count_nonzero(live)) * vectors.itemsize * width)
+        found.append((vectors[live], numbers[live]))
+    return found
 
 
 def column_text(column: str) -> str:
@@ -89,7 +108,9 @@ def column_text(column: str) -> str:
 
 
 def vector_blocks(values: pa.ChunkedArray | pa.Array, what: str) -> Iterator[Vectors]:
-    """Yield the vectors of a column (FLOAT[n]) chunk by chunk, without those that are NULL.
+    """Yield the vectors of a column chunk by chunk, without those that are NULL.
+
+    The column is FLOAT[n], or DOUBLE[n], which is rounded.
 
     what: how an error calls a vector. Raises DataError for a vector with a NULL in it.
     """
@@ -106,7 +127,11 @@ def vector_blocks(values: pa.ChunkedArray | pa.Array, what: str) -> Iterator[Vec
             holes = np.flatnonzero(elements.is_null().to_numpy(zero_copy_only=False))
             row = numbers[holes[0] // values.type.list_size] + 1
             raise DataError(f"row {row}: {what} has a NULL in it")
-        yield elements.to_numpy().reshape(len(numbers), -1), numbers
+        found = elements.to_numpy()
+        if found.dtype == np.float64:
+            # What float32 cannot hold would become infinite: it is refused as too large.
+            found = np.clip(found, -1e38, 1e38).astype(np.float32)
+        yield found.reshape(len(numbers), -1), numbers
 
 
 def check_vectors(
@@ -137,10 +162,12 @@ def check_change(change: Change, snapshot: Snapshot) -> None:
 
 def renumber_rows(snapshot: Snapshot, table: str, live: NDArray[np.bool_]) -> Snapshot:
     """Return the snapshot with a table's indexes once only the rows in `live` are left."""
-    known = dict(snapshot.vector_indexes)
+    known, calibrations = dict(snapshot.vector_indexes), dict(snapshot.calibrations)
     for index in snapshot.tables[table].definition.ivf_indexes:
         known[index.name] = renumber(known[index.name], live)
-    return replace(snapshot, vector_indexes=known)
+        if index.name in calibrations:
+            calibrations[index.name] = renumbered(calibrations[index.name], live)
+    return replace(snapshot, vector_indexes=known, calibrations=calibrations)
 
 
 def drop_lost_indexes(snapshot: Snapshot) -> Snapshot:
@@ -151,4 +178,5 @@ def drop_lost_indexes(snapshot: Snapshot) -> Snapshot:
     if names == snapshot.vector_indexes.keys():
         return snapshot
     kept = {name: index for name, index in snapshot.vector_indexes.items() if name in names}
-    return replace(snapshot, vector_indexes=kept)
+    calibrations = {name: each for name, each in snapshot.calibrations.items() if name in names}
+    return replace(snapshot, vector_indexes=kept, calibrations=calibrations)

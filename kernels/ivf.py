@@ -6,40 +6,58 @@
     row_ids     (n)            the row of each place, ascending within a list
     vectors     (n, d)         its vector; a list is one run of memory
     scales      (n)            1 / norm under cosine, else empty
+    codes       (n, d)         its vector as bytes where the index is quantised, else empty, with
+    code_...                   what they stand for: see `raydb.kernels.cpu.codes`
 
 Centroids under cosine are those of unit vectors. After Sivic and Zisserman, Video Google (2003).
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from os import cpu_count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raydb.kernels.nearest import METRICS, Metric, Neighbours, no_neighbours, norms_of, unit
+from raydb.kernels.bvh_rows import unwatched
+from raydb.kernels.cluster import assign, train
+from raydb.kernels.nearest import (
+    EVERYONE,
+    METRICS,
+    Metric,
+    Neighbours,
+    frozen,
+    no_codes,
+    no_neighbours,
+    norms_of,
+    slack_of,
+    unit,
+)
+from raydb.kernels.stop import ANYWHERE, SCORES, StopRule, stop_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from raydb.kernels.bvh_rows import BuildControl
+    from raydb.kernels.nearest import Block
 
     Vectors = NDArray[np.float32]
 
 _PROPERTIES = ("metric", "row_count", "longest")
-_ARRAYS = ("centroids", "squares", "offsets", "row_ids", "vectors", "scales")
+_CODES = ("codes", "code_squares", "code_centers", "code_steps", "code_errors")
+_ARRAYS = ("centroids", "squares", "offsets", "row_ids", "vectors", "scales", *_CODES)
 
-# What k-means is trained with: so many vectors a list, and so many rounds.
+# What k-means is trained with: so many vectors a list.
 SAMPLE_PER_LIST = 64
-ROUNDS = 10
 
-# Rows that are assigned to lists together: their scores stay in the cache.
-_BLOCK_ROWS = 2048
+# Rows that are put in lists between two reports.
+_PIECE = 2**17
 
-# Fewer queries are not worth a second thread.
-_QUERIES_PER_THREAD = 16
+# Fewer queries are not worth a thread; of more, the scores of all lists leave the cache.
+_LEAST_QUERIES = 16
+_MOST_QUERIES = 1024
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -58,11 +76,26 @@ class Ivf:
     row_ids: NDArray[np.uint32]
     vectors: Vectors
     scales: Vectors
+    codes: NDArray[np.int8]
+    code_squares: Vectors
+    code_centers: Vectors
+    code_steps: Vectors
+    code_errors: Vectors
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only, as mapped ones are: one machine code serves both."""
+        for name in _ARRAYS:
+            object.__setattr__(self, name, frozen(getattr(self, name)))
 
     @property
     def list_count(self) -> int:
         """The number of lists."""
         return len(self.centroids)
+
+    @property
+    def is_quantised(self) -> bool:
+        """Whether rows are scanned as bytes, and only those that may count as vectors."""
+        return len(self.code_centers) > 0
 
     @property
     def size_bytes(self) -> int:
@@ -77,73 +110,137 @@ def build_ivf(
     lists: int,
     metric: Metric,
     seed: int,
+    *,
+    has_codes: bool = False,
 ) -> Ivf:
-    """Put vectors (n, d), with the ascending numbers of their rows, in lists.
+    """Put vectors (n, d), with the ascending numbers of their rows, in lists; see `build_from`."""
+    blocks = [(vectors, row_ids)]
+    return build_from(blocks, row_count, lists, metric, seed, unwatched(), has_codes=has_codes)
 
-    lists: at most n. row_count: the rows of the table, those without a vector too.
-    The same seed gives the same lists on the same machine.
+
+def build_from(
+    blocks: Sequence[Block],
+    row_count: int,
+    lists: int,
+    metric: Metric,
+    seed: int,
+    control: BuildControl,
+    *,
+    has_codes: bool = False,
+) -> Ivf:
+    """Put the vectors of some blocks, whose rows' numbers ascend, in lists.
+
+    lists: at most as many as there are vectors. row_count: the rows of the table, those without a
+    vector too. has_codes: whether rows are quantised to bytes. The same seed gives the same lists on the same machine, whatever the blocks and the
+    threads. Raises what `control` does where its room is too small, or to end the build.
     """
-    assert lists <= len(vectors) == len(row_ids), (lists, len(vectors), len(row_ids))
-    directed = unit(vectors) if metric == "cosine" else vectors
+    count, width = sum(len(block) for block, _ in blocks), blocks[0][0].shape[1]
+    assert lists <= count, (lists, count)
+    sampled = min(count, lists * SAMPLE_PER_LIST)
+    # The index, the list and the place of each row; the sample, its order and the sums.
+    own_bytes = count * (4 * width + 4 + 4 * (metric == "cosine") + 8)
+    sample_bytes = sampled * (4 * width + 12) + lists * width * 20
+    if has_codes:
+        own_bytes += count * (width + 4) + 8 * lists * (width + 1)
+    control.room.take(own_bytes + sample_bytes)
     rng = np.random.default_rng(seed)
-    centroids = _train(directed, lists, metric, rng)
-    members = assign(directed, centroids)
-    # Small integers are sorted by radix, in linear time.
-    order = np.argsort(members.astype(np.uint16 if lists < 2**16 else np.int64), kind="stable")
+    sample = _sample(blocks, np.sort(rng.choice(count, sampled, replace=False)))
+    if metric == "cosine":
+        sample = unit(sample)
+    centroids = train(sample, lists, metric, rng, lambda share: control.report("train", share))
+    del sample
+    control.room.give(sample_bytes)
+    members = _members(blocks, centroids, metric, control)
+    kept, numbers, offsets = _ordered(blocks, members, lists, control)
+    norms = np.concatenate([norms_of(each) for each in _pieces(kept)] or [np.empty(0)])
+    scales = (1 / norms if metric == "cosine" else norms[:0]).astype(np.float32)
+    squares = np.einsum("ij,ij->i", centroids, centroids)
+    longest = float(norms.max(initial=0.0))
+    arrays = (centroids, squares, offsets, numbers, kept, scales)
+    codes = _encoded(kept, scales, offsets, control) if has_codes else no_codes(width)
+    return Ivf(metric, row_count, longest, *arrays, **codes)
+
+
+def _encoded(
+    vectors: Vectors, scales: Vectors, offsets: NDArray[np.int64], control: BuildControl
+) -> dict[str, NDArray[Any]]:
+    """Return the codes of vectors by list, and what they stand for."""
+    from raydb.kernels.cpu.codes import Codes, encode_lists  # noqa: PLC0415
+    from raydb.kernels.cpu.threads import run_slices  # noqa: PLC0415
+
+    (count, width), lists = vectors.shape, len(offsets) - 1
+    into = Codes(
+        np.empty((count, width), np.int8),
+        np.empty(count, np.float32),
+        np.empty((lists, width), np.float32),
+        np.empty((lists, width), np.float32),
+        np.empty((lists, 2), np.float32),
+    )
+    given = frozen(vectors), frozen(scales), frozen(offsets)
+
+    def run(part: slice) -> None:
+        encode_lists(*given, part.start, part.stop, into)
+
+    control.report("encode", 0.0)
+    run_slices(run, lists, 1, max(lists * _PIECE // max(count, 1) // 8, 1))
+    return dict(zip(_CODES, into, strict=True))
+
+
+def _pieces(vectors: Vectors) -> Iterator[Vectors]:
+    return (vectors[start : start + _PIECE] for start in range(0, len(vectors), _PIECE))
+
+
+def _sample(blocks: Sequence[Block], chosen: NDArray[np.int64]) -> Vectors:
+    """Return some vectors by their ascending places in all blocks."""
+    ends = np.cumsum([len(block) for block, _ in blocks])
+    parts = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
+    starts = np.concatenate(([0], ends[:-1]))
+    found = [
+        block[part - start] for (block, _), part, start in zip(blocks, parts, starts, strict=True)
+    ]
+    return np.concatenate(found)
+
+
+def _members(
+    blocks: Sequence[Block], centroids: Vectors, metric: Metric, control: BuildControl
+) -> NDArray[np.int32]:
+    """Return the list of each vector."""
+    members = np.empty(sum(len(block) for block, _ in blocks), np.int32)
+    done = 0
+    for block, _ in blocks:
+        for piece in _pieces(block):
+            control.report("assign", done / len(members))
+            members[done : done + len(piece)] = assign(piece, centroids, metric)
+            done += len(piece)
+    return members
+
+
+def _ordered(
+    blocks: Sequence[Block], members: NDArray[np.int32], lists: int, control: BuildControl
+) -> tuple[Vectors, NDArray[np.uint32], NDArray[np.int64]]:
+    """Return the vectors and the rows' numbers by list, and where each list begins."""
+    from raydb.kernels.cpu.cluster import list_places, put_rows  # noqa: PLC0415
+    from raydb.kernels.cpu.threads import run_slices  # noqa: PLC0415
+
     offsets = np.zeros(lists + 1, np.int64)
     np.cumsum(np.bincount(members, minlength=lists), out=offsets[1:])
-    kept = vectors[order]
-    longest = float(norms_of(kept).max(initial=0.0))
-    scales = _scales(kept, metric)
-    squares = np.einsum("ij,ij->i", centroids, centroids)
-    return Ivf(
-        metric, row_count, longest, centroids, squares, offsets, row_ids[order], kept, scales
-    )
+    places = np.empty(len(members), np.uint32)
+    list_places(members, offsets[:-1].copy(), places)
+    kept = np.empty((len(members), blocks[0][0].shape[1]), np.float32)
+    numbers = np.empty(len(members), np.uint32)
+    done = 0
+    for block, row_ids in blocks:
+        control.report("order", done / max(len(members), 1))
+        some = places[done : done + len(block)]
+        numbers[some] = row_ids
+        given = frozen(np.ascontiguousarray(block))
 
+        def run(part: slice, given: Vectors = given, some: NDArray[np.uint32] = some) -> None:
+            put_rows(given[part], some[part], kept)
 
-def _scales(vectors: Vectors, metric: Metric) -> Vectors:
-    if metric != "cosine":
-        return np.empty(0, np.float32)
-    scales: Vectors = (1 / norms_of(vectors)).astype(np.float32)
-    return scales
-
-
-def _train(vectors: Vectors, lists: int, metric: Metric, rng: np.random.Generator) -> Vectors:
-    """Return centroids (lists, d): k-means from a random sample of the vectors."""
-    count = min(len(vectors), lists * SAMPLE_PER_LIST)
-    sample = vectors[np.sort(rng.choice(len(vectors), count, replace=False))]
-    centroids = sample[np.sort(rng.choice(count, lists, replace=False))]
-    for _ in range(ROUNDS if count > lists else 0):
-        members = assign(sample, centroids)
-        sizes = np.bincount(members, minlength=lists)
-        order = np.argsort(members, kind="stable")
-        starts = np.cumsum(sizes) - sizes
-        filled = sizes > 0
-        sums = np.add.reduceat(sample[order], starts[filled], axis=0, dtype=np.float64)
-        centroids = centroids.copy()
-        centroids[filled] = sums / sizes[filled, None]
-        # A list without a vector takes over a part of one of the largest.
-        empty = np.flatnonzero(~filled)
-        largest = np.argsort(-sizes, kind="stable")[: len(empty)]
-        picks = starts[largest] + rng.integers(0, np.maximum(sizes[largest], 1))
-        usable = sizes[largest] > 1
-        centroids[empty[usable]] = sample[order[picks[usable]]]
-        if metric == "cosine":
-            centroids = unit(centroids)
-    return centroids
-
-
-def assign(vectors: Vectors, centroids: Vectors) -> NDArray[np.int64]:
-    """Return the nearest centroid of each vector (n)."""
-    doubled = np.ascontiguousarray(-2 * centroids.T)
-    squares = np.einsum("ij,ij->i", centroids, centroids)
-    members = np.empty(len(vectors), np.int64)
-    for start in range(0, len(vectors), _BLOCK_ROWS):
-        part = slice(start, start + _BLOCK_ROWS)
-        scores = vectors[part] @ doubled
-        scores += squares
-        members[part] = scores.argmin(axis=1)
-    return members
+        run_slices(run, len(block), _PIECE // 8, _PIECE)
+        done += len(block)
+    return kept, numbers, offsets
 
 
 def search_ivf(
@@ -153,75 +250,48 @@ def search_ivf(
     nprobe: int,
     allowed: NDArray[np.bool_] | None = None,
     threads: int | None = None,
+    rule: StopRule = ANYWHERE,
 ) -> Neighbours:
     """Return the k nearest rows of the `nprobe` lists nearest to each query (q, d).
 
-    Further lists are scanned until there are k rows. allowed: whether a row counts, by its number;
-    None for all. The queries are such that `first_unusable` finds none.
+    Further lists are scanned until there are k rows and the rule ends the search. allowed: whether
+    a row counts, by its number; None for all. `first_unusable` finds none of the queries.
     """
     # numba takes 0.3 s to import, and few processes search vectors.
-    from raydb.kernels.cpu.nearest import search_lists  # noqa: PLC0415
+    from raydb.kernels.cpu import lists  # noqa: PLC0415
+    from raydb.kernels.cpu.codes import Codes  # noqa: PLC0415
+    from raydb.kernels.cpu.nearest import Rows, Targets  # noqa: PLC0415
+    from raydb.kernels.cpu.threads import run_slices  # noqa: PLC0415
 
     found = no_neighbours(len(queries), k)
     scaled = unit(queries) if index.metric == "cosine" else queries
-    list_scores = _list_scores(index, scaled)
-    slack = _slack(index, scaled)
-    permitted = np.empty(0, np.bool_) if allowed is None else allowed
+    slack = slack_of(scaled, index.metric, index.longest)
+    terms = stop_terms(scaled, index.metric, index.longest)
+    permitted = EVERYONE if allowed is None else frozen(allowed)
+    metric = METRICS.index(index.metric)
+    parts = lists.Lists(index.centroids, index.squares, index.offsets)
+    rows = Rows(index.vectors, index.row_ids, index.scales, permitted)
+    codes = Codes(*(getattr(index, name) for name in _CODES))
+    targets = Targets(frozen(queries), frozen(scaled), slack)
+    ends = lists.Rule(
+        nprobe,
+        SCORES.index(rule.score),
+        rule.gamma,
+        rule.kreg,
+        rule.scale,
+        rule.share,
+        rule.threshold,
+    )
 
     def search(part: slice) -> None:
-        search_lists(
-            METRICS.index(index.metric),
-            index.vectors,
-            index.scales,
-            index.offsets,
-            index.row_ids,
-            permitted,
-            queries[part],
-            scaled[part],
-            list_scores[part],
-            nprobe,
-            slack[part],
-            found.distances[part],
-            found.rows[part],
-            found.probes[part],
+        some = Targets(*(each[part] for each in targets))
+        into = lists.Found(
+            found.distances[part], found.rows[part], found.probes[part], found.margins[part]
         )
+        lists.search_lists(metric, parts, rows, codes, some, ends, terms[part], into)
 
-    count = min(threads or cpu_count() or 1, -(-len(queries) // _QUERIES_PER_THREAD))
-    if count <= 1:
-        search(slice(0, len(queries)))
-        return found
-    step = _QUERIES_PER_THREAD
-    parts = [slice(start, start + step) for start in range(0, len(queries), step)]
-    with ThreadPoolExecutor(count) as pool:
-        list(pool.map(search, parts))
+    run_slices(search, len(queries), _LEAST_QUERIES, _MOST_QUERIES, threads)
     return found
-
-
-def _list_scores(index: Ivf, queries: Vectors) -> Vectors:
-    """Return for each query and list (q, lists) how far the list is; less is nearer."""
-    scores: Vectors = queries @ index.centroids.T
-    if index.metric == "ip":
-        # The mean of the list's own products.
-        scores *= -1
-        return scores
-    scores *= -2
-    scores += index.squares
-    return scores
-
-
-def _slack(index: Ivf, queries: Vectors) -> Vectors:
-    """Return how far float32 may be off a score (q, 2): in parts of it, and beside."""
-    width = queries.shape[1]
-    rounding = 2 * (width + 8) * 2.0**-24
-    slack = np.empty((len(queries), 2), np.float32)
-    if index.metric == "l2":
-        # Squares are added up: the error is a part of the sum.
-        slack[:] = rounding, 1e-36
-        return slack
-    longest = index.longest if index.metric == "ip" else 1.0
-    slack[:, 0] = 0
-    slack[:, 1] = rounding * longest * norms_of(queries) + 1e-36
-    return slack
 
 
 def renumber(index: Ivf, live: NDArray[np.bool_]) -> Ivf:
@@ -229,13 +299,17 @@ def renumber(index: Ivf, live: NDArray[np.bool_]) -> Ivf:
     numbers = np.cumsum(live, dtype=np.int64) - 1
     kept = live[index.row_ids]
     before = np.concatenate(([0], np.cumsum(kept, dtype=np.int64)))
+    by_place = {
+        name: array[kept] if len(array) else array
+        for name in ("vectors", "scales", "codes", "code_squares")
+        for array in (getattr(index, name),)
+    }
     return replace(
         index,
         row_count=int(np.count_nonzero(live[: index.row_count])),
         offsets=before[index.offsets],
         row_ids=numbers[index.row_ids[kept]].astype(np.uint32),
-        vectors=index.vectors[kept],
-        scales=index.scales[kept] if len(index.scales) else index.scales,
+        **by_place,
     )
 
 
@@ -247,5 +321,6 @@ def to_arrays(index: Ivf) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
 
 def from_arrays(arrays: Mapping[str, NDArray[Any]], properties: Mapping[str, Any]) -> Ivf:
     """Return the index of `to_arrays`; the arrays are used as they are, mapped ones too."""
-    parts: dict[str, Any] = {**arrays, **properties}
+    # Earlier indexes have no codes.
+    parts: dict[str, Any] = {**no_codes(arrays["vectors"].shape[1]), **arrays, **properties}
     return Ivf(**{name: parts[name] for name in (*_PROPERTIES, *_ARRAYS)})
