@@ -95,7 +95,7 @@ def trace(
     terms = stop_terms(scaled, index.metric, index.longest)
     bounds = _bounds(index, farthest)
     bounds += np.abs(bounds) * slack[:, 0] + slack[:, 1]
-    lists = Lists(*map(frozen, (index.centroids, index.squares, index.offsets)))
+    lists = Lists(frozen(index.centroids), frozen(index.squares), frozen(index.offsets))
     arrays = (index.vectors, index.row_ids, index.scales, permitted)
     rows = Rows(*(frozen(array) for array in arrays))
     asked = [frozen(array) for array in (queries, scaled, slack)]

@@ -322,6 +322,20 @@ def test_threads_change_nothing_and_the_seed_decides() -> None:
     assert (few.margins <= 1).all()
 
 
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_rule_stops_at_the_same_list_where_rows_are_bytes(metric: Metric) -> None:
+    vectors, queries = make(SEED + 14, 1_500, 8), make(SEED + 15, 60, 8)
+    rows = np.arange(1_500, dtype=np.uint32)
+    plain = build(vectors, 25, metric)
+    coded = build_ivf(vectors, rows, 1_500, 25, metric, SEED, has_codes=True)
+    (one,), (other,) = (calibrate(each, queries, [7], [0.1], "ratio", 1) for each in (plain, coded))
+    assert one.rule == other.rule
+    for some in (queries, queries[:9]):
+        left, right = (search_ivf(each, some, 7, 1, rule=one.rule) for each in (plain, coded))
+        for name in ("rows", "distances", "probes", "margins"):
+            np.testing.assert_array_equal(getattr(left, name), getattr(right, name))
+
+
 def test_calibration_can_be_ended() -> None:
     index = build(make(SEED + 13, 500, 4), 10, "l2")
     calls = 0
