@@ -45,8 +45,9 @@ _BLOCK_STRATA = 512
 # A thread draws so many blocks at once, 10 to 100 ms, after which an interrupt is heard.
 _PIECE_BLOCKS = 64
 
-# The weights of both parities stay in memory where all of them are smaller than this.
-_SMALL_BYTES = 2**26
+# The weights of both parities stay in memory where all of them are smaller than this: 20 million
+# edges of a tree with one inner edge. Else each batch makes those of one parity anew.
+_SMALL_BYTES = 2**30
 
 
 @dataclass(frozen=True, eq=False)
