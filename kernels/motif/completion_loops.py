@@ -1,7 +1,5 @@
 """The hot loops over what a tree instance leaves of a motif: the number of ways, and one of them.
 
-Nothing is allocated in here, so numba may leave out the counts of references: their atomic
-additions took 0.7 of 0.9 us a sample, and two threads wait for each other at them.
 Ways are counted in float64, which is exact to 2**53, and beyond that right to 16 digits.
 """
 
@@ -9,12 +7,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numba
 import numpy as np
 
 from raydb.kernels.motif.graph_loops import find_marked_pair, first_at_least
 from raydb.kernels.motif.random_loops import draw_below
-from raydb.kernels.motif.weight_loops import END_AFTER, FIRST_BEFORE, ties_end, ties_first
+from raydb.kernels.motif.weight_loops import (
+    END_AFTER,
+    FIRST_BEFORE,
+    compiled,
+    inlined,
+    ties_end,
+    ties_first,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,7 +68,7 @@ RUN_FIRST, RUN_END, RUN_IS_CHAIN, BEFORE_FIRST, BEFORE_END, AFTER_FIRST, AFTER_E
 MEMBER_EDGE, MEMBER_SOURCE, MEMBER_TARGET, MEMBER_TWINS, MEMBER_TREE_TWIN = range(5)
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@inlined
 def find_lists(
     source: Numbers,
     target: Numbers,
@@ -119,7 +123,7 @@ def find_lists(
     return True
 
 
-@numba.njit(cache=True, nogil=True, _nrt=False)
+@compiled
 def count_ways(
     pair_edges: Numbers,
     bounds: Numbers,
@@ -153,14 +157,14 @@ def count_ways(
     return ways
 
 
-@numba.njit(cache=True, nogil=True, _nrt=False)
+@compiled
 def _count_chain(
     pair_edges: Numbers,
     bounds: Numbers,
     lows: Table,
     highs: Table,
-    first: int,
-    end: int,
+    first: Any,
+    end: Any,
     ways: Ways,
 ) -> float:
     """Return how many ways there are to take the members of a chain."""
@@ -171,9 +175,9 @@ def _count_chain(
     return total
 
 
-@numba.njit(cache=True, nogil=True, _nrt=False)
+@compiled
 def _count_two(
-    pair_edges: Numbers, bounds: Numbers, lows: Table, highs: Table, first: int
+    pair_edges: Numbers, bounds: Numbers, lows: Table, highs: Table, first: Any
 ) -> float:
     """Return how many pairs there are of an edge of a member and a later one of the next."""
     ways = 0.0
@@ -186,14 +190,14 @@ def _count_two(
     return ways
 
 
-@numba.njit(cache=True, nogil=True, _nrt=False)
+@compiled
 def fill_ends(
     pair_edges: Numbers,
     bounds: Numbers,
     lows: Table,
     highs: Table,
-    first: int,
-    end: int,
+    first: Any,
+    end: Any,
     ways: Ways,
 ) -> None:
     """Write for each member of a chain, and each of its edges, how many chains end there."""
@@ -211,14 +215,14 @@ def fill_ends(
             ways[row, own - lows[member]] = total
 
 
-@numba.njit(cache=True, nogil=True, _nrt=False)
+@compiled
 def fill_starts(
     pair_edges: Numbers,
     bounds: Numbers,
     lows: Table,
     highs: Table,
-    first: int,
-    end: int,
+    first: Any,
+    end: Any,
     ways: Ways,
 ) -> None:
     """Write for each member of a chain, and each of its edges, how many chains start there."""
@@ -234,7 +238,7 @@ def fill_starts(
             ways[row, own - lows[member]] = total
 
 
-@numba.njit(cache=True, nogil=True, _nrt=False)
+@compiled
 def _count_open(
     pair_edges: Numbers,
     bounds: Numbers,
@@ -269,7 +273,7 @@ def _count_open(
     return ways
 
 
-@numba.njit(cache=True, nogil=True, _nrt=False)
+@compiled
 def pick_way(
     pair_edges: Numbers,
     bounds: Numbers,
@@ -306,15 +310,15 @@ def pick_way(
             _pick_from_bag(pair_edges, members, edges, lows, highs, first, member, state, picked)
 
 
-@numba.njit(cache=True, nogil=True, _nrt=False)
+@compiled
 def _pick_from_bag(
     pair_edges: Numbers,
     members: Table,
     edges: Table,
     lows: Table,
     highs: Table,
-    first: int,
-    member: int,
+    first: Any,
+    member: Any,
     state: State,
     picked: Table,
 ) -> None:
@@ -331,8 +335,8 @@ def _pick_from_bag(
             return
 
 
-@numba.njit(cache=True, nogil=True, _nrt=False)
-def _pick_place(ways: Ways, row: int, first: int, end: int, state: State) -> int:
+@compiled
+def _pick_place(ways: Ways, row: Any, first: Any, end: Any, state: State) -> Any:
     """Return one of the places first .. end - 1 of a row, with the likelihoods of their ways."""
     total = 0.0
     for place in range(first, end):
@@ -349,16 +353,16 @@ def _pick_place(ways: Ways, row: int, first: int, end: int, state: State) -> int
     return place
 
 
-@numba.njit(cache=True, nogil=True, _nrt=False)
+@compiled
 def _pick_to_start(
     pair_edges: Numbers,
     bounds: Numbers,
     ways: Ways,
     lows: Table,
     highs: Table,
-    first: int,
-    end: int,
-    last_member: int,
+    first: Any,
+    end: Any,
+    last_member: Any,
     state: State,
     picked: Table,
 ) -> None:
@@ -378,7 +382,7 @@ def _pick_to_start(
         picked[member] = later
 
 
-@numba.njit(cache=True, nogil=True, _nrt=False)
+@compiled
 def _pick_open(
     pair_edges: Numbers,
     bounds: Numbers,

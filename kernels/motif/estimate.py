@@ -49,6 +49,9 @@ _LEAST_SPREAD = 100.0
 
 _FIRST_STRATA, _MOST_STRATA = 2**12, 2**24
 
+# A batch has at least a sample for each 16 edges.
+_BATCH_SHIFT = 5
+
 # So many trees are tried, on a part of the graph of about so many edges, with so many samples.
 _TRIED_TREES, _TRIED_EDGES, _TRIED_STRATA = 12, 2**18, 2**12
 _TRIED_SLICES = 8
@@ -315,6 +318,10 @@ class _Rounds:
         self._number, self._seconds = _COUNTING, 0.0
         self.samples, self.nonzero = 0, 0
 
+    def first_strata(self) -> int:
+        """Return the strata of a small batch: weights may be made anew for it, at O(m)."""
+        return max(_FIRST_STRATA, self._source[0].graph.edge_count >> _BATCH_SHIFT)
+
     def most_strata(self) -> int:
         """Return how many strata there is time for, or less than 1."""
         strata = (self._limits.samples - self.samples) / 2
@@ -353,7 +360,7 @@ def _draw_to_goal(rounds: _Rounds, goal: _Goal) -> tuple[Draw, bool]:
     """Return the draw that counts, and whether it came to the goal; see the module."""
     from raydb.kernels.motif.sample import pool  # noqa: PLC0415  (numba takes 0.3 s)
 
-    strata = max(min(_FIRST_STRATA, rounds.most_strata()), 1)
+    strata = max(min(rounds.first_strata(), rounds.most_strata()), 1)
     first = rounds.draw(strata, 0.0)
     assert first is not None
     decided = first
@@ -365,7 +372,7 @@ def _draw_to_goal(rounds: _Rounds, goal: _Goal) -> tuple[Draw, bool]:
         decided = pool([decided, batch])
     while True:
         needed = math.ceil(_MARGIN * goal.misses(decided) * decided.samples / 2)
-        needed = max(needed, _FIRST_STRATA)
+        needed = max(needed, rounds.first_strata())
         done = min(0.5, decided.samples / (2 * needed + decided.samples))
         fresh: list[Draw] = []
         while needed > 0:
@@ -436,8 +443,8 @@ def _look_for_matches(rounds: _Rounds) -> Draw | None:
     """Return enough samples to tell the most that one stands for; None where none has a match."""
     from raydb.kernels.motif.sample import pool  # noqa: PLC0415  (numba takes 0.3 s)
 
-    seen = rounds.draw(_FIRST_STRATA, 0.0)
-    strata = _FIRST_STRATA
+    strata = rounds.first_strata()
+    seen = rounds.draw(strata, 0.0)
     while seen is not None and seen.nonzero < _ENOUGH_NONZERO:
         strata = min(2 * strata, rounds.most_strata())
         batch = rounds.draw(strata, 0.0) if strata >= 1 else None

@@ -17,33 +17,37 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
+compiled: Any = numba.njit(**_OPTIONS)
+inlined: Any = numba.njit(cache=True, nogil=True, inline="always")
+
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _STRIDE = np.uint64(0xD1342543DE82EF95)
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@inlined
 def _mix(word: np.uint64) -> np.uint64:
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return word ^ (word >> np.uint64(31))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def begin(key: np.uint64, sample: int, state: NDArray[np.uint64]) -> None:
     """Set the state (1) to where a sample's numbers begin; a key is a stream of samples."""
     state[0] = _mix(key + np.uint64(sample) * _STRIDE)
 
 
-@numba.njit(cache=True, nogil=True)
-def draw_word(state: NDArray[np.uint64]) -> np.uint64:
+@compiled
+def draw_word(state: NDArray[np.uint64]) -> Any:
     """Return the next 64 random bits."""
     state[0] += _GOLDEN
     return _mix(state[0])
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@inlined
 def high_product(one: np.uint64, other: np.uint64) -> np.uint64:
     """Return the upper 64 of the 128 bits of a product."""
     low_one, high_one = one & _LOW, one >> _HALF
@@ -71,7 +75,7 @@ def _scale_by_type(word: Any, total: Any) -> Callable[[Any, Any], Any]:  # noqa:
     return scale_float if isinstance(total, types.Float) else scale_integer
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def draw_below(state: NDArray[np.uint64], total: Any) -> Any:
     """Return a random number from 0 up to a total, of its type: an integer, or a float64."""
     return scale(draw_word(state), total)

@@ -45,8 +45,9 @@ _BLOCK_STRATA = 512
 # A thread draws so many blocks at once, 10 to 100 ms, after which an interrupt is heard.
 _PIECE_BLOCKS = 64
 
-# The weights of both parities stay in memory where all of them are smaller than this.
-_SMALL_BYTES = 2**26
+# The weights of both parities stay in memory where all of them are smaller than this: 20 million
+# edges of a tree with one inner edge. Else each batch makes those of one parity anew.
+_SMALL_BYTES = 2**30
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,14 +115,16 @@ def _make_plan(motif: Motif, tree: RootedTree, constraints: Constraints, runs: l
             [tree.parents[place], from_source, goes_out, order, row, far, tree.edges[place]]
         )
     groups = np.array([motif.groups[edge] for edge in tree.edges], np.int64)
-    members, limits, rows = [], [], []
+    members: list[list[int]] = []
+    limits: list[int] = []
+    rows: list[list[int]] = []
     for run in runs:
-        row = [len(members), len(members) + len(run.edges)]
-        row.append(run.is_chain or (len(run.edges) == 1 and run.twins[0] == 0))
+        is_chain = run.is_chain or (len(run.edges) == 1 and run.twins[0] == 0)
+        columns = [len(members), len(members) + len(run.edges), is_chain]
         for places_of_limits in (run.before, run.after):
-            row += [len(limits), len(limits) + len(places_of_limits)]
+            columns += [len(limits), len(limits) + len(places_of_limits)]
             limits += places_of_limits
-        rows.append(row)
+        rows.append(columns)
         for edge, twins, twin in zip(run.edges, run.twins, run.tree_twins, strict=True):
             members.append([edge, *motif.edges[edge], twins, twin])
     first = [number for number, run in enumerate(runs) if not run.before]
@@ -199,7 +202,7 @@ class WeightStore:
 def stream_key(seed: int, stream: int, parity: int) -> np.uint64:
     """Return the key of the random numbers of one round of samples."""
     words = [seed & 0xFFFFFFFFFFFFFFFF, stream, parity + 1]
-    return np.random.SeedSequence(words).generate_state(1, np.uint64)[0]
+    return np.uint64(np.random.SeedSequence(words).generate_state(1, np.uint64)[0])
 
 
 def draw_samples(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numba
 import numpy as np
 
 from raydb.kernels.motif.completion_loops import (
@@ -29,8 +28,10 @@ from raydb.kernels.motif.weight_loops import (
     FIRST_BEFORE,
     NEAR,
     NO_WINDOWS,
+    compiled,
     end_of_reached,
     first_reached,
+    inlined,
     slot_end,
     slot_first,
     ties_end,
@@ -97,8 +98,8 @@ class Scratch(NamedTuple):
 _MOST_DRAWS = 32
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
-def _lower_bound(edges: Numbers, low: int, high: int, edge: int) -> int:
+@inlined
+def _lower_bound(edges: Numbers, low: Any, high: Any, edge: Any) -> Any:
     """Return the first place of low .. high - 1 with an edge number >= `edge`, else `high`."""
     count = high - low
     while count > 0:
@@ -109,14 +110,14 @@ def _lower_bound(edges: Numbers, low: int, high: int, edge: int) -> int:
     return low
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
-def _weight_up_to(prefix: NDArray[Any], first: int, place: int) -> Any:
+@inlined
+def _weight_up_to(prefix: NDArray[Any], first: Any, place: Any) -> Any:
     """Return the weights of a list, which begins at a place, before another place."""
     return prefix[place - 1] if place > first else prefix[0] - prefix[0]
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
-def find_root(root: NDArray[Any], low: int, target: Any) -> int:
+@inlined
+def find_root(root: NDArray[Any], low: Any, target: Any) -> Any:
     """Return the first edge from `low` on up to which the weights exceed a number; looks near."""
     count, step = len(root), 1
     high = low + 1
@@ -134,18 +135,18 @@ def find_root(root: NDArray[Any], low: int, target: Any) -> int:
     return low
 
 
-@numba.njit(cache=True, nogil=True, _nrt=False)
+@compiled
 def _choose_among_all(
     lists: Lists,
     chances: Chances,
-    row: int,
+    row: Any,
     goes_out: bool,
-    start: int,
-    low: int,
-    high: int,
-    other: int,
+    start: Any,
+    low: Any,
+    high: Any,
+    other: Any,
     state: State,
-) -> int:
+) -> Any:
     """Return a place of low .. high - 1, by weight, that does not lead to a vertex; -1 for none.
 
     Each place replaces the one before it with the likelihood of its part of all up to there.
@@ -166,10 +167,10 @@ def _choose_among_all(
     return chosen
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@inlined
 def _narrowed(
-    bounds: Numbers, relations: Table, edges: Table, place: int, first: int, end: int
-) -> tuple[int, int]:
+    bounds: Numbers, relations: Table, edges: Table, place: Any, first: Any, end: Any
+) -> tuple[Any, Any]:
     """Return which edges may come at a place beside those drawn before, out of first .. end - 1."""
     for drawn in range(place):
         if relations[place, drawn] == AFTER:
@@ -179,10 +180,10 @@ def _narrowed(
     return first, end
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@inlined
 def _find_back(
-    lists: Lists, source: int, target: int, first: int, end: int
-) -> tuple[int, int, int]:
+    lists: Lists, source: Any, target: Any, first: Any, end: Any
+) -> tuple[Any, Any, Any]:
     """Return where a pair's list begins, and its places with the edges first .. end - 1."""
     pair = find_marked_pair(
         lists.source,
@@ -202,18 +203,18 @@ def _find_back(
     return start, low, high
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@inlined
 def _draw_place(
     lists: Lists,
     chances: Chances,
-    row: int,
+    row: Any,
     goes_out: bool,
-    start: int,
-    low: int,
-    high: int,
-    other: int,
+    start: Any,
+    low: Any,
+    high: Any,
+    other: Any,
     state: State,
-) -> int:
+) -> Any:
     """Return a place of low .. high - 1, by its weight, that does not lead to the other vertex.
 
     Any will do where chances do not exclude that. -1 for none, which rounding can bring about.
@@ -245,9 +246,9 @@ def _draw_place(
     return found
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@inlined
 def _draw_child(
-    lists: Lists, plan: Plan, chances: Chances, scratch: Scratch, place: int, first: int, end: int
+    lists: Lists, plan: Plan, chances: Chances, scratch: Scratch, place: Any, first: Any, end: Any
 ) -> float:
     """Draw the edge at a place of the tree among first .. end - 1, and write it and its vertex.
 
@@ -299,8 +300,8 @@ def _draw_child(
     return factor
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
-def _is_known(plan: Plan, vertices: Table, place: int) -> bool:
+@inlined
+def _is_known(plan: Plan, vertices: Table, place: Any) -> Any:
     """Return whether the vertex that a place has added is that of a place before."""
     vertex = vertices[plan.places[place, VERTEX]]
     found = vertices[plan.places[0, PARENT]] == vertex
@@ -309,9 +310,9 @@ def _is_known(plan: Plan, vertices: Table, place: int) -> bool:
     return found
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@inlined
 def draw_tree(
-    lists: Lists, plan: Plan, chances: Chances, scratch: Scratch, root_edge: int
+    lists: Lists, plan: Plan, chances: Chances, scratch: Scratch, root_edge: Any
 ) -> float:
     """Draw the edges (by place) and the vertices (by motif vertex) of an instance of a tree.
 
@@ -351,8 +352,8 @@ def draw_tree(
     return factor if outcome[0] == COUNTED else 0.0
 
 
-@numba.njit(cache=True, nogil=True, _nrt=False)
-def judge(bounds: Numbers, relations: Table, edges: Table) -> int:
+@compiled
+def judge(bounds: Numbers, relations: Table, edges: Table) -> Any:
     """Return whether edges are too far apart in time, or out of order, or neither."""
     outcome = COUNTED
     for place in range(len(edges)):
@@ -368,8 +369,8 @@ def judge(bounds: Numbers, relations: Table, edges: Table) -> int:
     return outcome
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
-def window_count(bounds: Numbers, edges: Table) -> int:
+@inlined
+def window_count(bounds: Numbers, edges: Table) -> Any:
     """Return how many windows an instance that is at most delta long lies in.
 
     It is TIMEST's N_phi, section 4.2, with windows that are open at their end: an instance that
@@ -384,8 +385,8 @@ def window_count(bounds: Numbers, edges: Table) -> int:
     return 2
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
-def _count_rest(lists: Lists, plan: Plan, scratch: Scratch) -> float:
+@inlined
+def _count_rest(lists: Lists, plan: Plan, scratch: Scratch) -> Any:
     """Return in how many ways the tree instance of a scratch becomes a match."""
     if len(plan.members) == 0:
         return 1.0
@@ -420,8 +421,8 @@ def _count_rest(lists: Lists, plan: Plan, scratch: Scratch) -> float:
     )
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
-def _value(lists: Lists, plan: Plan, chances: Chances, scratch: Scratch, root_edge: int) -> float:
+@inlined
+def _value(lists: Lists, plan: Plan, chances: Chances, scratch: Scratch, root_edge: Any) -> Any:
     """Draw an instance with a root; return how many matches it stands for per unit of weight."""
     value = draw_tree(lists, plan, chances, scratch, root_edge)
     if value > 0.0:
@@ -436,16 +437,16 @@ def _value(lists: Lists, plan: Plan, chances: Chances, scratch: Scratch, root_ed
     return value
 
 
-@numba.njit(cache=True, nogil=True, _nrt=False)
+@compiled
 def sample_strata(
     lists: Lists,
     plan: Plan,
     chances: Chances,
     key: np.uint64,
-    first_block: int,
-    end_block: int,
-    block_strata: int,
-    stratum_count: int,
+    first_block: Any,
+    end_block: Any,
+    block_strata: Any,
+    stratum_count: Any,
     sums: NDArray[np.float64],
     outcomes: Table,
     scratch: Scratch,
@@ -484,18 +485,18 @@ def sample_strata(
         one = value
 
 
-@numba.njit(cache=True, nogil=True, _nrt=False)
+@compiled
 def sample_matches(
     lists: Lists,
     plan: Plan,
     chances: Chances,
     key: np.uint64,
-    sample_count: int,
+    sample_count: Any,
     largest: float,
     found_edges: Table,
     found_vertices: Table,
     scratch: Scratch,
-) -> int:
+) -> Any:
     """Draw samples, and write random matches of those that are taken; return how many there are.
 
     A sample is taken as often as the matches that it stands for per unit of weight, over `largest`:
@@ -542,8 +543,8 @@ def sample_matches(
     return found
 
 
-@numba.njit(cache=True, nogil=True, _nrt=False)
-def matches_of(lists: Lists, plan: Plan, scratch: Scratch) -> float:
+@compiled
+def matches_of(lists: Lists, plan: Plan, scratch: Scratch) -> Any:
     """Return how many matches have the tree instance of a scratch: its edges and its vertices."""
     vertices = scratch.vertices
     for vertex in range(len(vertices)):

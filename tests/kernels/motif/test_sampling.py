@@ -268,7 +268,9 @@ def test_intervals_cover_the_count_as_often_as_they_say() -> None:
         prepared = prepare(graph, motif, 60, "strict", threads=1)
         for seed in range(200):
             found = estimate(
-                *(graph, motif, 60, "strict"), 0.1, seed=seed, threads=1, prepared=prepared
+                *(graph, motif, 60, "strict", 0.1, 0.95, seed),
+                *(None, None, 1),
+                prepared=prepared,
             )
             assert found.converged
             covered += found.ci_low <= exact <= found.ci_high
@@ -311,7 +313,7 @@ def test_weights_that_int64_cannot_hold_are_float64(monkeypatch: pytest.MonkeyPa
     large = prepare(graph, SQUARE, 60, "strict")
     assert (small.weights, large.weights) == ("int64", "float64")
     assert large.total_weight == small.total_weight
-    found = estimate(graph, SQUARE, 60, "strict", prepared=large)
+    found = estimate(graph, SQUARE, 60, "strict", max_seconds=None, prepared=large)
     assert found.weights == "float64"
     assert found.converged
     assert abs(found.estimate - exact) < 4.5 * found.std_error
@@ -322,7 +324,7 @@ def test_weights_beyond_int64_are_found_out() -> None:
     motif = chain(*((0, leaf) for leaf in range(1, 8)))
     count = 3000
     graph = build_graph(np.zeros(count, int), np.arange(1, count + 1), np.arange(count))
-    found = estimate(graph, motif, count, "strict", 0.05, max_seconds=20.0)
+    found = estimate(graph, motif, count, "strict", 0.05, max_seconds=None)
     assert found.weights == "float64"
     exact = math.comb(count, 7)
     assert abs(found.estimate - exact) <= max(4.5 * found.std_error, 1e-9 * exact)
@@ -331,13 +333,14 @@ def test_weights_beyond_int64_are_found_out() -> None:
 def test_an_estimate_does_not_depend_on_the_threads() -> None:
     graph = random_graph(11, 3000, 60, 9000)
     found = [
-        estimate(graph, SQUARE, 150, "strict", seed=7, threads=threads) for threads in (1, 2, 3)
+        estimate(graph, SQUARE, 150, "strict", seed=7, max_seconds=None, threads=threads)
+        for threads in (1, 2, 3)
     ]
     assert found[0] == found[1] == found[2]
-    other = estimate(graph, SQUARE, 150, "strict", seed=8)
+    other = estimate(graph, SQUARE, 150, "strict", seed=8, max_seconds=None)
     assert other.estimate != found[0].estimate
     drawn = [
-        sample_instances(graph, SQUARE, 150, "strict", 20, seed=7, threads=threads)
+        sample_instances(graph, SQUARE, 150, "strict", 20, 7, None, threads=threads)
         for threads in (1, 2, 3)
     ]
     assert all((drawn[0][0] == edges).all() for edges, _ in drawn)
@@ -377,7 +380,7 @@ def test_sampled_matches_are_uniform(motif: Motif) -> None:
     exact = count_exact(graph, motif, delta, "strict").count
     assert 20 < exact < 4000, exact
     count = max(6000, 20 * exact)
-    edges, vertices = sample_instances(graph, motif, delta, "strict", count, seed=3)
+    edges, vertices = sample_instances(graph, motif, delta, "strict", count, 3, None)
     assert len(edges) == count
     for edge, (source, target) in enumerate(motif.edges):
         assert (graph.source[edges[:, edge]] == vertices[:, source]).all()
@@ -402,7 +405,7 @@ def test_every_tree_of_a_motif_estimates_the_same() -> None:
     exact = count_exact(graph, SQUARE, 80, "index").count
     for tree in sampled_trees(SQUARE):
         prepared = prepare(graph, SQUARE, 80, "index", tree=tree)
-        found = estimate(graph, SQUARE, 80, "index", 0.03, prepared=prepared)
+        found = estimate(graph, SQUARE, 80, "index", 0.03, max_seconds=None, prepared=prepared)
         assert abs(found.estimate - exact) < 4.5 * found.std_error, tree
 
 
