@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numba
 import numpy as np
 
-from raydb.kernels.cpu.codes import Codes
 from raydb.kernels.cpu.lanes import PADDED, PRODUCTS, add_up, at_most, trailing_zeros
 from raydb.kernels.cpu.nearest import (
     ENTRY_LIMIT,
@@ -35,6 +34,8 @@ from raydb.kernels.cpu.stop import margin, squared, stop_score
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from raydb.kernels.cpu.codes import Codes
 
 # Fewer queries share no lists to speak of: each then ends where its rule says, and scans no more.
 _SHARING_QUERIES = 16
