@@ -30,6 +30,7 @@ from raydb.engine.fused.run import (
     time_kernel,
 )
 from raydb.engine.fused.stored_bvh import is_merge_due
+from raydb.engine.general.motifs import graph_states
 from raydb.engine.general.run import Sources, run_plan
 from raydb.engine.general.run import output_columns as output_columns_of
 from raydb.engine.general.trace import Trace
@@ -401,7 +402,8 @@ class Session:
     def _blocks(self, plan: PhysicalPlan, run: JobRun) -> Blocks:
         """Yield the columns of a plan's rows, some rows at a time."""
         with self._new_memory() as memory:
-            for block in stream_plan(plan, Sources(run.tables, run.rows, memory)):
+            sources = Sources(run.tables, run.rows, memory, kept=run.kept)
+            for block in stream_plan(plan, sources):
                 yield list(block.columns.values())
         self._uses.note(run.used)
 
@@ -421,7 +423,8 @@ class Session:
         trace: Trace | None = None,
     ) -> pa.Table:
         with self._new_memory() as memory:
-            return run_plan(plan, run.tables, run_job or run.rows, memory, trace)
+            run_job = run_job or run.rows
+            return run_plan(plan, run.tables, run_job, memory, trace, run.kept, run.told)
 
     def _temp_folder(self) -> str:
         """Return the folder for temporary files: by default the database directory.
@@ -435,17 +438,19 @@ class Session:
 
     def _explain(self, statement: sql.Explain, parameters: Parameters) -> Result:
         prepared = self._prepare(statement.select, parameters)
+        graphs = graph_states(prepared.plan, self.database.snapshot.tables, self._kept)
         measured = self._measure(prepared) if statement.analyze else None
+        described = describe(prepared.plan, measured, graphs)
         match statement.format:
             case "json":
-                lines = [json.dumps(describe(prepared.plan, measured))]
+                lines = [json.dumps(described)]
             case "html":
                 # Few queries are drawn, and importlib.resources takes 10 ms.
                 from raydb.engine.explain_html import explain_page  # noqa: PLC0415
 
-                lines = [explain_page(prepared.plan, describe(prepared.plan, measured))]
+                lines = [explain_page(prepared.plan, described)]
             case _:
-                lines = render(prepared.plan, measured)
+                lines = render(described)
         return Result(pa.table({"c0": pa.array(lines, pa.string())}), ("explain",), len(lines))
 
     def _measure(self, prepared: PreparedPlan) -> Measured:
@@ -461,7 +466,8 @@ class Session:
             time_ms = (time.perf_counter() - start) * 1000
         kernel_ms = {job: time_kernel(job, kept) * 1000 for job, kept in prepared.jobs.items()}
         ran_on = {job: told for job, kept in prepared.jobs.items() if (told := describe_run(kept))}
-        return Measured(time_ms, kernel_ms, trace.measured(prepared.plan), ran_on)
+        nodes = trace.measured(prepared.plan)
+        return Measured(time_ms, kernel_ms, nodes, ran_on, trace.notes)
 
     def _copy_to(self, statement: sql.CopyTo, parameters: Parameters) -> Result:
         """Write the rows of a query to a file."""

@@ -33,6 +33,7 @@ from raydb.planner.expression import (
     WindowCall,
 )
 from raydb.planner.fuse import FusedScanAggregate
+from raydb.planner.interval_text import DAY_MICROSECONDS, interval_text
 from raydb.planner.physical import (
     ComputeColumns,
     ConcatenateRows,
@@ -41,6 +42,7 @@ from raydb.planner.physical import (
     HashAggregate,
     HashJoin,
     LimitRows,
+    MotifRows,
     NearestRows,
     PhysicalPlan,
     RecursiveRows,
@@ -58,7 +60,9 @@ from raydb.planner.table_scan import FusedTableScan
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from raydb.kernels.motif.shape import Motif
 
 INFIX = {
     "add": "+",
@@ -82,7 +86,7 @@ INFIX = {
 
 
 # What else is said of a node, below its title.
-_DETAILS = ("general path", "also", "search")
+_DETAILS = ("general path", "also", "search", "within", "ties", "method", "graph", "ran")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,25 +94,30 @@ class Measured:
     """What EXPLAIN ANALYZE measured, in ms: the whole query, and the kernel of each fused job.
 
     nodes: the rows and the own time, in ms, of nodes by their identity. ran_on: for jobs that could
-    run on several backends which one did, with its own figures.
+    run on several backends which one did, with its own figures. notes: what nodes, by their
+    identity, say of their run.
     """
 
     time_ms: float
     kernel_ms: Mapping[FusedScanAggregate, float]
     nodes: Mapping[int, tuple[int, float]]
     ran_on: Mapping[FusedScanAggregate, str] = field(default_factory=dict)
+    notes: Mapping[int, str] = field(default_factory=dict)
 
 
 _NOT_MEASURED = Measured(0.0, {}, {})
 
 
-def describe(plan: PhysicalPlan, measured: Measured | None = None) -> dict[str, Any]:
+def describe(
+    plan: PhysicalPlan, measured: Measured | None = None, graphs: Mapping[int, str] | None = None
+) -> dict[str, Any]:
     """Return {"path", "reasons", "plan"}, and "time_ms" where measured: the plan as JSON values.
 
     The path is "fused" when any part runs as a fused job; the reasons say of every other
-    aggregate (or of a plan without one) why it does not.
+    aggregate (or of a plan without one) why it does not. graphs: where the graphs of MotifRows
+    nodes, by identity, come from.
     """
-    tree = _described(plan, set(), measured or _NOT_MEASURED)
+    tree = _described(plan, set(), measured or _NOT_MEASURED, graphs or {})
     nodes = list(_walk(tree))
     fused = any(node["node"] in ("FusedScanAggregate", "FusedTableScan") for node in nodes)
     reasons = [node["general path"] for node in nodes if "general path" in node]
@@ -118,15 +127,14 @@ def describe(plan: PhysicalPlan, measured: Measured | None = None) -> dict[str, 
     return {"path": "fused" if fused else "general", "reasons": reasons, **times, "plan": tree}
 
 
-def render(plan: PhysicalPlan, measured: Measured | None = None) -> list[str]:
-    """Return the lines of EXPLAIN."""
-    described = describe(plan, measured)
+def render(described: Mapping[str, Any]) -> list[str]:
+    """Return the lines of EXPLAIN for a plan as `describe` describes it."""
     reasons = "; ".join(described["reasons"])
     path = described["path"]
     if path == "general" and reasons:
         path += f" ({reasons})"
     lines = [f"path: {path}", *_render(described["plan"], 0)]
-    return lines if measured is None else [*lines, f"time: {measured.time_ms:.3f} ms"]
+    return [*lines, f"time: {described['time_ms']:.3f} ms"] if "time_ms" in described else lines
 
 
 def _render(node: dict[str, Any], depth: int) -> list[str]:
@@ -207,7 +215,9 @@ def _node(plan: PhysicalPlan, summary: str, *sources: PhysicalPlan, **more: Any)
     }
 
 
-def _described(plan: PhysicalPlan, seen: set[int], measured: Measured) -> dict[str, Any]:
+def _described(
+    plan: PhysicalPlan, seen: set[int], measured: Measured, graphs: Mapping[int, str]
+) -> dict[str, Any]:
     """Return a plan as JSON values; a shared query is described where it comes first."""
     node = _describe(plan)
     if isinstance(plan, SharedRows):
@@ -219,7 +229,9 @@ def _described(plan: PhysicalPlan, seen: set[int], measured: Measured) -> dict[s
         node |= {"ran_on": measured.ran_on[plan]} if plan in measured.ran_on else {}
     if id(plan) in measured.nodes:
         node["rows"], node["time_ms"] = measured.nodes[id(plan)]
-    children = [_described(source, seen, measured) for source in node["children"]]
+    node |= {"graph": graphs[id(plan)]} if id(plan) in graphs else {}
+    node |= {"ran": measured.notes[id(plan)]} if id(plan) in measured.notes else {}
+    children = [_described(source, seen, measured, graphs) for source in node["children"]]
     return {**node, "children": children}
 
 
@@ -263,6 +275,8 @@ def _describe(plan: PhysicalPlan) -> dict[str, Any]:
         case NearestRows():
             summary = f"{plan.k} nearest to {_show_query(plan.query)} by {plan.metric}"
             return _node(plan, summary, *sources_of(plan), search=plan.reason)
+        case MotifRows():
+            return _describe_motifs(plan)
         case HashAggregate(source=source, reason=reason):
             reasons = {"general path": reason} if reason else {}
             return _node(plan, _aggregation(plan), source, **reasons)
@@ -296,6 +310,51 @@ def _describe(plan: PhysicalPlan) -> dict[str, Any]:
             return _node(plan, summary + (f" after {offset}" if offset else ""), source)
         case _:
             assert_never(plan)
+
+
+def _describe_motifs(plan: MotifRows) -> dict[str, Any]:
+    asked = plan.question
+    what = "count" if asked.sample_count is None else f"{asked.sample_count} samples"
+    methods = {
+        "auto": "exact while its steps last, else timest",
+        "exact": "exact",
+        "timest": "timest",
+    }
+    method = methods[asked.method]
+    if asked.method != "exact" and asked.sample_count is None:
+        method += f" to {asked.rel_error:g} with confidence {asked.confidence:g}"
+    return _node(
+        plan,
+        f"{what} of {motif_text(asked.motif, asked.names)}",
+        plan.source,
+        within=_duration(asked.delta, plan.time.type),
+        ties=asked.ties,
+        method=f"{method}, in {asked.max_seconds:g} seconds",
+    )
+
+
+def motif_text(motif: Motif, names: Sequence[str]) -> str:
+    """Return a motif as it is written.
+
+    >>> motif_text(Motif(3, ((0, 1), (1, 2), (2, 0)), (0, 1, 1)), ("a", "b", "c"))
+    'a->b, {b->c, c->a}'
+    """
+    parts = []
+    for group in range(motif.groups[-1] + 1):
+        edges = [e for e, number in zip(motif.edges, motif.groups, strict=True) if number == group]
+        text = ", ".join(f"{names[source]}->{names[target]}" for source, target in edges)
+        parts.append(text if len(edges) == 1 else "{" + text + "}")
+    return ", ".join(parts)
+
+
+def _duration(delta: int, kind: pa.DataType) -> str:
+    """Return a time between two edges in words."""
+    if not pa.types.is_timestamp(kind):
+        return str(delta) if pa.types.is_integer(kind) else f"{delta} days"
+    days, microseconds = divmod(delta, DAY_MICROSECONDS)
+    if days >= 2**31:
+        return f"{days} days"
+    return str(interval_text(pa.MonthDayNano([0, days, microseconds * 1000])))
 
 
 def _describe_fused(plan: FusedScanAggregate) -> dict[str, Any]:

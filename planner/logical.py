@@ -2,7 +2,7 @@
 
     Plan = Scan | Values | Series | CommonTable | WorkingTable
          | Filter | Project | Unnest | Window | Aggregate | Sort | Limit
-         | InnerJoin | OuterJoin | SemiJoin | Apply | VectorSearch | Union | Recursive
+         | InnerJoin | OuterJoin | SemiJoin | Apply | VectorSearch | MotifSearch | Union | Recursive
 
 Every node knows its output columns. A column number is defined by exactly one node of a plan.
 """
@@ -18,6 +18,7 @@ from raydb.planner.expression import expressions_of, map_aggregate, map_window
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from raydb.kernels.motif.shape import Motif
     from raydb.planner.expression import AggregateCall, Column, Expression, WindowCall
     from raydb.planner.star import NoStar, Star
 
@@ -188,6 +189,47 @@ class VectorSearch:
 
 
 @dataclass(frozen=True, slots=True)
+class MotifQuestion:
+    """What motif_count() and motif_sample() ask of a temporal graph.
+
+    names: of the motif's vertices. delta: the longest time from the first edge of an instance to
+    the last, in units of the times. rel_error, confidence: when an estimate is good enough.
+    sample_count: how many instances to sample, None to count them.
+    """
+
+    motif: Motif
+    names: tuple[str, ...]
+    delta: int
+    ties: Literal["strict", "index"]
+    method: Literal["auto", "exact", "timest"]
+    rel_error: float
+    confidence: float
+    seed: int
+    max_seconds: float
+    sample_count: int | None = None
+
+    @property
+    def function(self) -> str:
+        """The name of the table function."""
+        return "motif_count" if self.sample_count is None else "motif_sample"
+
+
+@dataclass(frozen=True, slots=True)
+class MotifSearch:
+    """The instances of a motif in the graph whose edges are the source's rows: a count or a sample.
+
+    ends: the vertices that an edge leads from and to, of one type. time: of an edge. columns: what
+    the function gives; none of the source's.
+    """
+
+    source: Plan
+    ends: tuple[Expression, Expression]
+    time: Expression
+    question: MotifQuestion
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class GroupingSets:
     """The sets of an aggregate's keys, by position, that rows are grouped by, each on its own.
 
@@ -261,7 +303,7 @@ class Limit:
 
 
 Leaf: TypeAlias = Scan | Values | Series | CommonTable | WorkingTable
-Unary: TypeAlias = Filter | Project | Unnest | Window | Aggregate | Sort | Limit
+Unary: TypeAlias = Filter | Project | Unnest | Window | Aggregate | Sort | Limit | MotifSearch
 Binary: TypeAlias = OuterJoin | SemiJoin | Apply | VectorSearch
 Plan: TypeAlias = Leaf | Unary | InnerJoin | Binary | Union | Recursive
 
@@ -274,6 +316,7 @@ def output_columns(plan: Plan) -> tuple[Column, ...]:
             | Values(columns=columns)
             | CommonTable(columns=columns)
             | WorkingTable(columns=columns)
+            | MotifSearch(columns=columns)
             | Union(columns=columns)
             | Recursive(columns=columns)
         ):
@@ -316,7 +359,16 @@ def sources_of(plan: Plan) -> tuple[Plan, ...]:
             return (plan.left, plan.right)
         case Recursive(base=base, step=step):
             return (base, step)
-        case Filter() | Project() | Unnest() | Window() | Aggregate() | Sort() | Limit():
+        case (
+            Filter()
+            | Project()
+            | Unnest()
+            | Window()
+            | Aggregate()
+            | Sort()
+            | Limit()
+            | MotifSearch()
+        ):
             return (plan.source,)
         case _:
             assert_never(plan)
@@ -327,7 +379,16 @@ def map_sources(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
     match plan:
         case Scan():
             return plan
-        case Filter() | Project() | Aggregate() | Sort() | Limit() | Unnest() | Window():
+        case (
+            Filter()
+            | Project()
+            | Aggregate()
+            | Sort()
+            | Limit()
+            | Unnest()
+            | Window()
+            | MotifSearch()
+        ):
             source = change(plan.source)
             return plan if source is plan.source else replace(plan, source=source)
         case InnerJoin(sources=sources) | Union(sources=sources):
@@ -379,6 +440,8 @@ def map_expressions(plan: Plan, change: Callable[[Expression], Expression]) -> P
             return replace(plan, conditions=tuple(map(change, conditions)))
         case VectorSearch(query=query):
             return replace(plan, query=change(query))
+        case MotifSearch(ends=(source, target), time=time):
+            return replace(plan, ends=(change(source), change(target)), time=change(time))
         case Apply(arguments=arguments, conditions=conditions):
             return replace(
                 plan,
@@ -420,6 +483,8 @@ def expressions_in(plan: Plan) -> Iterator[Expression]:
         case VectorSearch(query=query, vector=vector):
             yield query
             yield vector
+        case MotifSearch(ends=ends, time=time):
+            yield from (*ends, time)
         case Apply(arguments=arguments, conditions=conditions):
             yield from (expression for _, expression in arguments)
             yield from conditions

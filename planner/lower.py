@@ -16,6 +16,7 @@ from raydb.planner.expression import (
     columns_of,
     conjuncts,
 )
+from raydb.planner.find_motifs import lower_motifs
 from raydb.planner.logical import (
     Aggregate,
     Apply,
@@ -24,6 +25,7 @@ from raydb.planner.logical import (
     InnerJoin,
     Leaf,
     Limit,
+    MotifSearch,
     OuterJoin,
     Plan,
     Project,
@@ -122,6 +124,8 @@ def _lower(plan: Plan, lowering: _Lowering) -> PhysicalPlan:
             return _lower_join(plan, lowering)
         case VectorSearch():
             return lower_search(plan, lowering.catalog, lowering.fresh, go)
+        case MotifSearch():
+            return lower_motifs(plan, go)
         case Apply():
             raise AssertionError("unnest_subqueries left an Apply")
         case Union(sources=sources, columns=columns):

@@ -3,7 +3,8 @@
     PhysicalPlan = ScanTable | ConstantRows | SeriesRows | SharedRows | WorkingRows
                  | FilterRows | ComputeColumns | UnnestRows | WindowRows
                  | HashAggregate | FusedScanAggregate | FusedTableScan | DeltaScan
-                 | HashJoin | NearestRows | ConcatenateRows | RecursiveRows | SortRows | LimitRows
+                 | HashJoin | NearestRows | MotifRows | ConcatenateRows | RecursiveRows | SortRows
+                 | LimitRows
 
 Two ways to run, and only two: `FusedScanAggregate` is one job on a BVH, `FusedTableScan` one on a
 table, `DeltaScan` one beside a BVH; every other node runs vectorised over Arrow. Nodes compare by
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from raydb.planner.delta import DeltaScan
     from raydb.planner.expression import AggregateCall, Column, Expression, WindowCall
     from raydb.planner.fuse import FusedScanAggregate
-    from raydb.planner.logical import GroupingSets, SortKey
+    from raydb.planner.logical import GroupingSets, MotifQuestion, SortKey
     from raydb.planner.table_scan import FusedTableScan
 
 
@@ -156,6 +157,23 @@ class NearestRows:
 
 
 @dataclass(frozen=True, slots=True)
+class MotifRows:
+    """A count or a sample of motifs among the source's rows; see `logical.MotifSearch`.
+
+    The graph of the rows is kept with `table` by its `identity`: the vertices, the time and the
+    predicates over the table's attributes. Without a table it is built for this search alone.
+    """
+
+    source: PhysicalPlan
+    ends: tuple[Expression, Expression]
+    time: Expression
+    question: MotifQuestion
+    table: str
+    identity: tuple[Expression, ...]
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class HashAggregate:
     """One row for each distinct tuple of keys; exactly one row where there are no keys.
 
@@ -224,6 +242,7 @@ def sources_of(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
             | ComputeColumns(source=source)
             | UnnestRows(source=source)
             | WindowRows(source=source)
+            | MotifRows(source=source)
             | HashAggregate(source=source)
             | SortRows(source=source)
             | LimitRows(source=source)
@@ -236,6 +255,6 @@ def sources_of(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
 PhysicalPlan: TypeAlias = (
     "ScanTable | ConstantRows | SeriesRows | SharedRows | WorkingRows"
     " | FilterRows | ComputeColumns | UnnestRows | WindowRows | HashAggregate | FusedScanAggregate"
-    " | FusedTableScan | DeltaScan | HashJoin | NearestRows | ConcatenateRows | RecursiveRows"
-    " | SortRows | LimitRows"
+    " | FusedTableScan | DeltaScan | HashJoin | NearestRows | MotifRows | ConcatenateRows"
+    " | RecursiveRows | SortRows | LimitRows"
 )

@@ -12,24 +12,20 @@ from __future__ import annotations
 from math import sqrt
 from typing import TYPE_CHECKING, cast
 
-import pyarrow as pa
-
 from raydb.errors import ProgrammingError
-from raydb.planner.expression import Call, Column, Expression, columns_of, conjuncts, substitute
-from raydb.planner.functions import is_volatile
-from raydb.planner.logical import Filter, Plan, Project, Scan, VectorSearch, output_columns
+from raydb.planner.expression import Column, columns_of
+from raydb.planner.logical import Plan, VectorSearch, output_columns
 from raydb.planner.physical import (
     ComputeColumns,
-    FilterRows,
     NearestRows,
     PhysicalPlan,
     ScanTable,
     VectorIndex,
 )
-from raydb.storage.table import ROW_NUMBER
+from raydb.planner.table_rows import rows_of_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from raydb.kernels.nearest import Metric
     from raydb.planner.catalog import CatalogInfo
@@ -47,7 +43,7 @@ def lower_search(
     Raises ProgrammingError where the metric is not told, or more rows are asked for than there are.
     """
     queries = lower(plan.left)
-    rows = _rows_of_table(plan.right)
+    rows = rows_of_table(plan.right)
     options = plan.options
     vector = None if rows is None else rows.definitions[plan.vector]
     if rows is None or not isinstance(vector, Column):
@@ -73,51 +69,6 @@ def lower_search(
         return nearest
     items = [(column, rows.definitions.get(column, column)) for column in output_columns(plan)]
     return ComputeColumns(nearest, tuple(items))
-
-
-class _TableRows:
-    """A plan over one table: its columns by those of the scan, and the predicates on its rows."""
-
-    def __init__(
-        self, scan: Scan, definitions: Mapping[Column, Expression], predicates: list[Expression]
-    ) -> None:
-        self.scan = scan
-        self.definitions = definitions
-        self._predicates = predicates
-
-    def selection(self, number: int) -> ComputeColumns | None:
-        """Return a plan for the numbers of the rows that count, None for all rows."""
-        if not self._predicates:
-            return None
-        column = Column(number, ROW_NUMBER, pa.int32())
-        read = {c for predicate in self._predicates for c in columns_of(predicate)}
-        columns = (*(c for c in self.scan.columns if c in read), column)
-        plan: PhysicalPlan = ScanTable(self.scan.table, columns)
-        if len(self._predicates) == 1:
-            plan = FilterRows(plan, self._predicates[0])
-        else:
-            plan = FilterRows(plan, Call("and", tuple(self._predicates), pa.bool_()))
-        return ComputeColumns(plan, ((column, column),))
-
-
-def _rows_of_table(plan: Plan) -> _TableRows | None:
-    """Take a plan of filters and projections over one table apart; None for any other plan."""
-    columns = output_columns(plan)
-    definitions: dict[Column, Expression] = {column: column for column in columns}
-    predicates: list[Expression] = []
-    while isinstance(plan, Filter | Project):
-        if isinstance(plan, Filter):
-            predicates += conjuncts(plan.predicate)
-        else:
-            below = dict(plan.items)
-            definitions = {c: substitute(e, below) for c, e in definitions.items()}
-            predicates = [substitute(predicate, below) for predicate in predicates]
-        plan = plan.source
-    # A volatile expression is computed once for each row, found or not.
-    if not isinstance(plan, Scan) or any(map(is_volatile, (*definitions.values(), *predicates))):
-        return None
-    # The predicates next to the scan guard those above them.
-    return _TableRows(plan, definitions, predicates[::-1])
 
 
 def _choose_index(

@@ -210,6 +210,7 @@ def _flatten(plan: Plan) -> tuple[list[Scan], list[Expression]] | NoStar:
                 "WorkingTable": "it reads a recursive query",
                 "Series": "it reads no table",
                 "VectorSearch": "it aggregates over a vector search",
+                "MotifSearch": "it aggregates over motifs",
             }
             kind = type(plan).__name__
             return NoStar(names.get(kind, f"it aggregates over a {kind.lower()}"))

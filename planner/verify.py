@@ -17,6 +17,7 @@ from raydb.planner.logical import (
     Aggregate,
     Apply,
     CommonTable,
+    MotifSearch,
     Plan,
     Project,
     Recursive,
@@ -93,7 +94,11 @@ def _verify(
         case CommonTable(query=query, columns=columns) | Recursive(base=query, columns=columns):
             _verify_positions(query, columns, author)
             defined += [column.number for column in columns]
-        case WorkingTable(columns=columns) | VectorSearch(found=columns):
+        case (
+            WorkingTable(columns=columns)
+            | VectorSearch(found=columns)
+            | MotifSearch(columns=columns)
+        ):
             defined += [column.number for column in columns]
         case Union(columns=columns):
             for source in sources:

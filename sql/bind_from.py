@@ -27,6 +27,7 @@ from raydb.planner.logical import (
     output_columns,
 )
 from raydb.sql.bind_expression import Resolve, bind_condition, bind_expression
+from raydb.sql.bind_motif import bind_motif_search
 from raydb.sql.bind_vector_search import bind_vector_search
 from raydb.sql.bind_with import name_query, refer
 from raydb.sql.binding import Binding, context_of, new_column
@@ -45,7 +46,7 @@ from raydb.sql.scope import (
     resolve,
     table_scope,
 )
-from raydb.sql.searched_tables import is_vector_search
+from raydb.sql.searched_tables import is_motif_search, is_vector_search
 from raydb.sql.statements import Select
 from raydb.sql.table_functions import bind_table_function, is_report
 from raydb.sql.typing_rules import compare, unify
@@ -133,6 +134,8 @@ def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
         case exp.Lateral() if is_vector_search(node):
             require_only(node, "this", "alias")
             source = _bind_search(node, binding)
+        case exp.Lateral() if is_motif_search(node):
+            raise NotSupportedError(f"LATERAL {node.this.name.lower()}() is not supported")
         case exp.Lateral(this=exp.Subquery() as inner):
             require_only(node, "this", "alias")
             plan = binding.bind_query(inner, binding)
@@ -218,6 +221,12 @@ def _bind_search(node: exp.Table | exp.Lateral, binding: Binding) -> Source:
     return Source(search, table_scope(name, output_columns(search), names))
 
 
+def _bind_motifs(node: exp.Table, binding: Binding) -> Source:
+    search = bind_motif_search(node.this, binding, _bind_plan)
+    name, names = _alias(node, node.this.name.lower())
+    return Source(search, table_scope(name, output_columns(search), names))
+
+
 def _bind_plan(node: exp.Expr, binding: Binding) -> Plan:
     """Return the rows of a source of its own, which sees no other one."""
     return _bind_source(node, replace(binding, outer=None)).plan
@@ -228,6 +237,8 @@ def _bind_table(node: exp.Table, binding: Binding) -> Source:
         return _bind_opened(node, binding)
     if is_vector_search(node):
         return _bind_search(node, binding)
+    if is_motif_search(node):
+        return _bind_motifs(node, binding)
     if isinstance(node.this, exp.Anonymous):
         function = node.this.name.lower()
         plan: Plan = bind_table_function(function, node.this.expressions, binding)

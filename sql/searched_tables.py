@@ -1,4 +1,4 @@
-"""The first argument of vector_search() is a table, though it is written like a column.
+"""The first argument of vector_search() and of motif functions is a table, written like a column.
 
 Made one in the tree, it is found wherever a statement's tables are looked for.
 """
@@ -8,18 +8,28 @@ from __future__ import annotations
 from sqlglot import exp
 
 VECTOR_SEARCH = "vector_search"
+MOTIF_FUNCTIONS = ("motif_count", "motif_sample")
 
 
 def is_vector_search(node: exp.Expr) -> bool:
     """Say whether a source in FROM is a call of vector_search()."""
+    return _function(node) == VECTOR_SEARCH
+
+
+def is_motif_search(node: exp.Expr) -> bool:
+    """Say whether a source in FROM is a call of motif_count() or motif_sample()."""
+    return _function(node) in MOTIF_FUNCTIONS
+
+
+def _function(node: exp.Expr) -> str:
     call = node.this
-    return isinstance(call, exp.Anonymous) and call.name.lower() == VECTOR_SEARCH
+    return call.name.lower() if isinstance(call, exp.Anonymous) else ""
 
 
 def name_searched_tables(tree: exp.Expr) -> exp.Expr:
-    """Return a tree in which the first argument of each vector_search() is a table."""
+    """Return a tree in which the first argument of each such call is a table."""
     for node in list(tree.find_all(exp.Table, exp.Lateral)):
-        if is_vector_search(node) and node.this.expressions:
+        if (is_vector_search(node) or is_motif_search(node)) and node.this.expressions:
             first = node.this.expressions[0]
             if isinstance(first, exp.Column):
                 table = exp.Table(this=first.this, db=first.args.get("table"))

@@ -17,6 +17,7 @@ from raydb.sql.functions.aggregates import AGGREGATES, WITHIN_GROUP
 from raydb.sql.functions.scalar import SCALARS
 from raydb.sql.information_schema import bind_information_table
 from raydb.sql.schema_names import INFORMATION
+from raydb.sql.searched_tables import MOTIF_FUNCTIONS, VECTOR_SEARCH
 from raydb.sql.series import bind_series
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 REPORTS = ("advise_bvh", "bvhs", "vector_indexes")
 
 TABLE_FUNCTIONS = (
-    *("functions", "generate_series", "indexes", "range", "unnest", "vector_search"),
+    *("functions", "generate_series", "indexes", "range", "unnest"),
+    *(VECTOR_SEARCH, *MOTIF_FUNCTIONS),
     *(*REPORTS, *FILE_FUNCTIONS),
 )
 _INDEX_COLUMNS = ("name", "table_name", "columns", "is_unique")

@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.engine.fused.denormalise import fetch
+from raydb.engine.general.motif_graph import EdgeGraph
 from raydb.engine.general.relation import joined
 from raydb.errors import DataError
 from raydb.kernels.bvh import Bvh, Measure, narrow_measure
@@ -103,6 +104,11 @@ class Kept:
             self._items.popitem(last=False)
         return item[1]
 
+    def has(self, owners: tuple[object, ...], what: object) -> bool:
+        """Tell whether `get` would return what was made before."""
+        item = self._items.get(what)
+        return item is not None and _are_same(item[0], owners)
+
     def forget_gone(self) -> None:
         """Drop what was made of rows that nobody has any more, such as those of dropped tables."""
         while gone := self._gone():  # What one array is made of may be another one.
@@ -132,6 +138,8 @@ def _owned_bytes(made: object) -> int:
             return _owned_bytes(values) + _owned_bytes(valid)
         case _Coded(codes=codes, values=columns):
             return _owned_bytes(codes) + sum(map(_owned_bytes, columns))
+        case EdgeGraph():
+            return made.size_bytes
         case tuple():
             return sum(map(_owned_bytes, made))
         case _:

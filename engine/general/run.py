@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from raydb.engine.general.by_parts import aggregate_rows, window_rows
 from raydb.engine.general.join import run_join
+from raydb.engine.general.motifs import find_motifs
 from raydb.engine.general.nearest import nearest_rows
 from raydb.engine.general.recursion import generations
 from raydb.engine.general.relation import (
@@ -54,6 +55,7 @@ from raydb.planner.physical import (
     HashAggregate,
     HashJoin,
     LimitRows,
+    MotifRows,
     NearestRows,
     PhysicalPlan,
     RecursiveRows,
@@ -69,6 +71,7 @@ from raydb.planner.physical import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from raydb.engine.fused.image import Kept
     from raydb.engine.general.trace import Trace
     from raydb.planner.delta import DeltaScan
     from raydb.planner.fuse import FusedScanAggregate
@@ -82,14 +85,17 @@ _FilteredCall = TypeVar("_FilteredCall", AggregateCall, WindowCall)
 class Sources:
     """Where rows come from: stored tables, and the jobs of the fused path.
 
-    `trace` notes what each node does. `shared` keeps the rows of SharedRows, all their columns, and
-    `working` those of WorkingRows.
+    `trace` notes what each node does. `kept` has what was made of whole tables before, and `told`
+    collects what a run has to say beside its rows. `shared` keeps the rows of SharedRows, all their
+    columns, and `working` those of WorkingRows.
     """
 
     tables: Mapping[str, Table]
     run_fused: Callable[[FusedScanAggregate | FusedTableScan | DeltaScan], pa.Table]
     memory: Memory
     trace: Trace | None = None
+    kept: Kept | None = None
+    told: list[str] = field(default_factory=list)
     shared: dict[int, Relation] = field(default_factory=dict)
     working: dict[int, Relation] = field(default_factory=dict)
 
@@ -100,15 +106,19 @@ def run_plan(
     run_fused: Callable[[FusedScanAggregate | FusedTableScan | DeltaScan], pa.Table],
     memory: Memory | None = None,
     trace: Trace | None = None,
+    kept: Kept | None = None,
+    told: list[str] | None = None,
 ) -> pa.Table:
     """Run a physical plan and return its rows.
 
     The table's columns are those of the plan, in its order and of exactly its types; the column
     numbered n is called `c<n>`. `run_fused` runs a fused job and names its columns likewise. Rows
-    beyond what `memory` allows lie in temporary files, those of the table too.
+    beyond what `memory` allows lie in temporary files, those of the table too. `kept` and `told`
+    are those of `Sources`.
     Raises DataError for a value that cannot be computed and OperationalError when memory runs out.
     """
-    sources = Sources(tables, run_fused, memory or Memory(), trace)
+    told = [] if told is None else told
+    sources = Sources(tables, run_fused, memory or Memory(), trace, kept, told)
     with naming_failures():
         return run_node(plan, frozenset(output_columns(plan)), sources).table()
 
@@ -140,6 +150,8 @@ def output_columns(plan: PhysicalPlan) -> tuple[Column, ...]:
             return columns
         case SeriesRows(column=column):
             return (column,)
+        case MotifRows(columns=columns):
+            return columns
         case UnnestRows(source=source, items=items):
             elements = tuple(column for column, _ in items)
             count = () if plan.number is None else (plan.number,)
@@ -187,6 +199,8 @@ def _rows_of(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> R
             sides = output_columns(queries), output_columns(source)
             run_with = partial(_run_with, sources=sources)
             return nearest_rows(plan, columns, sides, run_with, sources.tables, sources.memory)
+        case MotifRows():
+            return _motifs(plan, columns, sources)
         case HashAggregate():
             return _aggregate(plan, live, sources)
         case UnnestRows():
@@ -222,6 +236,20 @@ def _series(numbers: range, columns: Sequence[Column], memory: Memory) -> Relati
         values = pa.array(np.arange(some.start, some.stop, some.step, dtype=np.int64))
         collector.add(Relation(dict.fromkeys(columns, values), len(some)))
     return collector.relation() if columns else Relation({}, len(numbers))
+
+
+def _motifs(plan: MotifRows, columns: Sequence[Column], sources: Sources) -> Relation:
+    """Return the count or the sample of a motif, and note how it was come by."""
+
+    def read() -> list[pa.ChunkedArray | pa.Array]:
+        _, values = _run_with(plan.source, (), [*plan.ends, plan.time], sources)
+        return values
+
+    found = find_motifs(plan, read, sources.tables, sources.kept, sources.memory)
+    sources.told.extend(found.told)
+    if sources.trace is not None:
+        sources.trace.note(plan, found.how)
+    return found.rows.select(columns)
 
 
 def _constant_rows(plan: ConstantRows, columns: Sequence[Column]) -> Relation:

@@ -37,10 +37,14 @@ class Entry:
 
 
 class Trace:
-    """Collects the rows and the time of each node; nodes are told apart by identity."""
+    """Collects the rows and the time of each node; nodes are told apart by identity.
+
+    notes: what nodes say of their run.
+    """
 
     def __init__(self) -> None:
         self._entries: dict[int, Entry] = {}
+        self.notes: dict[int, str] = {}
         self._running: list[Entry] = []
         self._below: list[float] = []
         self._lock = threading.Lock()
@@ -57,6 +61,10 @@ class Trace:
             rows = run()
         entry.rows += rows.row_count
         return rows
+
+    def note(self, node: PhysicalPlan, text: str) -> None:
+        """Keep what a node, which runs, says of its run."""
+        self.notes[id(node)] = text
 
     @contextmanager
     def _timed(self, entry: Entry) -> Iterator[None]:

@@ -2,6 +2,7 @@
 
     SELECT am|                 columns (those of the tables in FROM first), functions, keywords
     FROM sa|                   tables and views, table functions
+    FROM motif_count(sales, s| the arguments of table functions that search a table
     s.|                        the columns of the table that s stands for
     'sal|                      files
     .mode |                    the argument of a dot command
@@ -30,6 +31,16 @@ if TYPE_CHECKING:
 
 # After these words comes the name of a table.
 _BEFORE_TABLE = {"FROM", "JOIN", "INTO", "UPDATE", "TABLE", "DESCRIBE", "SUMMARIZE", "REFERENCES"}
+# These table functions begin with a table; what follows is named, or not.
+_MOTIF_ARGUMENTS = (
+    *("src", "dst", "time", "motif", "delta"),
+    *("rel_error", "confidence", "ties", "method", "seed", "max_seconds"),
+)
+SEARCH_ARGUMENTS = {
+    "motif_count": _MOTIF_ARGUMENTS,
+    "motif_sample": (*_MOTIF_ARGUMENTS, "n"),
+    "vector_search": (),
+}
 _NAME = re.compile(r'"(?:[^"]|"")*"?|[^\W\d]\w*|[.,()]')
 _TYPED = re.compile(r'(?:"(?:[^"]|"")*"?|[^\W\d]\w*)?$')
 
@@ -124,6 +135,15 @@ def complete_sql(text: str, before: str, known: Vocabulary) -> Iterator[Completi
         yield from _columns(typed, [] if relation is None else [relation], known)
         return
     last = words[-1].upper() if words else ""
+    call = _open_call(words)
+    if call and last == ",":
+        for name in SEARCH_ARGUMENTS[call]:
+            if name.startswith(typed.lower()):
+                yield Completion(f"{name} => ", start_position=-len(typed), display_meta=call)
+    if call and last == "(":
+        for name in sorted(known.relations):
+            yield from _starting(typed, [name], "table", quotes=True)
+        return
     if last in _BEFORE_TABLE or (last == "," and _is_in_from(words)):
         for name in sorted(known.relations):
             yield from _starting(typed, [name], "table", quotes=True)
@@ -151,6 +171,17 @@ def _names(text: str) -> list[str]:
     pieces = Scanner().scan(text)
     code = "".join(piece if kind in {"code", "name"} else " ; " for kind, piece in pieces)
     return _NAME.findall(code.rpartition(";")[2] if code.strip().endswith(";") else code)
+
+
+def _open_call(words: list[str]) -> str:
+    """Return the name of the searching function whose parenthesis is the last open one, else ''."""
+    depth = 0
+    for place in range(len(words) - 1, 0, -1):
+        depth += (words[place] == ")") - (words[place] == "(")
+        if depth < 0:
+            name = words[place - 1].lower()
+            return name if name in SEARCH_ARGUMENTS else ""
+    return ""
 
 
 def _is_in_from(words: list[str]) -> bool:

@@ -17,6 +17,7 @@ from raydb.planner.logical import (
     Filter,
     InnerJoin,
     Limit,
+    MotifSearch,
     OuterJoin,
     Plan,
     Project,
@@ -122,6 +123,8 @@ def _prune(plan: Plan, needed: frozenset[Column]) -> Plan:
         case VectorSearch(left=left, right=right, query=query, vector=vector):
             left = _prune(left, needed | columns_of(query))
             return replace(plan, left=left, right=_prune(right, needed | {vector}))
+        case MotifSearch(source=source, ends=ends, time=time):
+            return replace(plan, source=_prune(source, _read_by((*ends, time))))
         case Apply():
             raise AssertionError("unnest_subqueries left an Apply")
         case Union(sources=sources, columns=columns):

@@ -12,7 +12,7 @@ from prompt_toolkit.document import Document
 import raydb
 from raydb.engine.shell import cli, history
 from raydb.engine.shell.commands import COMMANDS
-from raydb.engine.shell.completion import SqlCompleter
+from raydb.engine.shell.completion import SEARCH_ARGUMENTS, SqlCompleter
 from raydb.engine.shell.highlighting import colored_parts
 from raydb.engine.shell.keywords import KEYWORDS, quoted
 from raydb.engine.shell.progress import _Bar
@@ -197,6 +197,11 @@ def test_short_names(capfd: pytest.CaptureFixture[str]) -> None:
         ("SELECT * FROM shop, to|", ["towns"]),
         ("SELECT * FROM shop JOIN pa|", ["part"]),
         ("SELECT * FROM gen|", ["generate_series("]),
+        ("SELECT * FROM motif_count(|", ['"Sale"', "more_towns", "part", "shop", "towns"]),
+        ("SELECT * FROM motif_count((FROM sho|", ["shop"]),
+        ("SELECT * FROM motif_count(shop, sr|", ["src => "]),
+        ("SELECT * FROM motif_sample(shop, src => 's', |", ["src => ", "dst => ", "time => "]),
+        ("SELECT * FROM vector_search(part|", ["part"]),
         ('SELECT "Od| FROM "Sale"', ['"Odd name"']),
         ("SELECT rent FROM shop whe|", ["when", "where"]),
         ("SELECT 1; SELECT rent FROM shop WHE|", ["WHEN", "WHERE"]),
@@ -219,6 +224,15 @@ def test_completion(shop: str, text: str, first: list[str]) -> None:
         found = list(_completions(connection, text))
     assert found[: len(first)] == first
     assert bool(found) == bool(first)
+
+
+def test_the_arguments_that_are_completed_are_there(shop: str) -> None:
+    with raydb.connect(shop) as connection:
+        for function, names in SEARCH_ARGUMENTS.items():
+            for name in names:
+                with pytest.raises(raydb.ProgrammingError) as caught:
+                    connection.execute(f"FROM {function}(shop, {name} => NULL)")
+                assert f"{name} of {function}() is NULL" in str(caught.value)
 
 
 def _completions(connection: object, text: str) -> list[str]:

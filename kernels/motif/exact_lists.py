@@ -1,0 +1,191 @@
+"""What a search for a motif reads and writes, and how it finds the runs of an edge's candidates.
+
+A run is a stretch of the lists of edges, `listed[start:end]`. Bounds of its edge numbers are
+`low` <= number < `high`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numba
+import numpy as np
+
+from raydb.kernels.motif.graph_loops import find_marked_pair, first_at_least
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+    Numbers = NDArray[np.uint32]
+    # An int64 of the loops, an int to Python.
+    Int = Any
+
+# Longer runs are not looked through from the beginning.
+FEW = 24
+
+# Without reference counts, which took 9 steps of 10: no loop makes an array, none outlives a call.
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
+compiled: Any = numba.njit(**_OPTIONS)
+
+# A call hands over seven words for each array, some 200: 100 ns, three times what a step may take.
+# What Python never calls is not compiled for it: unpacking the arrays is most of a small function.
+_INNER: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+inner: Any = numba.njit(**_INNER)
+inlined: Any = numba.njit(**_INNER, forceinline=True)
+
+
+class Lists(NamedTuple):
+    """What a search reads of a graph; see `TemporalGraph`.
+
+    same, later: by edge number, the first edge of its time and the first of a later one; empty
+    where equal times are in the order of the input.
+    """
+
+    source: Numbers
+    target: Numbers
+    time: Integers
+    listed: Numbers
+    pair_edges: Numbers
+    out_offsets: Numbers
+    in_offsets: Numbers
+    pair_offsets: Numbers
+    slots: Numbers
+    number_bits: np.uint64
+    same: Numbers
+    later: Numbers
+
+
+class Pattern(NamedTuple):
+    """A motif as arrays: the ends and the group of each edge, and the edges of each vertex.
+
+    touching: shape (vertices, e), the edges at a vertex. degrees: their number. is_total: whether
+    no two edges are of one group.
+    """
+
+    source: Integers
+    target: Integers
+    group: Integers
+    touching: Integers
+    degrees: Integers
+    is_total: bool
+
+
+class State(NamedTuple):
+    """A search under way: rows are depths, columns edges of the motif.
+
+    low, high: the edge numbers that a candidate may have. start, end: its run in `listed`.
+    vertices, edges: what is bound, as bits. chosen: the edge whose candidates are tried, those from
+    cursor to finish. match: the candidate of each bound edge. mapped: that of each bound vertex.
+    rest: the edges that are left to be counted, with their first and last places and their parts.
+    runs, totals: see `_count_chain`. joins: see `_count_last`. steps: those not yet in a sum.
+    """
+
+    low: Integers
+    high: Integers
+    start: Integers
+    end: Integers
+    vertices: Integers
+    edges: Integers
+    chosen: Integers
+    cursor: Integers
+    finish: Integers
+    match: Integers
+    mapped: Integers
+    rest: Integers
+    starts: Integers
+    ends: Integers
+    parts: Integers
+    runs: Integers
+    totals: Integers
+    joins: Integers
+    steps: Integers
+
+
+@inlined
+def after_edge(lists: Lists, edge: int) -> Int:
+    """Return the first edge that may follow one."""
+    return np.int64(lists.later[edge]) if len(lists.later) else edge + 1
+
+
+@inlined
+def before_edge(lists: Lists, edge: int) -> Int:
+    """Return the edge after the last one that may precede one."""
+    return np.int64(lists.same[edge]) if len(lists.same) else edge
+
+
+@inlined
+def pair_run(lists: Lists, source: int, target: int, low: int, high: int) -> tuple[Int, Int]:
+    """Return the run of the edges between two vertices that have numbers in low .. high - 1."""
+    pair = find_marked_pair(
+        lists.source,
+        lists.target,
+        lists.pair_offsets,
+        lists.pair_edges,
+        lists.slots,
+        lists.number_bits,
+        source,
+        target,
+    )
+    if pair < 0:
+        return 0, 0
+    base = 2 * len(lists.source)
+    start = base + np.int64(lists.pair_offsets[pair])
+    end = base + np.int64(lists.pair_offsets[pair + 1])
+    start = first_at_least(lists.listed, start, end, low)
+    return start, first_at_least(lists.listed, start, end, high)
+
+
+@inlined
+def vertex_run(lists: Lists, vertex: int, is_source: bool, low: int, high: int) -> tuple[Int, Int]:
+    """Return the run of a vertex's edges that have numbers in low .. high - 1."""
+    if is_source:
+        start = np.int64(lists.out_offsets[vertex])
+        end = np.int64(lists.out_offsets[vertex + 1])
+    else:
+        base = len(lists.source)
+        start = base + np.int64(lists.in_offsets[vertex])
+        end = base + np.int64(lists.in_offsets[vertex + 1])
+    if end - start > FEW:
+        # A busy vertex is busy all the time: its edges are looked for where they would lie if
+        # they were evenly spread, which takes a third of the steps of a binary search.
+        guess = start + np.int64((end - start) * np.float64(low) / len(lists.source))
+        step = FEW
+        if np.int64(lists.listed[np.uint64(guess)]) < low:
+            start = guess
+        else:
+            end_of_start = guess
+            while guess - step > start:
+                if np.int64(lists.listed[np.uint64(guess - step)]) < low:
+                    start = guess - step
+                    break
+                end_of_start = guess - step
+                step *= 2
+            place = _first_between(lists.listed, start, end_of_start, low)
+            return place, first_at_least(lists.listed, place, end, high)
+    start = first_at_least(lists.listed, start, end, low)
+    return start, first_at_least(lists.listed, start, end, high)
+
+
+@inner
+def _first_between(edges: Numbers, low: int, high: int, edge: int) -> Int:
+    """Return what `first_at_least` does, by halves."""
+    while low < high:
+        middle = (low + high) >> 1
+        if np.int64(edges[np.uint64(middle)]) < edge:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inlined
+def is_mapped(state: State, vertices: int, vertex: int) -> bool:
+    """Return whether one of some vertices of the motif is mapped to a vertex."""
+    other = 0
+    while vertices:
+        if vertices & 1 and state.mapped[other] == vertex:
+            return True
+        vertices >>= 1
+        other += 1
+    return False

@@ -1,0 +1,274 @@
+"""The hot loops of sampling weights: what an edge may reach in time, and the sums over lists.
+
+Both ends of what an edge may reach grow with its number. So one pass over the list of a vertex,
+with two places in another of its lists, gives the sums of all its edges; no search is needed.
+Numbers that index are cast to int64 first: numba adds uint64 and int64 to float64.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numba
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.uint32]
+
+# The columns of bounds. A run of edges, those of one time or of one slot of delta, is kept in one
+# number an edge: its first edge has the run's end, each other edge has the run's first edge.
+TIES, SLOT, END_AFTER, FIRST_BEFORE = 0, 1, 2, 3
+
+# Whether a slot's number is odd is kept in the highest bit of its runs.
+_ODD_SHIFT = 31
+_RUN_MASK = np.int64(2**31 - 1)
+
+# Totals up to here, counted in float64, cannot have left int64 behind.
+LARGEST = 2.0**62
+
+BEFORE, NEAR, AFTER = -1, 0, 1
+NO_WINDOWS = -1
+
+
+@numba.njit(cache=True, nogil=True)
+def fill_bounds(time: NDArray[np.int64], delta: int, is_strict: bool, bounds: Numbers) -> None:
+    """Write the bounds of all edges; the slots are counted from the time of the first."""
+    count = len(time)
+    # Differences beyond int64 come out right as uint64.
+    width, base = np.uint64(delta), np.uint64(time[0])
+    after, before = 0, 0
+    ties, end_of_ties = 0, 0
+    slot, end_of_slot, odd = 0, 0, np.int64(0)
+    for edge in range(count):
+        now = np.uint64(time[edge])
+        while after < count and np.uint64(time[after]) - now <= width:
+            after += 1
+        while now - np.uint64(time[before]) > width:
+            before += 1
+        if edge >= end_of_ties:
+            ties, end_of_ties = edge, edge + 1
+            while is_strict and end_of_ties < count and time[end_of_ties] == time[edge]:
+                end_of_ties += 1
+        if edge >= end_of_slot:
+            number = (now - base) // width
+            odd = np.int64(number & np.uint64(1))
+            slot, end_of_slot = edge, edge + 1
+            while end_of_slot < count and (np.uint64(time[end_of_slot]) - base) // width == number:
+                end_of_slot += 1
+        bounds[edge, TIES] = end_of_ties if edge == ties else ties
+        bounds[edge, SLOT] = (end_of_slot if edge == slot else slot) | (odd << _ODD_SHIFT)
+        bounds[edge, END_AFTER] = after
+        bounds[edge, FIRST_BEFORE] = before
+
+
+@numba.njit(cache=True, nogil=True)
+def longest_run(pair_offsets: Numbers, pair_edges: Numbers, bounds: Numbers) -> int:
+    """Return the most edges of one pair that lie within delta."""
+    longest = np.int64(0)
+    for pair in range(len(pair_offsets) - 1):
+        end = np.int64(pair_offsets[pair + 1])
+        first = np.int64(pair_offsets[pair])
+        if end - first <= longest:
+            continue
+        high = first
+        for place in range(first, end):
+            end_edge = np.int64(bounds[pair_edges[place], END_AFTER])
+            while high < end and np.int64(pair_edges[high]) < end_edge:
+                high += 1
+            longest = max(longest, high - place)
+    return longest
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def ties_first(bounds: Numbers, edge: int) -> int:
+    """Return the first edge that is not before this one."""
+    run = np.int64(bounds[edge, TIES])
+    return min(edge, run)
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def ties_end(bounds: Numbers, edge: int) -> int:
+    """Return the first edge that is after this one."""
+    run = np.int64(bounds[edge, TIES])
+    return run if run > edge else np.int64(bounds[run, TIES])
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def slot_first(bounds: Numbers, edge: int) -> int:
+    """Return the first edge of an edge's slot."""
+    run = np.int64(bounds[edge, SLOT]) & _RUN_MASK
+    return min(edge, run)
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def slot_end(bounds: Numbers, edge: int) -> int:
+    """Return the edge after the last one of an edge's slot."""
+    run = np.int64(bounds[edge, SLOT]) & _RUN_MASK
+    return run if run > edge else np.int64(bounds[run, SLOT]) & _RUN_MASK
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def is_in_second_slot(bounds: Numbers, edge: int, parity: int) -> bool:
+    """Return whether an edge lies in the second slot of its window; windows begin at a parity."""
+    return bool((np.int64(bounds[edge, SLOT]) >> _ODD_SHIFT) != parity)
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def first_reached(bounds: Numbers, edge: int, relation: int, parity: int) -> int:
+    """Return the first edge that a child of this tree edge may be.
+
+    A window is two slots, so what is at most delta before an edge of the second slot is in it.
+    """
+    if relation == AFTER:
+        return ties_end(bounds, edge)
+    if parity != NO_WINDOWS and not is_in_second_slot(bounds, edge, parity):
+        return slot_first(bounds, edge)
+    return np.int64(bounds[edge, FIRST_BEFORE])
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def end_of_reached(bounds: Numbers, edge: int, relation: int, parity: int) -> int:
+    """Return the edge after the last one that a child of this tree edge may be."""
+    if relation == BEFORE:
+        return ties_first(bounds, edge)
+    if parity != NO_WINDOWS and is_in_second_slot(bounds, edge, parity):
+        return slot_end(bounds, edge)
+    return np.int64(bounds[edge, END_AFTER])
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def range_sum(prefix: NDArray[Any], begin: int, low: int, high: int) -> Any:
+    """Return the weights of the places low .. high - 1 of the list that begins at a place.
+
+    prefix: for each place the weights of its list up to and with it.
+    """
+    if high <= low:
+        return prefix[0] - prefix[0]
+    return prefix[high - 1] - (prefix[low - 1] if low > begin else prefix[0] - prefix[0])
+
+
+@numba.njit(cache=True, nogil=True)
+def sum_of_pairs(
+    first_pair: int,
+    end_pair: int,
+    reversed_pairs: NDArray[np.int64],
+    pair_offsets: Numbers,
+    pair_edges: Numbers,
+    prefix: NDArray[Any],
+    relation: int,
+    parity: int,
+    bounds: Numbers,
+    sums: NDArray[Any],
+) -> None:
+    """Write for each edge the weights of the children that would lead back to its other vertex.
+
+    reversed_pairs: for each pair, counted from the first one, the pair in which its children are,
+    -1 for none; empty where that is the pair itself. prefix: as in `range_sum`, by place of the
+    pairs' lists; empty for leaves, each of which counts 1.
+    """
+    zero = sums[0] - sums[0]
+    for pair in range(first_pair, end_pair):
+        child_pair = pair if len(reversed_pairs) == 0 else reversed_pairs[pair - first_pair]
+        begin, end = np.int64(0), np.int64(0)
+        if child_pair >= 0:
+            begin, end = np.int64(pair_offsets[child_pair]), np.int64(pair_offsets[child_pair + 1])
+        low, high = begin, begin
+        for place in range(pair_offsets[pair], pair_offsets[pair + 1]):
+            edge = np.int64(pair_edges[place])
+            if end == begin:
+                sums[edge] = zero
+                continue
+            first_edge = first_reached(bounds, edge, relation, parity)
+            while low < end and np.int64(pair_edges[low]) < first_edge:
+                low += 1
+            high = max(high, low)
+            end_edge = end_of_reached(bounds, edge, relation, parity)
+            while high < end and np.int64(pair_edges[high]) < end_edge:
+                high += 1
+            sums[edge] = range_sum(prefix, begin, low, high) if len(prefix) else zero + high - low
+
+
+@numba.njit(cache=True, nogil=True)
+def subtract_from_reached(
+    first_vertex: int,
+    end_vertex: int,
+    parent_offsets: Numbers,
+    parent_edges: Numbers,
+    child_offsets: Numbers,
+    child_edges: Numbers,
+    prefix: NDArray[Any],
+    relation: int,
+    parity: int,
+    bounds: Numbers,
+    sums: NDArray[Any],
+) -> None:
+    """Subtract each edge's sum from the weights of all children that it reaches at its vertex.
+
+    prefix: as in `range_sum`, by place of the children's lists; empty for leaves.
+    """
+    zero = sums[0] - sums[0]
+    for vertex in range(first_vertex, end_vertex):
+        begin, end = np.int64(child_offsets[vertex]), np.int64(child_offsets[vertex + 1])
+        low, high = begin, begin
+        for place in range(parent_offsets[vertex], parent_offsets[vertex + 1]):
+            edge = np.int64(parent_edges[place])
+            if end == begin:
+                sums[edge] = zero
+                continue
+            first_edge = first_reached(bounds, edge, relation, parity)
+            while low < end and np.int64(child_edges[low]) < first_edge:
+                low += 1
+            high = max(high, low)
+            end_edge = end_of_reached(bounds, edge, relation, parity)
+            while high < end and np.int64(child_edges[high]) < end_edge:
+                high += 1
+            reached = range_sum(prefix, begin, low, high) if len(prefix) else zero + high - low
+            sums[edge] = max(reached - sums[edge], zero)
+
+
+@numba.njit(cache=True, nogil=True)
+def multiply(low: int, high: int, factors: NDArray[Any], weights: NDArray[Any]) -> float:
+    """Multiply the weights of edges low .. high - 1; return the largest, found in float64."""
+    largest = 0.0
+    for edge in range(low, high):
+        largest = max(largest, float(weights[edge]) * float(factors[edge]))
+        weights[edge] *= factors[edge]
+    return largest
+
+
+@numba.njit(cache=True, nogil=True)
+def add_up_lists(
+    first_vertex: int,
+    end_vertex: int,
+    offsets: Numbers,
+    edges: Numbers,
+    weights: NDArray[Any],
+    prefix: NDArray[Any],
+) -> float:
+    """Write each list's weights up to each of its places; return their total in float64."""
+    total = 0.0
+    for vertex in range(first_vertex, end_vertex):
+        running = weights[0] - weights[0]
+        for place in range(offsets[vertex], offsets[vertex + 1]):
+            running += weights[edges[place]]
+            prefix[place] = running
+        total += float(running)
+    return total
+
+
+@numba.njit(cache=True, nogil=True)
+def add_up(weights: NDArray[Any], first: int) -> float:
+    """Replace the weights by those up to each edge, 0 before the first; return the total.
+
+    A total in int64 may have gone over; the one that is returned, in float64, has not.
+    """
+    running = weights[0] - weights[0]
+    total = 0.0
+    for edge in range(len(weights)):
+        if edge >= first:
+            running += weights[edge]
+            total += float(weights[edge])
+        weights[edge] = running
+    return total

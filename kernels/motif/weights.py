@@ -1,0 +1,285 @@
+"""How many instances of a tree hang from each edge of a graph: what samples are drawn by.
+
+An instance maps a tree's edges to edges of the graph that obey three constraints (TIMEST, section
+2.1), looser than the motif's, so that the weights of an edge are products over its children:
+
+    order    a child comes before or after its parent as in the motif, at most delta away
+    ends     a child does not lead back to its parent's other vertex
+    windows  all edges lie in one window [i * delta, (i + 2) * delta), i >= 0
+
+Windows of even i do not overlap each other, nor do those of odd i. So there is one set of weights
+for each parity, in each of which an edge lies in one window.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import numpy as np
+
+from raydb.errors import NotSupportedError
+from raydb.kernels.cpu.threads import processor_count, run_parts
+from raydb.kernels.motif import graph_loops
+from raydb.kernels.motif import weight_loops as loops
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from raydb.kernels.motif.graph import TemporalGraph
+    from raydb.kernels.motif.shape import Motif, Ties
+    from raydb.kernels.motif.trees import RootedTree
+
+    Part = tuple[int, int]
+
+T = TypeVar("T")
+
+WeightType = Literal["int64", "float64"]
+
+# One bit of an edge number says whether its slot of delta is odd.
+MAX_SAMPLED_EDGES = 2**31 - 2
+
+# So many edges take a loop 5 to 50 ms, after which an interrupt is heard.
+_BLOCK_EDGES = 2**20
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """The constraints on tree instances; without one there are more instances, and more samples.
+
+    narrow: a sample's edge is drawn among those that obey all that the motif asks of it and of the
+    edges drawn before, with the weight that this calls for; the weights do not change.
+    """
+
+    order: bool = True
+    ends: bool = True
+    windows: bool = True
+    narrow: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """What edges may reach in time: uint32, shape (m, 4); see weight_loops.
+
+    longest: the most edges of one vertex pair that lie within delta.
+    """
+
+    table: NDArray[np.uint32]
+    longest: int
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """The weights of a tree in the windows of one parity, -1 where there are no windows.
+
+    root: shape (m,), the instances whose root is an edge up to and with each one.
+    by_vertex: shape (inner edges but the root, m): for each place of the list of a vertex in which
+    the tree edge is looked for, the weights of the list's edges up to and with it.
+    by_pair: the same by places of the lists of vertex pairs. All int64, or all float64.
+    """
+
+    parity: int
+    root: NDArray[Any]
+    by_vertex: NDArray[Any]
+    by_pair: NDArray[Any]
+
+    @property
+    def total(self) -> int | float:
+        """The number of tree instances."""
+        last = self.root[-1]
+        return float(last) if self.root.dtype == np.float64 else int(last)
+
+
+def edge_bounds(graph: TemporalGraph, delta: int, ties: Ties) -> Bounds:
+    """Return what each edge of a graph that is not empty may reach within delta >= 1.
+
+    Raises NotSupportedError for more than MAX_SAMPLED_EDGES edges.
+    """
+    if graph.edge_count > MAX_SAMPLED_EDGES:
+        raise NotSupportedError(
+            f"motifs are sampled from up to {MAX_SAMPLED_EDGES:,} edges, not {graph.edge_count:,}"
+        )
+    # No two edges are further apart than this, whatever the window.
+    delta = min(delta, 2**63 - 1)
+    table = np.empty((graph.edge_count, 4), np.uint32)
+    loops.fill_bounds(graph.time, delta, ties == "strict", table)
+    table.flags.writeable = False
+    return Bounds(table, loops.longest_run(graph.pair_offsets, graph.pair_edges, table))
+
+
+def parities(constraints: Constraints) -> tuple[int, ...]:
+    """Return the parities of the windows, each of which has weights of its own."""
+    return (0, 1) if constraints.windows else (-1,)
+
+
+def relation(motif: Motif, tree: RootedTree, place: int, constraints: Constraints) -> int:
+    """Return -1, 0 or 1 where a tree edge comes before, on either side of or after its parent."""
+    if not constraints.order:
+        return 0
+    own, other = (motif.groups[tree.edges[at]] for at in (place, tree.parents[place]))
+    return (own > other) - (own < other)
+
+
+def directions(motif: Motif, tree: RootedTree, place: int) -> tuple[bool, bool]:
+    """Return whether a tree edge hangs from its parent's source, and whether it leads away."""
+    joint = tree.joints[place]
+    parent, own = (motif.edges[tree.edges[at]] for at in (tree.parents[place], place))
+    return parent[0] == joint, own[0] == joint
+
+
+def inner_places(tree: RootedTree) -> list[int]:
+    """Return the places of the edges that have weights of their own: no leaves, not the root."""
+    return [place for place in range(1, len(tree.edges)) if not tree.is_leaf(place)]
+
+
+def weigh(
+    graph: TemporalGraph,
+    bounds: Bounds,
+    motif: Motif,
+    tree: RootedTree,
+    parity: int,
+    constraints: Constraints,
+    kind: WeightType,
+    threads: int | None = None,
+    keep_going: Callable[[], None] | None = None,
+) -> Weights | None:
+    """Return a tree's weights in the windows of a parity, None where they do not fit into int64.
+
+    It takes O(m) for each tree edge. keep_going: is called every few ms, and may raise.
+    TIMEST, section 4.1.
+    """
+    rows = len(inner_places(tree))
+    job = _Job(
+        *(graph, bounds.table, motif, tree, parity, constraints, np.dtype(kind)),
+        *(threads or processor_count(), keep_going or (lambda: None)),
+        np.empty((rows, graph.edge_count), kind),
+        np.empty((rows, graph.edge_count if constraints.ends else 0), kind),
+    )
+    try:
+        root = _weigh_place(job, 0)
+        if root is None:
+            root = np.ones(graph.edge_count, kind)
+        # The first slot belongs to the window 0, whose parity is even.
+        first = int(bounds.table[0, 1]) & (2**31 - 1) if parity == 1 else 0
+        _check(job, loops.add_up(root, first))
+    except _TooLargeError:
+        return None
+    return Weights(parity, root, job.by_vertex, job.by_pair)
+
+
+class _TooLargeError(Exception):
+    """A weight, or a sum of weights, does not fit into int64."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """What the steps of one weighing share; see `weigh` and `Weights`."""
+
+    graph: TemporalGraph
+    table: NDArray[np.uint32]
+    motif: Motif
+    tree: RootedTree
+    parity: int
+    constraints: Constraints
+    type: np.dtype[Any]
+    threads: int
+    keep_going: Callable[[], None]
+    by_vertex: NDArray[Any]
+    by_pair: NDArray[Any]
+
+
+def _weigh_place(job: _Job, place: int) -> NDArray[Any] | None:
+    """Return the instances of what hangs from a tree edge, by edge; None for one of each."""
+    weights: NDArray[Any] | None = None
+    # An inner child takes the most memory, and the first one finds the most of it free.
+    for child in sorted(job.tree.children(place), key=job.tree.is_leaf):
+        factors = _weigh_child(job, child)
+        if weights is None:
+            weights = factors
+        else:
+            _multiply(job, factors, weights)
+        del factors
+    return weights
+
+
+def _weigh_child(job: _Job, child: int) -> NDArray[Any]:
+    """Return the instances of a tree edge and what hangs from it, by its parent's edge."""
+    graph, ends = job.graph, job.constraints.ends
+    joint_is_source, goes_out = directions(job.motif, job.tree, child)
+    parents, children = (
+        (graph.out_offsets, graph.out_edges) if out else (graph.in_offsets, graph.in_edges)
+        for out in (joint_is_source, goes_out)
+    )
+    pairs = graph.pair_offsets, graph.pair_edges
+    weights = _weigh_place(job, child)
+    by_vertex = by_pair = np.empty(0, job.type)
+    if weights is not None:
+        row = inner_places(job.tree).index(child)
+        by_vertex, by_pair = job.by_vertex[row], job.by_pair[row]
+        _add_up(job, *children, weights, by_vertex)
+        if ends:
+            _add_up(job, *pairs, weights, by_pair)
+        del weights
+    sums = (np.empty if ends else np.zeros)(graph.edge_count, job.type)
+    reach = relation(job.motif, job.tree, child, job.constraints), job.parity, job.table
+
+    def exclude(part: Part) -> None:
+        others = np.empty(0 if joint_is_source == goes_out else part[1] - part[0], np.int64)
+        graph_loops.find_reversed(
+            *(graph.source, graph.target, *pairs, graph.pair_slots, part[0], others)
+        )
+        loops.sum_of_pairs(*part, others, *pairs, by_pair, *reach, sums)
+
+    def subtract(part: Part) -> None:
+        loops.subtract_from_reached(*part, *parents, *children, by_vertex, *reach, sums)
+
+    if ends:
+        _run(job, exclude, _blocks(graph.pair_offsets))
+    _run(job, subtract, _blocks(parents[0]))
+    return sums
+
+
+def _add_up(
+    job: _Job,
+    offsets: NDArray[np.uint32],
+    edges: NDArray[np.uint32],
+    weights: NDArray[Any],
+    prefix: NDArray[Any],
+) -> None:
+    def add_up(part: Part) -> float:
+        return float(loops.add_up_lists(*part, offsets, edges, weights, prefix))
+
+    _check(job, sum(_run(job, add_up, _blocks(offsets))))
+
+
+def _check(job: _Job, total: float) -> None:
+    if job.type == np.int64 and total >= loops.LARGEST:
+        raise _TooLargeError
+
+
+def _multiply(job: _Job, factors: NDArray[Any], weights: NDArray[Any]) -> None:
+    def multiply(part: Part) -> float:
+        return float(loops.multiply(*part, factors, weights))
+
+    count = len(weights)
+    parts = [(low, min(low + _BLOCK_EDGES, count)) for low in range(0, count, _BLOCK_EDGES)]
+    _check(job, max(_run(job, multiply, parts)))
+
+
+def _run(job: _Job, run: Callable[[Part], T], parts: list[Part]) -> list[T]:
+    """Run parts on several threads, hearing an interrupt between them."""
+    results: list[T] = []
+    for first in range(0, len(parts), job.threads):
+        job.keep_going()
+        results += run_parts(run, parts[first : first + job.threads])
+    return results
+
+
+def _blocks(offsets: NDArray[np.uint32]) -> list[Part]:
+    """Divide lists into parts (first, end) of about as many edges each."""
+    count, edges = len(offsets) - 1, int(offsets[-1])
+    cuts = np.searchsorted(offsets, np.arange(_BLOCK_EDGES, edges, _BLOCK_EDGES))
+    return list(pairwise([0, *sorted({int(cut) for cut in cuts} - {0, count}), count]))
