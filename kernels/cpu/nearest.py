@@ -227,7 +227,7 @@ def scan(
     metric: int,
     rows: Rows,
     codes: Codes,
-    each: int,
+    each: Any,
     start: int,
     end: int,
     targets: Targets,
