@@ -6,8 +6,8 @@
 `sift` is 1,000,000 x 128 of whole numbers from 0 to 218, like SIFT's, around 2,000 centers of
 unequal weight; `digits` those of scikit-learn with rows as queries; others mixtures of 500
 gaussians. Exact answers agree with faiss's before the clock starts. Times are medians of 5 in ms a
-query, ours, ours with int8 and faiss's by turns in one process; faiss has as many lists and takes part where
-it is installed. Memory is the size of the arrays in parts of the raw vectors.
+query, ours, ours with int8 and faiss's by turns in one process; faiss has as many lists and takes
+part where it is installed. Memory is the size of the arrays in parts of the raw vectors.
 """
 
 from __future__ import annotations
