@@ -15,8 +15,10 @@ import pyarrow as pa
 
 from raydb import sql
 from raydb.engine.advise import advice
+from raydb.engine.calibration_report import calibration_rows
 from raydb.engine.fused.stored_bvh import is_outdated, newer_count, with_dead
 from raydb.engine.memory import parse_limit
+from raydb.engine.search_drift import SearchDrift
 from raydb.errors import DataError, OperationalError
 from raydb.planner.explain import show
 from raydb.storage.paths import describe_failure
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from raydb.engine.python_tables import PythonTables
     from raydb.engine.snapshot import Snapshot
     from raydb.planner.catalog import BvhDefinition, CatalogInfo
+    from raydb.storage.table import Index
 
     Parameters = Sequence[object] | Mapping[str, object]
 
@@ -70,6 +73,7 @@ _VECTOR_INDEX_SCHEMA = pa.schema(
         "rows_beside": pa.int64(),
         "null_vectors": pa.int64(),
         "size_bytes": pa.int64(),
+        "options": pa.string(),
     }
 )
 
@@ -82,11 +86,15 @@ class Use:
     last_used: dt.datetime
 
 
-class BvhUses:
-    """How BVHs were used, by name, since the database was opened; rollbacks change nothing here."""
+class Uses:
+    """How BVHs were used, by name, since the database was opened; rollbacks change nothing here.
+
+    searches: what searches with a promise have shown.
+    """
 
     def __init__(self) -> None:
         self._uses: dict[str, Use] = {}
+        self.searches = SearchDrift()
 
     def note(self, names: Iterable[str]) -> None:
         """Count a query that used some BVHs."""
@@ -110,7 +118,7 @@ def open_sources(
     snapshot: Snapshot,
     files: FileAccess,
     python: PythonTables,
-    uses: BvhUses,
+    uses: Uses,
     parameters: Parameters,
 ) -> Mapping[str, Table]:
     """Return the tables of the files, Python objects and reports that a statement names in FROM.
@@ -128,6 +136,8 @@ def open_sources(
                 rows = _bvhs(snapshot, uses)
             case sql.VectorIndexList():
                 rows = _vector_indexes(snapshot)
+            case sql.CalibrationList(index=index):
+                rows = calibration_rows(index, snapshot, uses.searches)
             case sql.AdviceRequest(workload=workload, memory=memory, max_bvhs=max_bvhs):
                 limit = None if memory is None else parse_limit(memory, "memory")
                 rows = advice(_text_of(workload, files), limit, max_bvhs, snapshot)
@@ -152,7 +162,7 @@ def _text_of(workload: str, files: FileAccess) -> str:
         raise OperationalError(describe_failure(workload, failure)) from error
 
 
-def _bvhs(snapshot: Snapshot, uses: BvhUses) -> pa.Table:
+def _bvhs(snapshot: Snapshot, uses: Uses) -> pa.Table:
     """Return one row a BVH."""
     catalog = snapshot.describe()
     rows: list[dict[str, object]] = []
@@ -198,12 +208,24 @@ def _vector_indexes(snapshot: Snapshot) -> pa.Table:
             "rows_beside": table.row_count - arrays.row_count,
             "null_vectors": table.null_count(index.columns[0]),
             "size_bytes": arrays.size_bytes,
+            "options": _ivf_options(index),
         }
         for table in snapshot.tables.values()
         for index in table.definition.ivf_indexes
         for arrays in (snapshot.vector_indexes[index.name],)
     ]
     return pa.Table.from_pylist(rows, _VECTOR_INDEX_SCHEMA)
+
+
+def _ivf_options(index: Index) -> str:
+    """Return the options of an index as CREATE INDEX ... WITH can read them back."""
+    assert index.ivf is not None
+    options = [f"metric = '{index.ivf.metric}'", f"seed = {index.ivf.seed}"]
+    if index.ivf.lists:
+        options.insert(0, f"lists = {index.ivf.lists}")
+    if index.ivf.quantization != "none":
+        options.append(f"quantization = '{index.ivf.quantization}'")
+    return ", ".join(options)
 
 
 def _parts(definition: BvhDefinition, catalog: CatalogInfo) -> dict[str, str]:

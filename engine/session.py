@@ -38,7 +38,7 @@ from raydb.engine.memory import Memory, allowed, parse_limit
 from raydb.engine.merge import Merger
 from raydb.engine.plan_cache import PlanCache, PreparedPlan, plan_key
 from raydb.engine.python_tables import PythonTables
-from raydb.engine.reports import BvhUses, open_sources
+from raydb.engine.reports import Uses, open_sources
 from raydb.engine.result import Result
 from raydb.engine.settings import Settings, setting_text, with_setting, without_setting
 from raydb.engine.statements.definitions import apply_definition
@@ -112,7 +112,7 @@ class Session:
         self._cache = PlanCache()
         # What scans of whole tables made of their rows.
         self._kept = Kept()
-        self._uses = BvhUses()
+        self._uses = Uses()
         self.merger = Merger()
 
     # -- statements ---------------------------------------------------------------------------
@@ -362,7 +362,7 @@ class Session:
         self._uses.note(run.used)
         assert tuple(rows.schema.types) == prepared.types, (rows.schema, prepared.types)
         result = Result(rows, prepared.names, rows.num_rows)
-        result.notices = tuple(dict.fromkeys(run.told))
+        result.notices = tuple(dict.fromkeys((*run.told, *self._uses.searches.take_warnings())))
         return result
 
     def _job_run(self, prepared: PreparedPlan) -> JobRun:
@@ -402,7 +402,8 @@ class Session:
     def _blocks(self, plan: PhysicalPlan, run: JobRun) -> Blocks:
         """Yield the columns of a plan's rows, some rows at a time."""
         with self._new_memory() as memory:
-            sources = Sources(run.tables, run.rows, memory, kept=run.kept)
+            watch = self._uses.searches.observe
+            sources = Sources(run.tables, run.rows, memory, watch=watch, kept=run.kept)
             for block in stream_plan(plan, sources):
                 yield list(block.columns.values())
         self._uses.note(run.used)
@@ -422,9 +423,13 @@ class Session:
         run_job: RunJob | None = None,
         trace: Trace | None = None,
     ) -> pa.Table:
+        # A query that EXPLAIN ANALYZE runs is nobody's question.
+        watch = self._uses.searches.observe if trace is None else None
         with self._new_memory() as memory:
-            run_job = run_job or run.rows
-            return run_plan(plan, run.tables, run_job, memory, trace, run.kept, run.told)
+            sources = Sources(
+                run.tables, run_job or run.rows, memory, trace, watch, run.kept, run.told
+            )
+            return run_plan(plan, sources)
 
     def _temp_folder(self) -> str:
         """Return the folder for temporary files: by default the database directory.
@@ -467,7 +472,7 @@ class Session:
         kernel_ms = {job: time_kernel(job, kept) * 1000 for job, kept in prepared.jobs.items()}
         ran_on = {job: told for job, kept in prepared.jobs.items() if (told := describe_run(kept))}
         nodes = trace.measured(prepared.plan)
-        return Measured(time_ms, kernel_ms, nodes, ran_on, trace.notes)
+        return Measured(time_ms, kernel_ms, nodes, ran_on, trace.notes, trace.probes)
 
     def _copy_to(self, statement: sql.CopyTo, parameters: Parameters) -> Result:
         """Write the rows of a query to a file."""

@@ -17,6 +17,7 @@ from raydb.engine.fused.stored_bvh import (
     rebuilt,
     with_dead,
 )
+from raydb.engine.stored_calibration import DescribedCalibrations
 from raydb.planner.catalog import BvhDefinition, CatalogInfo, TableInfo
 from raydb.storage.changes import apply_change
 from raydb.storage.sample import NullCounts, Sample
@@ -24,6 +25,7 @@ from raydb.storage.sample import NullCounts, Sample
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from raydb.engine.stored_calibration import Calibrations
     from raydb.kernels.ivf import Ivf
     from raydb.storage.changes import Change
     from raydb.storage.table import Table
@@ -31,12 +33,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Snapshot:
-    """All tables, views (as the text of their query), BVHs and vector indexes, by name."""
+    """All tables, views (as the text of their query), BVHs and vector indexes, by name.
+
+    calibrations: those of each vector index that has any.
+    """
 
     tables: Mapping[str, Table] = field(default_factory=dict)
     views: Mapping[str, str] = field(default_factory=dict)
     bvhs: Mapping[str, StoredBvh] = field(default_factory=dict)
     vector_indexes: Mapping[str, Ivf] = field(default_factory=dict)
+    calibrations: Mapping[str, Calibrations] = field(default_factory=dict)
 
     def describe(self) -> CatalogInfo:
         """Return what the binder and the planner see."""
@@ -53,6 +59,7 @@ class Snapshot:
             views=self.views,
             bvhs={name: described(bvh, self.tables) for name, bvh in self.bvhs.items()},
             vector_indexes=self.vector_indexes,
+            calibrations=DescribedCalibrations(self.calibrations, self.tables),
         )
 
     def with_table(self, table: Table) -> Snapshot:

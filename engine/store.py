@@ -4,6 +4,7 @@
     .flat    rows of a table (FlatStor)        .keys   the rows that its foreign keys point to
     .live    which of a table's rows are visible
     .bvh     the arrays of a BVH               .ivf    those of a vector index
+    .cal     the calibrations of a vector index
     log      small changes of rows since the manifest
 
 A statement that only changes a few rows is one log record; everything else is a new manifest.
@@ -23,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb import sql
+from raydb.engine import stored_calibration
 from raydb.engine.fused.stored_bvh import StoredBvh
 from raydb.engine.snapshot import Snapshot
 from raydb.errors import NotSupportedError, OperationalError
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.engine.stored_calibration import Calibrations
     from raydb.kernels.ivf import Ivf
     from raydb.planner.catalog import BvhDefinition
     from raydb.storage.changes import Change
@@ -58,9 +61,9 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
     Properties = dict[str, Any]
 
-STATE_VERSION = 5
-# Version 4 has no vector indexes.
-READ_VERSIONS = (4, STATE_VERSION)
+STATE_VERSION = 6
+# Version 4 has no vector indexes, version 5 no calibrations of them.
+READ_VERSIONS = (4, 5, STATE_VERSION)
 
 # Changes of more than this go to files of their own instead of the log.
 LOGGED_BYTES = 2**22
@@ -102,6 +105,7 @@ class Store:
             {described["name"]: self._load_table(described) for described in state["tables"]},
             state["views"],
             vector_indexes=self._load_vector_indexes(state.get("vector_indexes", {})),
+            calibrations=self._load_calibrations(state.get("calibrations", {})),
         )
         for described in state["bvhs"]:
             snapshot = self._load_bvh(snapshot, described)
@@ -153,17 +157,23 @@ class Store:
             name: self._write_once("ivf", index, partial(ivf.to_arrays, index))
             for name, index in snapshot.vector_indexes.items()
         }
+        calibrations = {
+            name: self._write_once("cal", known, partial(stored_calibration.to_arrays, known))
+            for name, known in snapshot.calibrations.items()
+        }
         state = {
             "version": STATE_VERSION,
             "tables": described,
             "views": dict(snapshot.views),
             "bvhs": bvhs,
             "vector_indexes": vector_indexes,
+            "calibrations": calibrations,
         }
         files = [name for table in described for name, *_ in table["files"]]
         files += [table[kind] for table in described for kind in ("keys", "live") if table[kind]]
         files += [bvh["file"] for bvh in bvhs]
         files += vector_indexes.values()
+        files += calibrations.values()
         return snapshot, state, files
 
     def _write_file(self, kind: str, write: Callable[[BinaryIO], None]) -> str:
@@ -278,6 +288,16 @@ class Store:
             index = ivf.from_arrays(sections.arrays, sections.properties)
             self._files[id(index)] = (index, file)
             found[name] = index
+        return found
+
+    def _load_calibrations(self, described: dict[str, str]) -> dict[str, Calibrations]:
+        """Map the calibrations of vector indexes, whose files are given by name."""
+        found = {}
+        for name, file in described.items():
+            sections = read_sections(self.home.path_of(file))
+            known = stored_calibration.from_arrays(sections.arrays, sections.properties)
+            self._files[id(known)] = (known, file)
+            found[name] = known
         return found
 
     # -- BVHs

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from raydb.engine.memory import Memory, memory_limit
 from raydb.engine.progress import report
+from raydb.engine.stored_calibration import renumbered
 from raydb.errors import DataError, ProgrammingError
 from raydb.kernels.bvh_rows import BuildControl, Room
 from raydb.kernels.ivf import build_from, renumber
@@ -86,9 +87,12 @@ def _usual_lists(vector_count: int) -> int:
 
 def _visible_vectors(table: Table, column: str, room: Room) -> list[Vectors]:
     """Return the vectors of the visible rows that have one, and the rows' numbers, by chunks."""
-    width = table.definition.schema.field(column).type.list_size
+    kind = table.definition.schema.field(column).type
+    width = kind.list_size
     found: list[Vectors] = [(np.empty((0, width), np.float32), np.empty(0, np.int64))]
     for vectors, numbers in vector_blocks(table.rows.column(column), column_text(column)):
+        if kind.value_type != pa.float32():
+            room.take(vectors.nbytes)
         if table.live is None:
             found.append((vectors, numbers))
             continue
@@ -104,7 +108,9 @@ def column_text(column: str) -> str:
 
 
 def vector_blocks(values: pa.ChunkedArray | pa.Array, what: str) -> Iterator[Vectors]:
-    """Yield the vectors of a column (FLOAT[n]) chunk by chunk, without those that are NULL.
+    """Yield the vectors of a column chunk by chunk, without those that are NULL.
+
+    The column is FLOAT[n], or DOUBLE[n], which is rounded.
 
     what: how an error calls a vector. Raises DataError for a vector with a NULL in it.
     """
@@ -121,7 +127,11 @@ def vector_blocks(values: pa.ChunkedArray | pa.Array, what: str) -> Iterator[Vec
             holes = np.flatnonzero(elements.is_null().to_numpy(zero_copy_only=False))
             row = numbers[holes[0] // values.type.list_size] + 1
             raise DataError(f"row {row}: {what} has a NULL in it")
-        yield elements.to_numpy().reshape(len(numbers), -1), numbers
+        found = elements.to_numpy()
+        if found.dtype == np.float64:
+            # What float32 cannot hold would become infinite: it is refused as too large.
+            found = np.clip(found, -1e38, 1e38).astype(np.float32)
+        yield found.reshape(len(numbers), -1), numbers
 
 
 def check_vectors(
@@ -152,10 +162,12 @@ def check_change(change: Change, snapshot: Snapshot) -> None:
 
 def renumber_rows(snapshot: Snapshot, table: str, live: NDArray[np.bool_]) -> Snapshot:
     """Return the snapshot with a table's indexes once only the rows in `live` are left."""
-    known = dict(snapshot.vector_indexes)
+    known, calibrations = dict(snapshot.vector_indexes), dict(snapshot.calibrations)
     for index in snapshot.tables[table].definition.ivf_indexes:
         known[index.name] = renumber(known[index.name], live)
-    return replace(snapshot, vector_indexes=known)
+        if index.name in calibrations:
+            calibrations[index.name] = renumbered(calibrations[index.name], live)
+    return replace(snapshot, vector_indexes=known, calibrations=calibrations)
 
 
 def drop_lost_indexes(snapshot: Snapshot) -> Snapshot:
@@ -166,4 +178,5 @@ def drop_lost_indexes(snapshot: Snapshot) -> Snapshot:
     if names == snapshot.vector_indexes.keys():
         return snapshot
     kept = {name: index for name, index in snapshot.vector_indexes.items() if name in names}
-    return replace(snapshot, vector_indexes=kept)
+    calibrations = {name: each for name, each in snapshot.calibrations.items() if name in names}
+    return replace(snapshot, vector_indexes=kept, calibrations=calibrations)

@@ -41,7 +41,7 @@ MOST_QUERIES = 10_000
 
 # A quarter of the queries tunes the rule; more than 500 hardly change what they choose.
 _TUNING_PART = 4
-_MOST_TUNING = 500
+MOST_TUNING = 500
 
 # Penalties in parts of the spread of scores after a fixed number of lists. The greatest leaves
 # little but the number of lists: the rule is then no worse than a fixed number.
@@ -163,7 +163,7 @@ def split(
             f"there are {query_count}"
         )
     chosen = np.random.default_rng(seed).permutation(query_count)[:MOST_QUERIES]
-    count = min(len(chosen) // _TUNING_PART, _MOST_TUNING, max(len(chosen) - least, 0))
+    count = min(len(chosen) // _TUNING_PART, MOST_TUNING, max(len(chosen) - least, 0))
     return chosen[:count], chosen[count:]
 
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
 
     from raydb.kernels.bvh import Bvh
+    from raydb.kernels.conformal import Calibration
     from raydb.kernels.ivf import Ivf
     from raydb.planner.expression import Attribute, Expression
     from raydb.storage.table import TableDefinition
@@ -73,14 +74,29 @@ class BvhInfo:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class CalibrationInfo:
+    """A calibration of a vector index, and the table's rows that are new and gone since."""
+
+    calibration: Calibration
+    rows_added: int
+    rows_deleted: int
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the table has changed since."""
+        return bool(self.rows_added or self.rows_deleted)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class CatalogInfo:
     """One version of the database as the binder and the planner see it.
 
     `views` maps a view's name to the text of its query; `vector_indexes` has the arrays of each
-    index with `ivf`, by its name.
+    index with `ivf`, by its name, and `calibrations` those of each that has any.
     """
 
     tables: Mapping[str, TableInfo]
     views: Mapping[str, str] = field(default_factory=dict)
     bvhs: Mapping[str, BvhInfo] = field(default_factory=dict)
     vector_indexes: Mapping[str, Ivf] = field(default_factory=dict)
+    calibrations: Mapping[str, Sequence[CalibrationInfo]] = field(default_factory=dict)

@@ -94,8 +94,9 @@ class Measured:
     """What EXPLAIN ANALYZE measured, in ms: the whole query, and the kernel of each fused job.
 
     nodes: the rows and the own time, in ms, of nodes by their identity. ran_on: for jobs that could
-    run on several backends which one did, with its own figures. notes: what nodes, by their
-    identity, say of their run.
+    run on several backends which one did, with its own figures. By the identity of nodes, notes:
+    what they say of their run; probes: the queries of vector searches and the lists that they
+    scanned.
     """
 
     time_ms: float
@@ -103,6 +104,7 @@ class Measured:
     nodes: Mapping[int, tuple[int, float]]
     ran_on: Mapping[FusedScanAggregate, str] = field(default_factory=dict)
     notes: Mapping[int, str] = field(default_factory=dict)
+    probes: Mapping[int, tuple[int, int]] = field(default_factory=dict)
 
 
 _NOT_MEASURED = Measured(0.0, {}, {})
@@ -152,6 +154,9 @@ def _render(node: dict[str, Any], depth: int) -> list[str]:
 def details_of(node: Mapping[str, Any]) -> dict[str, Any]:
     """Return the lines below a node's title."""
     details = _details(node)
+    if "mean_probes" in node:
+        count = "one query" if node["queries"] == 1 else f"{node['queries']} queries"
+        details["probes"] = f"{node['mean_probes']:.1f} in the mean of {count}"
     if "rows" in node:
         plural = "" if node["rows"] == 1 else "s"
         details["gave"] = f"{node['rows']} row{plural} in {node['time_ms']:.3f} ms"
@@ -231,6 +236,9 @@ def _described(
         node["rows"], node["time_ms"] = measured.nodes[id(plan)]
     node |= {"graph": graphs[id(plan)]} if id(plan) in graphs else {}
     node |= {"ran": measured.notes[id(plan)]} if id(plan) in measured.notes else {}
+    if id(plan) in measured.probes:
+        queries, lists = measured.probes[id(plan)]
+        node |= {"queries": queries, "mean_probes": lists / max(queries, 1)}
     children = [_described(source, seen, measured, graphs) for source in node["children"]]
     return {**node, "children": children}
 

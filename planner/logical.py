@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from raydb.kernels.motif.shape import Motif
+    from raydb.kernels.stop import Score
     from raydb.planner.expression import AggregateCall, Column, Expression, WindowCall
     from raydb.planner.star import NoStar, Star
 
@@ -163,13 +164,16 @@ class Apply:
 class SearchOptions:
     """How many rows vector_search() is to find, and how; what is None is for the index to say.
 
-    nprobe: how many lists of an index to scan. exact: whether to compare all rows.
+    nprobe: how many lists of an index to scan. exact: whether to compare all rows. fnr: the share
+    of the k nearest rows that may be missed, by a calibration with `score`.
     """
 
     k: int
     nprobe: int | None
     exact: bool
     metric: str | None
+    fnr: float | None = None
+    score: Score | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +181,8 @@ class VectorSearch:
     """Each left row with the k right rows whose vectors are nearest to its `query`, in order.
 
     vector: a column of the right plan, FLOAT[n] as the query. found: the columns rank, distance,
-    probes and guarantee. Left rows whose query is NULL have no partner and are left out.
+    probes and guarantee. Left rows whose query is NULL have no partner and are left out; with
+    `keep`, left rows without a partner stay, with NULLs.
     """
 
     left: Plan
@@ -186,6 +191,7 @@ class VectorSearch:
     vector: Column
     options: SearchOptions
     found: tuple[Column, ...]
+    keep: bool = False
 
 
 @dataclass(frozen=True, slots=True)

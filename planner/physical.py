@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from raydb.kernels.ivf import Ivf
     from raydb.kernels.nearest import Metric
+    from raydb.planner.catalog import CalibrationInfo
     from raydb.planner.delta import DeltaScan
     from raydb.planner.expression import AggregateCall, Column, Expression, WindowCall
     from raydb.planner.fuse import FusedScanAggregate
@@ -127,11 +128,15 @@ class HashJoin:
 
 @dataclass(frozen=True, slots=True)
 class VectorIndex:
-    """An index that a vector search uses: its name, its arrays, and how many lists to scan."""
+    """An index that a vector search uses: its name, its arrays, and how many lists to scan.
+
+    calibrated: what says when to stop instead, for a search with a promise.
+    """
 
     name: str
     arrays: Ivf
     nprobe: int
+    calibrated: CalibrationInfo | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +146,7 @@ class NearestRows:
     A table is searched by row numbers, and what is asked of its columns is read for the rows that
     are found. `selection` gives in its one column the numbers of the rows that count, None for
     all. `index` is None where all rows are compared; `reason` says why, or which index it is.
+    keep: whether a row that finds nothing stays, with NULLs.
     """
 
     queries: PhysicalPlan
@@ -154,6 +160,7 @@ class NearestRows:
     index: VectorIndex | None
     reason: str
     found: tuple[Column, ...]
+    keep: bool = False
 
 
 @dataclass(frozen=True, slots=True)

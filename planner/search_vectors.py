@@ -9,11 +9,15 @@ What is no table (a join, a sum) is searched row by row.
 
 from __future__ import annotations
 
-from math import sqrt
+import sys
+from dataclasses import replace
+from math import isclose, sqrt
 from typing import TYPE_CHECKING, cast
 
+import pyarrow as pa
+
 from raydb.errors import ProgrammingError
-from raydb.planner.expression import Column, columns_of
+from raydb.planner.expression import Call, Column, Expression, Literal, columns_of
 from raydb.planner.logical import Plan, VectorSearch, output_columns
 from raydb.planner.physical import (
     ComputeColumns,
@@ -25,10 +29,11 @@ from raydb.planner.physical import (
 from raydb.planner.table_rows import rows_of_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from raydb.kernels.nearest import Metric
-    from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.catalog import CalibrationInfo, CatalogInfo
+    from raydb.planner.logical import SearchOptions
     from raydb.storage.table import Index
 
 
@@ -47,15 +52,24 @@ def lower_search(
     options = plan.options
     vector = None if rows is None else rows.definitions[plan.vector]
     if rows is None or not isinstance(vector, Column):
+        if options.fnr is not None:
+            raise ProgrammingError(
+                "vector_search() with fnr needs rows of one table, which an ivf index has"
+            )
         metric = cast("Metric", options.metric or "l2")
         source = lower(plan.right)
         return NearestRows(
             queries, plan.query, source, plan.vector, None, options.k, metric, True, None,
-            "all rows of the query are compared", plan.found,
+            "all rows of the query are compared", plan.found, plan.keep,
         )  # fmt: skip
     scan, selection = rows.scan, rows.selection(next(numbers))
     name, metric = _choose_index(plan, scan.table, vector.name, catalog)
-    index, reason = _use_index(plan, name, catalog)
+    if options.fnr is not None and name is None:
+        raise ProgrammingError(
+            f"vector_search() with fnr needs an ivf index of '{vector.name}' of '{scan.table}' for "
+            f"{metric}: CREATE INDEX and CALIBRATE INDEX make one"
+        )
+    index, reason = _use_index(plan, name, catalog, is_filtered=selection is not None)
     if index is None and name is None:
         reason = f"no ivf index of '{vector.name}' of '{scan.table}' for {metric}"
         reason = f"all rows are compared ({reason})"
@@ -63,12 +77,24 @@ def lower_search(
     source = ScanTable(scan.table, tuple(c for c in scan.columns if c in read))
     nearest = NearestRows(
         queries, plan.query, source, vector, selection, options.k, metric, options.exact, index,
-        reason, plan.found,
+        reason, plan.found, plan.keep,
     )  # fmt: skip
     if all(column == expression for column, expression in rows.definitions.items()):
         return nearest
-    items = [(column, rows.definitions.get(column, column)) for column in output_columns(plan)]
+    definitions = rows.definitions
+    if plan.keep:
+        definitions = {c: _where_found(e, plan.found[0]) for c, e in definitions.items()}
+    items = [(column, definitions.get(column, column)) for column in output_columns(plan)]
     return ComputeColumns(nearest, tuple(items))
+
+
+def _where_found(expression: Expression, rank: Column) -> Expression:
+    """Return an expression that is NULL where nothing was found, as a constant would not be."""
+    if isinstance(expression, Column):
+        return expression
+    kind = expression.type
+    is_missing = Call("is_null", (rank,), pa.bool_())
+    return Call("case", (is_missing, Literal(None, kind), expression), kind)
 
 
 def _choose_index(
@@ -98,7 +124,7 @@ def _choose_index(
 
 
 def _use_index(
-    plan: VectorSearch, index: Index | None, catalog: CatalogInfo
+    plan: VectorSearch, index: Index | None, catalog: CatalogInfo, *, is_filtered: bool
 ) -> tuple[VectorIndex | None, str]:
     """Return how an index is used, and a word on it."""
     if index is None:
@@ -108,4 +134,76 @@ def _use_index(
     used = VectorIndex(index.name, arrays, min(nprobe, arrays.list_count))
     if plan.options.exact:
         return used, f"all rows are compared, those of '{index.name}' in it (exact => true)"
+    if plan.options.fnr is not None:
+        info = _choose_calibration(plan.options, index.name, catalog)
+        used = replace(used, nprobe=1, calibrated=info)
+        told = _describe_rule(info, index.name, arrays.list_count)
+        return used, f"{told}; {_describe_promise(info, is_filtered=is_filtered)}"
     return used, f"{used.nprobe} of {arrays.list_count} lists of '{index.name}'"
+
+
+def _choose_calibration(
+    options: SearchOptions, index: str, catalog: CatalogInfo
+) -> CalibrationInfo:
+    """Return the calibration that a search asks for; where it names no score, 'ratio' goes first.
+
+    Raises ProgrammingError where there is none for just this k and fnr, naming those that are.
+    """
+    assert options.fnr is not None
+    known = [
+        info
+        for info in catalog.calibrations.get(index, ())
+        if options.score in (None, info.calibration.rule.score)
+    ]
+    fitting = [
+        info
+        for info in known
+        if info.calibration.k == options.k
+        # A parameter may be a number of float32.
+        and isclose(info.calibration.fnr, options.fnr, rel_tol=1e-6)
+    ]
+    if fitting:
+        return min(fitting, key=lambda info: info.calibration.rule.score != "ratio")
+    wanted = f"k => {options.k}, fnr => {options.fnr:g}"
+    if options.score is not None:
+        wanted += f", score => '{options.score}'"
+    told = f"index '{index}' is not calibrated for {wanted}"
+    if not known:
+        raise ProgrammingError(f"{told}: CALIBRATE INDEX does that")
+    raise ProgrammingError(f"{told}, only for {_listed(known)}: CALIBRATE INDEX adds to that")
+
+
+def _listed(known: Iterable[CalibrationInfo]) -> str:
+    """Return what an index is calibrated for, such as `k => 10 with fnr => 0.05 or 0.1`."""
+    shares: dict[int, set[float]] = {}
+    for info in known:
+        shares.setdefault(info.calibration.k, set()).add(info.calibration.fnr)
+    return "; ".join(
+        f"k => {k} with fnr => {' or '.join(f'{fnr:g}' for fnr in sorted(shares[k]))}"
+        for k in sorted(shares)
+    )
+
+
+def _describe_rule(info: CalibrationInfo, index: str, list_count: int) -> str:
+    """Return when a search stops, and how many lists that takes."""
+    rule = info.calibration.rule
+    if rule.threshold < -sys.float_info.max / 2:
+        return f"the first of {list_count} lists of '{index}', which finds enough"
+    penalty = f" with {rule.gamma:g} a list after {rule.kreg}" if rule.gamma else ""
+    return (
+        f"lists of '{index}' until the {rule.score} score{penalty} is {rule.threshold:.6g}, "
+        f"about {info.calibration.probes:.1f} of {list_count}"
+    )
+
+
+def _describe_promise(info: CalibrationInfo, *, is_filtered: bool) -> str:
+    """Return what is promised, and what it rests on."""
+    calibration = info.calibration
+    kind = "held-out rows" if calibration.held_out else "queries"
+    state = "fresh"
+    if info.is_stale:
+        state = f"stale: {info.rows_added} rows added, {info.rows_deleted} deleted since"
+    promise = f"at most {calibration.fnr:g} missed in the mean"
+    if is_filtered:
+        promise = f"fnr {calibration.fnr:g} is not promised among filtered rows"
+    return f"{promise}, calibrated with {calibration.calibration_count} {kind} ({state})"

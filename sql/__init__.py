@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from raydb.sql.bind_bvh import attribute_text, bind_bvh, bvh_text, measure_text
+from raydb.sql.bind_calibrate import bind_sample
 from raydb.sql.bind_change import bind_delete, bind_update
 from raydb.sql.bind_constraint import (
     bind_check,
@@ -20,13 +21,21 @@ from raydb.sql.kept_text import renamed_check
 from raydb.sql.nodes import refuse_deep_nesting
 from raydb.sql.parser import each_statement, parse
 from raydb.sql.reader import locate_name
-from raydb.sql.reports import AdviceRequest, BvhList, Report, VectorIndexList, reports_of
+from raydb.sql.reports import (
+    AdviceRequest,
+    BvhList,
+    CalibrationList,
+    Report,
+    VectorIndexList,
+    reports_of,
+)
 from raydb.sql.statements import (
     AddColumn,
     AddConstraint,
     Alteration,
     AlterTable,
     Begin,
+    Calibrate,
     Catalog,
     Checkpoint,
     Commit,
@@ -86,6 +95,8 @@ __all__ = [
     "Alteration",
     "Begin",
     "BvhList",
+    "Calibrate",
+    "CalibrationList",
     "Catalog",
     "Checkpoint",
     "Commit",
@@ -146,6 +157,7 @@ __all__ = [
     "bind_delete",
     "bind_describe",
     "bind_insert",
+    "bind_sample",
     "bind_select",
     "bind_show_tables",
     "bind_template",

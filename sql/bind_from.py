@@ -359,10 +359,10 @@ def _search_beside(
     conditions: list[Expression],
 ) -> Plan:
     """Return the left rows, each with what is nearest to a vector that is computed of it."""
-    if side == "LEFT":
-        raise NotSupportedError("LEFT JOIN vector_search() is not supported, only CROSS JOIN")
+    if conditions and side == "LEFT":
+        raise NotSupportedError("LEFT JOIN vector_search() needs ON true; WHERE filters its rows")
     query = substitute(search.query, dict(arguments))
-    plan: Plan = replace(search, left=left.plan, query=query)
+    plan: Plan = replace(search, left=left.plan, query=query, keep=side == "LEFT")
     for condition in conditions:
         plan = Filter(plan, condition)
     return plan

@@ -2,7 +2,7 @@
 
     FROM vector_search(docs, emb, $q, k => 10, nprobe => 16)
     FROM vector_search((SELECT * FROM docs WHERE lang = 'en'), emb, $q)
-    FROM queries q, LATERAL vector_search(docs, emb, q.emb, k => 10) d
+    FROM queries q, LATERAL vector_search(docs, emb, q.emb, k => 10, fnr => 0.1) d
 
 The rows are the columns of the first argument, and then rank, distance, probes and guarantee.
 """
@@ -10,12 +10,14 @@ The rows are the columns of the first argument, and then rank, distance, probes 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from decimal import Decimal
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import ProgrammingError, did_you_mean
+from raydb.kernels.stop import SCORES
 from raydb.planner.expression import Column, Expression, Literal
 from raydb.planner.logical import (
     Plan,
@@ -38,8 +40,10 @@ from raydb.storage.type_names import sql_type_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+_Word = TypeVar("_Word", bound=str)
+
 _NAME = "vector_search"
-_NAMED = ("k", "nprobe", "exact", "metric")
+_NAMED = ("k", "nprobe", "exact", "metric", "fnr", "score")
 _METRICS = ("l2", "cosine", "ip")
 DEFAULT_K = 10
 
@@ -91,18 +95,20 @@ def _column(node: exp.Expr, columns: Sequence[Column]) -> Column:
         raise ProgrammingError(f"column '{name}' of {_NAME}() is there twice")
     if not is_vector(found[0].type):
         raise ProgrammingError(
-            f"column '{name}' of {_NAME}() is {sql_type_name(found[0].type)}, not FLOAT[n]"
+            f"column '{name}' of {_NAME}() is {sql_type_name(found[0].type)}, "
+            "not FLOAT[n] or DOUBLE[n]"
         )
     return found[0]
 
 
 def _as_vector(query: Expression, vector: Column) -> Expression:
-    """Return the query vector in the type of the column."""
-    wanted = vector.type
+    """Return the query vector as FLOAT[n], of the length of the column's."""
+    width = vector.type.list_size
+    wanted = pa.list_(pa.float32(), width)
     kind = query.type
     if isinstance(query, Literal) and query.is_null:
         return Literal(None, wanted)
-    if not is_list(kind) or not (is_number(kind.value_type) or pa.types.is_null(kind.value_type)):
+    if not is_numbers(kind):
         raise ProgrammingError(f"{_NAME}() needs a vector, not {describe(query)}")
     target = cast(query, wanted)
     if pa.types.is_fixed_size_list(kind):
@@ -111,12 +117,17 @@ def _as_vector(query: Expression, vector: Column) -> Expression:
         length = len(query.value)
     else:
         return target
-    if length != wanted.list_size:
+    if length != width:
         raise ProgrammingError(
-            f"column '{vector.name}' of {_NAME}() has vectors of {wanted.list_size} numbers, "
+            f"column '{vector.name}' of {_NAME}() has vectors of {width} numbers, "
             f"the query has {length}"
         )
     return target
+
+
+def is_numbers(kind: pa.DataType) -> bool:
+    """Say whether a type is a list of numbers, or of nothing but NULLs."""
+    return is_list(kind) and (is_number(kind.value_type) or pa.types.is_null(kind.value_type))
 
 
 def _options(arguments: Sequence[exp.Expr], binding: Binding) -> SearchOptions:
@@ -133,17 +144,40 @@ def _options(arguments: Sequence[exp.Expr], binding: Binding) -> SearchOptions:
             raise ProgrammingError(f"argument '{name}' of {_NAME}() is given twice")
         given[name] = constant_argument(_NAME, value, replace(binding, outer=None)).value
     k = _count("k", given, DEFAULT_K)
-    exact, metric = given.get("exact", False), given.get("metric")
     assert k is not None
+    exact = given.get("exact", False)
     if not isinstance(exact, bool):
         raise ProgrammingError(f"exact of {_NAME}() is true or false, not {exact}")
-    if exact and "nprobe" in given:
-        raise ProgrammingError(f"{_NAME}() takes nprobe or exact => true, not both")
-    if metric is not None and metric not in _METRICS:
-        raise ProgrammingError(f"metric of {_NAME}() is 'l2', 'cosine' or 'ip', not {metric!r}")
-    return SearchOptions(
-        k, _count("nprobe", given, None), exact, None if metric is None else str(metric)
-    )
+    metric = _word("metric", given, _METRICS, "'l2', 'cosine' or 'ip'")
+    score = _word("score", given, SCORES, "'ratio' or 'kth'")
+    ways = {"nprobe": "nprobe" in given, "exact => true": exact, "fnr": "fnr" in given}
+    chosen = [way for way, is_chosen in ways.items() if is_chosen]
+    if len(chosen) > 1:
+        raise ProgrammingError(f"{_NAME}() takes {chosen[0]} or {chosen[1]}, not both")
+    if score is not None and "fnr" not in given:
+        raise ProgrammingError(f"score of {_NAME}() goes with fnr")
+    return SearchOptions(k, _count("nprobe", given, None), exact, metric, _share(given), score)
+
+
+def _word(
+    name: str, given: Mapping[str, object], known: tuple[_Word, ...], listed: str
+) -> _Word | None:
+    """Return the one of some words that is given, None where none is."""
+    value = given.get(name)
+    if value is not None and value not in known:
+        raise ProgrammingError(f"{name} of {_NAME}() is {listed}, not {value!r}")
+    return next((word for word in known if word == value), None)
+
+
+def _share(given: Mapping[str, object]) -> float | None:
+    """Return the missed share that is asked for."""
+    if "fnr" not in given:
+        return None
+    value = given["fnr"]
+    if isinstance(value, float | Decimal) and 0 < value < 1:
+        return float(value)
+    told = "NULL" if value is None else repr(value) if isinstance(value, str) else value
+    raise ProgrammingError(f"fnr of {_NAME}() is a number between 0 and 1, not {told}")
 
 
 def _count(name: str, given: Mapping[str, object], default: int | None) -> int | None:

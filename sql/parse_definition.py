@@ -145,7 +145,7 @@ def _create_bvh(reader: TokenReader) -> CreateBvh:
 def _bvh_options(name: str, reader: TokenReader) -> dict[str, bool]:
     """Read `(option = true, ...)` of CREATE BVH, the word WITH being read."""
     options: dict[str, bool] = {}
-    for option, written in _options(reader, _BVH_OPTIONS, "a BVH", f"BVH '{name}'").items():
+    for option, written in read_options(reader, _BVH_OPTIONS, "a BVH", f"BVH '{name}'").items():
         value = written.lower()
         if value not in _SWITCH:
             raise ProgrammingError(f"option '{option}' of a BVH is true or false, not '{value}'")
@@ -153,7 +153,9 @@ def _bvh_options(name: str, reader: TokenReader) -> dict[str, bool]:
     return options
 
 
-def _options(reader: TokenReader, known: tuple[str, ...], kind: str, owner: str) -> dict[str, str]:
+def read_options(
+    reader: TokenReader, known: tuple[str, ...], kind: str, owner: str
+) -> dict[str, str]:
     """Read `(name = value, ...)`; `kind` has the options `known`, and `owner` is one of it."""
     given: dict[str, str] = {}
     reader.expect("(")
@@ -165,7 +167,7 @@ def _options(reader: TokenReader, known: tuple[str, ...], kind: str, owner: str)
         if option in given:
             raise ProgrammingError(f"the {owner} has the option '{option}' twice")
         reader.expect("=")
-        given[option] = ("-" if reader.accept("-") else "") + reader.take().text
+        given[option] = "".join(reader.accept_any(sign) or "" for sign in "-.") + reader.take().text
         if not reader.accept(","):
             break
     reader.expect(")")
@@ -204,7 +206,7 @@ def _create_index(reader: TokenReader, *, unique: bool) -> CreateIndex:
 
 def _ivf_options(name: str, reader: TokenReader) -> IvfOptions:
     """Read `(lists = 1024, metric = 'l2', quantization = 'int8')`, the word WITH being read."""
-    given = _options(reader, _IVF_OPTIONS, "an ivf index", f"index '{name}'")
+    given = read_options(reader, _IVF_OPTIONS, "an ivf index", f"index '{name}'")
     metric = given.get("metric", "l2").lower()
     if metric not in _METRICS:
         near = did_you_mean(metric, _METRICS)

@@ -8,6 +8,7 @@ from sqlglot import TokenType, exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.sql.nodes import refuse_deep_nesting
+from raydb.sql.parse_calibrate import read_calibrate
 from raydb.sql.parse_change import (
     as_delete,
     as_insert,
@@ -246,6 +247,7 @@ _STATEMENTS: dict[str, Callable[[TokenReader], Statement]] = {
     "ALTER": read_alter,
     "TRUNCATE": read_truncate,
     "REINDEX": read_reindex,
+    "CALIBRATE": read_calibrate,
     "INSERT": read_insert,
     "UPDATE": read_update,
     "DELETE": read_delete,

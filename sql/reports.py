@@ -2,6 +2,7 @@
 
     bvhs()                                            the BVHs, their size and their use
     vector_indexes()                                  the ivf indexes, their lists and their size
+    index_calibrations([index])                       what they promise, and whether it still holds
     advise_bvh(workload [, memory [, max_bvhs]])      the BVHs to create for a workload
 
 A statement's reports are found before it is bound, as its files are: they are tables of its
@@ -27,7 +28,7 @@ from raydb.sql.series import constant_argument
 from raydb.sql.table_functions import is_report
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from raydb.sql.statements import Delete, Insert, Select, Update
 
@@ -48,6 +49,13 @@ class VectorIndexList:
 
 
 @dataclass(frozen=True, slots=True)
+class CalibrationList:
+    """index_calibrations(): those of one index, or of all where it is None."""
+
+    index: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class AdviceRequest:
     """advise_bvh(): the workload is the text of its queries, or the path of a file of them.
 
@@ -59,7 +67,7 @@ class AdviceRequest:
     max_bvhs: int = DEFAULT_BVHS
 
 
-Report: TypeAlias = BvhList | VectorIndexList | AdviceRequest
+Report: TypeAlias = BvhList | VectorIndexList | CalibrationList | AdviceRequest
 
 
 def reports_of(
@@ -82,6 +90,8 @@ def reports_of(
 
 def _report(call: exp.Anonymous, binding: Binding) -> Report:
     name = call.name.lower()
+    if name == "index_calibrations":
+        return CalibrationList(_index_name(call.expressions, binding))
     if name != "advise_bvh":
         if call.expressions:
             raise ProgrammingError(f"{name}() takes no arguments, not {len(call.expressions)}")
@@ -97,6 +107,18 @@ def _report(call: exp.Anonymous, binding: Binding) -> Report:
             raise ProgrammingError(f"argument '{name}' of advise_bvh() is given twice")
         given[name] = constant_argument("advise_bvh", value, binding).value
     return _advice_request(given)
+
+
+def _index_name(arguments: Sequence[exp.Expr], binding: Binding) -> str | None:
+    """Return the one argument of index_calibrations(), None where there is none."""
+    if not arguments:
+        return None
+    if len(arguments) > 1 or named_argument(arguments[0]) is not None:
+        raise ProgrammingError("index_calibrations() takes the name of an index, or nothing")
+    name = constant_argument("index_calibrations", arguments[0], binding).value
+    if not isinstance(name, str):
+        raise ProgrammingError(f"index_calibrations() takes the name of an index, not {name}")
+    return name
 
 
 def _name_at(place: int, given: Mapping[str, object]) -> str:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from sqlglot import exp
 
+    from raydb.kernels.stop import Score
     from raydb.storage.table import Index, TableDefinition
 
 
@@ -304,6 +305,22 @@ class Reindex:
 
 
 @dataclass(frozen=True, slots=True)
+class Calibrate:
+    """CALIBRATE INDEX index [USING (query)] [WITH (fnr = ..., k = ..., score = ..., seed = n)].
+
+    queries: the query for vectors, None where rows of the table are held out. fnrs: shares of the k
+    nearest rows that may be missed; each of them is calibrated with each of `ks`.
+    """
+
+    index: str
+    queries: Select | None
+    fnrs: tuple[float, ...]
+    ks: tuple[int, ...]
+    score: Score
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
 class SetOption:
     """SET name = value."""
 
@@ -405,6 +422,7 @@ Definition = (
     | CreateIndex
     | DropIndex
     | Reindex
+    | Calibrate
 )
 Write = Insert | Copy | Update | Delete
 Control = Begin | Commit | Rollback | Savepoint | Release | RollbackTo

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from raydb.storage.table import Index
 
 # The engine makes their rows before the statement is bound; see `sql/reports.py`.
-REPORTS = ("advise_bvh", "bvhs", "vector_indexes")
+REPORTS = ("advise_bvh", "bvhs", "index_calibrations", "vector_indexes")
 
 TABLE_FUNCTIONS = (
     *("functions", "generate_series", "indexes", "range", "unnest"),

@@ -196,14 +196,14 @@ def _check_columns(definition: TableDefinition) -> None:
         if not is_vector(data_type):
             raise NotSupportedError(
                 f"column '{column}' of table '{name}' is {sql_type_name(data_type)}, "
-                "but an ivf index needs FLOAT[n]"
+                "but an ivf index needs FLOAT[n] or DOUBLE[n]"
             )
 
 
 def is_vector(data_type: pa.DataType) -> bool:
-    """Say whether a type is FLOAT[n]."""
+    """Say whether a type is FLOAT[n] or DOUBLE[n]."""
     is_fixed = pa.types.is_fixed_size_list(data_type)
-    return bool(is_fixed and data_type.value_type == pa.float32())
+    return bool(is_fixed and data_type.value_type in (pa.float32(), pa.float64()))
 
 
 def _check_names(definition: TableDefinition) -> None:

@@ -18,6 +18,7 @@ from raydb.engine.vector_index import check_vectors, column_text, vector_blocks
 from raydb.errors import ProgrammingError
 from raydb.kernels.ivf import search_ivf
 from raydb.kernels.nearest import nearest, no_neighbours
+from raydb.kernels.stop import ANYWHERE
 from raydb.planner.expression import Column
 from raydb.planner.physical import ScanTable
 from raydb.storage.rows import Rows
@@ -58,8 +59,11 @@ def nearest_rows(
     run_with: RunWith,
     tables: Mapping[str, Table],
     memory: Memory,
+    show: Callable[[Neighbours], None],
 ) -> Relation:
     """Return some columns of each query's row with those of its nearest rows, in order of rank.
+
+    show: is given what the search of a table has found.
 
     Raises DataError for a vector that has no distance to others, and ProgrammingError where a
     table has fewer than k rows.
@@ -70,6 +74,7 @@ def nearest_rows(
     if isinstance(plan.source, ScanTable):
         table = tables[plan.source.table]
         found, guarantees = _search_table(plan, vectors, table, run_with, memory)
+        show(found)
     else:
         read = list(dict.fromkeys((*of_rows, plan.vector)))
         source, _ = run_with(plan.source, read, ())
@@ -92,9 +97,23 @@ def nearest_rows(
         probes: pa.array(found.probes[query_numbers]),
         guarantee: pa.array(guarantees, pa.string()).take(pa.array(query_numbers)),
     }
-    repeated = rows.take(pa.array(places[query_numbers]))
-    every = {**repeated.columns, **partners.columns, **given}
-    return Relation({column: every[column] for column in columns}, len(numbers))
+    hits = Relation({**partners.columns, **given}, len(numbers))
+    row_numbers = places[query_numbers]
+    if plan.keep:
+        row_numbers, hit_numbers = _with_missing(row_numbers, rows.row_count)
+        hits = hits.take(hit_numbers)
+    every = {**rows.take(pa.array(row_numbers)).columns, **hits.columns}
+    return Relation({column: every[column] for column in columns}, len(row_numbers))
+
+
+def _with_missing(
+    row_numbers: NDArray[np.int64], row_count: int
+) -> tuple[NDArray[np.int64], pa.Array]:
+    """Return the rows of hits, and those without a hit, in order; and the hit of each, or NULL."""
+    missing = np.setdiff1d(np.arange(row_count), row_numbers)
+    every = np.concatenate((row_numbers, missing))
+    order = np.argsort(every, kind="stable")
+    return every[order], pa.array(order, mask=order >= len(row_numbers))
 
 
 def _query_vectors(
@@ -172,11 +191,19 @@ def _search_index(
         found = no_neighbours(len(vectors), k)
         nearest(_index_blocks(index, allowed), vectors, k, plan.metric, found)
     else:
-        found = search_ivf(arrays, vectors, k, index.nprobe, allowed)
+        rule = ANYWHERE if index.calibrated is None else index.calibrated.calibration.rule
+        found = search_ivf(arrays, vectors, k, index.nprobe, allowed, rule=rule)
     nearest(_beside(table, plan.vector.name, index, allowed), vectors, k, plan.metric, found)
-    partial = "uncalibrated" if selected is None else "filtered"
+    partial = "filtered" if selected is not None else _promise(index)
     complete = np.logical_or(is_exact, found.probes == arrays.list_count)
     return found, ["exact" if each else partial for each in complete]
+
+
+def _promise(index: VectorIndex) -> str:
+    """Return what is promised of a search of all rows that has not compared all of them."""
+    if index.calibrated is None:
+        return "uncalibrated"
+    return "stale" if index.calibrated.is_stale else "marginal"
 
 
 def _is_selective(index: VectorIndex, k: int, selected_count: int) -> bool:

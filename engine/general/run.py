@@ -1,6 +1,6 @@
 """The general path: physical plans run vectorised over Arrow.
 
-    table = run_plan(plan, tables, run_fused)
+    table = run_plan(plan, Sources(tables, run_fused, memory))
 
 Filters and computed columns run together over morsels of rows in threads; joins and aggregates run
 in Acero, sorts in pyarrow.compute. A node gives only the columns that something above it reads.
@@ -73,10 +73,15 @@ if TYPE_CHECKING:
 
     from raydb.engine.fused.image import Kept
     from raydb.engine.general.trace import Trace
+    from raydb.kernels.conformal import Calibration
+    from raydb.kernels.nearest import Neighbours
     from raydb.planner.delta import DeltaScan
     from raydb.planner.fuse import FusedScanAggregate
     from raydb.planner.table_scan import FusedTableScan
     from raydb.storage.table import Table
+
+    # Is shown what a search has found by a calibration of an index.
+    Watch = Callable[[str, Calibration, Neighbours], None]
 
 _FilteredCall = TypeVar("_FilteredCall", AggregateCall, WindowCall)
 
@@ -85,40 +90,32 @@ _FilteredCall = TypeVar("_FilteredCall", AggregateCall, WindowCall)
 class Sources:
     """Where rows come from: stored tables, and the jobs of the fused path.
 
-    `trace` notes what each node does. `kept` has what was made of whole tables before, and `told`
-    collects what a run has to say beside its rows. `shared` keeps the rows of SharedRows, all their
-    columns, and `working` those of WorkingRows.
+    `run_fused` runs a fused job and names its columns as `run_plan` does.
+    `trace` notes what each node does; `watch` is shown what searches with a promise find. `kept`
+    has what was made of whole tables before, and `told` collects what a run has to say beside its
+    rows. `shared` keeps the rows of SharedRows, all their columns, and `working` those of
+    WorkingRows.
     """
 
     tables: Mapping[str, Table]
     run_fused: Callable[[FusedScanAggregate | FusedTableScan | DeltaScan], pa.Table]
-    memory: Memory
+    memory: Memory = field(default_factory=Memory)
     trace: Trace | None = None
+    watch: Watch | None = None
     kept: Kept | None = None
     told: list[str] = field(default_factory=list)
     shared: dict[int, Relation] = field(default_factory=dict)
     working: dict[int, Relation] = field(default_factory=dict)
 
 
-def run_plan(
-    plan: PhysicalPlan,
-    tables: Mapping[str, Table],
-    run_fused: Callable[[FusedScanAggregate | FusedTableScan | DeltaScan], pa.Table],
-    memory: Memory | None = None,
-    trace: Trace | None = None,
-    kept: Kept | None = None,
-    told: list[str] | None = None,
-) -> pa.Table:
+def run_plan(plan: PhysicalPlan, sources: Sources) -> pa.Table:
     """Run a physical plan and return its rows.
 
     The table's columns are those of the plan, in its order and of exactly its types; the column
-    numbered n is called `c<n>`. `run_fused` runs a fused job and names its columns likewise. Rows
-    beyond what `memory` allows lie in temporary files, those of the table too. `kept` and `told`
-    are those of `Sources`.
+    numbered n is called `c<n>`. Rows beyond what `sources.memory` allows lie in temporary files,
+    those of the table too.
     Raises DataError for a value that cannot be computed and OperationalError when memory runs out.
     """
-    told = [] if told is None else told
-    sources = Sources(tables, run_fused, memory or Memory(), trace, kept, told)
     with naming_failures():
         return run_node(plan, frozenset(output_columns(plan)), sources).table()
 
@@ -198,7 +195,10 @@ def _rows_of(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> R
         case NearestRows(queries=queries, source=source):
             sides = output_columns(queries), output_columns(source)
             run_with = partial(_run_with, sources=sources)
-            return nearest_rows(plan, columns, sides, run_with, sources.tables, sources.memory)
+            show = partial(_show_search, plan, sources)
+            return nearest_rows(
+                plan, columns, sides, run_with, sources.tables, sources.memory, show
+            )
         case MotifRows():
             return _motifs(plan, columns, sources)
         case HashAggregate():
@@ -226,6 +226,17 @@ def _rows_of(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> R
         case _:
             table = sources.run_fused(plan)
             return Relation({c: table.column(column_name(c)) for c in columns}, table.num_rows)
+
+
+def _show_search(plan: NearestRows, sources: Sources, found: Neighbours) -> None:
+    """Tell who wants to know what the search of an index has found."""
+    index = plan.index
+    if index is None:
+        return
+    if sources.trace is not None:
+        sources.trace.note_probes(plan, found.probes)
+    if sources.watch is not None and index.calibrated is not None and plan.selection is None:
+        sources.watch(index.name, index.calibrated.calibration, found)
 
 
 def _series(numbers: range, columns: Sequence[Column], memory: Memory) -> Relation:

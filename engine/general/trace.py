@@ -18,6 +18,9 @@ from raydb.planner.physical import sources_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from raydb.engine.general.relation import Relation
     from raydb.planner.physical import PhysicalPlan
 
@@ -39,15 +42,17 @@ class Entry:
 class Trace:
     """Collects the rows and the time of each node; nodes are told apart by identity.
 
-    notes: what nodes say of their run.
+    notes: what nodes say of their run. probes: the queries of each vector search, and the lists of
+    an index that they scanned.
     """
 
     def __init__(self) -> None:
         self._entries: dict[int, Entry] = {}
-        self.notes: dict[int, str] = {}
         self._running: list[Entry] = []
         self._below: list[float] = []
         self._lock = threading.Lock()
+        self.notes: dict[int, str] = {}
+        self.probes: dict[int, tuple[int, int]] = {}
 
     def _entry(self, node: PhysicalPlan) -> Entry:
         # An entry keeps its node, so that no other one gets its identity.
@@ -65,6 +70,11 @@ class Trace:
     def note(self, node: PhysicalPlan, text: str) -> None:
         """Keep what a node, which runs, says of its run."""
         self.notes[id(node)] = text
+
+    def note_probes(self, node: PhysicalPlan, probes: NDArray[np.int64]) -> None:
+        """Note how many lists each query of a vector search has scanned."""
+        queries, lists = self.probes.get(id(node), (0, 0))
+        self.probes[id(node)] = queries + len(probes), lists + int(probes.sum())
 
     @contextmanager
     def _timed(self, entry: Entry) -> Iterator[None]:

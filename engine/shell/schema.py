@@ -83,8 +83,12 @@ def schema_statements(connection: Any, pattern: str | None = None) -> Iterator[s
         connection.execute("SELECT table_name, view_definition FROM information_schema.views")
     )
     yield from _tables(connection, [name for name in names if name not in views])
+    options = dict(connection.execute("SELECT name, options FROM vector_indexes()"))
     for name, table, listed, is_unique in connection.execute("SELECT * FROM indexes()"):
-        if table in names:
+        if table in names and name in options:
+            where = f"{quoted(table)} USING ivf ({quoted(listed)})"
+            yield f"CREATE INDEX {quoted(name)} ON {where} WITH ({options[name]});"
+        elif table in names:
             unique = "UNIQUE " if is_unique else ""
             keys = ", ".join(map(_index_key, listed.split(", ")))
             yield f"CREATE {unique}INDEX {quoted(name)} ON {quoted(table)} ({keys});"

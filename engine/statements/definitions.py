@@ -11,6 +11,7 @@ import pyarrow as pa
 from raydb import sql
 from raydb.engine.fused.stored_bvh import rebuilt
 from raydb.engine.statements.alter import alter_table, drop_references
+from raydb.engine.statements.calibrate import calibrate_index, recalibrated
 from raydb.engine.statements.dependents import bind_view, settle
 from raydb.engine.statements.names import (
     check_free,
@@ -72,6 +73,8 @@ def apply_definition(statement: sql.Definition, work: Work) -> tuple[Snapshot, i
             return _drop_indexes(statement, snapshot), -1
         case sql.Reindex():
             return _reindex(statement, snapshot), -1
+        case sql.Calibrate():
+            return calibrate_index(statement, _indexes(snapshot), work), -1
 
 
 def _without(known: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
@@ -273,7 +276,7 @@ def _create_index(statement: sql.CreateIndex, snapshot: Snapshot) -> Snapshot:
 
 
 def _reindex(statement: sql.Reindex, snapshot: Snapshot) -> Snapshot:
-    """Build vector indexes anew; of other indexes there is nothing to build."""
+    """Build and calibrate vector indexes anew; of other indexes there is nothing to build."""
     name = statement.name
     if name is not None:
         if statement.kind == "table":
@@ -284,6 +287,7 @@ def _reindex(statement: sql.Reindex, snapshot: Snapshot) -> Snapshot:
         for index in table.definition.ivf_indexes:
             if name in (None, table.name if statement.kind == "table" else index.name):
                 snapshot = with_vector_index(snapshot, table.name, index)
+                snapshot = recalibrated(snapshot, index.name, table)
     return snapshot
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from raydb import sql
 from raydb.engine.python_tables import PythonTables
-from raydb.engine.reports import BvhUses, open_sources
+from raydb.engine.reports import Uses, open_sources
 from raydb.errors import Error, ProgrammingError
 from raydb.planner.star import canonical_definition
 
@@ -88,7 +88,7 @@ def bind_view(name: str, snapshot: Snapshot, files: FileAccess) -> None:
     others = {other: text for other, text in snapshot.views.items() if other != name}
     alone = replace(snapshot, views=others)
     try:
-        opened = open_sources(select, alone, files, _NO_OBJECTS, BvhUses(), ())
+        opened = open_sources(select, alone, files, _NO_OBJECTS, Uses(), ())
         sql.bind_select(select, alone.with_changes(opened).describe())
     except Error as error:
         error.position = None

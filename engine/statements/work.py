@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from raydb.engine.files import FileAccess
     from raydb.engine.python_tables import PythonTables
-    from raydb.engine.reports import BvhUses
+    from raydb.engine.reports import Uses
     from raydb.engine.snapshot import Snapshot
     from raydb.planner.expression import Expression
     from raydb.planner.logical import Plan
@@ -44,7 +44,7 @@ class Work:
     snapshot: Snapshot
     files: FileAccess
     python: PythonTables
-    uses: BvhUses
+    uses: Uses
     parameters: Parameters
     run: Callable[[Plan, Mapping[str, Table]], pa.Table]
 

@@ -35,6 +35,7 @@ STATEMENTS = (
     "DROP BVH x",
     "CREATE BVH x ON f (SCAN (name, m), AGGREGATE (m))",
     "CREATE INDEX near ON e USING ivf (v)",
+    "CALIBRATE INDEX near WITH (k = 1, fnr = 0.5)",
     "DROP TABLE extra",
 )
 QUERIES = (
@@ -42,6 +43,7 @@ QUERIES = (
     "SELECT count(*) FROM d",
     "SELECT name, lists, vectors FROM vector_indexes()",
     "SELECT v FROM vector_search(e, v, [0], k => 1)",
+    "SELECT index_name, k, fnr, state FROM index_calibrations()",
     "SELECT name, table_name, scan, group_by, aggregate FROM bvhs()",
 )
 CALLS = ("create", "open", "sync_directory", "rename", "link", "unlink", "make_directory")

@@ -100,8 +100,29 @@ SELECT id FROM vector_search(docs, emb, (SELECT emb FROM docs WHERE id = 42), k 
 -- 42
 SELECT count(*) FROM vector_search(docs, emb, NULL);
 -- 0
-SELECT q.id FROM docs q LEFT JOIN LATERAL vector_search(docs, emb, q.emb) d ON true;
--- error: NotSupportedError: LEFT JOIN vector_search() is not supported, only CROSS JOIN
+
+-- A LEFT JOIN keeps the rows that have no vector, or find nothing.
+SELECT q.id, d.id, d.rank, d.distance, d.probes, d.guarantee FROM docs q LEFT JOIN LATERAL vector_search(docs, emb, q.emb, k => 1) d ON true WHERE q.id > 98;
+-- 100 | NULL | NULL | NULL | NULL | NULL
+-- 99 | 99 | 1 | 0.0 | 3 | 'uncalibrated'
+SELECT q.id, d.id, d.one FROM docs q LEFT JOIN LATERAL vector_search((SELECT id, emb, 1 AS one FROM docs WHERE id > 98), emb, q.emb, k => 1) d ON true WHERE q.id > 98;
+-- 100 | NULL | NULL
+-- 99 | 99 | 1
+SELECT q.id, d.id, d.one FROM docs q LEFT JOIN LATERAL vector_search((SELECT id, emb, 1 AS one FROM docs WHERE id > 1000), emb, q.emb, k => 1) d ON true WHERE q.id > 98;
+-- 100 | NULL | NULL
+-- 99 | NULL | NULL
+SELECT q.id, d.id FROM docs q LEFT JOIN LATERAL vector_search((SELECT a.id, a.emb FROM docs a JOIN docs b ON a.id = b.id + 99), emb, q.emb, k => 1) d ON true WHERE q.id > 98;
+-- 100 | NULL
+-- 99 | 99
+SELECT q.id FROM docs q LEFT JOIN LATERAL vector_search(docs, emb, q.emb, k => 1) d ON true WHERE d.id IS NULL;
+-- 100
+SELECT count(*), count(d.id) FROM docs q LEFT JOIN LATERAL vector_search(docs, emb, q.emb, k => 3) d ON true;
+-- 301 | 300
+SELECT q.id, d.id FROM docs q LEFT JOIN vector_search(docs, emb, [0, 0], k => 1) d ON d.id = q.id WHERE q.id < 2;
+-- 0 | 0
+-- 1 | NULL
+SELECT q.id FROM docs q LEFT JOIN LATERAL vector_search(docs, emb, q.emb) d ON d.id <> q.id;
+-- error: NotSupportedError: LEFT JOIN vector_search() needs ON true; WHERE filters its rows
 
 -- Rows that are added, changed and deleted are seen at once.
 INSERT INTO docs VALUES (101, 'en', [3.0, 4.125]);
@@ -188,7 +209,7 @@ SELECT * FROM vector_search(docs, embb, [1, 2]);
 SELECT * FROM vector_search(docs, docs.emb, [1, 2]);
 -- error: ProgrammingError: vector_search() takes the name of a column second (line 1, column 15)
 SELECT * FROM vector_search(docs, id, [1, 2]);
--- error: ProgrammingError: column 'id' of vector_search() is INTEGER, not FLOAT[n] (line 1, column 15)
+-- error: ProgrammingError: column 'id' of vector_search() is INTEGER, not FLOAT[n] or DOUBLE[n] (line 1, column 15)
 SELECT * FROM vector_search(docs, emb, [1, 2, 3]);
 -- error: ProgrammingError: column 'emb' of vector_search() has vectors of 2 numbers, the query has 3 (line 1, column 15)
 SELECT * FROM vector_search(docs, emb, 'x');
@@ -207,8 +228,6 @@ SELECT * FROM vector_search(docs, emb, [1, 2], nprobe => 0);
 -- error: ProgrammingError: nprobe of vector_search() is a whole number from 1, not 0 (line 1, column 15)
 SELECT * FROM vector_search(docs, emb, [1, 2], nprobes => 3);
 -- error: ProgrammingError: vector_search() takes no argument 'nprobes'; did you mean 'nprobe'? (line 1, column 15)
-SELECT * FROM vector_search(docs, emb, [1, 2], fnr => 0.1);
--- error: ProgrammingError: vector_search() takes no argument 'fnr' (line 1, column 15)
 SELECT * FROM vector_search(docs, emb, [1, 2], exact => 1);
 -- error: ProgrammingError: exact of vector_search() is true or false, not 1 (line 1, column 15)
 SELECT * FROM vector_search(docs, emb, [1, 2], exact => true, nprobe => 2);
@@ -222,7 +241,7 @@ SELECT * FROM vector_indexes(1);
 
 -- Indexes that cannot be.
 CREATE INDEX i ON docs USING ivf (id);
--- error: NotSupportedError: column 'id' of table 'docs' is INTEGER, but an ivf index needs FLOAT[n] (line 1, column 35)
+-- error: NotSupportedError: column 'id' of table 'docs' is INTEGER, but an ivf index needs FLOAT[n] or DOUBLE[n] (line 1, column 35)
 CREATE INDEX i ON docs USING ivf (nothing);
 -- error: ProgrammingError: column 'nothing' does not exist in 'docs' (line 1, column 35)
 CREATE INDEX i ON docs USING ivf (emb, id);
@@ -251,6 +270,23 @@ CREATE INDEX i ON docs (id) WITH (lists = 3);
 -- error: ProgrammingError: syntax error at line 1, column 29: unexpected 'WITH', expected the end of the statement
 ALTER TABLE docs ALTER COLUMN emb TYPE FLOAT[];
 -- error: NotSupportedError: the type of column 'emb' cannot be changed: the index 'near' needs it; DROP INDEX first (line 1, column 31)
+
+-- Vectors of DOUBLE[n] are searched as FLOAT[n].
+CREATE TABLE exact (id INTEGER, v DOUBLE[2]);
+INSERT INTO exact SELECT range, [range, 0.1] FROM range(20);
+SELECT id, distance FROM vector_search(exact, v, [3, 0.1], k => 1);
+-- 3 | 0.0
+CREATE INDEX doubles ON exact USING ivf (v) WITH (lists = 4);
+INSERT INTO exact VALUES (20, [20, 0.1]), (21, NULL);
+SELECT id, distance, guarantee FROM vector_search(exact, v, [19.6, 0.1]::DOUBLE[2], k => 2, nprobe => 4) ORDER BY rank;
+-- 20 | 0.39999961853027344 | 'exact'
+-- 19 | 0.6000003814697266 | 'exact'
+SELECT a.id, b.id FROM exact a, LATERAL vector_search(exact, v, a.v, k => 1) b WHERE a.id > 18;
+-- 19 | 19
+-- 20 | 20
+INSERT INTO exact VALUES (22, [1e300, 0]);
+-- error: DataError: index 'doubles', new row 1: the vector in 'v' has a number beyond 1e17
+DROP TABLE exact;
 
 DROP VIEW german;
 DROP INDEX i;

@@ -18,7 +18,7 @@ import pytest
 
 from raydb.engine.general import relation
 from raydb.engine.general import run as general
-from raydb.engine.general.run import output_columns, run_plan
+from raydb.engine.general.run import Sources, output_columns, run_plan
 from raydb.errors import DataError, InternalError, NotSupportedError, OperationalError
 from raydb.planner.expression import AggregateCall, Call, Column, Literal
 from raydb.planner.logical import SortKey
@@ -92,7 +92,7 @@ class Database:
         return ScanTable(name, tuple(columns.values())), columns
 
     def run(self, plan):
-        table = run_plan(plan, self.tables, no_fused_jobs)
+        table = run_plan(plan, Sources(self.tables, no_fused_jobs))
         columns = output_columns(plan)
         assert table.column_names == [f"c{column.number}" for column in columns]
         assert table.schema.types == [column.type for column in columns]
@@ -146,7 +146,7 @@ def lit(value, kind):
 def test_scan_is_zero_copy(db):
     scan, t = db.scan("t")
     pruned = ScanTable("t", (t["s"], t["a"]))
-    table = run_plan(pruned, db.tables, no_fused_jobs)
+    table = run_plan(pruned, Sources(db.tables, no_fused_jobs))
     source = db.tables["t"].rows.column("a").chunk(0).buffers()[1].address
     assert table.column(1).chunk(0).buffers()[1].address == source
     same_rows(db.run(scan), db.sql("FROM t"))
@@ -611,7 +611,7 @@ def test_fused_jobs_are_handed_over(db):
     job = Job()
     result = pa.table({f"c{key.number}": ["a", "b"], f"c{total.number}": [1, 2]})
     plan = LimitRows(SortRows(job, (SortKey(total, descending=True),)), 1, 0)
-    table = run_plan(plan, {}, {job: result}.__getitem__)
+    table = run_plan(plan, Sources({}, {job: result}.__getitem__))
     assert rows_of(table) == [("b", 2)]
 
 
@@ -662,7 +662,7 @@ def test_failures(monkeypatch, db, failure, raised, message):
     monkeypatch.setattr(relation, "MORSEL_ROWS", 7)
     monkeypatch.setattr(general, "evaluate", fail)
     with pytest.raises(raised, match=message):
-        run_plan(FilterRows(scan, t["f"]), db.tables, no_fused_jobs)
+        run_plan(FilterRows(scan, t["f"]), Sources(db.tables, no_fused_jobs))
     monkeypatch.undo()
     assert len(db.run(FilterRows(scan, t["f"]))) == db.sql("SELECT count(*) FROM t WHERE f")[0][0]
 

@@ -33,6 +33,7 @@ CREATE TABLE part (
     CONSTRAINT of_sale FOREIGN KEY (day, shop) REFERENCES "Sale" (day, shop));
 CREATE INDEX by_day ON "Sale" (day DESC, "Odd name");
 CREATE UNIQUE INDEX one_rent ON shop (rent);
+CREATE INDEX near ON "Sale" USING ivf (v) WITH (metric = cosine, seed = 3);
 CREATE BVH sales ON "Sale" (
     SCAN (s_city, day), GROUP BY (s_city), AGGREGATE (amount, amount * shop));
 CREATE BVH cells ON "Sale" (SCAN (day), AGGREGATE (amount)) WITH (sieve = true);
@@ -71,6 +72,7 @@ def test_schema_makes_the_same_database_again(shop: str, capfd: pytest.CaptureFi
     )
     assert f") WITH (\n    {', '.join(options)}\n);".replace(", ", ",\n    ") in text
     assert text.count("WITH (sieve = true);") == 1
+    assert "near ON \"Sale\" USING ivf (v) WITH (metric = 'cosine', seed = 3);" in text
     one, _ = run(capfd, shop, ".schema towns")
     assert (
         one == 'CREATE VIEW towns AS SELECT * FROM (SELECT s_city FROM shop) AS "towns" ("town");\n'

@@ -35,12 +35,16 @@ SCHEMA = (
     "CREATE TABLE d (id INTEGER PRIMARY KEY, name VARCHAR)",
     "CREATE TABLE f (d INTEGER REFERENCES d (id), m INTEGER, t VARCHAR)",
     "CREATE BVH x ON f (SCAN (name), AGGREGATE (m))",
+    "CREATE TABLE e (v FLOAT[1])",
+    "INSERT INTO e SELECT [range]::FLOAT[1] FROM range(12)",
+    "CREATE INDEX near ON e USING ivf (v) WITH (lists = 3)",
 )
 QUERIES = (
     "SELECT * FROM d",
     "SELECT * FROM f",
     "SELECT name, sum(m), count(*) FROM f JOIN d ON d = id GROUP BY name",
     "SELECT name FROM bvhs()",
+    "SELECT k, seed, threshold, state, rows_added, rows_deleted FROM index_calibrations()",
 )
 
 
@@ -73,7 +77,7 @@ def workload(random: Random) -> Iterator[str]:
     yield from SCHEMA
     known = 0
     for number in range(STATEMENTS - len(SCHEMA)):
-        match random.choices(range(9), weights=(5, 8, 3, 3, 2, 2, 2, 2, 1))[0]:
+        match random.choices(range(10), weights=(5, 8, 3, 3, 2, 2, 2, 2, 3, 1))[0]:
             case 0:
                 known += 1
                 yield f"INSERT INTO d VALUES ({known}, 'name {known % 5}')"
@@ -112,6 +116,15 @@ def workload(random: Random) -> Iterator[str]:
                         "ALTER TABLE f ALTER m SET DEFAULT 7",
                         f"CREATE TABLE t{number} AS SELECT * FROM f",
                         "TRUNCATE f",
+                    )
+                )
+            case 8:
+                yield random.choice(
+                    (
+                        f"CALIBRATE INDEX near WITH (k = 2, fnr = 0.3, seed = {number})",
+                        "CALIBRATE INDEX near USING (SELECT v FROM e) WITH (fnr = 0.4)",
+                        f"INSERT INTO e VALUES ([{number}]), ([{number + 1}])",
+                        "REINDEX near",
                     )
                 )
             case _:

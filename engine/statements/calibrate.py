@@ -1,0 +1,207 @@
+"""CALIBRATE INDEX: query vectors to calibrations of a vector index, in place of those before.
+
+USING (query)   its vectors, without those that are NULL; they are kept, for REINDEX
+without it      some rows of the index, each of which is searched for among the others
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raydb import sql
+from raydb.engine.memory import Memory, memory_limit
+from raydb.engine.progress import report
+from raydb.engine.statements.names import check_known
+from raydb.engine.stored_calibration import StoredCalibration
+from raydb.engine.vector_index import check_vectors, vector_blocks
+from raydb.errors import ProgrammingError
+from raydb.kernels.conformal import MOST_QUERIES, MOST_TUNING, calibrate, least_queries
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from raydb.engine.snapshot import Snapshot
+    from raydb.engine.statements.work import Work
+    from raydb.engine.stored_calibration import Calibrations
+    from raydb.kernels.ivf import Ivf
+    from raydb.kernels.stop import Score
+    from raydb.storage.table import Table
+
+# So many rows are held out where no queries are given.
+HELD_OUT_ROWS = 1000
+
+# What the scores of some rows and queries take.
+_BLOCK_BYTES = 2**24
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Sample:
+    """Query vectors (n, d); own_rows (n): the rows that they are, None for other vectors."""
+
+    vectors: NDArray[np.float32]
+    own_rows: NDArray[np.int64] | None
+    null_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What an index is calibrated for: each k with each missed share."""
+
+    index: str
+    ks: tuple[int, ...]
+    fnrs: tuple[float, ...]
+    score: Score
+    seed: int
+
+
+def calibrate_index(statement: sql.Calibrate, indexes: Mapping[str, Table], work: Work) -> Snapshot:
+    """Return the snapshot in which an index is calibrated; `indexes` has the table of each index.
+
+    Raises ProgrammingError for an index that is none of vectors and for too few queries or rows,
+    DataError for a query vector without distances.
+    """
+    name, snapshot = statement.index, work.snapshot
+    check_known("index", name, indexes)
+    if name not in snapshot.vector_indexes:
+        raise ProgrammingError(f"index '{name}' is no ivf index: there is nothing to calibrate")
+    index, table = snapshot.vector_indexes[name], indexes[name]
+    request = _Request(name, statement.ks, statement.fnrs, statement.score, statement.seed)
+    if statement.queries is None:
+        sample = _held_out_rows(index, table, statement.seed)
+    else:
+        sample = _given_queries(statement.queries, request, index, work)
+    made = _calibrated(request, index, table, sample)
+    keys = {stored.key for stored in made}
+    kept = (each for each in snapshot.calibrations.get(name, ()) if each.key not in keys)
+    return _with_calibrations(snapshot, name, (*kept, *made))
+
+
+def recalibrated(snapshot: Snapshot, name: str, table: Table) -> Snapshot:
+    """Return the snapshot with an index's calibrations made anew, of the same queries.
+
+    Raises ProgrammingError where the index has too few rows for one of them now.
+    """
+    known = snapshot.calibrations.get(name, ())
+    index = snapshot.vector_indexes[name]
+    groups: dict[tuple[int, str, int], list[StoredCalibration]] = {}
+    for stored in known:
+        group = (id(stored.queries), stored.calibration.rule.score, stored.calibration.seed)
+        groups.setdefault(group, []).append(stored)
+    made: list[StoredCalibration] = []
+    for members in groups.values():
+        first = members[0]
+        request = _Request(
+            name,
+            tuple(dict.fromkeys(each.calibration.k for each in members)),
+            tuple(dict.fromkeys(each.calibration.fnr for each in members)),
+            first.calibration.rule.score,
+            first.calibration.seed,
+        )
+        if first.calibration.held_out:
+            sample = _held_out_rows(index, table, request.seed)
+        else:
+            sample = _Sample(first.queries, None, first.null_queries)
+        keys = {each.key for each in members}
+        made += (each for each in _calibrated(request, index, table, sample) if each.key in keys)
+    return _with_calibrations(snapshot, name, tuple(made)) if made else snapshot
+
+
+def _with_calibrations(snapshot: Snapshot, name: str, known: Calibrations) -> Snapshot:
+    in_order = tuple(sorted(known, key=lambda stored: stored.key))
+    return replace(snapshot, calibrations={**snapshot.calibrations, name: in_order})
+
+
+def _held_out_rows(index: Ivf, table: Table, seed: int) -> _Sample:
+    """Return the vectors of some visible rows that are in lists."""
+    places = np.arange(len(index.row_ids))
+    if table.live is not None:
+        places = np.flatnonzero(table.live[index.row_ids])
+    count = min(HELD_OUT_ROWS, len(places))
+    chosen = np.random.default_rng(seed).choice(places, count, replace=False)
+    rows = index.row_ids[chosen].astype(np.int64)
+    return _Sample(np.ascontiguousarray(index.vectors[chosen]), rows)
+
+
+def _given_queries(queries: sql.Select, request: _Request, index: Ivf, work: Work) -> _Sample:
+    """Return the vectors that a query gives, of very many as many as are made use of."""
+    files = work.open_files(queries)
+    catalog = work.snapshot.with_changes(files).describe()
+    width = index.vectors.shape[1]
+    plan = sql.bind_sample(queries, request.index, width, catalog, work.parameters)
+    values = work.run(plan, files).column(0)
+    what = f"the query vector of CALIBRATE INDEX '{request.index}'"
+    found = list(vector_blocks(values, what))
+    if not found:
+        return _Sample(np.empty((0, width), np.float32), None, len(values))
+    vectors, numbers = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    check_vectors(vectors, numbers, index.metric, "row", what)
+    null_count = len(values) - len(vectors)
+    if len(vectors) > MOST_QUERIES:
+        rng = np.random.default_rng(request.seed)
+        vectors = vectors[np.sort(rng.choice(len(vectors), MOST_QUERIES, replace=False))]
+    return _Sample(np.ascontiguousarray(vectors), None, null_count)
+
+
+def _calibrated(request: _Request, index: Ivf, table: Table, sample: _Sample) -> Calibrations:
+    """Return the calibrations that are asked for, once rows and queries are known to suffice."""
+    name, row_count = request.index, len(index.row_ids)
+    if table.live is not None:
+        row_count = int(np.count_nonzero(table.live[index.row_ids]))
+    most = row_count if sample.own_rows is None else max(row_count - 1, 0)
+    if max(request.ks) > most:
+        beside = "" if sample.own_rows is None else " beside the one that is held out"
+        raise ProgrammingError(
+            f"index '{name}' cannot be calibrated for k = {max(request.ks)}: "
+            f"its lists have {most} vectors{beside}"
+        )
+    _check_count(request, sample)
+    Memory(memory_limit()).check(_need(request, index, sample), f"CALIBRATE INDEX '{name}'")
+    step = f"index {name}: calibration"
+    made = calibrate(
+        index,
+        sample.vectors,
+        request.ks,
+        request.fnrs,
+        request.score,
+        request.seed,
+        own_rows=sample.own_rows,
+        allowed=table.live,
+        # How much is left depends on how far the queries' neighbours are.
+        keep_going=partial(report, step, 0.0),
+    )
+    report(step, 1.0)
+    kept = sample.vectors if sample.own_rows is None else sample.vectors[:0]
+    return tuple(
+        StoredCalibration(each, kept, sample.null_count, table.row_count, table.live_count)
+        for each in made
+    )
+
+
+def _check_count(request: _Request, sample: _Sample) -> None:
+    """Raise ProgrammingError for fewer queries than the least missed share takes."""
+    fnr, count = min(request.fnrs), len(sample.vectors)
+    least = least_queries(fnr)
+    if count < least:
+        what = "rows to hold out"
+        if sample.own_rows is None:
+            what = "query" if least == 1 else "queries"
+        skipped = f" beside {sample.null_count} that are NULL" if sample.null_count else ""
+        raise ProgrammingError(
+            f"index '{request.index}' cannot be calibrated for fnr = {fnr:g}: "
+            f"that takes {least} {what}, and there are {count}{skipped}"
+        )
+
+
+def _need(request: _Request, index: Ivf, sample: _Sample) -> int:
+    """Return about how many bytes a calibration takes beside the index, and rather more."""
+    count = min(len(sample.vectors), MOST_QUERIES)
+    # For each neighbour its list and scores there, for each query that tunes those at all lists.
+    neighbours = 48 * max(request.ks) * count
+    lists = 40 * index.list_count * min(count, MOST_TUNING)
+    return _BLOCK_BYTES + 2 * sample.vectors.nbytes + neighbours + lists
