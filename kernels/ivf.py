@@ -131,8 +131,9 @@ def build_from(
     """Put the vectors of some blocks, whose rows' numbers ascend, in lists.
 
     lists: at most as many as there are vectors. row_count: the rows of the table, those without a
-    vector too. has_codes: whether rows are quantised to bytes. The same seed gives the same lists on the same machine, whatever the blocks and the
-    threads. Raises what `control` does where its room is too small, or to end the build.
+    vector too. has_codes: whether rows are quantised to bytes. The same seed gives the same lists
+    on the same machine, whatever the blocks and the threads. Raises what `control` does where its
+    room is too small, or to end the build.
     """
     count, width = sum(len(block) for block, _ in blocks), blocks[0][0].shape[1]
     assert lists <= count, (lists, count)

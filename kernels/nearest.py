@@ -142,9 +142,9 @@ def _nearest_of(
     run_slices(search, row_count, least, row_count, threads)
 
 
-def frozen(array: NDArray[Any]) -> NDArray[Any]:
+def frozen(array: Any) -> NDArray[Any]:
     """Return a view that cannot be written: for one machine code with arrays that are mapped."""
-    view = array.view()
+    view: NDArray[Any] = array.view()
     view.flags.writeable = False
     return view
 

@@ -1,10 +1,13 @@
-"""Vector search beside faiss: build, batches and single queries by nprobe, and recall@10.
+"""Vector search beside faiss: build, memory, exact search, and IVF batches and single queries.
 
-    python tests/bench/bench_vector.py [--sets 200000x96,50000x384] [--queries 1000] [--seed 1]
+    python tests/bench/bench_vector.py [--sets sift,200000x96,50000x384,digits] [--k 10]
+                                       [--probes 8,16,64] [--threads 1,2] [--queries 1000]
 
-The sets are mixtures of 500 gaussians. Exact answers agree with faiss's before the clock starts;
-times are medians of 5 in ms a query, ours and faiss's by turns in one process, all cores. faiss-cpu
-takes part where it is installed; its index has the same number of lists.
+`sift` is 1,000,000 x 128 of whole numbers from 0 to 218, like SIFT's, around 2,000 centers of
+unequal weight; `digits` those of scikit-learn with rows as queries; others mixtures of 500
+gaussians. Exact answers agree with faiss's before the clock starts. Times are medians of 5 in ms a
+query, ours, ours with int8 and faiss's by turns in one process; faiss has as many lists and takes
+part where it is installed. Memory is the size of the arrays in parts of the raw vectors.
 """
 
 from __future__ import annotations
@@ -25,115 +28,153 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-K = 10
+    Vectors = NDArray[np.float32]
+    Runs = dict[str, Callable[[], Any]]
+
 REPEATS = 5
 CENTERS = 500
-PROBES = (1, 8, 16, 64)
-SINGLE_QUERIES = 200
+SINGLE_QUERIES = 50
+EXACT_QUERIES = 200
 
 
-def make(
-    rng: np.random.Generator, count: int, width: int, queries: int
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return vectors and queries around the same centers."""
+def make(name: str, queries: int, rng: np.random.Generator) -> tuple[Vectors, Vectors, int]:
+    """Return vectors, queries of their kind, and the number of lists."""
+    if name == "sift":
+        return *make_sift(1_000_000, queries, rng), 1024
+    if name == "digits":
+        digits = importlib.import_module("sklearn.datasets").load_digits().data.astype(np.float32)
+        return digits, digits[rng.choice(len(digits), queries)], round(len(digits) ** 0.5)
+    count, width = map(int, name.split("x"))
     centers = rng.normal(size=(CENTERS, width))
     every = centers[rng.integers(0, CENTERS, count + queries)]
     every += rng.normal(size=every.shape) * 0.7
     both = every.astype(np.float32)
-    return both[:count], both[count:]
+    return both[:count], both[count:], round(count**0.5)
 
 
-def seconds(run: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
+def make_sift(count: int, queries: int, rng: np.random.Generator) -> tuple[Vectors, Vectors]:
+    """Return vectors of 128 whole numbers, many of them 0, that differ in 24 directions most."""
+    centers = rng.gamma(0.6, 30, size=(2000, 128)).astype(np.float32)
+    weights = rng.dirichlet(np.full(2000, 0.7))
+    directions = rng.normal(size=(24, 128)).astype(np.float32) * 2.5
+    made = np.empty((count + queries, 128), np.float32)
+    for start in range(0, len(made), 50_000):
+        part = made[start : start + 50_000]
+        part[:] = centers[rng.choice(2000, len(part), p=weights)]
+        part += rng.normal(size=(len(part), 24)).astype(np.float32) @ directions
+        part += rng.normal(size=part.shape).astype(np.float32) * 9
+    np.clip(np.rint(made), 0, 218, out=made)
+    return made[:count], made[count:]
 
 
-def medians(runs: dict[str, Callable[[], Any]], queries: int) -> dict[str, float]:
+def medians(runs: Runs, queries: int) -> dict[str, float]:
     """Return ms a query, the contestants by turns."""
     times: dict[str, list[float]] = {name: [] for name in runs}
-    for _ in range(REPEATS):
+    for turn in range(REPEATS + 1):
         for name, run in runs.items():
-            times[name].append(seconds(run))
-    return {name: statistics.median(each) * 1000 / queries for name, each in times.items()}
+            start = time.perf_counter()
+            run()
+            if turn:
+                times[name].append((time.perf_counter() - start) * 1000 / queries)
+    return {name: statistics.median(each) for name, each in times.items()}
 
 
 def recall(found: NDArray[Any], exact: NDArray[Any]) -> float:
     pairs = zip(found, exact, strict=True)
-    return float(np.mean([len(set(a) & set(b)) / K for a, b in pairs]))
+    return float(np.mean([len(set(a) & set(b)) / exact.shape[1] for a, b in pairs]))
 
 
-def show(name: str, times: dict[str, float], recalls: dict[str, float]) -> None:
-    parts = [f"{who} {times[who]:.3f} ms ({recalls[who]:.3f})" for who in times]
-    print(f"  {name:18} {'   '.join(parts)}")
+def show(name: str, times: dict[str, float]) -> None:
+    parts = [f"{who} {times[who]:8.4f}" for who in times]
+    ratio = f"ratio {times['raydb'] / times['faiss']:5.2f}" if "faiss" in times else ""
+    print(f"  {name:36} {'   '.join(parts)}   {ratio}", flush=True)
 
 
-def compare(count: int, width: int, query_count: int, seed: int, faiss: Any) -> None:
-    rng = np.random.default_rng(seed)
-    vectors, queries = make(rng, count, width, query_count)
-    rows = np.arange(count, dtype=np.uint32)
-    lists = round(count**0.5)
-    print(f"{count} x {width}, {lists} lists, {query_count} queries, k = {K}, seed {seed}")
+class Contest:
+    """One set, our indexes and faiss's."""
 
-    def search_exactly(some: NDArray[np.float32]) -> NDArray[np.int64]:
-        found = no_neighbours(len(some), K)
-        nearest([(vectors, rows)], some, K, "l2", found)
+    def __init__(self, name: str, queries: int, seed: int, k: int, faiss: Any) -> None:
+        rng = np.random.default_rng(seed)
+        self.vectors, self.queries, lists = make(name, queries, rng)
+        self.rows = np.arange(len(self.vectors), dtype=np.uint32)
+        self.k, self.faiss = k, faiss
+        (count, width), raw = self.vectors.shape, self.vectors.nbytes
+        print(f"{name}: {count} x {width}, {lists} lists, {queries} queries, k {k}, seed {seed}")
+        some = min(count, 1000)
+        build_ivf(self.vectors[:some], self.rows[:some], some, 9, "l2", seed)  # compiles the loops
+
+        def build(*, has_codes: bool) -> Any:
+            return build_ivf(self.vectors, self.rows, count, lists, "l2", seed, has_codes=has_codes)
+
+        built, times = {}, {}
+        for who, run in (
+            ("raydb", lambda: build(has_codes=False)),
+            ("int8", lambda: build(has_codes=True)),
+            ("faiss", lambda: self.build_rival(lists, width)),
+        ):
+            if who != "faiss" or faiss is not None:
+                start = time.perf_counter()
+                built[who] = run()
+                times[who] = time.perf_counter() - start
+        self.index, self.quantised, self.rival = (*built.values(), None)[:3]
+        show("build, s", times)
+        scanned = self.quantised.codes.nbytes + self.quantised.code_squares.nbytes
+        print(
+            f"  memory: {self.index.size_bytes / raw:.3f} of the raw vectors, with int8 "
+            f"{self.quantised.size_bytes / raw:.3f} of which scans read {scanned / raw:.3f}"
+        )
+
+    def build_rival(self, lists: int, width: int) -> Any:
+        rival = self.faiss.IndexIVFFlat(self.faiss.IndexFlatL2(width), width, lists)
+        rival.train(self.vectors)
+        rival.add(self.vectors)
+        return rival
+
+    def exact(self, queries: Vectors, threads: int | None) -> NDArray[np.int64]:
+        found = no_neighbours(len(queries), self.k)
+        nearest([(self.vectors, self.rows)], queries, self.k, "l2", found, threads)
         return found.rows
 
-    index = build_ivf(vectors[:1000], rows[:1000], 1000, 10, "l2", seed)
-    search_ivf(index, queries, K, 1)  # compiles the loops
-    exact = search_exactly(queries)
-    start = time.perf_counter()
-    index = build_ivf(vectors, rows, count, lists, "l2", seed)
-    built = {"raydb": time.perf_counter() - start}
-    rival = flat = None
-    if faiss is not None:
-        start = time.perf_counter()
-        rival = faiss.IndexIVFFlat(faiss.IndexFlatL2(width), width, lists)
-        rival.train(vectors)
-        rival.add(vectors)
-        built["faiss"] = time.perf_counter() - start
-        flat = faiss.IndexFlatL2(width)
-        flat.add(vectors)
-        agree = recall(flat.search(queries, K)[1], exact)
-        assert agree > 0.999, f"exact answers differ: {agree}"
-    print("  build              " + "   ".join(f"{who} {t:.1f} s" for who, t in built.items()))
-    runs: dict[str, Callable[[], Any]] = {"raydb": lambda: search_exactly(queries)}
-    if flat is not None:
-        runs["faiss"] = lambda: flat.search(queries, K)
-    show("exact, batch", medians(runs, query_count), dict.fromkeys(runs, 1.0))
-    runs = {"raydb": lambda: search_exactly(queries[:1])}
-    if flat is not None:
-        runs["faiss"] = lambda: flat.search(queries[:1], K)
-    show("exact, single", medians(runs, 1), dict.fromkeys(runs, 1.0))
-    for nprobe in PROBES:
-        compare_probes(nprobe, index, rival, queries, exact)
+    def compare_exact(self, threads: int) -> None:
+        for count in (EXACT_QUERIES, 1):
+            some = self.queries[:count]
+            runs: Runs = {"raydb": lambda some=some: self.exact(some, threads)}
+            if self.rival is not None:
+                flat = self.faiss.IndexFlatL2(some.shape[1])
+                flat.add(self.vectors)
+                agree = recall(flat.search(some, self.k)[1], self.exact(some, threads))
+                assert agree > 0.99, f"exact answers differ: {agree}"
+                runs["faiss"] = lambda some=some, flat=flat: flat.search(some, self.k)
+            show(f"exact, {count} at once, {threads} threads", medians(runs, count))
 
-
-def compare_probes(
-    nprobe: int, index: Any, rival: Any, queries: NDArray[np.float32], exact: NDArray[np.int64]
-) -> None:
-    single = queries[:SINGLE_QUERIES]
-    recalls = {"raydb": recall(search_ivf(index, queries, K, nprobe).rows, exact)}
-    batch: dict[str, Callable[[], Any]] = {
-        "raydb": lambda: search_ivf(index, queries, K, nprobe),
-    }
-    alone: dict[str, Callable[[], Any]] = {
-        "raydb": lambda: [search_ivf(index, q[None], K, nprobe) for q in single],
-    }
-    if rival is not None:
-        rival.nprobe = nprobe
-        recalls["faiss"] = recall(rival.search(queries, K)[1], exact)
-        batch["faiss"] = lambda: rival.search(queries, K)
-        alone["faiss"] = lambda: [rival.search(q[None], K) for q in single]
-    show(f"nprobe {nprobe}, batch", medians(batch, len(queries)), recalls)
-    show(f"nprobe {nprobe}, single", medians(alone, len(single)), recalls)
+    def compare_lists(self, nprobe: int, threads: int) -> None:
+        exact = self.exact(self.queries[:EXACT_QUERIES], None)
+        for count, step in ((len(self.queries), len(self.queries)), (SINGLE_QUERIES, 1)):
+            parts = [self.queries[i : i + step] for i in range(0, count, step)]
+            runs: Runs = {
+                who: lambda index=index, parts=parts: [
+                    search_ivf(index, part, self.k, nprobe, threads=threads) for part in parts
+                ]
+                for who, index in (("raydb", self.index), ("int8", self.quantised))
+            }
+            found = [search_ivf(self.index, self.queries[:EXACT_QUERIES], self.k, nprobe).rows]
+            if self.rival is not None:
+                self.rival.nprobe = nprobe
+                runs["faiss"] = lambda parts=parts: [
+                    self.rival.search(part, self.k) for part in parts
+                ]
+                found.append(self.rival.search(self.queries[:EXACT_QUERIES], self.k)[1])
+            recalls = "/".join(f"{recall(each, exact):.3f}" for each in found)
+            show(f"nprobe {nprobe} ({recalls}), by {step}, {threads} thr", medians(runs, count))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--sets", default="200000x96,50000x384")
+    parser.add_argument("--sets", default="sift,200000x96,50000x384,digits")
+    parser.add_argument("--probes", default="8,16,64")
+    parser.add_argument("--threads", default="1,2")
     parser.add_argument("--queries", type=int, default=1000)
+    parser.add_argument("--k", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     try:
@@ -142,8 +183,13 @@ def main() -> None:
         faiss = None
         print("faiss-cpu is not installed")
     for each in options.sets.split(","):
-        count, width = map(int, each.split("x"))
-        compare(count, width, options.queries, options.seed, faiss)
+        contest = Contest(each, options.queries, options.seed, options.k, faiss)
+        for threads in map(int, options.threads.split(",")):
+            if faiss is not None:
+                faiss.omp_set_num_threads(threads)
+            contest.compare_exact(threads)
+            for nprobe in map(int, options.probes.split(",")):
+                contest.compare_lists(nprobe, threads)
 
 
 if __name__ == "__main__":

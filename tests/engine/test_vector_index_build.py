@@ -30,7 +30,7 @@ def indexes(con):
 def test_a_build_stays_within_memory_limit(con, quantization):
     text = f"CREATE INDEX near ON docs USING ivf (emb) WITH (quantization = '{quantization}')"
     con.execute("SET memory_limit = '1MB'")
-    with pytest.raises(raydb.OperationalError, match="index 'near' needs about .* memory_limit"):
+    with pytest.raises(raydb.OperationalError, match=r"index 'near' needs about .* memory_limit"):
         con.execute(text)
     assert indexes(con) == []
     con.execute("SET memory_limit = '8MB'")
@@ -46,7 +46,9 @@ def test_a_build_tells_how_far_it_is(con):
     con.progress = lambda step, share: told.append((step, share))
     con.execute("CREATE INDEX near ON docs USING ivf (emb) WITH (quantization = 'int8')")
     steps = list(dict.fromkeys(step for step, _ in told))
-    assert steps == [f"index near: {step} vectors" for step in ("train", "assign", "order", "encode")]
+    assert steps == [
+        f"index near: {step} vectors" for step in ("train", "assign", "order", "encode")
+    ]
     assert all(0 <= share <= 1 for _, share in told)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -115,7 +116,8 @@ def test_bytes_find_what_vectors_find(metric: Metric, shift: float) -> None:
     vectors, queries = make(SEED + 2, 4_000, 30, shift), make(SEED + 3, 60, 30, shift)
     plain = build(vectors, 50, metric)
     quantised = build(vectors, 50, metric, has_codes=True)
-    assert quantised.is_quantised and not plain.is_quantised
+    assert quantised.is_quantised
+    assert not plain.is_quantised
     rng = np.random.default_rng(SEED)
     filters = (None, rng.random(4_000) < 0.9, rng.random(4_000) < 0.06)
     exact = no_neighbours(60, 100)
@@ -176,7 +178,7 @@ def test_an_index_does_not_depend_on_blocks(metric: Metric) -> None:
     control = BuildControl(Room(), lambda step, share: steps.append((step, share)))
     whole = build(vectors, 20, metric)
     cuts = [0, 0, 1, 700, 2_000]
-    blocks = [(vectors[a:b], rows[a:b]) for a, b in zip(cuts, cuts[1:], strict=False)]
+    blocks = [(vectors[a:b], rows[a:b]) for a, b in pairwise(cuts)]
     parts = build_from(blocks, 2_000, 20, metric, SEED, control)
     for name in ("centroids", "offsets", "row_ids", "vectors", "scales"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(parts, name))
@@ -191,14 +193,14 @@ def test_a_build_takes_no_more_room_than_there_is_and_ends_when_told() -> None:
     vectors, rows = make(SEED + 7, 2_000, 10), np.arange(2_000, dtype=np.uint32)
 
     def build_within(size: int) -> Ivf:
-        control = BuildControl(Room(size), lambda step, share: None)  # noqa: ARG005
+        control = BuildControl(Room(size), lambda step, share: None)
         return build_from([(vectors, rows)], 2_000, 20, "l2", SEED, control)
 
     with pytest.raises(MemoryError):
         build_within(vectors.nbytes)
     assert build_within(4 * vectors.nbytes).list_count == 20
 
-    def stop(step: str, share: float) -> None:  # noqa: ARG001
+    def stop(step: str, share: float) -> None:
         if step == "assign":
             raise KeyboardInterrupt
 
@@ -210,7 +212,7 @@ def test_no_list_is_empty_where_vectors_differ() -> None:
     rng = np.random.default_rng(SEED)
     # Nine tenths are one vector: most of the first centroids are that one, and get nothing.
     vectors = rng.normal(size=(3_000, 8)).astype(np.float32)
-    vectors[: 2_700] = vectors[0]
+    vectors[:2_700] = vectors[0]
     sizes = np.diff(build(vectors, 30, "l2").offsets)
     print(f"seed {SEED}, sizes {sizes.tolist()}")
     assert np.count_nonzero(sizes == 0) <= 3
