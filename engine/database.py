@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from raydb.engine.snapshot import Snapshot
 from raydb.engine.vector_index import check_change, drop_lost_indexes, renumber_rows
 from raydb.errors import InterfaceError, OperationalError, ProgrammingError, did_you_mean
+from raydb.kernels.interrupts import beside
 from raydb.storage.changes import compact_tables
 
 if TYPE_CHECKING:
@@ -92,7 +94,7 @@ class Database:
         snapshot = self.snapshot
         for change in changes:
             check_change(change, snapshot)
-            snapshot = snapshot.with_change(change)
+            snapshot = beside(partial(snapshot.with_change, change), change.row_count)
         if changes:
             unsaved = self._state.unsaved
             self._state = _State(snapshot, None if unsaved is None else (*unsaved, *changes))

@@ -49,6 +49,7 @@ from raydb.engine.stream import stream_plan
 from raydb.engine.summarize import summarize
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
 from raydb.kernels.chain import describe_run, notices
+from raydb.kernels.interrupts import check_interrupt
 from raydb.planner import plan_query
 from raydb.planner.clock import begin_moment
 from raydb.planner.common_tables import contents, tables_of
@@ -134,6 +135,7 @@ class Session:
             allowed.reset(before)
 
     def _execute_text(self, text: str, parameters: Parameters) -> Result:
+        check_interrupt()
         begin_moment()
         if self.read_only:
             self.database.reload()
@@ -220,6 +222,7 @@ class Session:
 
     def _execute(self, statement: sql.Statement, parameters: Parameters) -> Result:
         """Run one statement. The database changes at its end or not at all."""
+        check_interrupt()
         begin_moment()
         before, state = self.database.snapshot, self.database.state
         try:

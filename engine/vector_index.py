@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.errors import DataError, ProgrammingError
+from raydb.kernels.interrupts import beside
 from raydb.kernels.ivf import build_ivf, renumber
 from raydb.kernels.nearest import first_unusable
 from raydb.storage.changes import Remove
@@ -61,7 +62,8 @@ def with_vector_index(snapshot: Snapshot, table: str, index: Index) -> Snapshot:
             f"column '{column}' of table '{table}' has {len(vectors)} vectors"
         )
     ids = numbers.astype(np.uint32)
-    built = build_ivf(vectors, ids, rows.row_count, lists, metric, index.ivf.seed)
+    count, seed = rows.row_count, index.ivf.seed
+    built = beside(lambda: build_ivf(vectors, ids, count, lists, metric, seed))
     return replace(snapshot, vector_indexes={**snapshot.vector_indexes, index.name: built})
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raydb.kernels.interrupts import check_interrupt
 from raydb.kernels.nearest import METRICS, Metric, Neighbours, no_neighbours, norms_of, unit
 
 if TYPE_CHECKING:
@@ -139,6 +140,7 @@ def assign(vectors: Vectors, centroids: Vectors) -> NDArray[np.int64]:
     squares = np.einsum("ij,ij->i", centroids, centroids)
     members = np.empty(len(vectors), np.int64)
     for start in range(0, len(vectors), _BLOCK_ROWS):
+        check_interrupt()
         part = slice(start, start + _BLOCK_ROWS)
         scores = vectors[part] @ doubled
         scores += squares

@@ -18,6 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from raydb.kernels.interrupts import check_interrupt
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from concurrent.futures import Future
@@ -166,13 +168,15 @@ def in_order(compute: Callable[[_Work], _Result], works: Iterable[_Work]) -> Ite
         waiting: deque[Future[_Result]] = deque()
         try:
             for work in works:
+                check_interrupt()
                 waiting.append(threads.submit(compute, work))
                 if len(waiting) > 2 * pa.cpu_count():
                     yield waiting.popleft().result()
             while waiting:
+                check_interrupt()
                 yield waiting.popleft().result()
         finally:
-            # On an error, Ctrl-C included, what has not begun never will.
+            # On an error, an interrupt included, what has not begun never will.
             for future in waiting:
                 future.cancel()
 
@@ -196,6 +200,7 @@ class Collector:
 
     def add(self, part: Relation) -> None:
         """Add rows behind those that are there."""
+        check_interrupt()
         chosen = part.select(self._columns)
         self._parts.append(chosen)
         if len(self._parts) % _MOST_SMALL_PARTS == 0:

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from xxhash import xxh3_64, xxh3_64_intdigest
 
 from raydb.errors import DataError
+from raydb.kernels.interrupts import check_interrupt
 from raydb.storage.flat import bloom
 from raydb.storage.flat.compose import (
     chunk_metadata_length,
@@ -180,6 +181,7 @@ class _Draft:
 def _write_chunks(output: _Output, plan: ColumnPlan) -> _Draft:
     draft = _Draft(plan)
     for first in range(0, len(plan.column), plan.chunk_rows):
+        check_interrupt()
         _write_chunk(output, draft, first, _rows(plan.column, first, plan.chunk_rows))
     return draft
 
@@ -357,10 +359,11 @@ def _write_blooms(output: _Output, draft: _Draft) -> None:
         or not _zones_overlap(draft)
     ):
         return
-    filters = [
-        bloom.build_filter(_distinct_hashes(plan, _rows(plan.column, e.first_row, e.row_count)))
-        for e in draft.entries
-    ]
+    filters = []
+    for entry in draft.entries:
+        check_interrupt()
+        rows = _rows(plan.column, entry.first_row, entry.row_count)
+        filters.append(bloom.build_filter(_distinct_hashes(plan, rows)))
     starts = np.cumsum([0, *map(len, filters)]).astype("<u4")
     draft.blooms = output.write_section(np.concatenate(filters).astype("<u4").tobytes())
     draft.bloom_starts = starts.tobytes()
