@@ -139,5 +139,5 @@ def _run(logical: Plan, files: Mapping[str, Table], work: Work) -> pa.Table:
 def _each_row_once(found: pa.Table) -> pa.Table:
     """Keep the first of the rows with the same row number, which is their first column."""
     numbers = found.column(0).to_numpy()
-    _, first = np.unique(numbers, return_index=True)
+    _, first = beside(lambda: np.unique(numbers, return_index=True), len(numbers))
     return found if len(first) == len(numbers) else found.take(np.sort(first))

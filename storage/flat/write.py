@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from xxhash import xxh3_64, xxh3_64_intdigest
 
 from raydb.errors import DataError
-from raydb.kernels.interrupts import check_interrupt
+from raydb.kernels.interrupts import beside, check_interrupt
 from raydb.storage.flat import bloom
 from raydb.storage.flat.compose import (
     chunk_metadata_length,
@@ -112,7 +112,9 @@ def write_stream(
     The settings and errors are those of `write_table`; OSError of the sink is let through, and
     syncing is the caller's.
     """
-    plans, shared = plan_columns(table, chunk_rows, encodings, offset_index)
+    plans, shared = beside(
+        lambda: plan_columns(table, chunk_rows, encodings, offset_index), table.num_rows
+    )
     output = _Output(sink)
     head = HEADER.pack(MAGIC, FORMAT_VERSION, HEADER.size, 0, 0)[:HEADER_CHECKED_BYTES]
     output.write(HEADER.pack(MAGIC, FORMAT_VERSION, HEADER.size, 0, xxh3_64_intdigest(head)))
