@@ -184,11 +184,14 @@ class Database:
         if self._state.unsaved != ():
             self._state = _State(before)
 
-    def checkpoint(self) -> None:
-        """Merge the newer rows of all BVHs into them, and move the log's rows into files."""
+    def checkpoint(self, share: float) -> None:
+        """Merge BVHs with newer or dead rows, and move the log's rows into files.
+
+        share: how many of a large BVH's rows may be newer or dead without a merge.
+        """
         if self.in_transaction:
             raise ProgrammingError("CHECKPOINT cannot run inside a transaction")
-        merged = self.snapshot.with_merged_bvhs()
+        merged = self.snapshot.with_merged_bvhs(share)
         self.exchange(merged if self.store is None else self.store.checkpoint(merged))
 
     def vacuum(self) -> None:

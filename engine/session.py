@@ -41,7 +41,13 @@ from raydb.engine.plan_cache import PlanCache, PreparedPlan, plan_key
 from raydb.engine.python_tables import PythonTables
 from raydb.engine.reports import BvhUses, open_sources
 from raydb.engine.result import Result
-from raydb.engine.settings import Settings, setting_text, with_setting, without_setting
+from raydb.engine.settings import (
+    Settings,
+    parse_share,
+    setting_text,
+    with_setting,
+    without_setting,
+)
 from raydb.engine.statements.definitions import apply_definition
 from raydb.engine.statements.names import check_table
 from raydb.engine.statements.work import Work
@@ -565,11 +571,11 @@ class Session:
                 assert_never(statement)
 
     def _checkpoint(self) -> None:
-        """Merge and write everything; what a merge in the background has built is of use."""
+        """Merge what is worth it and write everything; what a merge has built is of use."""
         if not self.database.in_transaction:
             self.merger.wait()
             self._take_merged()
-        self.database.checkpoint()
+        self.database.checkpoint(parse_share(self.settings.bvh_merge_share))
 
     def close(self) -> None:
         """Give the database directory back; an open transaction is rolled back.

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import threading
 from contextvars import ContextVar, copy_context
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,8 @@ class Interrupts:
         self.moment = object()
 
 
-_heard: ContextVar[tuple[Interrupts, object] | None] = ContextVar("raydb interrupts", default=None)
+# Whether the work of this thread is to end, as far as anybody can tell it; None for nobody.
+_is_over: ContextVar[Callable[[], bool] | None] = ContextVar("raydb interrupts", default=None)
 
 
 class Hearing:
@@ -59,10 +60,11 @@ class Hearing:
     def __init__(self, interrupts: Interrupts, moment: object | None = None) -> None:
         self._interrupts = interrupts
         self.moment = interrupts.moment if moment is None else moment
-        self._before: Token[tuple[Interrupts, object] | None] | None = None
+        self._before: Token[Callable[[], bool] | None] | None = None
 
     def __enter__(self) -> Self:
-        self._before = _heard.set((self._interrupts, self.moment))
+        interrupts, moment = self._interrupts, self.moment
+        self._before = _is_over.set(lambda: interrupts.moment is not moment)
         return self
 
     def __exit__(
@@ -72,22 +74,22 @@ class Hearing:
         trace: TracebackType | None,
     ) -> None:
         assert self._before is not None
-        _heard.reset(self._before)
+        _is_over.reset(self._before)
 
 
 def check_interrupt() -> None:
     """Raise Interrupt where the statement that runs on this thread is to end: 0.1 us if not."""
-    heard = _heard.get()
-    if heard is not None and heard[0].moment is not heard[1]:
+    is_over = _is_over.get()
+    if is_over is not None and is_over():
         raise Interrupt
 
 
 def interrupt_check() -> Callable[[], None]:
     """Return `check_interrupt` of the statement that runs here, for any other thread."""
-    heard = _heard.get()
+    is_over = _is_over.get()
 
     def check() -> None:
-        if heard is not None and heard[0].moment is not heard[1]:
+        if is_over is not None and is_over():
             raise Interrupt
 
     return check
@@ -96,33 +98,49 @@ def interrupt_check() -> Callable[[], None]:
 def beside(compute: Callable[[], T], row_count: int | None = None) -> T:
     """Return what a function of so many rows returns: of many, it runs on a thread of its own.
 
-    None stands for any number.
-    This thread waits and hears. The function must do nothing but compute, since an interrupt leaves
-    it alone with its work; it hears the interrupt too, if it asks.
+    None stands for any number. This thread waits and hears. The function must do nothing but
+    compute, since an interrupt (Ctrl-C too) leaves it alone with its work, which ends where it
+    asks for interrupts itself.
     """
+    is_over = _is_over.get()
     is_short = row_count is not None and row_count <= _FEW_ROWS
-    if is_short or _heard.get() is None:
+    if is_short or is_over is None:
         return compute()
-    done = threading.Lock()
-    done.acquire()
-    found: list[T] = []
-    failed: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            found.append(compute())
-        except BaseException as error:  # noqa: BLE001  (the thread that waits raises it)
-            failed.append(error)
-        finally:
-            done.release()
-
-    thread = threading.Thread(target=copy_context().run, args=(run,), name="raydb work")
+    work = _Work(compute, is_over)
+    thread = threading.Thread(target=copy_context().run, args=(work.run,), name="raydb work")
     try:
         thread.start()
     except RuntimeError:  # The system has no thread left; here an interrupt waits for the end.
         return compute()
-    while not done.acquire(timeout=WAIT_S):
-        check_interrupt()
-    if failed:
-        raise failed.pop()
-    return found[0]
+    try:
+        while not work.done.acquire(timeout=WAIT_S):
+            check_interrupt()
+    except BaseException:
+        work.is_left = True
+        raise
+    if work.failure is not None:
+        raise work.failure
+    return work.found[0]
+
+
+class _Work(Generic[T]):
+    """A function that runs on a thread of its own; `done` is locked until it has ended."""
+
+    def __init__(self, compute: Callable[[], T], is_over: Callable[[], bool]) -> None:
+        self._compute = compute
+        self._is_over = is_over
+        self.is_left = False
+        self.found: list[T] = []
+        self.failure: BaseException | None = None
+        self.done = threading.Lock()
+        self.done.acquire()
+
+    def run(self) -> None:
+        """Compute, and keep what comes of it."""
+        _is_over.set(lambda: self.is_left or self._is_over())
+        try:
+            self.found.append(self._compute())
+        except BaseException as error:  # noqa: BLE001  (the thread that waits raises it)
+            self.failure = error
+        finally:
+            self.done.release()

@@ -27,7 +27,8 @@ from raydb.engine.general.join_partners import (
     left_rows_with_partner,
 )
 from raydb.engine.general.join_parts import parts_of_sides
-from raydb.engine.general.relation import Collector, Relation, in_order, joined
+from raydb.engine.general.relation import Collector, Relation, joined
+from raydb.kernels.in_order import in_order
 from raydb.kernels.interrupts import beside
 from raydb.planner.expression import Call, columns_of, conjuncts
 from raydb.planner.functions import evaluate
