@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from faults import SimulatedDisk
 
+from raydb.errors import OperationalError
 from raydb.storage.home import Home, Snapshot
 
 if TYPE_CHECKING:
