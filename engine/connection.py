@@ -15,8 +15,9 @@ from raydb.engine.progress import Listener, listener
 from raydb.engine.session import Session
 from raydb.engine.statements.names import check_free
 from raydb.engine.store import Store
-from raydb.errors import InterfaceError, ProgrammingError
+from raydb.errors import InterfaceError, OperationalError, ProgrammingError
 from raydb.kernels.choice import warm_up
+from raydb.kernels.interrupts import Hearing, Interrupt, Interrupts, check_interrupt
 from raydb.storage.home import Home
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class Connection:
     def __init__(self, session: Session) -> None:
         self._session: Session | None = session
         self._lock = threading.RLock()
+        self._interrupts = Interrupts()
         self.progress: Listener | None = None
         warm_up()
 
@@ -97,15 +99,12 @@ class Connection:
         row is read.
         """
         _check_text(sql)
-        with self._lock:
-            before = listener.set(self.progress)
-            try:
-                stream = self._open_session().stream(sql, parameters)
-            finally:
-                listener.reset(before)
+        with self._lock, _Running(self) as hearing:
+            stream = self._open_session().stream(sql, parameters)
         fields = zip(stream.names, stream.types, strict=True)
         schema = pa.schema([pa.field(name, kind) for name, kind in fields])
-        return pa.RecordBatchReader.from_batches(schema, self._batches(schema, stream))
+        batches = self._batches(schema, stream, hearing.moment)
+        return pa.RecordBatchReader.from_batches(schema, _Batches(batches))
 
     def executemany(self, sql: str, parameters: Iterable[Parameters]) -> Cursor:
         """Run a statement once for each set of parameters; see `Cursor.executemany`."""
@@ -153,6 +152,16 @@ class Connection:
         if self.in_transaction:
             self.execute("ROLLBACK")
 
+    def interrupt(self) -> None:
+        """End the statement that runs on this connection, and its streams that have rows to come.
+
+        For other threads, a signal's handler or the function in `progress`. Within about a quarter
+        of a second the statement raises OperationalError and has changed nothing; a transaction
+        goes on, unless it was being committed, and the connection can be used. Where nothing runs,
+        nothing happens; a statement that is about to return may still do so.
+        """
+        self._interrupts.interrupt()
+
     def close(self) -> None:
         """Close the connection; a database in memory is gone. Closing twice is harmless."""
         with self._lock:
@@ -177,19 +186,21 @@ class Connection:
             raise InterfaceError("the connection is closed")
         return self._session
 
-    def _run(self, sql: str, parameters: Parameters) -> Result:
+    def _run(self, sql: str, parameters: Parameters, moment: object | None = None) -> Result:
+        """Run a text; interrupts count from a moment on, or else from now on."""
         _check_text(sql)
-        with self._lock:
-            before = listener.set(self.progress)
-            try:
-                return self._open_session().execute(sql, parameters)
-            finally:
-                listener.reset(before)
+        # Whoever waited for the lock hears nothing of what ended the statement before it.
+        with self._lock, _Running(self, moment):
+            return self._open_session().execute(sql, parameters)
 
-    def _batches(self, schema: pa.Schema, stream: Stream) -> Iterator[pa.RecordBatch]:
+    def _batches(
+        self, schema: pa.Schema, stream: Stream, moment: object
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a stream that began at a moment of the interrupts."""
         while True:
             # Other threads may run statements between two blocks, and none during one.
-            with self._lock:
+            with self._lock, _Running(self, moment):
+                check_interrupt()
                 columns = next(stream.blocks, None)
             if columns is None:
                 return
@@ -217,7 +228,7 @@ class Connection:
 
     def _run_many(self, sql: str, parameters: Iterable[Parameters]) -> int:
         """Run a statement once for each set of parameters, all or none; return the rows written."""
-        with self._lock:
+        with self._lock, _Running(self) as hearing:
             database = self._open_session().database
             begins = not database.in_transaction
             if begins:
@@ -225,7 +236,8 @@ class Connection:
             else:
                 database.savepoint(_SAVED)
             try:
-                written = sum(self._write(sql, values) for values in parameters)
+                moment = hearing.moment
+                written = sum(self._write(sql, values, moment) for values in parameters)
                 if begins:
                     database.commit()
                 else:
@@ -239,11 +251,69 @@ class Connection:
                 raise
             return written
 
-    def _write(self, sql: str, parameters: Parameters) -> int:
-        result = self._run(sql, parameters)
+    def _write(self, sql: str, parameters: Parameters, moment: object) -> int:
+        result = self._run(sql, parameters, moment)
         if result.rows is not None:
             raise ProgrammingError("executemany() is for statements that return no rows")
         return max(result.row_count, 0)
+
+
+class _Running:
+    """What a statement of a connection runs in beside its lock: its listener and its interrupts.
+
+    moment: from when on interrupts count, None for now. An interrupt becomes an OperationalError.
+    """
+
+    __slots__ = ("_before", "_connection", "_hearing", "_moment")
+
+    def __init__(self, connection: Connection, moment: object | None = None) -> None:
+        self._connection = connection
+        self._moment = moment
+
+    def __enter__(self) -> Hearing:
+        connection = self._connection
+        self._before = listener.set(connection.progress)
+        self._hearing = Hearing(connection._interrupts, self._moment)  # noqa: SLF001
+        return self._hearing.__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._hearing.__exit__(kind, error, trace)
+        listener.reset(self._before)
+        if kind is Interrupt:
+            raise OperationalError("the statement was interrupted") from None
+
+
+class _Batches:
+    """The batches of a stream; once one has failed, a reader that goes on meets the error again.
+
+    An iterator that has raised is at its end, which would pass for the end of the rows.
+    """
+
+    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
+        self._batches = batches
+        self._failure: Exception | None = None
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        if self._failure is not None:
+            raise self._failure
+        try:
+            return next(self._batches)
+        except StopIteration:
+            raise
+        except Exception as error:
+            self._failure = error
+            raise
+        except BaseException:
+            self._failure = OperationalError("the stream was interrupted")
+            raise
 
 
 def _path_of(database: object) -> str:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from raydb.engine.snapshot import Snapshot
 from raydb.engine.vector_index import check_change, drop_lost_indexes, renumber_rows
 from raydb.errors import InterfaceError, OperationalError, ProgrammingError, did_you_mean
+from raydb.kernels.interrupts import beside
 from raydb.storage.changes import compact_tables
 
 if TYPE_CHECKING:
@@ -92,7 +94,7 @@ class Database:
         snapshot = self.snapshot
         for change in changes:
             check_change(change, snapshot)
-            snapshot = snapshot.with_change(change)
+            snapshot = beside(partial(snapshot.with_change, change), change.row_count)
         if changes:
             unsaved = self._state.unsaved
             self._state = _State(snapshot, None if unsaved is None else (*unsaved, *changes))
@@ -182,11 +184,14 @@ class Database:
         if self._state.unsaved != ():
             self._state = _State(before)
 
-    def checkpoint(self) -> None:
-        """Merge the newer rows of all BVHs into them, and move the log's rows into files."""
+    def checkpoint(self, share: float) -> None:
+        """Merge BVHs with newer or dead rows, and move the log's rows into files.
+
+        share: how many of a large BVH's rows may be newer or dead without a merge.
+        """
         if self.in_transaction:
             raise ProgrammingError("CHECKPOINT cannot run inside a transaction")
-        merged = self.snapshot.with_merged_bvhs()
+        merged = self.snapshot.with_merged_bvhs(share)
         self.exchange(merged if self.store is None else self.store.checkpoint(merged))
 
     def vacuum(self) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from raydb.engine.fused.stored_bvh import Merge, is_outdated, rebuilt
 from raydb.engine.memory import allowed
 from raydb.errors import Error, InternalError
+from raydb.kernels.interrupts import WAIT_S, check_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -83,7 +84,9 @@ class Merger:
     def wait(self) -> None:
         """Wait until no merge is under way; an interrupt ends the waiting, not the merge."""
         if self._work is not None and self._work.thread is not None:
-            self._work.thread.join()
+            while self._work.thread.is_alive():
+                self._work.thread.join(WAIT_S)
+                check_interrupt()
 
     def cancel(self) -> None:
         """Give up the merge that is under way."""

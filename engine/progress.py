@@ -14,6 +14,8 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TypeAlias
 
+from raydb.kernels.interrupts import check_interrupt
+
 Listener: TypeAlias = Callable[[str, float], None]
 
 listener: ContextVar[Listener | None] = ContextVar("raydb listener", default=None)
@@ -21,7 +23,8 @@ listener: ContextVar[Listener | None] = ContextVar("raydb listener", default=Non
 
 
 def report(step: str, share: float) -> None:
-    """Tell the listener of the statement that runs, if there is one."""
+    """Tell the listener of the statement that runs, if there is one; hear an interrupt."""
+    check_interrupt()
     told = listener.get()
     if told is not None:
         told(step, share)

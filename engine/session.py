@@ -12,8 +12,9 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass, replace
+from itertools import chain
 from tempfile import gettempdir
-from typing import TYPE_CHECKING, assert_never, get_args
+from typing import TYPE_CHECKING, TypeVar, assert_never, get_args
 
 import pyarrow as pa
 
@@ -40,15 +41,22 @@ from raydb.engine.plan_cache import PlanCache, PreparedPlan, plan_key
 from raydb.engine.python_tables import PythonTables
 from raydb.engine.reports import Uses, open_sources
 from raydb.engine.result import Result
-from raydb.engine.settings import Settings, setting_text, with_setting, without_setting
+from raydb.engine.settings import (
+    Settings,
+    parse_share,
+    setting_text,
+    with_setting,
+    without_setting,
+)
 from raydb.engine.statements.definitions import apply_definition
 from raydb.engine.statements.names import check_table
 from raydb.engine.statements.work import Work
 from raydb.engine.statements.write import write
 from raydb.engine.stream import stream_plan
 from raydb.engine.summarize import summarize
-from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
+from raydb.errors import DataError, NotSupportedError, OperationalError, ProgrammingError
 from raydb.kernels.chain import describe_run, notices
+from raydb.kernels.interrupts import check_interrupt
 from raydb.planner import plan_query
 from raydb.planner.clock import begin_moment
 from raydb.planner.common_tables import contents, tables_of
@@ -69,6 +77,8 @@ if TYPE_CHECKING:
     Parameters = Sequence[object] | Mapping[str, object]
     Blocks = Iterator[Sequence[pa.ChunkedArray | pa.Array]]
     RunJob = Callable[[FusedJob], pa.Table]
+
+T = TypeVar("T")
 
 WRITING = (*get_args(sql.Definition), *get_args(sql.Write), sql.Checkpoint, sql.Vacuum)
 
@@ -134,6 +144,7 @@ class Session:
             allowed.reset(before)
 
     def _execute_text(self, text: str, parameters: Parameters) -> Result:
+        check_interrupt()
         begin_moment()
         if self.read_only:
             self.database.reload()
@@ -220,6 +231,7 @@ class Session:
 
     def _execute(self, statement: sql.Statement, parameters: Parameters) -> Result:
         """Run one statement. The database changes at its end or not at all."""
+        check_interrupt()
         begin_moment()
         before, state = self.database.snapshot, self.database.state
         try:
@@ -237,7 +249,7 @@ class Session:
             pa.default_memory_pool().release_unused()
         return result
 
-    def _reading_files(self, run: Callable[[], Result]) -> Result:
+    def _reading_files(self, run: Callable[[], T]) -> T:
         """Run what may read files; again, where a value tells another type than those before it."""
         access = self.files
         try:
@@ -386,26 +398,43 @@ class Session:
                 statements = sql.parse(text)
                 if len(statements) != 1 or not isinstance(statements[0], sql.Select):
                     raise ProgrammingError("a text whose rows are streamed is one query")
-                prepared = self._prepare(statements[0], parameters)
+                select = statements[0]
+                return self._reading_files(lambda: self._stream(select, parameters))
         except (ProgrammingError, NotSupportedError) as error:
             sql.locate_name(error, text)
             raise
         finally:
             allowed.reset(before)
+
+    def _stream(self, select: sql.Select, parameters: Parameters) -> Stream:
+        prepared = self._prepare(select, parameters)
         if prepared.finish is not None:
             rows = self._run(prepared).rows
             assert rows is not None
             return Stream(prepared.names, prepared.types, iter([rows.columns]))
         blocks = self._blocks(prepared.plan, self._job_run(prepared))
+        if not all(table.rows.is_counted for table in prepared.files.values()):
+            # A late value of a text file changes the types, which cannot change once they are told.
+            blocks = chain([first] if (first := next(blocks, None)) is not None else [], blocks)
         return Stream(prepared.names, prepared.types, blocks)
 
     def _blocks(self, plan: PhysicalPlan, run: JobRun) -> Blocks:
         """Yield the columns of a plan's rows, some rows at a time."""
-        with self._new_memory() as memory:
-            watch = self._uses.searches.observe
-            sources = Sources(run.tables, run.rows, memory, watch=watch, kept=run.kept)
-            for block in stream_plan(plan, sources):
-                yield list(block.columns.values())
+        watch = self._uses.searches.observe
+        are_out = False
+        try:
+            with self._new_memory() as memory:
+                sources = Sources(run.tables, run.rows, memory, watch=watch, kept=run.kept)
+                for block in stream_plan(plan, sources):
+                    yield list(block.columns.values())
+                    are_out = True
+        except LateValueError as error:
+            if not are_out:
+                raise
+            raise DataError(
+                f"{error}, and rows of the stream are out: tell the types with read_csv(..., types"
+                " => {...}) or find them from all rows with sample_size => -1"
+            ) from None
         self._uses.note(run.used)
 
     def _memory_limit(self) -> int | None:
@@ -547,11 +576,11 @@ class Session:
                 assert_never(statement)
 
     def _checkpoint(self) -> None:
-        """Merge and write everything; what a merge in the background has built is of use."""
+        """Merge what is worth it and write everything; what a merge has built is of use."""
         if not self.database.in_transaction:
             self.merger.wait()
             self._take_merged()
-        self.database.checkpoint()
+        self.database.checkpoint(parse_share(self.settings.bvh_merge_share))
 
     def close(self) -> None:
         """Give the database directory back; an open transaction is rolled back.

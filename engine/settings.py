@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -24,6 +25,7 @@ class Settings:
     plan_cache: whether plans are kept for the same text, and for texts that differ in constants.
     replacement_scans: whether FROM may name Python variables.
     bvh_merge: when newer rows become part of BVHs: in the background too, or at CHECKPOINT alone.
+    bvh_merge_share: how many changed rows CHECKPOINT leaves beside a large BVH, as it was written.
     """
 
     planner: PlannerOptions = field(default_factory=PlannerOptions)
@@ -32,6 +34,7 @@ class Settings:
     plan_cache: bool = True
     replacement_scans: bool = True
     bvh_merge: str = "background"
+    bvh_merge_share: str = "1%"
 
 
 def with_setting(settings: Settings, name: str, value: str) -> Settings:
@@ -42,6 +45,7 @@ def with_setting(settings: Settings, name: str, value: str) -> Settings:
     every query to the general path, to compare the two. memory_limit: see `parse_limit`.
     temp_directory: a folder that exists.
     plan_cache, replacement_scans: 'on' or 'off'. bvh_merge: 'background' or 'checkpoint'.
+    bvh_merge_share: see `parse_share`.
     Raises ProgrammingError for an unknown setting or value and OperationalError for a folder that
     cannot be written to.
     """
@@ -66,6 +70,9 @@ def with_setting(settings: Settings, name: str, value: str) -> Settings:
             if value.lower() not in MERGES:
                 raise ProgrammingError(f"bvh_merge is 'background' or 'checkpoint', not '{value}'")
             return replace(settings, bvh_merge=value.lower())
+        case "bvh_merge_share":
+            parse_share(value)
+            return replace(settings, bvh_merge_share=value)
         case "memory_limit":
             parse_limit(value)
             return replace(settings, memory_limit=value)
@@ -75,6 +82,20 @@ def with_setting(settings: Settings, name: str, value: str) -> Settings:
             return replace(settings, temp_directory=value)
         case _:
             raise _unknown(name)
+
+
+def parse_share(text: str) -> float:
+    """Return the part of a BVH's rows that `SET bvh_merge_share = text` stands for.
+
+    Raises ProgrammingError for another text.
+
+    >>> parse_share("1%"), parse_share("0.5 %")
+    (0.01, 0.005)
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", text.strip())
+    if found is None or float(found[1]) > 100:
+        raise ProgrammingError(f"bvh_merge_share is like '1%', from '0%' to '100%', not '{text}'")
+    return float(found[1]) / 100
 
 
 def _switch(name: str, value: str) -> bool:
@@ -105,6 +126,8 @@ def setting_text(settings: Settings, name: str) -> str:
             return "on" if settings.replacement_scans else "off"
         case "bvh_merge":
             return settings.bvh_merge
+        case "bvh_merge_share":
+            return settings.bvh_merge_share
         case "memory_limit":
             return settings.memory_limit
         case "temp_directory":
@@ -115,7 +138,7 @@ def setting_text(settings: Settings, name: str) -> str:
 
 def _unknown(name: str) -> ProgrammingError:
     known = (
-        *("backend", "bvh_merge", "external_access", "fallback", "fused_path", "memory_limit"),
-        *("plan_cache", "replacement_scans", "rt_encoding", "temp_directory"),
+        *("backend", "bvh_merge", "bvh_merge_share", "external_access", "fallback", "fused_path"),
+        *("memory_limit", "plan_cache", "replacement_scans", "rt_encoding", "temp_directory"),
     )
     return ProgrammingError(f"setting '{name}' does not exist{did_you_mean(name, known)}")

@@ -110,10 +110,13 @@ class Snapshot:
                     snapshot = snapshot.with_stored(usable)
         return snapshot
 
-    def with_merged_bvhs(self) -> Snapshot:
-        """Return the snapshot with those BVHs built anew that do not hold the visible rows."""
+    def with_merged_bvhs(self, share: float = 0.0) -> Snapshot:
+        """Return the snapshot with those BVHs built anew that do not hold the visible rows.
+
+        share: how many of a large BVH's rows may be newer or dead, as a part of all its rows.
+        """
         snapshot = self
         for bvh in self.bvhs.values():
-            if needs_merge(bvh, self.tables):
+            if needs_merge(bvh, self.tables, share):
                 snapshot = snapshot.with_stored(rebuilt(bvh, self.tables))
         return snapshot

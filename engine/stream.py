@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from raydb.engine.general.relation import MORSEL_ROWS, Relation, in_order
+from raydb.engine.general.relation import MORSEL_ROWS, Relation
 from raydb.engine.general.run import (
     Sources,
     naming_failures,
@@ -24,6 +24,7 @@ from raydb.engine.general.run import (
     steps_of,
     unnest_steps,
 )
+from raydb.kernels.in_order import in_order
 from raydb.planner.physical import (
     ComputeColumns,
     ConcatenateRows,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from raydb.kernels.interrupts import beside
 from raydb.planner.casts import cast_values
 from raydb.storage.type_names import sql_type_name
 
@@ -35,7 +37,10 @@ def summarize(rows: pa.Table, names: Sequence[str]) -> pa.Table:
     first with at least so many quarters of the values up to it. avg, std and the quartiles are
     NULL where the type has none.
     """
-    described = [_describe(name, column) for name, column in zip(names, rows.columns, strict=True)]
+    described = [
+        beside(partial(_describe, name, column), rows.num_rows)
+        for name, column in zip(names, rows.columns, strict=True)
+    ]
     return pa.table(
         [pa.array([row[field.name] for row in described], field.type) for field in _SCHEMA],
         schema=_SCHEMA,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from raydb.kernels.interrupts import beside
 from raydb.storage.constraints import check_new_constraints, resolve_definition
 from raydb.storage.rows import ArrowPart, FilePart, Part, Rows
 from raydb.storage.table import FileLayout
@@ -154,7 +155,7 @@ def redefine(table: Table, definition: TableDefinition, tables: Mapping[str, Tab
     constraint which the table did not have.
     """
     definition = resolve_definition(definition, tables)
-    found = check_new_constraints(table, definition, tables)
+    found = beside(lambda: check_new_constraints(table, definition, tables), table.row_count)
     foreign_rows = {
         key: found[key] if key in found else table.foreign_rows[key]
         for key in definition.foreign_keys

@@ -36,6 +36,11 @@ class Append:
     table: str
     rows: pa.Table
 
+    @property
+    def row_count(self) -> int:
+        """The number of rows that are added."""
+        return int(self.rows.num_rows)
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Remove:
@@ -43,6 +48,11 @@ class Remove:
 
     table: str
     row_numbers: NDArray[np.int32]
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows that are deleted."""
+        return len(self.row_numbers)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -52,6 +62,11 @@ class Replace:
     table: str
     row_numbers: NDArray[np.int32]
     rows: pa.Table
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows that are replaced."""
+        return len(self.row_numbers)
 
 
 Change = Append | Remove | Replace

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from xxhash import xxh3_64
 
 from raydb.errors import OperationalError
+from raydb.kernels.interrupts import check_interrupt
 from raydb.storage.damage import damaged
 from raydb.storage.filesystem import reported
 from raydb.storage.log import Tail, decode_frames, decode_log
@@ -236,6 +237,7 @@ class _Sink(io.RawIOBase):
         return self.size
 
     def write(self, data: bytes | memoryview) -> int:  # type: ignore[override]
+        check_interrupt()
         content = memoryview(data).cast("B")
         if self.file is not None:
             with reported(self._failure):

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from pyarrow import json as arrow_json
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
+from raydb.kernels.interrupts import beside
 from raydb.storage.faults import first_failure
 from raydb.storage.fit import fit_columns
 from raydb.storage.infer import LateValueError
@@ -243,7 +244,7 @@ def _read(file: TextFile, kinds: Mapping[str, pa.DataType], infer: bool = True) 
     )
     blocks = arrow_json.ReadOptions(block_size=_BLOCK_BYTES)
     try:
-        rows = arrow_json.read_json(file.stream(start), blocks, options)
+        rows = beside(lambda: arrow_json.read_json(file.stream(start), blocks, options))
         # Arrow takes any bytes for text; `names` reads those of the keys.
         rows.validate(full=bool(rows.schema.names))
         return rows

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 import numpy as np
 import pyarrow as pa
 
+from raydb.kernels.interrupts import beside
 from raydb.storage.flat.select import select_rows
 
 if TYPE_CHECKING:
@@ -318,10 +319,15 @@ class Rows:
 
     def _read(self, names: Sequence[str]) -> list[list[pa.ChunkedArray]]:
         """Return the columns of each part; several files are read side by side."""
-        if sum(not part.is_decoded for part in self.parts) < 2:
-            return [part.columns(names) for part in self.parts]
-        with ThreadPoolExecutor(pa.cpu_count()) as threads:
-            return list(threads.map(lambda part: part.columns(names), self.parts))
+        encoded = [part.expected_row_count for part in self.parts if not part.is_decoded]
+
+        def read() -> list[list[pa.ChunkedArray]]:
+            if len(encoded) < 2:
+                return [part.columns(names) for part in self.parts]
+            with ThreadPoolExecutor(pa.cpu_count()) as threads:
+                return list(threads.map(lambda part: part.columns(names), self.parts))
+
+        return beside(read, sum(encoded))
 
     def null_count(self, name: str) -> int:
         """Count a column's NULLs."""

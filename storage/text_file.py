@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import DataError
+from raydb.kernels.interrupts import interrupt_check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +32,8 @@ class TextFile:
         self.path = path
         self._file = pa.OSFile(path)
         self._content: bytes | None = None
+        # Arrow reads on threads of its own.
+        self._check_interrupt = interrupt_check()
         if compression is not None:
             try:
                 self._content = pa.CompressedInputStream(self._file, compression).read()
@@ -43,7 +46,8 @@ class TextFile:
         return self._file.size() if self._content is None else len(self._content)
 
     def read(self, start: int, count: int) -> bytes:
-        """Return `count` bytes from `start` on, fewer at the end."""
+        """Return `count` bytes from `start` on, fewer at the end; any thread may read."""
+        self._check_interrupt()
         if self._content is not None:
             return self._content[start : start + count]
         part: bytes = self._file.read_at(count, start)

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError, NotSupportedError
+from raydb.kernels.interrupts import check_interrupt
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def _write_lines(sink: BinaryIO, rows: pa.Table, line_of: ToText) -> None:
     batches = iter(rows.to_batches(max(min(_BATCH_ROWS, _BATCH_BYTES // max(row_bytes, 1)), 1)))
     with ThreadPoolExecutor(pa.cpu_count()) as threads:
         while group := list(itertools.islice(batches, _WAITING_BATCHES)):
+            check_interrupt()
             sink.writelines(_bytes_of(lines) for lines in threads.map(line_of, group))
 
 

@@ -24,6 +24,7 @@ from raydb.kernels.encode import (
     encode_column,
     find_hierarchies,
 )
+from raydb.kernels.interrupts import beside, check_interrupt
 from raydb.kernels.numbers import to_numbers
 from raydb.kernels.sieve import build_sieve
 from raydb.planner.catalog import BvhDefinition, BvhInfo
@@ -62,7 +63,7 @@ def build_bvh(definition: BvhDefinition, tables: Mapping[str, Table]) -> BvhInfo
     )
     index = build_from(source, control)
     if definition.sieve:
-        index = replace(index, sieve=build_sieve(index))
+        index = replace(index, sieve=beside(partial(build_sieve, index), rows.count))
     levels = {
         attribute: (number, level)
         for number, (_, _, attributes) in enumerate(encoded)
@@ -99,6 +100,7 @@ class _FactRows:
 
     def read(self, attribute: Attribute, low: int, high: int) -> pa.ChunkedArray | pa.Array:
         """Return an attribute in the visible rows from `low` to before `high`."""
+        check_interrupt()
         if attribute.path:
             if self.numbers is None:
                 numbers = np.arange(low, high, dtype=np.uint32)
@@ -132,7 +134,7 @@ def _encode(
         if key is None:
             found = _encode_own(rows, attributes, is_scan, control)
         else:
-            found = _encode_behind(rows, key, attributes, is_scan)
+            found = beside(partial(_encode_behind, rows, key, attributes, is_scan), rows.count)
         for hierarchy, codes in found:
             encoded.append((hierarchy, codes, [attributes[p] for p in hierarchy.columns]))
         control.report("encode", (number + 1) / len(by_key))
@@ -148,15 +150,19 @@ def _encode_own(
     rows: _FactRows, attributes: list[Attribute], is_scan: list[bool], control: BuildControl
 ) -> list[tuple[Hierarchy, RowCodes]]:
     """Encode columns of the fact table itself."""
+    take = control.room.take
     columns = [
-        encode_blocks(partial(rows.read, attribute), rows.count, control.room.take)
-        for attribute in attributes
+        beside(partial(encode_blocks, partial(rows.read, each), rows.count, take), rows.count)
+        for each in attributes
     ]
-    found = []
-    for hierarchy, codes in find_hierarchies(columns, is_scan, rows.count):
-        narrow = narrow_codes(codes, hierarchy.code_count)
-        found.append((hierarchy, RowCodes(narrow)))
-    return found
+
+    def encode() -> list[tuple[Hierarchy, RowCodes]]:
+        return [
+            (hierarchy, RowCodes(narrow_codes(codes, hierarchy.code_count)))
+            for hierarchy, codes in find_hierarchies(columns, is_scan, rows.count)
+        ]
+
+    return beside(encode, rows.count)
 
 
 def _encode_behind(

@@ -32,6 +32,7 @@ from raydb.errors import DataError
 from raydb.kernels.bvh import Bvh, Measure, narrow_measure
 from raydb.kernels.cpu.scan import ScanColumn, launch_scan, prepare_scan, zones_of
 from raydb.kernels.encode import Hierarchy, encode_column, join_codes
+from raydb.kernels.interrupts import beside
 from raydb.kernels.numbers import is_number, to_numbers, words_of
 from raydb.planner.catalog import BvhDefinition, BvhInfo
 from raydb.planner.expression import (
@@ -429,12 +430,16 @@ class Image:
 
     def _keep(self, kind: str, source: Source, make: Callable[[], Any]) -> Any:
         """Make arrays of every row once."""
+
+        def compute() -> Any:
+            return beside(make, self.row_count)
+
         if isinstance(source, str):
-            return self.kept.get((self.fact.live,), self._what(kind, source), make)
+            return self.kept.get((self.fact.live,), self._what(kind, source), compute)
         attributes = source if isinstance(source, tuple) else attributes_of(source)
         names = {key.table for attribute in attributes for key in attribute.path}
         owners = (self.fact.rows, *(self.tables[name].rows for name in sorted(names)))
-        return self.kept.get(owners, self._what(kind, source), make)
+        return self.kept.get(owners, self._what(kind, source), compute)
 
     def _what(self, kind: str, source: object) -> object:
         return kind, self.fact.name, self.first_row, source

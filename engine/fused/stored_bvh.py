@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 MERGED_SHARE = 0.05
 LEAST_MERGED = 20_000
 
+# To build a BVH of so many rows takes 0.05 s: CHECKPOINT does it for a single changed row.
+ALWAYS_MERGED = 2**20
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class StoredBvh:
@@ -120,11 +123,16 @@ def newer_count(bvh: StoredBvh, tables: Mapping[str, Table]) -> int:
     return int(np.count_nonzero(fact.live[bvh.row_count :]))
 
 
-def needs_merge(bvh: StoredBvh, tables: Mapping[str, Table]) -> bool:
-    """Whether a BVH does not hold exactly the visible rows."""
-    if is_outdated(bvh, tables) or newer_count(bvh, tables):
+def needs_merge(bvh: StoredBvh, tables: Mapping[str, Table], share: float) -> bool:
+    """Whether a BVH is to be built anew at a checkpoint.
+
+    That is one that is outdated, or that lacks or has too many rows: more than a share of its own,
+    or any where it is small. The others stay with their newer and dead rows beside them.
+    """
+    if is_outdated(bvh, tables):
         return True
-    return with_dead(bvh, tables).dead_count > 0
+    changed = newer_count(bvh, tables) + with_dead(bvh, tables).dead_count
+    return changed > (share * bvh.row_count if bvh.row_count > ALWAYS_MERGED else 0)
 
 
 def is_merge_due(bvh: StoredBvh, tables: Mapping[str, Table]) -> bool:

@@ -12,7 +12,7 @@ that gives the same result: a state of each group goes before the next block's r
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +25,7 @@ from raydb.engine.general.exact_sums import average, is_exact, split_limbs
 from raydb.engine.general.relation import Collector, Relation, concatenate, joined
 from raydb.engine.general.split import part_count, split_by_hash, work_bytes
 from raydb.engine.general.window import compute_windows
+from raydb.kernels.interrupts import beside
 from raydb.planner.casts import cast_values
 from raydb.planner.expression import AggregateCall, Column
 
@@ -69,7 +70,7 @@ def aggregate_rows(
     rows, places = _as_relation(keys, values, row_count)
     need = _aggregate_need(rows, keys, calls)
     if need <= memory.room():
-        return aggregate(keys, calls, values, row_count)
+        return beside(lambda: aggregate(keys, calls, values, row_count), row_count)
     parts = [rows]
     if keys:
         parts = split_by_hash(rows, list(keys), part_count(need, memory), memory)
@@ -83,7 +84,9 @@ def aggregate_rows(
             memory.check(need, "an aggregate over a group of many rows")
             chosen = {key: part.columns[key] for key in keys}
             some = {expression: part.columns[place] for expression, place in places.items()}
-            collector.add(aggregate(chosen, calls, some, part.row_count))
+            count = part.row_count
+            found = beside(partial(aggregate, chosen, calls, some, count), count)
+            collector.add(found)
     return collector.relation()
 
 
@@ -220,8 +223,9 @@ def window_rows(
     whole, places = _as_relation(rows.columns, values, rows.row_count)
     columns = [*rows.columns, *(column for column, _ in calls)]
     if _window_need(whole, calls) <= memory.room():
-        computed = compute_windows(calls, values, rows.row_count)
-        return Relation({**rows.columns, **computed}, rows.row_count)
+        count = rows.row_count
+        computed = beside(lambda: compute_windows(calls, values, count), count)
+        return Relation({**rows.columns, **computed}, count)
     for some in _with_one_split(calls):
         whole = _windows_by_parts(whole, some, places, memory)
     return whole.select(columns)
@@ -259,6 +263,7 @@ def _windows_by_parts(
     for part in parts:
         memory.check(_window_need(part, calls), "a window function over a partition of many rows")
         values = {expression: part.columns[place] for expression, place in places.items()}
-        computed = compute_windows(calls, values, part.row_count)
-        collector.add(Relation({**part.columns, **computed}, part.row_count))
+        count = part.row_count
+        computed = beside(partial(compute_windows, calls, values, count), count)
+        collector.add(Relation({**part.columns, **computed}, count))
     return collector.relation()

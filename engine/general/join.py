@@ -27,7 +27,9 @@ from raydb.engine.general.join_partners import (
     left_rows_with_partner,
 )
 from raydb.engine.general.join_parts import parts_of_sides
-from raydb.engine.general.relation import Collector, Relation, in_order, joined
+from raydb.engine.general.relation import Collector, Relation, joined
+from raydb.kernels.in_order import in_order
+from raydb.kernels.interrupts import beside
 from raydb.planner.expression import Call, columns_of, conjuncts
 from raydb.planner.functions import evaluate
 
@@ -112,7 +114,8 @@ def _join(
         found = _left_rows_in_pairs(plan, left, right, compared, residual)
         yield _left_rows(plan, left.rows, found, columns)
         return
-    partners = find_partners(left, right, compared, plan.null_safe)
+    row_count = left.rows.row_count + right.rows.row_count
+    partners = beside(lambda: find_partners(left, right, compared, plan.null_safe), row_count)
     unchecked = [part for part in residual if part not in partners.fulfilled]
     if plan.kind == "inner" and not columns and not unchecked:
         yield Relation({}, partners.pair_count())
@@ -239,9 +242,12 @@ def _left_rows_in_pairs(
     residual: Sequence[Expression],
 ) -> NDArray[np.bool_]:
     """Return for each left row whether it is in a pair."""
+    row_count = left.rows.row_count + right.rows.row_count
     if len(residual) == len(compared) <= 1:
-        return left_rows_with_partner(left, right, compared, plan.null_safe)
-    partners = find_partners(left, right, compared, plan.null_safe)
+        return beside(
+            lambda: left_rows_with_partner(left, right, compared, plan.null_safe), row_count
+        )
+    partners = beside(lambda: find_partners(left, right, compared, plan.null_safe), row_count)
     unchecked = [part for part in residual if part not in partners.fulfilled]
     found = np.zeros(left.rows.row_count, np.bool_)
     for ours, _ in _accepted(partners, left.rows, right.rows, unchecked):
@@ -286,8 +292,11 @@ def _fetch(left: Relation, right: Relation, pairs: _Pairs, columns: Sequence[Col
         values = rows.select([column])
         return (values if chosen is None else values.take(chosen)).columns[column]
 
-    with ThreadPoolExecutor(pa.cpu_count()) as threads:
-        values = list(threads.map(fetch, columns))
+    def fetch_all() -> list[pa.ChunkedArray | pa.Array]:
+        with ThreadPoolExecutor(pa.cpu_count()) as threads:
+            return list(threads.map(fetch, columns))
+
+    values = beside(fetch_all, pairs.count())
     return Relation(dict(zip(columns, values, strict=True)), pairs.count())
 
 

@@ -24,6 +24,7 @@ import pyarrow.types as pt
 from raydb.engine.general.codes import direct_codes
 from raydb.engine.general.relation import MORSEL_ROWS, joined
 from raydb.errors import NotSupportedError
+from raydb.kernels.interrupts import check_interrupt
 from raydb.planner.functions import canonical_floats
 from raydb.planner.intervals import order_intervals
 from raydb.storage.type_names import sql_type_name
@@ -85,7 +86,7 @@ def in_morsels(row_count: int, compute: Callable[[int, int], None]) -> None:
         return
     with ThreadPoolExecutor(pa.cpu_count()) as threads:
         for _ in threads.map(lambda s: compute(s, min(s + MORSEL_ROWS, row_count)), starts):
-            pass
+            check_interrupt()
 
 
 def _encode(build: pa.ChunkedArray | pa.Array, probe: pa.ChunkedArray | pa.Array) -> KeyCodes:

@@ -9,18 +9,18 @@ file that is mapped at the end: its columns are Arrow arrays like any others.
 from __future__ import annotations
 
 import itertools
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from raydb.kernels.in_order import in_order
+from raydb.kernels.interrupts import check_interrupt
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from concurrent.futures import Future
 
     from raydb.engine.memory import Memory, SpillFile
     from raydb.planner.expression import Column
@@ -39,9 +39,6 @@ _MORSEL_SHARE = 16
 
 # So many parts of few rows become one.
 _MOST_SMALL_PARTS = 1024
-
-_Work = TypeVar("_Work")
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -157,26 +154,6 @@ def _compute(
         return concatenate([_compute(compute, half, columns) for half in halves], columns)
 
 
-def in_order(compute: Callable[[_Work], _Result], works: Iterable[_Work]) -> Iterator[_Result]:
-    """Yield a function's results for each work in order; threads are a few works ahead.
-
-    No more than a few, so that results do not pile up: all pairs of a cross product would not fit.
-    """
-    with ThreadPoolExecutor(pa.cpu_count()) as threads:
-        waiting: deque[Future[_Result]] = deque()
-        try:
-            for work in works:
-                waiting.append(threads.submit(compute, work))
-                if len(waiting) > 2 * pa.cpu_count():
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            # On an error, Ctrl-C included, what has not begun never will.
-            for future in waiting:
-                future.cancel()
-
-
 class Collector:
     """Collects some columns of parts of rows.
 
@@ -196,6 +173,7 @@ class Collector:
 
     def add(self, part: Relation) -> None:
         """Add rows behind those that are there."""
+        check_interrupt()
         chosen = part.select(self._columns)
         self._parts.append(chosen)
         if len(self._parts) % _MOST_SMALL_PARTS == 0:

@@ -35,6 +35,7 @@ from raydb.engine.general.sort import sort
 from raydb.engine.general.unnest import unnest_lists
 from raydb.engine.memory import Memory
 from raydb.errors import InternalError, OperationalError
+from raydb.kernels.interrupts import check_interrupt
 from raydb.planner.casts import cast_values
 from raydb.planner.expression import (
     AggregateCall,
@@ -174,6 +175,7 @@ def output_columns(plan: PhysicalPlan) -> tuple[Column, ...]:
 
 def run_node(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> Relation:
     """Return the rows of a plan with those of its columns that are in `live`."""
+    check_interrupt()
     if sources.trace is None:
         return _rows_of(plan, live, sources)
     return sources.trace.run(plan, lambda: _rows_of(plan, live, sources))

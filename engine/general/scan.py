@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.engine.general.relation import Collector, Relation, for_each_morsel
+from raydb.kernels.interrupts import check_interrupt
 from raydb.planner.expression import Call, Column, Expression, Literal, columns_of, conjuncts
 from raydb.planner.functions import evaluate, may_raise
 from raydb.storage.rows import Comparison, Rows
@@ -90,6 +91,7 @@ def _visible_rows(table: Table, rows: Rows, first: int, columns: Sequence[Column
     live = None if table.live is None else table.live[first : first + count]
     values: dict[Column, pa.ChunkedArray | pa.Array] = {}
     for column in columns:
+        check_interrupt()
         if column.name == ROW_NUMBER:
             numbers = np.arange(first, first + count, dtype=np.int32)
             values[column] = pa.array(numbers if live is None else numbers[live])

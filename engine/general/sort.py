@@ -19,6 +19,7 @@ import pyarrow.types as pt
 from raydb.engine.general.relation import Collector, Relation, concatenate, for_each_morsel, joined
 from raydb.engine.general.split import MOST_PARTS, part_count, pieces_of, split_rows
 from raydb.errors import NotSupportedError
+from raydb.kernels.interrupts import beside
 from raydb.planner.functions import order_codes
 from raydb.planner.intervals import order_intervals
 from raydb.storage.type_names import sql_type_name
@@ -65,8 +66,12 @@ def sort(rows: Relation, keys: Sequence[SortKey], limit: int | None, memory: Mem
 
 def _sort(rows: Relation, keys: Sequence[SortKey], limit: int | None) -> Relation:
     """Sort in memory; with a limit, only the first rows are there."""
-    order = row_order(rows, keys, limit)
-    return rows if order is None else rows.take(order)
+
+    def ordered() -> Relation:
+        order = row_order(rows, keys, limit)
+        return rows if order is None else rows.take(order)
+
+    return beside(ordered, rows.row_count)
 
 
 def row_order(rows: Relation, keys: Sequence[SortKey], limit: int | None) -> pa.Array | None:

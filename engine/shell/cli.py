@@ -6,6 +6,8 @@
     raydb shop.raydb --bail < script.sql
     raydb flat inspect pets.flat
 
+A session on a terminal begins with the statements and dot commands of ~/.raydbrc; see `rc_file`.
+
 Exit codes: 0 all went well, 1 a statement or a command failed, 2 the options are wrong, 130 it was
 interrupted (Ctrl-C), 141 the reader of the output has left.
 """
@@ -15,6 +17,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,9 +98,10 @@ def _run_shell(given: list[str]) -> int:
     connection = raydb.connect(options.database, read_only=options.readonly)
     has_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
     is_interactive = not options.scripts and has_terminal
-    settings = Settings(options.mode, bail=options.bail, timer=is_interactive)
+    settings = Settings(options.mode or "box", bail=options.bail, timer=is_interactive)
     shell = Shell(connection, settings, is_interactive=is_interactive)
     try:
+        _begin(shell, options)
         if is_interactive:
             _interact(shell, options)
         else:
@@ -109,6 +113,37 @@ def _run_shell(given: list[str]) -> int:
     finally:
         shell.close()
     return FAILURE if shell.failed and not is_interactive else SUCCESS
+
+
+def _begin(shell: Shell, options: argparse.Namespace) -> None:
+    """Run the file of --init or, on a terminal, the user's own; the command line has the last word.
+
+    What is wrong in the user's own file is told, and keeps nobody from working.
+    """
+    if options.init is not None:
+        _run_scripts(shell, [("file", options.init)])
+    elif shell.is_interactive and not options.no_rc:
+        with suppress(BailError):
+            _run_scripts(shell, [("file", str(path)) for path in rc_files()])
+    if options.mode is not None:
+        shell.change(mode=options.mode)
+    if options.bail:
+        shell.change(bail=True)
+
+
+def rc_files() -> list[Path]:
+    """Return the user's own file, the first that exists of two, in a list that may be empty.
+
+    raydb/raydbrc in $XDG_CONFIG_HOME (~/.config), and ~/.raydbrc.
+    """
+    config = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    paths = (Path(config, "raydb", "raydbrc"), Path("~/.raydbrc"))
+    found = []
+    for path in paths:
+        with suppress(OSError, RuntimeError):  # A home that nobody knows has no files.
+            if path.expanduser().exists():
+                found.append(path.expanduser())
+    return found[:1]
 
 
 def _run_scripts(shell: Shell, scripts: Sequence[tuple[str, str]]) -> None:
@@ -181,6 +216,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "-f", action=_Script, metavar="FILE", help="run a file of them, - for standard input"
     )
+    parser.add_argument(
+        "--init", metavar="FILE", help="run a file first, instead of ~/.raydbrc on a terminal"
+    )
+    parser.add_argument("--no-rc", action="store_true", help="run no ~/.raydbrc")
     parser.add_argument("--bail", action="store_true", help="stop at the first error")
     parser.add_argument("--readonly", action="store_true", help="leave the database as it is")
     parser.add_argument("--version", action="version", version=f"RayDB {raydb.__version__}")
@@ -191,7 +230,7 @@ def _parser() -> argparse.ArgumentParser:
         shape.add_argument(
             f"--{name}", dest="mode", action="store_const", const=chosen, help=hidden
         )
-    parser.set_defaults(scripts=[], mode="box")
+    parser.set_defaults(scripts=[], mode=None)
     return parser
 
 

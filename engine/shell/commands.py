@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from raydb.engine.shell.answer import Answer
 from raydb.engine.shell.endings import QuitError
+from raydb.engine.shell.import_file import import_statement
 from raydb.engine.shell.modes import MODES, OTHER_NAMES
 from raydb.engine.shell.output import default_pager, terminal_columns
 from raydb.engine.shell.schema import relation_names, schema_statements
 from raydb.engine.shell.words import padded, plain, width
-from raydb.errors import ProgrammingError, did_you_mean
+from raydb.errors import Error, ProgrammingError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,6 +27,7 @@ FROM bvhs()
 """
 _INDEXES = "SELECT * FROM indexes()"
 _LINE_COLUMNS = 80
+_IMPORT_USAGE = "[--csv] [--skip LINES] FILE TABLE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,32 @@ def _help(shell: Shell, arguments: Sequence[str]) -> None:
     widest = max(width(_usage(command)) for command in COMMANDS.values())
     lines = [f"{padded(_usage(c), widest)}  {c.summary}" for c in COMMANDS.values()]
     shell.write("\n".join([*lines, "", *_KEYS]) + "\n")
+
+
+def _import(shell: Shell, arguments: Sequence[str]) -> None:
+    parser = _ImportParser(prog=".import", add_help=False, allow_abbrev=False)
+    parser.add_argument("--csv", dest="format", action="store_const", const="csv")
+    parser.add_argument("--skip", type=int, default=0)
+    parser.add_argument("file")
+    parser.add_argument("table")
+    given = parser.parse_args(arguments)
+    statement = import_statement(
+        shell.connection, given.file, given.table, given.format, given.skip
+    )
+    try:
+        shell.run_statement(statement)
+    except Error as error:
+        # Its place is in a statement that nobody has written.
+        error.position = None
+        raise
+
+
+class _ImportParser(argparse.ArgumentParser):
+    """Raises the errors of a dot command."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise ProgrammingError; the message is argparse's, which names the option."""
+        raise ProgrammingError(f".import is used as: .import {_IMPORT_USAGE} ({message})")
 
 
 def _indexes(shell: Shell, arguments: Sequence[str]) -> None:
@@ -266,6 +295,13 @@ _LISTED = (
         "Markdown tables always have them, and so have line and both JSON modes.",
     ),
     Command(".help", "[COMMAND]", "list the commands, or explain one", _help, (0, 1), "command"),
+    Command(
+        ".import", _IMPORT_USAGE, "read a file into a table, which is made where it is absent",
+        _import, (0, 6), "file",
+        "The extension of the file tells its format: .csv, .tsv, .jsonl, .parquet, .flat, .tbl;"
+        " --csv says that it is CSV. --skip leaves out lines at its beginning. A new table has"
+        " the columns and types that FROM 'FILE' finds.",
+    ),
     Command(".indexes", "", "list the indexes", _indexes),
     Command(
         ".maxrows", "NUMBER", "show at most so many rows in a box or table, 0 for all",

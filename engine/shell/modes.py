@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 import json
 import math
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from pyarrow import record_batch, types
-
 from raydb.engine.python_values import python_values
 from raydb.engine.shell.box import write_box, write_table
+from raydb.engine.shell.delimited import write_delimited
 from raydb.engine.shell.words import padded, plain, width, word, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    import pyarrow as pa
 
     from raydb.engine.shell.answer import Answer, Layout
 
@@ -31,39 +26,12 @@ if TYPE_CHECKING:
 
 def write_csv(answer: Answer, layout: Layout, write: Write) -> None:
     """Write what COPY TO writes into a .csv file."""
-    _write_delimited(answer, layout, write, ",")
+    write_delimited(answer, layout, write, ",")
 
 
 def write_tsv(answer: Answer, layout: Layout, write: Write) -> None:
     """Write what COPY TO writes into a .tsv file."""
-    _write_delimited(answer, layout, write, "\t")
-
-
-def _write_delimited(answer: Answer, layout: Layout, write: Write, delimiter: str) -> None:
-    from pyarrow import csv as arrow_csv  # noqa: PLC0415  (the other shapes do without)
-
-    if layout.has_headers:
-        header = io.StringIO()
-        # Arrow would put every name in quotes.
-        csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(answer.names)
-        write(header.getvalue())
-    options = arrow_csv.WriteOptions(include_header=False, delimiter=delimiter)
-    for batch in answer.batches():
-        text = io.BytesIO()
-        arrow_csv.write_csv(_without_nested(batch), text, options)
-        write(text.getvalue().decode())
-
-
-def _without_nested(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows with text for the types that Arrow's writer does not know."""
-    columns = []
-    for column in batch.columns:
-        kind = column.type
-        if types.is_nested(kind) or types.is_interval(kind) or types.is_binary(kind):
-            columns.append([None if v is None else word(v) for v in python_values(column)])
-        else:
-            columns.append(column)
-    return record_batch(columns, [str(number) for number in range(len(columns))])
+    write_delimited(answer, layout, write, "\t")
 
 
 def write_json(answer: Answer, layout: Layout, write: Write) -> None:

@@ -16,6 +16,7 @@ from raydb.engine.progress import listener, report
 from raydb.engine.statements.upsert import skip_conflicts, update_conflicts
 from raydb.engine.statements.work import Work, check_rows, compute
 from raydb.engine.statements.written import Written, returned_names, returned_rows, split_rows
+from raydb.kernels.interrupts import beside
 from raydb.storage.changes import Append, Remove, Replace
 from raydb.storage.constraints import check_required
 from raydb.storage.files import borrows, copied, read_rows
@@ -71,7 +72,8 @@ def _insert(statement: sql.Insert, definition: TableDefinition, work: Work) -> W
 def _copy(statement: sql.Copy, definition: TableDefinition, work: Work) -> Written:
     work.files.check(statement.path)
     counted = _count_bytes(statement)
-    rows = read_rows(statement.path, definition, statement.columns, statement.options, counted)
+    columns, options = statement.columns, statement.options
+    rows = beside(lambda: read_rows(statement.path, definition, columns, options, counted))
     report(f"COPY {definition.name}: check rows", 0.0)
     given = definition.schema.names if statement.columns is None else statement.columns
     missing = [name for name, _ in definition.defaults if name not in given]
@@ -137,5 +139,5 @@ def _run(logical: Plan, files: Mapping[str, Table], work: Work) -> pa.Table:
 def _each_row_once(found: pa.Table) -> pa.Table:
     """Keep the first of the rows with the same row number, which is their first column."""
     numbers = found.column(0).to_numpy()
-    _, first = np.unique(numbers, return_index=True)
+    _, first = beside(lambda: np.unique(numbers, return_index=True), len(numbers))
     return found if len(first) == len(numbers) else found.take(np.sort(first))

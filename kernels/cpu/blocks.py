@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from raydb.kernels.bvh import code_type, integer_type
 from raydb.kernels.cpu.warm import frozen
+from raydb.kernels.interrupts import check_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,7 +117,8 @@ class Build:
         self.control.room.take(sum(widths) * self.source.row_count)
 
     def check(self) -> None:
-        """End this thread's work where another thread has failed or was interrupted."""
+        """End this thread's work where another thread has failed, or an interrupt has come."""
+        check_interrupt()
         if self._stop.is_set():
             raise _StoppedError
 

@@ -24,6 +24,7 @@ from raydb.kernels.backend import FusedResult
 from raydb.kernels.cpu import warm
 from raydb.kernels.cpu.threads import processor_count, run_parts
 from raydb.kernels.cpu.totals import add_places, merge, plan_totals
+from raydb.kernels.interrupts import check_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -185,6 +186,7 @@ def launch_scan(
         rows = np.zeros(job.group_count, np.int64)
         arrays = totals.new_arrays(job.group_count)
         for low, high in slices:
+            check_interrupt()
             _scan(_Part(plan, low, high, mapped, strides), rows, totals.totals, arrays)
         return rows, arrays
 

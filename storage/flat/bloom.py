@@ -50,10 +50,19 @@ def hash_texts(values: list[bytes]) -> NDArray[np.uint64]:
     return np.fromiter(map(xxh3_64_intdigest, values), np.uint64, len(values))
 
 
-def build_filter(hashes: NDArray[np.uint64]) -> NDArray[np.uint32]:
-    """Return the filter of distinct hashes in ascending order; uint32, shape (block_count, 8)."""
+def build_filter(hashes: NDArray[np.uint64], *, is_one_of_many: bool) -> NDArray[np.uint32]:
+    """Return the filter of distinct hashes in ascending order; uint32, shape (block_count, 8).
+
+    is_one_of_many: whether a compiled loop pays off, which takes 30 us for 16,384 hashes instead
+    of 120, and 0.3 s to import.
+    """
     block_count = max(1, -(-len(hashes) * BITS_A_KEY // (8 * BLOCK_BYTES)))
     words = np.zeros((block_count, 8), np.uint32)
+    if is_one_of_many:
+        from raydb.kernels.cpu.bloom import set_bits  # noqa: PLC0415  (as above)
+
+        set_bits(hashes, _SALT, words)
+        return words
     blocks = (((hashes >> _HALF) * np.uint64(block_count)) >> _HALF).astype(np.int64)
     if len(hashes):
         # A block is the high part of a hash, so the hashes of one block lie side by side.

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.kernels import fsst
+from raydb.kernels.in_order import in_order
 from raydb.storage.flat.dictionary import (
     ColumnDictionary,
     SharedEntries,
@@ -43,6 +44,9 @@ _NESTED_BYTES = 2**20
 _LEAST_FSST_BYTES = 2**17
 _LEAST_FSST_RATIO = 1 / 0.9
 _SAMPLE_ROWS = 4096
+
+# Columns of fewer rows are planned one after the other.
+_THREAD_ROWS = 2**17
 
 _MEDIA = frozenset(
     {Modality.IMAGE, Modality.AUDIO, Modality.VIDEO, Modality.DOCUMENT, Modality.MIXED_MEDIA}
@@ -104,16 +108,19 @@ def plan_columns(
     rows_of = chunk_rows if not isinstance(chunk_rows, int) else dict.fromkeys(names, chunk_rows)
     for settings in (rows_of, encodings, offset_index):
         _check_names(settings or {}, names)
-    plans = [
-        _plan_column(
+
+    def plan_column(position: int) -> ColumnPlan:
+        name = names[position]
+        return _plan_column(
             name,
             table.column(position),
             (rows_of or {}).get(name),
             (encodings or {}).get(name, "auto"),
             (offset_index or {}).get(name, True),
         )
-        for position, name in enumerate(names)
-    ]
+
+    each = map if table.num_rows < _THREAD_ROWS else in_order
+    plans = list(each(plan_column, range(len(names))))
     dictionaries, shared = share_dictionaries([plan.dictionary for plan in plans])
     for position, dictionary in enumerate(dictionaries):
         if dictionary is not plans[position].dictionary:

@@ -287,3 +287,68 @@ def test_a_reader_keeps_its_version_while_the_writer_merges(disk, due):
         assert check(con) == check(reader) == after
         con.execute("VACUUM")
         assert check(reader) == after
+
+
+@pytest.fixture
+def large(con, monkeypatch):
+    """No BVH is so small that CHECKPOINT merges a single row."""
+    monkeypatch.setattr(stored_bvh, "ALWAYS_MERGED", 0)
+    con.execute("SET bvh_merge = 'checkpoint'; SET bvh_merge_share = '5%'")
+
+
+def test_a_checkpoint_leaves_few_changed_rows_beside_a_large_bvh(con, large, path):
+    con.execute("INSERT INTO f VALUES (0, 1000), (1, 2000), (2, 3000)")
+    con.execute("DELETE FROM f WHERE m = 5")
+    before = check(con)
+    index = con._session.database.snapshot.bvhs["b"].info.index.row_ids
+    con.execute("CHECKPOINT")
+    assert parts(con) == (90, 3, 1, False, None)
+    assert con._session.database.snapshot.bvhs["b"].info.index.row_ids is index
+    assert "DeltaScan" in explained(con)
+    assert check(con) == before
+    if path is not None:
+        files = sorted(each.name for each in (path / "data").glob("*.bvh"))
+        con.close()
+        con = raydb.connect(path)
+        con.execute("SET bvh_merge_share = '5%'")
+        assert check(con) == before
+        assert parts(con) == (90, 3, 1, False, None)
+        assert sorted(each.name for each in (path / "data").glob("*.bvh")) == files
+    con.execute("INSERT INTO f VALUES (3, 4000)")
+    before = check(con)
+    con.execute("CHECKPOINT")
+    assert parts(con) == (93, 0, 0, False, None)
+    assert check(con) == before
+    con.close()
+
+
+def test_a_share_of_nothing_merges_every_row(con, large):
+    con.execute("INSERT INTO f VALUES (0, 1000)")
+    con.execute("CHECKPOINT")
+    assert parts(con)[:2] == (90, 1)
+    con.execute("SET bvh_merge_share = '0%'; CHECKPOINT")
+    assert parts(con)[:2] == (91, 0)
+
+
+def test_a_checkpoint_builds_a_large_bvh_that_is_outdated(con, large):
+    con.execute("UPDATE d SET name = 'new' WHERE id = 4")
+    assert parts(con)[3] is True
+    con.execute("CHECKPOINT")
+    assert parts(con) == (90, 0, 0, False, None)
+
+
+def test_a_checkpoint_merges_a_row_into_a_small_bvh(con):
+    con.execute("SET bvh_merge = 'checkpoint'; INSERT INTO f VALUES (0, 1000); CHECKPOINT")
+    assert parts(con)[:2] == (91, 0)
+
+
+def test_a_vacuum_builds_bvhs_whatever_their_size(con, large):
+    con.execute("DELETE FROM f WHERE m = 5; INSERT INTO f VALUES (0, 1000); VACUUM")
+    assert parts(con) == (90, 0, 0, False, None)
+
+
+@pytest.mark.parametrize("share", ["", "1", "-1%", "101%", "many", "1e1%"])
+def test_a_wrong_share(con, share):
+    with pytest.raises(raydb.ProgrammingError, match="bvh_merge_share is like '1%', from '0%' to"):
+        con.execute(f"SET bvh_merge_share = '{share}'")
+    assert con.execute("SHOW bvh_merge_share").fetchone() == ("1%",)

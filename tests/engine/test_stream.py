@@ -147,3 +147,43 @@ def test_a_closed_connection():
     con.close()
     with pytest.raises(raydb.InterfaceError, match="the connection is closed"):
         con.stream("SELECT 1")
+
+
+@pytest.fixture
+def late(tmp_path):
+    """A file whose last value is a text where 30,000 before it are integers."""
+    path = tmp_path / "late.csv"
+    path.write_text("i,k\n" + "".join(f"{i},1\n" for i in range(30_000)) + "late,2\n")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM '{}'",
+        "SELECT i, k + 1 AS n FROM '{}' WHERE k = 2",
+        "SELECT count(*) AS n, max(i) AS m FROM '{}'",
+        "SELECT i FROM '{0}' UNION ALL SELECT i FROM '{0}' WHERE k = 2",
+    ],
+)
+def test_a_late_value_of_a_text_file_tells_the_type(con, late, query):
+    expected = con.execute(query.format(late)).to_arrow_table()
+    found = con.stream(query.format(late)).read_all()
+    assert found.equals(expected.cast(found.schema))
+    assert found.schema.types == expected.schema.types
+
+
+def test_a_late_value_behind_rows_that_are_out_is_an_error_with_a_way_out(con, late):
+    query = f"SELECT i FROM (SELECT i FROM fact LIMIT 5) q UNION ALL SELECT i FROM '{late}'"
+    reader = con.stream(query)
+    assert reader.read_next_batch().num_rows == 5
+    for _ in range(2):
+        with pytest.raises(raydb.DataError) as caught:
+            reader.read_next_batch()
+        assert str(caught.value) == (
+            f"file '{late}', line 30002, field 1 (i): 'late' is not a BIGINT; the types of the"
+            " columns are those of the rows before, and rows of the stream are out: tell the types"
+            " with read_csv(..., types => {...}) or find them from all rows with sample_size => -1"
+        )
+    whole = f"SELECT i FROM read_csv('{late}', sample_size => -1) UNION ALL SELECT 'a'"
+    assert con.stream(whole).read_all().num_rows == 30_002

@@ -294,3 +294,26 @@ def test_a_script_loads_nothing_that_only_a_terminal_needs() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == ""
+
+
+def test_an_init_file_runs_first_and_options_have_the_last_word(shop: str) -> None:
+    Path("init.sql").write_text(".mode json\nSELECT 1 AS a;\nSELEC 2;\n.nullvalue -\n")
+    done = run_command(shop, "--init", "init.sql", "-c", "SELECT 2 AS b")
+    assert (done.returncode, done.stdout) == (1, '[{"a": 1}]\n[{"b": 2}]\n')
+    assert done.stderr.startswith("init.sql:3: error: syntax error")
+    done = run_command(shop, "--init", "init.sql", "--list", "-c", "SELECT NULL AS b")
+    assert done.stdout == '[{"a": 1}]\nb\n-\n'
+    done = run_command(shop, "--init", "init.sql", "--bail", "-c", "SELECT 2 AS b")
+    assert (done.returncode, done.stdout) == (1, '[{"a": 1}]\n')
+    done = run_command(shop, "--init", "none.sql", "--list", "-c", "SELECT 2 AS b")
+    assert (done.returncode, done.stdout) == (1, "b\n2\n")
+    assert done.stderr == "error: file 'none.sql' cannot be read: no such file or directory\n"
+
+
+def test_a_script_runs_no_file_of_the_users_own(shop: str) -> None:
+    Path(".raydbrc").write_text(".mode json\n")
+    home = {"HOME": str(Path.cwd()), "XDG_CONFIG_HOME": ""}
+    done = run_command(shop, "--list", "-c", "SELECT 2 AS b", environment=home)
+    assert done.stdout == "b\n2\n"
+    done = run_command(shop, text=".mode\n", environment=home)
+    assert done.stdout == "box\n"

@@ -120,6 +120,40 @@ def _plan(database: str, query: str) -> list[str]:
         return [line for (line,) in connection.execute(f"EXPLAIN {query}")]
 
 
+def test_import_makes_a_table_or_adds_to_one(shop: str, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("pet.csv").write_text('id,name\n1,Rex\n2,\n3,""\n')
+    Path("odd name's.txt").write_text("# a comment\nid,name\n4,Tom\n")
+    text, errors = run(
+        capfd, shop, ".mode list", ".import pet.csv pet", ".import pet.csv PET",
+        """.import --csv --skip 1 "odd name's.txt" pet""", "SELECT count(*), sum(id) FROM pet",
+        """.import --csv --skip 1 "odd name's.txt" "other pet" """, "DESCRIBE otherpet",
+        "SELECT count(*) FROM \"other pet\"",
+    )  # fmt: skip
+    assert text == "count(*)|sum(id)\n7|16\ncount(*)\n1\n"
+    assert errors.startswith("error: table 'otherpet' does not exist; did you mean 'other pet'?\n")
+
+
+def test_a_wrong_import_names_what_is_wrong(shop: str, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("pet.csv").write_text("id,name\n1,Rex\n")
+    Path("bad.csv").write_text("id,name\n1,Rex\nx,Tom\n")
+    text, errors = run(
+        capfd, shop, ".import pet.csv", ".import --skip x pet.csv pet", ".import --tab pet.csv pet",
+        ".import none.csv pet", ".import pet.bin pet", ".import pet.csv pet",
+        ".import bad.csv pet", ".import pet.csv towns", ".mode list", "SELECT count(*) FROM pet",
+    )  # fmt: skip
+    usage = "error: .import is used as: .import [--csv] [--skip LINES] FILE TABLE "
+    lines = errors.splitlines()
+    assert all(line.startswith(usage) for line in lines[:3])
+    assert lines[3:] == [
+        "error: file 'none.csv' does not exist",
+        "error: file 'pet.bin' has the unknown extension '.bin'; the format may be flat, parquet,"
+        " csv, tbl or json, by the extension",
+        "error: file 'bad.csv', line 3, field 1 (id): 'x' is not a BIGINT",
+        "error: 'towns' is a view, not a table",
+    ]
+    assert text == "count(*)\n1\n"
+
+
 def test_output_and_once(shop: str, capfd: pytest.CaptureFixture[str]) -> None:
     text, errors = run(
         capfd, shop, ".mode csv", ".once one.csv", "SELECT 1 AS a", "SELECT 2 AS b",

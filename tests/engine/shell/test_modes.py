@@ -157,6 +157,20 @@ def test_csv_is_what_copy_writes(
             assert file.read() == text
 
 
+def test_csv_has_quotes_where_they_are_needed(capfd: pytest.CaptureFixture[str]) -> None:
+    sql = """SELECT * FROM (VALUES
+        ('plain text', 1.5e0), ('a,b', 2e0), ('say "a"', NULL), ('', 4e0), (NULL, 1e300),
+        (' a', 'NaN'::DOUBLE), ('b' || chr(10) || 'c', 'inf'::DOUBLE), ('it''s', -0.0e0),
+        (E'a\tb', 8e0)) AS t("a,b", x)"""
+    assert answer(capfd, "--csv", "-c", sql) == (
+        '"a,b",x\nplain text,1.5\n"a,b",2.0\n"say ""a""",\n"",4.0\n,1e+300\n'
+        '" a",nan\n"b\nc",inf\nit\'s,-0.0\na\tb,8.0\n'
+    )
+    assert answer(capfd, "--tsv", "-c", sql).endswith('"a\tb"\t8.0\n')
+    types = "SELECT [1, NULL] AS l, INTERVAL '1 day' AS i, '\\xAB'::BLOB AS b, true AS t"
+    assert answer(capfd, "--csv", "-c", types) == 'l,i,b,t\n"[1, NULL]",1 day,\\xab,true\n'
+
+
 def test_headers_and_null(capfd: pytest.CaptureFixture[str]) -> None:
     settings = ("-c", ".headers off", "-c", ".nullvalue -", "-c", "SELECT 1 AS a, NULL AS b")
     assert answer(capfd, "--csv", *settings) == "1,\n"

@@ -240,3 +240,24 @@ def test_a_disk_that_takes_no_history() -> None:
     with Terminal(environment={"RAYDB_HISTORY": "/dev/null/history"}) as terminal:
         assert "the history is not kept: file '/dev/null/history'" in terminal.text
         terminal.run("SELECT 1;", "1 row")
+
+
+def test_a_session_begins_with_the_users_own_file(tmp_path: Path) -> None:
+    (tmp_path / ".raydbrc").write_text(".mode list\n.bail on\n.timer offf\n")
+    home = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    with Terminal(environment=home) as terminal:
+        said = "".join(terminal.text.split())
+        assert f"{tmp_path}/.raydbrc:3:error:.timerisonoroff,not'offf'" in said
+        terminal.run(".mode", "list")
+        terminal.run("SELECT 4 AS a, 5 AS b;", "4|5")
+    with Terminal("--json", environment=home) as terminal:
+        terminal.run(".mode", "json")
+    with Terminal("--no-rc", environment=home) as terminal:
+        terminal.run(".mode", "box")
+    (tmp_path / "config" / "raydb").mkdir(parents=True)
+    (tmp_path / "config" / "raydb" / "raydbrc").write_text(".mode csv\n")
+    with Terminal(environment=home) as terminal:
+        terminal.run(".mode", "csv")
+    (tmp_path / "other").write_text(".mode line\n")
+    with Terminal("--init", str(tmp_path / "other"), environment=home) as terminal:
+        terminal.run(".mode", "line")

@@ -143,12 +143,18 @@ def state(con: Connection) -> list[list[tuple[object, ...]]] | None:
         return None
 
 
-def test_a_loss_of_power_leaves_whole_statements(files: Files) -> None:
+@pytest.mark.parametrize("share", ["0%", "60%"])
+def test_a_loss_of_power_leaves_whole_statements(
+    files: Files, share: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """share: how many changed rows CHECKPOINT leaves beside the BVH."""
     print(f"RAYDB_CRASH_SEED={SEED}")
+    monkeypatch.setattr("raydb.engine.fused.stored_bvh.ALWAYS_MERGED", 0)
     random = Random(SEED)
     disk = SimulatedDisk(ROOT, random)
     files.disk = disk
     con = connect(disk)
+    con.execute(f"SET bvh_merge_share = '{share}'")
     before = after = state(con)
     crashes = 0
 

@@ -225,10 +225,11 @@ def test_rounding_up_is_above(prefix: bytes, rest: bytes) -> None:
         assert above > prefix + rest
 
 
-def test_bloom_filters_have_few_false_positives() -> None:
+@pytest.mark.parametrize("compiled", [False, True])
+def test_bloom_filters_have_few_false_positives(compiled: bool) -> None:
     keys = [str(number).encode() for number in range(4000)]
     hashes = hash_texts(keys)
-    words = build_filter(np.unique(hashes[:1000]))
+    words = build_filter(np.unique(hashes[:1000]), is_one_of_many=compiled)
     starts = np.array([0, len(words), len(words)], np.uint32)
     assert words.nbytes * 8 <= 10 * 1000 + 256
     found = [may_contain(words, starts, int(digest)).tolist() for digest in hashes]

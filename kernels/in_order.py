@@ -1,0 +1,42 @@
+"""Results in the order of the works, computed by threads that are a few works ahead."""
+
+from __future__ import annotations
+
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+import pyarrow as pa
+
+from raydb.kernels.interrupts import check_interrupt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from concurrent.futures import Future
+
+_Work = TypeVar("_Work")
+_Result = TypeVar("_Result")
+
+
+def in_order(compute: Callable[[_Work], _Result], works: Iterable[_Work]) -> Iterator[_Result]:
+    """Yield a function's results for each work in order; threads are a few works ahead.
+
+    No more than a few, so that results do not pile up: all pairs of a cross product would not fit.
+    An interrupt is heard between two results.
+    """
+    count = pa.cpu_count()
+    with ThreadPoolExecutor(count) as executor:
+        waiting: deque[Future[_Result]] = deque()
+        try:
+            for work in works:
+                check_interrupt()
+                waiting.append(executor.submit(compute, work))
+                if len(waiting) > 2 * count:
+                    yield waiting.popleft().result()
+            while waiting:
+                check_interrupt()
+                yield waiting.popleft().result()
+        finally:
+            # On an error, an interrupt included, what has not begun never will.
+            for future in waiting:
+                future.cancel()

@@ -1,0 +1,344 @@
+"""`Connection.interrupt()` ends what runs, wherever it is, and nothing else."""
+
+from __future__ import annotations
+
+import random
+import signal
+import threading
+import time
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import raydb
+from raydb.kernels.cpu import blocks
+from raydb.storage.text_file import TextFile
+
+# What would run for hours; a statement that is interrupted ends long before this.
+PATIENCE_S = 60
+
+ENDLESS = {
+    "series": "SELECT max(range) FROM range(0, 100000000000)",
+    "recursion": "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r) TABLE r",
+    "cross product": "SELECT count(*) FROM t a, t b, t c WHERE a.i + b.i < c.i",
+    "insert": "INSERT INTO t SELECT a.i FROM t a, t b, t c WHERE a.i + b.i < c.i",
+    "update": "UPDATE t SET i = 1 WHERE i < (SELECT sum(a.i * b.i) FROM t a, t b, t c)",
+    "create as": "CREATE TABLE u AS SELECT a.i FROM t a, t b, t c WHERE a.i + b.i < c.i",
+    "explain": "EXPLAIN ANALYZE SELECT count(*) FROM t a, t b, t c WHERE a.i + b.i < c.i",
+    "second": "SELECT 1; SELECT count(*) FROM t a, t b, t c WHERE a.i + b.i < c.i",
+}
+
+
+class Running:
+    """A statement in a thread of its own, and what became of it."""
+
+    def __init__(self, run):
+        self.failure = None
+        self.found = None
+        self._run = run
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def _work(self):
+        try:
+            self.found = self._run()
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  (the test looks at it)
+            self.failure = error
+
+    def end(self):
+        self._thread.join(PATIENCE_S)
+        assert not self._thread.is_alive(), "the statement was not heard of again"
+        return self
+
+    def check_interrupted(self):
+        self.end()
+        assert type(self.failure) is raydb.OperationalError
+        assert str(self.failure) == "the statement was interrupted"
+
+
+@pytest.fixture(params=["memory", "disk"])
+def con(request, tmp_path):
+    path = None if request.param == "memory" else tmp_path / "db"
+    with raydb.connect(path) as con:
+        con.execute("CREATE TABLE t AS SELECT i FROM generate_series(1, 50000) AS s(i)")
+        yield con
+
+
+@pytest.fixture
+def memory_con():
+    with raydb.connect() as con:
+        yield con
+
+
+@pytest.mark.parametrize("sql", ENDLESS.values(), ids=ENDLESS)
+def test_a_statement_ends_and_has_changed_nothing(con, sql):
+    con.execute("BEGIN; INSERT INTO t VALUES (-7)")
+    running = Running(lambda: con.execute(sql))
+    time.sleep(0.1)
+    con.interrupt()
+    running.check_interrupted()
+    assert con.in_transaction
+    assert con.execute("SELECT count(*), min(i) FROM t").fetchone() == (50_001, -7)
+    con.commit()
+    assert con.execute("SELECT count(*) FROM t").fetchone() == (50_001,)
+    assert con.execute("SHOW TABLES").fetchall() == [("t",)]
+
+
+def test_nothing_runs_and_nothing_happens(con):
+    con.interrupt()
+    assert con.execute("SELECT count(*) FROM t").fetchone() == (50_000,)
+    cursor = con.execute("SELECT i FROM t ORDER BY i")
+    con.interrupt()
+    assert cursor.fetchone() == (1,)
+    con.close()
+    con.interrupt()
+
+
+def test_a_long_call_of_arrow_is_left_alone(memory_con, monkeypatch):
+    begun, let_go = threading.Event(), threading.Event()
+    original = pc.sort_indices
+
+    def slow(*arguments, **options):
+        begun.set()
+        assert let_go.wait(PATIENCE_S)
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(pc, "sort_indices", slow)
+    sql = "SELECT i FROM generate_series(1, 200000) AS s(i) ORDER BY -i"
+    running = Running(lambda: memory_con.execute(sql).fetchone())
+    assert begun.wait(PATIENCE_S)
+    memory_con.interrupt()
+    running.check_interrupted()
+    assert not let_go.is_set()
+    let_go.set()
+    assert memory_con.execute(sql).fetchone() == (200_000,)
+
+
+@pytest.mark.parametrize("format_", ["csv", "jsonl"])
+@pytest.mark.parametrize("sql", ["COPY r FROM '{}'", "CREATE TABLE w AS SELECT * FROM '{}'"])
+def test_reading_a_file_ends(memory_con, tmp_path, monkeypatch, format_, sql):
+    con, path = memory_con, tmp_path / f"rows.{format_}"
+    con.execute("CREATE TABLE r (i BIGINT, s VARCHAR)")
+    con.execute(f"COPY (SELECT i, 'text ' || i AS s FROM range(0, 400000) r(i)) TO '{path}'")
+    begun, let_go = threading.Event(), threading.Event()
+    original = TextFile.stream if format_ == "jsonl" else TextFile.read
+
+    def slow(self, *arguments):
+        if threading.current_thread() is not threading.main_thread():
+            begun.set()
+            assert let_go.wait(PATIENCE_S)
+        return original(self, *arguments)
+
+    monkeypatch.setattr(TextFile, original.__name__, slow)
+    failures = []
+
+    def interrupt():
+        assert begun.wait(PATIENCE_S)
+        con.interrupt()
+        time.sleep(0.2)
+        let_go.set()
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    try:
+        con.execute(sql.format(path))
+    except raydb.OperationalError as error:
+        failures.append(str(error))
+    thread.join()
+    assert failures == ["the statement was interrupted"]
+    monkeypatch.undo()
+    assert con.execute("SELECT count(*) FROM r").fetchone() == (0,)
+    con.execute(f"COPY r FROM '{path}'")
+    assert con.execute("SELECT count(*) FROM r").fetchone() == (400_000,)
+
+
+@pytest.mark.parametrize("target", ["csv", "jsonl", "parquet", "flat"])
+def test_writing_a_file_ends_and_leaves_none(memory_con, tmp_path, target):
+    con, path = memory_con, tmp_path / f"rows.{target}"
+    path.write_bytes(b"before")
+    con.execute("CREATE TABLE r AS SELECT i, 'text ' || i AS s FROM range(0, 3000000) r(i)")
+    running = Running(lambda: con.execute(f"COPY r TO '{path}'"))
+    while len(list(tmp_path.iterdir())) == 1 and running.failure is None:
+        time.sleep(0.001)  # until the new file is begun
+    con.interrupt()
+    running.check_interrupted()
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+    assert path.read_bytes() == b"before"
+
+
+def test_a_bvh_ends(con, monkeypatch):
+    begun = threading.Event()
+    original = blocks.Build.cells_of
+
+    def slow(self, low, high):
+        begun.set()
+        time.sleep(0.05)
+        return original(self, low, high)
+
+    monkeypatch.setattr(blocks.Build, "cells_of", slow)
+    monkeypatch.setattr(blocks, "BLOCK_ROWS", 10)
+    sql = "CREATE BVH b ON t (SCAN (i), AGGREGATE (i))"
+    running = Running(lambda: con.execute(sql))
+    assert begun.wait(PATIENCE_S)
+    con.interrupt()
+    running.check_interrupted()
+    assert con.execute("SELECT * FROM bvhs()").fetchall() == []
+    monkeypatch.undo()
+    con.execute(sql)
+
+
+def test_a_vector_index_ends(memory_con):
+    con = memory_con
+    con.execute("""
+        CREATE TABLE v AS SELECT [i % 7, i % 11, i % 13, i]::FLOAT[4] AS x
+        FROM generate_series(1, 100000) AS s(i)
+    """)
+    sql = "CREATE INDEX v_x ON v USING ivf (x) WITH (lists = {})"
+    running = Running(lambda: con.execute(sql.format(9000)))
+    time.sleep(0.3)
+    con.interrupt()
+    running.check_interrupted()
+    con.execute(sql.format(10))
+
+
+def test_a_commit_that_is_interrupted_is_a_rollback(tmp_path, monkeypatch):
+    from raydb.storage import directory
+
+    begun, let_go = threading.Event(), threading.Event()
+    original = directory._Sink.write
+
+    def slow(self, data):
+        begun.set()
+        assert let_go.wait(PATIENCE_S)
+        return original(self, data)
+
+    with raydb.connect(tmp_path / "db") as con:
+        con.execute("CREATE TABLE t (i BIGINT); INSERT INTO t VALUES (1)")
+        con.begin()
+        con.execute("INSERT INTO t SELECT i FROM generate_series(1, 1000000) AS s(i)")
+        monkeypatch.setattr(directory._Sink, "write", slow)
+        running = Running(con.commit)
+        assert begun.wait(PATIENCE_S)
+        con.interrupt()
+        let_go.set()
+        running.check_interrupted()
+        assert not con.in_transaction
+        assert con.execute("SELECT count(*) FROM t").fetchone() == (1,)
+    with raydb.connect(tmp_path / "db") as con:
+        assert con.execute("SELECT count(*) FROM t").fetchone() == (1,)
+
+
+def test_a_stream_ends_within_a_block_and_between_two(memory_con):
+    con = memory_con
+    reader = con.stream("SELECT i, i * 2 AS d FROM generate_series(1, 1000000000000) AS t(i)")
+    other = con.stream("SELECT i FROM generate_series(1, 1000000000000) AS t(i)")
+    running = Running(lambda: sum(batch.num_rows for batch in reader))
+    next(iter(other))
+    time.sleep(0.1)
+    con.interrupt()
+    running.check_interrupted()
+    for stopped in (reader, other):
+        for _ in range(2):  # A reader that goes on must not take it for the end.
+            with pytest.raises(raydb.OperationalError, match="the statement was interrupted"):
+                stopped.read_next_batch()
+    assert con.stream("SELECT 1 AS one").read_all().to_pylist() == [{"one": 1}]
+
+
+def test_executemany_is_all_or_nothing(con):
+    begun = threading.Event()
+
+    def values():
+        for number in range(10**9):
+            if number == 20:
+                begun.set()
+            yield (-number,)
+
+    running = Running(lambda: con.executemany("INSERT INTO t VALUES (?)", values()))
+    assert begun.wait(PATIENCE_S)
+    con.interrupt()
+    running.check_interrupted()
+    assert not con.in_transaction
+    assert con.execute("SELECT count(*) FROM t").fetchone() == (50_000,)
+
+
+def test_a_statement_that_waits_for_its_turn_is_not_meant(con):
+    first = Running(lambda: con.execute(ENDLESS["series"]))
+    time.sleep(0.1)
+    second = Running(lambda: con.execute("SELECT count(*) FROM t").fetchone())
+    time.sleep(0.1)
+    con.interrupt()
+    first.check_interrupted()
+    assert second.end().found == (50_000,)
+
+
+def test_the_progress_function_may_interrupt(con):
+    con.progress = lambda step, share: con.interrupt()
+    with pytest.raises(raydb.OperationalError, match="the statement was interrupted"):
+        con.execute("CREATE BVH b ON t (SCAN (i), AGGREGATE (i))")
+    con.progress = None
+    con.execute("CREATE BVH b ON t (SCAN (i), AGGREGATE (i))")
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="Windows has no timers of signals")
+def test_a_handler_of_a_signal_may_interrupt(con):
+    before = signal.signal(signal.SIGALRM, lambda *_: con.interrupt())
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(raydb.OperationalError, match="the statement was interrupted"):
+            con.execute(ENDLESS["cross product"])
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    con.execute("SELECT 1")
+
+
+def test_an_interrupt_is_of_one_connection(con):
+    with raydb.connect() as other:
+        running = Running(lambda: con.execute(ENDLESS["series"]))
+        time.sleep(0.1)
+        other.interrupt()
+        assert other.execute("SELECT 1").fetchone() == (1,)
+        time.sleep(0.1)
+        assert running.failure is None
+        con.interrupt()
+        running.check_interrupted()
+
+
+def test_interrupts_at_any_time_lose_and_repeat_nothing(con):
+    """What was told to be done is there, what was told to be interrupted is not."""
+    seed = random.randrange(2**32)
+    print("seed", seed)
+    draw = random.Random(seed)
+    ended = threading.Event()
+
+    def interrupt():
+        while not ended.is_set():
+            time.sleep(draw.random() * 0.002)
+            con.interrupt()
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    kept, failures = 50_000, []
+    for number in range(300):
+        rows = 1 if number % 3 else 5000
+        try:
+            con.execute(f"INSERT INTO t SELECT i + 0 FROM generate_series(1, {rows}) AS s(i)")
+            kept += rows
+        except raydb.OperationalError as error:
+            failures.append(str(error))
+    ended.set()
+    thread.join()
+    assert set(failures) <= {"the statement was interrupted"}
+    assert con.execute("SELECT count(*) FROM t").fetchone() == (kept,)
+
+
+def test_what_is_interrupted_may_hold_tables_of_python(memory_con):
+    rows = pa.table({"i": range(1000)})
+    memory_con.register("rows", rows)
+    running = Running(
+        lambda: memory_con.execute("SELECT max(a.i) FROM rows a, rows b, rows c, rows d")
+    )
+    time.sleep(0.1)
+    memory_con.interrupt()
+    running.check_interrupted()
+    assert memory_con.execute("SELECT max(i) FROM rows").fetchone() == (999,)

@@ -1,0 +1,80 @@
+"""A file has the same bytes, however many threads encode its columns."""
+
+from __future__ import annotations
+
+import io
+import threading
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from raydb.kernels.interrupts import Hearing, Interrupt, Interrupts
+from raydb.storage.flat import plan, write
+from raydb.storage.flat.write import write_stream
+
+ROWS = 200_000
+
+
+@pytest.fixture(scope="module")
+def rows():
+    draw = np.random.default_rng(5)
+    numbers = draw.integers(0, 2**40, ROWS)
+    few = draw.integers(0, 50, ROWS)
+    return pa.table(
+        {
+            "id": np.arange(ROWS),
+            "wide": pa.array(numbers, mask=few == 3),
+            "few": few,
+            "x": draw.random(ROWS),
+            "text": pa.array([f"a text of {n % 9973} words" for n in numbers.tolist()]),
+            "shop": pa.array([f"shop {n}" for n in few.tolist()]),
+            "price": pa.array(numbers).cast(pa.decimal128(20, 0)),
+            "list": pa.array([[n] * (n % 3) for n in few.tolist()]),
+            "none": pa.nulls(ROWS, pa.int32()),
+        }
+    )
+
+
+def written(table):
+    sink = io.BytesIO()
+    write_stream(sink, table)
+    return sink.getvalue()
+
+
+def test_threads_write_the_same_bytes(rows, monkeypatch):
+    in_threads = written(rows)
+    monkeypatch.setattr(write, "_FEW_RUNS", 10**9)
+    monkeypatch.setattr(plan, "_THREAD_ROWS", 10**9)
+    before = threading.active_count()
+    assert written(rows) == in_threads
+    assert threading.active_count() == before
+
+
+def test_an_error_of_a_chunk_ends_the_threads(rows, monkeypatch):
+    def fail(plan, first, array):
+        if first >= 100_000:
+            raise ZeroDivisionError(first)
+        return original(plan, first, array)
+
+    original = write._encode_rows
+    monkeypatch.setattr(write, "_encode_rows", fail)
+    before = threading.active_count()
+    with pytest.raises(ZeroDivisionError):
+        written(rows)
+    assert threading.active_count() == before
+
+
+def test_an_interrupt_ends_the_threads(rows):
+    interrupts = Interrupts()
+
+    class Sink(io.BytesIO):
+        def write(self, data):
+            if self.tell() > 100_000:
+                interrupts.interrupt()
+            return super().write(data)
+
+    before = threading.active_count()
+    with pytest.raises(Interrupt), Hearing(interrupts):
+        write_stream(Sink(), rows)
+    assert threading.active_count() == before
