@@ -9,6 +9,7 @@ from raydb.errors import OperationalError, ProgrammingError, did_you_mean
 
 if TYPE_CHECKING:
     from raydb.kernels.backend import Backend
+    from raydb.kernels.rt.scene import Encoding
     from raydb.kernels.rt.tracer import Tracer
 
 SETTINGS = ("auto", "cpu", "cuda", "rt")
@@ -104,21 +105,22 @@ def _open_device(name: str) -> Backend:
         with faults.translated("rt"):
             from raydb.kernels.rt.backend import RtBackend, Scenes  # noqa: PLC0415  (as above)
 
-            return RtBackend("paper" if name == "rt-paper" else "lanes", Scenes(open_tracer()))
+            encoding: Encoding = "paper" if name == "rt-paper" else "lanes"
+            return RtBackend(encoding, [Scenes(tracer) for tracer in open_tracers()])
     except ImportError as error:
         raise DeviceError(f"{name}: a library does not load: {error}") from error
 
 
 @cache
-def open_tracer() -> Tracer:
-    """Return what traces rays on this machine's device."""
-    from raydb.kernels.rt.optix_tracer import OptixTracer  # noqa: PLC0415  (as above)
+def open_tracers() -> tuple[Tracer, ...]:
+    """Return what traces rays on each device of this machine."""
+    from raydb.kernels.rt import optix_tracer  # noqa: PLC0415  (as above)
 
-    return OptixTracer()
+    return optix_tracer.open_tracers()
 
 
 def forget_backends() -> None:
-    """Make backends anew when they are next used; the tracer, with its program, stays."""
+    """Make backends anew when they are next used; the tracers, with their programs, stay."""
     open_backend.cache_clear()
 
 

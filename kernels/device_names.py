@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from raydb.kernels.choice import open_tracer
+from raydb.kernels.choice import open_tracers
 from raydb.kernels.device import faults
 from raydb.kernels.probe import is_simulated
 
@@ -29,7 +29,7 @@ def describe_device(backend: str) -> str:
 
 def _describe_cores() -> str:
     """Return whether rays have hardware of their own."""
-    version = open_tracer().core_version
+    version = open_tracers()[0].core_version
     if not version:
         return "no RT cores, so OptiX traverses in software: for correctness, not for speed"
     return f"RT cores {version / 10:.1f}"

@@ -14,8 +14,7 @@ from raydb.engine.memory import Memory, memory_limit
 from raydb.engine.progress import report
 from raydb.errors import DataError
 from raydb.kernels.bvh import narrow_codes
-from raydb.kernels.bvh_rows import BuildControl, Room, RowCodes
-from raydb.kernels.cpu.blocks import Source
+from raydb.kernels.bvh_rows import BuildControl, Room, RowCodes, Source
 from raydb.kernels.cpu.build import build_from
 from raydb.kernels.encode import (
     BLOCK_ROWS,

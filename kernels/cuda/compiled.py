@@ -50,8 +50,9 @@ def _ordered(bits: Any) -> Any:
 if SIMULATED:
 
     def load_four(array: Any, base: Any) -> Any:
-        """Return four neighbouring values, the integers among them as Python's."""
-        return tuple(array[base + lane].item() for lane in range(4))
+        """Return four neighbouring values, the integers among them as Python's; 0 for no row."""
+        count = len(array)
+        return tuple(array[base + lane].item() if base + lane < count else 0 for lane in range(4))
 
     def ordered(value: float) -> int:
         """Return a float as an integer of the same order."""
@@ -60,7 +61,11 @@ if SIMULATED:
     find_run, wrapped = _find_run, _wrapped
 else:
     from llvmlite import ir
+    from numba.cuda import dispatcher
     from numba.cuda.extending import intrinsic
+
+    # A job on few rows is a small grid, and no reason to warn its user.
+    vars(dispatcher)["config"].CUDA_LOW_OCCUPANCY_WARNINGS = 0
 
     @intrinsic
     def load_four(typing_context: Any, array: Any, base: Any) -> Any:

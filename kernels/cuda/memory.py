@@ -1,10 +1,13 @@
-"""Device memory: cupy's on a device, NumPy's in numba's simulator. The only place that tells them.
+"""Devices and their memory: cupy's on a device, NumPy's in numba's simulator.
 
-`xp` has the functions that both share, under the same names.
+The only place that tells the two apart: `xp` has the functions that both share, under the same
+names.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager, nullcontext
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +16,16 @@ from raydb.kernels.cuda.compiled import SIMULATED
 from raydb.kernels.device import Columns
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
     from numpy.typing import NDArray
 
 if SIMULATED:
     xp: Any = np
 else:
     import cupy
+    from numba import cuda
 
     xp = cupy
 
@@ -28,38 +35,97 @@ UNIT_ROWS = 4
 # What the simulator says that it has.
 SIMULATED_BYTES = 2**30
 
+# While a measured kernel's launch is being prepared, the device waits about so long: see `Clock`.
+LEAD_STEPS = 16
+LEAD_STEP_NS = 50_000
+
+
+class Device:
+    """A device by its number, and the columns that are kept on it."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.columns = Columns(upload, self.free_bytes)
+
+    def current(self) -> AbstractContextManager[None]:
+        """Make it the current device of this thread, for cupy and for numba."""
+        return nullcontext() if SIMULATED else _current(self.number)
+
+    def free_bytes(self) -> int:
+        """Return how many of its bytes are free, cupy's own reserve among them; it is current."""
+        if SIMULATED:
+            return SIMULATED_BYTES
+        free: int = xp.cuda.runtime.memGetInfo()[0]
+        return free + int(xp.get_default_memory_pool().free_bytes())
+
+
+@contextmanager
+def _current(number: int) -> Iterator[None]:
+    with cuda.gpus[number], xp.cuda.Device(number):
+        yield
+
+
+@cache
+def devices() -> tuple[Device, ...]:
+    """Return all devices that the driver shows to this process; the simulator has one."""
+    count = 1 if SIMULATED else xp.cuda.runtime.getDeviceCount()
+    return tuple(map(Device, range(count)))
+
 
 def upload(host: NDArray[Any]) -> Any:
-    """Copy a host array to the device, with room to a multiple of four values; bool as int8."""
+    """Copy a host array to the current device, as kernels take it; bool becomes int8.
+
+    Behind the values there is room to a multiple of four, which kernels load and do not use.
+    """
     values = host.view(np.int8) if host.dtype == np.bool_ else host
-    padded = xp.zeros(-(-len(values) // UNIT_ROWS) * UNIT_ROWS, values.dtype)
+    padded = xp.empty(-(-len(values) // UNIT_ROWS) * UNIT_ROWS, values.dtype)
+    padded[len(values) :] = 0
     if SIMULATED:
         padded[: len(values)] = values
     else:
         padded[: len(values)].set(np.ascontiguousarray(values))
-    return padded
+    return argument(padded[: len(values)])
 
 
-def to_host(array: Any) -> NDArray[Any]:
-    """Copy a device array to the host."""
-    host: NDArray[Any] = array if SIMULATED else array.get()
+def send(host: NDArray[Any]) -> Any:
+    """Copy a host array to the current device, for the functions of `xp`."""
+    return xp.asarray(np.ascontiguousarray(host))
+
+
+def argument(array: Any) -> Any:
+    """Return an array of `xp` as a kernel takes it: numba's own view, which launches faster.
+
+    All of us work in the device's default stream, so there is nothing to wait for.
+    """
+    return array if SIMULATED else cuda.as_cuda_array(array, sync=False)
+
+
+def to_host(array: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
+    """Copy a device array to the host, into `out` where it is given."""
+    if SIMULATED:
+        host: NDArray[Any] = array
+    else:
+        host = array.get() if out is None else array.get(out=out)
+    if out is not None:
+        out[...] = host
+        return out
     return host
 
 
-def free_bytes() -> int:
-    """Return how many bytes of the device are free, cupy's own reserve among them."""
-    if SIMULATED:
-        return SIMULATED_BYTES
-    free: int = xp.cuda.runtime.memGetInfo()[0]
-    return free + int(xp.get_default_memory_pool().free_bytes())
-
-
 class Clock:
-    """Measures the time between two points of the device's stream, with events."""
+    """Measures the time between two points of the device's stream, with events.
+
+    is_exact: the device is kept busy until the launch has been prepared, so that what the host
+    takes for it is not counted. It makes every job longer, and is for benchmarks.
+    """
+
+    is_exact = False
 
     def __init__(self) -> None:
         self._events = () if SIMULATED else (xp.cuda.Event(), xp.cuda.Event())
         if self._events:
+            if Clock.is_exact:
+                _idle_kernel()[1, 1](LEAD_STEPS, LEAD_STEP_NS)
             self._events[0].record()
 
     def stop(self) -> float:
@@ -75,4 +141,12 @@ class Clock:
         return elapsed
 
 
-columns = Columns(upload, free_bytes)
+@cache
+def _idle_kernel() -> Any:
+    """Return a kernel that sleeps some times for some nanoseconds."""
+
+    def idle(times: int, duration_ns: int) -> None:
+        for _ in range(times):
+            cuda.nanosleep(duration_ns)
+
+    return cuda.jit("void(int32, uint32)")(idle)

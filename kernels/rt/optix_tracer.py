@@ -6,6 +6,7 @@ and that the program compiles, the tests prove; `raydb doctor` proves the rest w
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from raydb.kernels.rt.program import program_ptx
 from raydb.kernels.rt.tracer import Traced
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -51,18 +52,27 @@ class LoadedScene:
 
 
 class OptixTracer:
-    """Traces rays on the current device. Made once a process: the program is compiled here."""
+    """Traces rays on a device. Made once a process and device: the program is compiled here."""
 
-    def __init__(self) -> None:
-        cupy.cuda.runtime.free(0)
-        self._context = optix.deviceContextCreate(0, optix.DeviceContextOptions())
-        architecture = int(cupy.cuda.Device().compute_capability)
-        self._pipeline = _make_pipeline(self._context, program_ptx(architecture))
+    def __init__(self, number: int) -> None:
+        self._number = number
+        with self.current():
+            cupy.cuda.runtime.free(0)  # This makes the context that OptiX works in.
+            self._context = optix.deviceContextCreate(0, optix.DeviceContextOptions())
+            architecture = int(cupy.cuda.Device().compute_capability)
+            ptx = program_ptx(architecture, cupy.cuda.runtime.driverGetVersion())
+            self._pipeline = _make_pipeline(self._context, ptx)
 
     @property
     def core_version(self) -> int:
         """The version of the RT cores times ten; 0 on a chip without them."""
         return int(self._context.getProperty(optix.DeviceProperty.DEVICE_PROPERTY_RTCORE_VERSION))
+
+    @contextmanager
+    def current(self) -> Iterator[None]:
+        """Make its device the current one of this thread, which all calls below ask for."""
+        with cupy.cuda.Device(self._number):
+            yield
 
     def free_bytes(self) -> int:
         """Return how many bytes of the device are free, cupy's own reserve among them."""
@@ -134,13 +144,13 @@ class OptixTracer:
         hits, device_ms = self._launch(loaded, rays, params)
         return Traced(rows.get(), [word.get() for word in words], hits, device_ms)
 
-    def list_rows(self, loaded: LoadedScene, rays: Rays) -> tuple[NDArray[np.int64], int, float]:
-        """Trace rays; return each scene row's group or -1, how many hits, and device_ms."""
+    def list_rows(self, loaded: LoadedScene, rays: Rays) -> Traced:
+        """Trace rays; return each scene row's group or -1 as the rows."""
         found = cupy.full(len(loaded.scene.places), -1, np.int64)
         params = np.zeros(1, PARAMS)
         params["row_groups"] = found.data.ptr
         hits, device_ms = self._launch(loaded, rays, params)
-        return found.get(), hits, device_ms
+        return Traced(found.get(), [], hits, device_ms)
 
     def _launch(self, loaded: LoadedScene, rays: Rays, params: NDArray[Any]) -> tuple[int, float]:
         """Launch a ray for each segment and lane; return (hits, milliseconds)."""
@@ -181,6 +191,11 @@ class OptixTracer:
         end.record()
         end.synchronize()
         return int(hit_count.get()[0]), float(cupy.cuda.get_elapsed_time(begin, end))
+
+
+def open_tracers() -> tuple[OptixTracer, ...]:
+    """Return a tracer for each device that the driver shows to this process."""
+    return tuple(map(OptixTracer, range(cupy.cuda.runtime.getDeviceCount())))
 
 
 def _make_pipeline(context: Any, ptx: bytes) -> _Pipeline:

@@ -60,7 +60,7 @@ def explain(con, text, analyze=""):
 
 def with_tracer(machine, tracer):
     machine.setattr(probe, "rt_lacks", lambda: iter(()))
-    machine.setattr(choice, "open_tracer", lambda: tracer)
+    machine.setattr(choice, "open_tracers", lambda: (tracer,))
 
 
 def test_the_default_names_no_device(con):
@@ -238,7 +238,7 @@ def test_a_library_that_does_not_load_is_told(con, machine):
         raise ImportError("libcudart.so.13: cannot open shared object file")
 
     machine.setattr(probe, "rt_lacks", lambda: iter(()))
-    machine.setattr(choice, "open_tracer", broken)
+    machine.setattr(choice, "open_tracers", broken)
     con.execute("SET backend = 'rt'")
     cursor = con.execute(QUERY)
     assert str(cursor.messages[0][1]) == (

@@ -30,7 +30,7 @@ def machine(monkeypatch):
 
 def with_tracer(machine, tracer):
     machine.setattr(probe, "rt_lacks", lambda: iter(()))
-    machine.setattr(choice, "open_tracer", lambda: tracer)
+    machine.setattr(choice, "open_tracers", lambda: (tracer,))
     machine.setattr(doctor, "describe_device", lambda name: "a ray simulator")
 
 
@@ -94,7 +94,7 @@ def test_the_command(machine, capsys):
 
 
 def test_a_chip_without_rt_cores_is_for_correctness(machine):
-    machine.setattr(device_names, "open_tracer", RaySimulator)
+    machine.setattr(device_names, "open_tracers", lambda: (RaySimulator(),))
     assert device_names._describe_cores() == (
         "no RT cores, so OptiX traverses in software: for correctness, not for speed"
     )

@@ -15,9 +15,8 @@ from random_jobs import hierarchy
 
 from raydb.kernels.bvh import narrow_measure
 from raydb.kernels.bvh_arrays import to_arrays
-from raydb.kernels.bvh_rows import BuildControl, Room, RowCodes, unwatched
+from raydb.kernels.bvh_rows import BuildControl, Room, RowCodes, Source, unwatched
 from raydb.kernels.cpu import blocks, build, radix
-from raydb.kernels.cpu.blocks import Source
 from raydb.kernels.cpu.build import build_from
 
 

@@ -62,11 +62,19 @@ def test_it_compiles_to_ptx_and_its_structs_lie_as_numpy_s(tmp_path, monkeypatch
         program.compile_program(b"#include <optix.h>\nint x = y;", 80, headers)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert program.read_abi(headers) >= 84
-    first = program.program_ptx(80)
+    first = program.program_ptx(80, 99_000)
     kept = list((tmp_path / "raydb").iterdir())
     assert [path.read_bytes() for path in kept] == [first]
     monkeypatch.setattr(program, "compile_program", lambda *_: pytest.fail("it was kept"))
-    assert program.program_ptx(80) == first
+    assert program.program_ptx(80, 99_000) == first
+    assert b".version 9.0" in program.program_ptx(80, 13_000)
+
+
+def test_a_driver_is_not_given_a_later_version_of_ptx_than_its_own():
+    ptx = b"//\n.version 9.4\n.target sm_80\n"
+    assert program.lower_version(ptx, 13_000) == b"//\n.version 9.0\n.target sm_80\n"
+    for driver in (13_040, 13_050, 14_000):
+        assert program.lower_version(ptx, driver) == ptx
 
 
 def test_missing_headers_are_named(monkeypatch, tmp_path):
