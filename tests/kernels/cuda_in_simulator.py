@@ -9,11 +9,14 @@ import agreement
 import numpy as np
 import pytest
 from random_jobs import random_case, random_job
+from random_rows import random_case as random_case_of_rows
 
 from raydb.kernels import split
 from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
+from raydb.kernels.bvh_arrays import to_arrays
 from raydb.kernels.bvh_rows import BuildControl, Room, source_of, unwatched
 from raydb.kernels.cuda import backend as cuda_backend
+from raydb.kernels.cuda import build as cuda_build
 from raydb.kernels.cuda.backend import CudaBackend
 from raydb.kernels.cuda.memory import Device, devices
 from raydb.kernels.device import DEFAULT_MEMORY, DeviceError, DeviceMemory, device_memory
@@ -47,6 +50,25 @@ def test_global_accumulators(seed, monkeypatch):
 @pytest.mark.parametrize("seed", range(6))
 def test_build(seed):
     agreement.check_build(CUDA, seed, 2_000)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_build_from_blocks_has_the_cpu_s_bytes(seed, monkeypatch):
+    monkeypatch.setattr(cuda_build, "BLOCK_ROWS", 61)
+    rng = np.random.default_rng(seed)
+    row_count = [0, 1, 500, 900][seed % 4]
+    sizes = [[(7, 3), (300, 1)], [(2**14, 1), (2**14, 3), (1, 3)], []][seed % 3]
+    kinds = [7, 30, 61, "float"][seed % 2 :]
+    case = random_case_of_rows(rng, row_count, sizes, kinds, [1, 0.5][seed % 2], seed % 2)
+    steps = []
+    control = BuildControl(Room(2**20), lambda *step: steps.append(step))
+    built, _ = to_arrays(CUDA.build(case.source, control))
+    expected, _ = to_arrays(agreement.CPU.build(case.source, unwatched()))
+    assert built.keys() == expected.keys()
+    for name, array in built.items():
+        assert array.dtype == expected[name].dtype, name
+        assert array.tobytes() == expected[name].tobytes(), name
+    assert ("sort", 1.0) in steps
 
 
 def test_edges():
