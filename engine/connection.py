@@ -75,6 +75,7 @@ class Connection:
     def __init__(self, session: Session) -> None:
         self._session: Session | None = session
         self._lock = threading.RLock()
+        self._told: Sequence[str] = ()
         self.progress: Listener | None = None
         warm_up()
 
@@ -103,9 +104,18 @@ class Connection:
                 stream = self._open_session().stream(sql, parameters)
             finally:
                 listener.reset(before)
+            self._told = stream.told
         fields = zip(stream.names, stream.types, strict=True)
         schema = pa.schema([pa.field(name, kind) for name, kind in fields])
         return pa.RecordBatchReader.from_batches(schema, self._batches(schema, stream))
+
+    @property
+    def messages(self) -> list[tuple[type[errors.Warning], errors.Warning]]:
+        """What the last stream has to say beside its rows, as far as these were read.
+
+        Of a statement on a cursor the cursor's own `messages` tell.
+        """
+        return [(errors.Warning, errors.Warning(text)) for text in dict.fromkeys(self._told)]
 
     def executemany(self, sql: str, parameters: Iterable[Parameters]) -> Cursor:
         """Run a statement once for each set of parameters; see `Cursor.executemany`."""

@@ -20,6 +20,7 @@ import pyarrow as pa
 from raydb import sql
 from raydb.engine.database import Database
 from raydb.engine.files import FileAccess
+from raydb.engine.fused.builder import Builder, builder
 from raydb.engine.fused.direct import direct_rows, prepare_direct
 from raydb.engine.fused.finish import FEW_ROWS, prepare_finish
 from raydb.engine.fused.image import KEPT_BYTES, KEPT_SHARE, Kept
@@ -33,7 +34,7 @@ from raydb.engine.fused.stored_bvh import is_merge_due
 from raydb.engine.general.run import Sources, run_plan
 from raydb.engine.general.run import output_columns as output_columns_of
 from raydb.engine.general.trace import Trace
-from raydb.engine.memory import Memory, allowed, parse_limit
+from raydb.engine.memory import Memory, allowed, parse_device_memory, parse_limit
 from raydb.engine.merge import Merger
 from raydb.engine.plan_cache import PlanCache, PreparedPlan, plan_key
 from raydb.engine.python_tables import PythonTables
@@ -48,6 +49,7 @@ from raydb.engine.stream import stream_plan
 from raydb.engine.summarize import summarize
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
 from raydb.kernels.chain import describe_run, notices
+from raydb.kernels.device import device_memory
 from raydb.planner import plan_query
 from raydb.planner.clock import begin_moment
 from raydb.planner.common_tables import contents, tables_of
@@ -58,9 +60,11 @@ from raydb.storage.infer import LateValueError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+    from contextvars import Token
 
     from raydb.engine.fused.jobs import FusedJob
     from raydb.engine.store import Store
+    from raydb.kernels.device import DeviceMemory
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.physical import PhysicalPlan
     from raydb.storage.table import Table
@@ -68,17 +72,24 @@ if TYPE_CHECKING:
     Parameters = Sequence[object] | Mapping[str, object]
     Blocks = Iterator[Sequence[pa.ChunkedArray | pa.Array]]
     RunJob = Callable[[FusedJob], pa.Table]
+    _Before = tuple[
+        Token[Callable[[], int | None] | None], Token[DeviceMemory], Token[Builder | None]
+    ]
 
 WRITING = (*get_args(sql.Definition), *get_args(sql.Write), sql.Checkpoint, sql.Vacuum)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Stream:
-    """The rows of a query to come: names and types of the columns, and their values by blocks."""
+    """The rows of a query to come: names and types of the columns, and their values by blocks.
+
+    told: what went otherwise than it was asked for, as far as the blocks were read.
+    """
 
     names: tuple[str, ...]
     types: tuple[pa.DataType, ...]
     blocks: Blocks
+    told: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +124,7 @@ class Session:
         self._kept = Kept()
         self._uses = BvhUses()
         self.merger = Merger()
+        self._builder = Builder(lambda: self.settings.planner)
 
     # -- statements ---------------------------------------------------------------------------
 
@@ -121,16 +133,35 @@ class Session:
 
         An error about the text knows its line and column where they can be told.
         """
-        before = allowed.set(self._memory_limit)
+        before = self._begin()
         try:
             # What binds may still be too deep for the planner, such as a chain of many views.
             with sql.refuse_deep_nesting():
-                return self._execute_text(text, parameters)
+                result = self._execute_text(text, parameters)
         except (ProgrammingError, NotSupportedError) as error:
             sql.locate_name(error, text)
             raise
         finally:
-            allowed.reset(before)
+            told = self._end(before)
+        if told:
+            result.notices += told
+        return result
+
+    def _begin(self) -> _Before:
+        """Set what the modules below ask about the running statement."""
+        return (
+            allowed.set(self._memory_limit),
+            device_memory.set(parse_device_memory(self.settings.device_memory)),
+            builder.set(self._builder),
+        )
+
+    def _end(self, before: _Before) -> tuple[str, ...]:
+        """Unset it again, and return what the builds of the statement had to tell."""
+        memory, on_devices, built = before
+        builder.reset(built)
+        device_memory.reset(on_devices)
+        allowed.reset(memory)
+        return self._builder.taken()
 
     def _execute_text(self, text: str, parameters: Parameters) -> Result:
         begin_moment()
@@ -376,7 +407,7 @@ class Session:
 
         They are those of the database as it is now. Raises ProgrammingError for any other text.
         """
-        before = allowed.set(self._memory_limit)
+        before = self._begin()
         begin_moment()
         try:
             with sql.refuse_deep_nesting():
@@ -385,23 +416,36 @@ class Session:
                 statements = sql.parse(text)
                 if len(statements) != 1 or not isinstance(statements[0], sql.Select):
                     raise ProgrammingError("a text whose rows are streamed is one query")
-                prepared = self._prepare(statements[0], parameters)
+                return self._stream_of(self._prepare(statements[0], parameters))
         except (ProgrammingError, NotSupportedError) as error:
             sql.locate_name(error, text)
             raise
         finally:
-            allowed.reset(before)
+            self._end(before)
+
+    def _stream_of(self, prepared: PreparedPlan) -> Stream:
         if prepared.finish is not None:
-            rows = self._run(prepared).rows
-            assert rows is not None
-            return Stream(prepared.names, prepared.types, iter([rows.columns]))
-        blocks = self._blocks(prepared.plan, self._job_run(prepared))
-        return Stream(prepared.names, prepared.types, blocks)
+            result = self._run(prepared)
+            assert result.rows is not None
+            blocks = iter([result.rows.columns])
+            return Stream(prepared.names, prepared.types, blocks, result.notices)
+        run = self._job_run(prepared)
+        blocks = self._blocks(prepared.plan, run)
+        return Stream(prepared.names, prepared.types, blocks, run.told)
 
     def _blocks(self, plan: PhysicalPlan, run: JobRun) -> Blocks:
         """Yield the columns of a plan's rows, some rows at a time."""
         with self._new_memory() as memory:
-            for block in stream_plan(plan, Sources(run.tables, run.rows, memory)):
+            blocks = stream_plan(plan, Sources(run.tables, run.rows, memory))
+            while True:
+                # Other statements may run between two blocks.
+                before = self._begin()
+                try:
+                    block = next(blocks, None)
+                finally:
+                    self._end(before)
+                if block is None:
+                    break
                 yield list(block.columns.values())
         self._uses.note(run.used)
 
@@ -452,7 +496,8 @@ class Session:
         """Run a query node by node, and the kernels of its fused jobs once more, alone."""
         trace = Trace()
         start = time.perf_counter()
-        self._run_plan(prepared.plan, self._job_run(prepared), trace=trace)
+        run = self._job_run(prepared)
+        self._run_plan(prepared.plan, run, trace=trace)
         time_ms = (time.perf_counter() - start) * 1000
         if prepared.finish is not None:
             # The short way from a fused job to its rows has no nodes to be watched.
@@ -460,7 +505,11 @@ class Session:
             self._run(prepared)
             time_ms = (time.perf_counter() - start) * 1000
         kernel_ms = {job: time_kernel(job, kept) * 1000 for job, kept in prepared.jobs.items()}
-        ran_on = {job: told for job, kept in prepared.jobs.items() if (told := describe_run(kept))}
+        ran_on = dict(run.ran_on)
+        for job, kept in prepared.jobs.items():
+            told = describe_run(kept)
+            if told is not None:
+                ran_on[job] = told
         return Measured(time_ms, kernel_ms, trace.measured(prepared.plan), ran_on)
 
     def _copy_to(self, statement: sql.CopyTo, parameters: Parameters) -> Result:
@@ -512,6 +561,8 @@ class Session:
                 if name == "temp_directory":
                     self.files.check(value)
                 self.settings = with_setting(self.settings, name, value)
+                if name == "device_memory":  # It is for the rest of the text too.
+                    device_memory.set(parse_device_memory(value))
             case sql.ResetOption(name=name):
                 self.settings = without_setting(self.settings, name)
             case _:

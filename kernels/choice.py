@@ -60,6 +60,24 @@ def choose_backend(
     return ELSE.join(names), "; ".join(why)
 
 
+def choose_builder(setting: str, fallback: str = "next") -> tuple[str, str | None]:
+    """Return (name, obstacle) of what builds BVHs; the obstacle is why it is not the one asked for.
+
+    Rays sort nothing, so CUDA builds for them too. Raises OperationalError where this machine
+    cannot, and fallback is 'error'.
+    """
+    if setting in {"auto", "cpu"}:
+        return "cpu", None
+    from raydb.kernels.probe import obstacle  # noqa: PLC0415  (as above)
+
+    reason = obstacle("cuda")
+    if reason is None:
+        return ("cuda" if fallback == "error" else ELSE.join(ORDERS["cuda"])), None
+    if fallback == "error":
+        raise OperationalError(f"{reason}; SET fallback = 'next' lets another backend answer")
+    return "cpu", reason
+
+
 def check_setting(name: str, value: str, known: tuple[str, ...]) -> None:
     """Raise ProgrammingError for a value that a setting does not have."""
     if value not in known:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import OrderedDict
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
@@ -103,6 +102,9 @@ def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
     """
     if len(calls) == 1:
         return [calls[0]()]
+    # Few processes have several devices.
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
     with ThreadPoolExecutor(len(calls), thread_name_prefix="raydb device") as pool:
         started = [pool.submit(copy_context().run, call) for call in calls]
         return [each.result() for each in started]

@@ -14,7 +14,7 @@ backend: cpu (auto: this version has no other backend)
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 import pyarrow as pa
 
@@ -81,6 +81,9 @@ INFIX = {
 }
 
 
+# What runs on a backend.
+_Job: TypeAlias = FusedScanAggregate | FusedTableScan | DeltaScan
+
 # What else is said of a node, below its title.
 _DETAILS = ("general path", "also", "search")
 
@@ -96,7 +99,7 @@ class Measured:
     time_ms: float
     kernel_ms: Mapping[FusedScanAggregate, float]
     nodes: Mapping[int, tuple[int, float]]
-    ran_on: Mapping[FusedScanAggregate, str] = field(default_factory=dict)
+    ran_on: Mapping[_Job, str] = field(default_factory=dict)
 
 
 _NOT_MEASURED = Measured(0.0, {}, {})
@@ -216,6 +219,7 @@ def _described(plan: PhysicalPlan, seen: set[int], measured: Measured) -> dict[s
         seen.add(plan.number)
     if isinstance(plan, FusedScanAggregate):
         node |= {"kernel_ms": measured.kernel_ms[plan]} if plan in measured.kernel_ms else {}
+    if isinstance(plan, _Job):
         node |= {"ran_on": measured.ran_on[plan]} if plan in measured.ran_on else {}
     if id(plan) in measured.nodes:
         node["rows"], node["time_ms"] = measured.nodes[id(plan)]

@@ -147,6 +147,6 @@ def _idle_kernel() -> Any:
 
     def idle(times: int, duration_ns: int) -> None:
         for _ in range(times):
-            cuda.nanosleep(duration_ns)
+            cuda.nanosleep(duration_ns)  # type: ignore[attr-defined]
 
     return cuda.jit("void(int32, uint32)")(idle)

@@ -36,7 +36,7 @@ def with_tracer(machine, tracer):
 
 def test_a_machine_without_a_device():
     cpu, cuda, rt = doctor.examine(2_000)
-    assert [check.agrees for check in cpu.checks] == [True] * 3
+    assert [check.agrees for check in cpu.checks] == [True] * 5
     assert cpu.device == "compiled loops"
     assert cuda.lacks == (
         "cuda: cupy is not installed (pip install 'raydb[cuda]')",
@@ -55,9 +55,9 @@ def test_a_right_backend_and_a_wrong_one(machine):
     tracer = RaySimulator()
     with_tracer(machine, tracer)
     rt = doctor.examine(2_000)[2]
-    assert len(rt.checks) == 3
+    assert len(rt.checks) == 5
     assert rt.is_right
-    assert "rt    a ray simulator\n      no groups: " in doctor.render([rt])
+    assert "rt    a ray simulator\n      build: " in doctor.render([rt])
 
     right = tracer.accumulate
 
