@@ -147,6 +147,8 @@ def _render(node: dict[str, Any], depth: int) -> list[str]:
 def details_of(node: Mapping[str, Any]) -> dict[str, Any]:
     """Return the lines below a node's title."""
     details = _details(node)
+    if "ran_on" in node:
+        details["ran on"] = node["ran_on"]
     if "rows" in node:
         plural = "" if node["rows"] == 1 else "s"
         details["gave"] = f"{node['rows']} row{plural} in {node['time_ms']:.3f} ms"
@@ -186,8 +188,6 @@ def _details(node: Mapping[str, Any]) -> dict[str, Any]:
         details["fetched by row id"] = ", ".join(node["by_row_id"])
     if "kernel_ms" in node:
         details["kernel"] = f"{node['kernel_ms']:.3f} ms"
-    if "ran_on" in node:
-        details["ran on"] = node["ran_on"]
     return details
 
 
