@@ -49,7 +49,8 @@ class Device:
 
     def current(self) -> AbstractContextManager[None]:
         """Make it the current device of this thread, for cupy and for numba."""
-        return nullcontext() if SIMULATED else _current(self.number)
+        # One alone is current everywhere.
+        return nullcontext() if SIMULATED or len(devices()) == 1 else _current(self.number)
 
     def free_bytes(self) -> int:
         """Return how many of its bytes are free, cupy's own reserve among them; it is current."""

