@@ -22,8 +22,7 @@ T = TypeVar("T")
 # The rest of a device's memory is for results, for what a build sorts and for other programs.
 BUDGET_SHARE = 0.8
 
-# What a job writes is not weighed below this: to ask a driver what is free takes longer than most
-# jobs.
+# What a job writes is not weighed below this, so that a driver is not asked at every launch.
 SMALL_BYTES = 2**24
 
 
