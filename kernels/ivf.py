@@ -12,14 +12,22 @@ Centroids under cosine are those of unit vectors. After Sivic and Zisserman, Vid
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from os import cpu_count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raydb.kernels.nearest import METRICS, Metric, Neighbours, no_neighbours, norms_of, unit
+from raydb.kernels.nearest import (
+    METRICS,
+    Metric,
+    Neighbours,
+    frozen,
+    no_neighbours,
+    norms_of,
+    slack_of,
+    unit,
+)
+from raydb.kernels.stop import ANYWHERE, SCORES, StopRule, stop_terms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,8 +46,9 @@ ROUNDS = 10
 # Rows that are assigned to lists together: their scores stay in the cache.
 _BLOCK_ROWS = 2048
 
-# Fewer queries are not worth a second thread.
-_QUERIES_PER_THREAD = 16
+# Fewer queries are not worth a thread; of more, the scores of all lists leave the cache.
+_LEAST_QUERIES = 16
+_MOST_QUERIES = 1024
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -153,47 +162,45 @@ def search_ivf(
     nprobe: int,
     allowed: NDArray[np.bool_] | None = None,
     threads: int | None = None,
+    rule: StopRule = ANYWHERE,
 ) -> Neighbours:
     """Return the k nearest rows of the `nprobe` lists nearest to each query (q, d).
 
-    Further lists are scanned until there are k rows. allowed: whether a row counts, by its number;
-    None for all. The queries are such that `first_unusable` finds none.
+    Further lists are scanned until there are k rows and the rule ends the search. allowed: whether
+    a row counts, by its number; None for all. `first_unusable` finds none of the queries.
     """
     # numba takes 0.3 s to import, and few processes search vectors.
-    from raydb.kernels.cpu.nearest import search_lists  # noqa: PLC0415
+    from raydb.kernels.cpu import lists  # noqa: PLC0415
+    from raydb.kernels.cpu.nearest import Rows, Targets  # noqa: PLC0415
+    from raydb.kernels.cpu.threads import run_slices  # noqa: PLC0415
 
     found = no_neighbours(len(queries), k)
     scaled = unit(queries) if index.metric == "cosine" else queries
-    list_scores = _list_scores(index, scaled)
-    slack = _slack(index, scaled)
+    slack = slack_of(scaled, index.metric, index.longest)
+    terms = stop_terms(scaled, index.metric, index.longest)
     permitted = np.empty(0, np.bool_) if allowed is None else allowed
+    # One machine code serves arrays that are mapped and others.
+    asked = frozen(queries), frozen(scaled), frozen(slack)
+    parts = lists.Lists(*map(frozen, (index.centroids, index.squares, index.offsets)))
+    rows = Rows(*map(frozen, (index.vectors, index.row_ids, index.scales, permitted)))
+    ends = lists.Rule(
+        nprobe, SCORES.index(rule.score), rule.gamma, rule.kreg, rule.scale, rule.threshold
+    )
 
     def search(part: slice) -> None:
-        search_lists(
+        lists.search_lists(
             METRICS.index(index.metric),
-            index.vectors,
-            index.scales,
-            index.offsets,
-            index.row_ids,
-            permitted,
-            queries[part],
-            scaled[part],
-            list_scores[part],
-            nprobe,
-            slack[part],
-            found.distances[part],
-            found.rows[part],
-            found.probes[part],
+            parts,
+            rows,
+            Targets(*(each[part] for each in asked)),
+            ends,
+            terms[part],
+            lists.Found(
+                found.distances[part], found.rows[part], found.probes[part], found.margins[part]
+            ),
         )
 
-    count = min(threads or cpu_count() or 1, -(-len(queries) // _QUERIES_PER_THREAD))
-    if count <= 1:
-        search(slice(0, len(queries)))
-        return found
-    step = _QUERIES_PER_THREAD
-    parts = [slice(start, start + step) for start in range(0, len(queries), step)]
-    with ThreadPoolExecutor(count) as pool:
-        list(pool.map(search, parts))
+    run_slices(search, len(queries), _LEAST_QUERIES, _MOST_QUERIES, threads)
     return found
 
 
@@ -207,21 +214,6 @@ def _list_scores(index: Ivf, queries: Vectors) -> Vectors:
     scores *= -2
     scores += index.squares
     return scores
-
-
-def _slack(index: Ivf, queries: Vectors) -> Vectors:
-    """Return how far float32 may be off a score (q, 2): in parts of it, and beside."""
-    width = queries.shape[1]
-    rounding = 2 * (width + 8) * 2.0**-24
-    slack = np.empty((len(queries), 2), np.float32)
-    if index.metric == "l2":
-        # Squares are added up: the error is a part of the sum.
-        slack[:] = rounding, 1e-36
-        return slack
-    longest = index.longest if index.metric == "ip" else 1.0
-    slack[:, 0] = 0
-    slack[:, 1] = rounding * longest * norms_of(queries) + 1e-36
-    return slack
 
 
 def renumber(index: Ivf, live: NDArray[np.bool_]) -> Ivf:

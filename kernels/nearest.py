@@ -1,6 +1,6 @@
 """The rows nearest to query vectors, exactly: every row is compared.
 
-    block of rows x queries -> scores (BLAS, float32) -> candidates -> distances (float64)
+    block of rows x queries -> scores (float32) -> candidates -> distances (float64)
 
 Distances are Euclidean (l2), 1 - cosine (cosine) and the negative inner product (ip): less is
 nearer, and of rows at the same distance the one with the smaller number.
@@ -9,12 +9,13 @@ nearer, and of rows at the same distance the one with the smaller number.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -31,9 +32,11 @@ LARGEST = 1e17
 # Products with shorter vectors lose digits in float32.
 SHORTEST = 1e-30
 
-# A block of rows and its scores stay in the cache while they are compared.
+# Rows that are looked at together.
 BLOCK_ROWS = 4096
-_BLOCK_QUERIES = 256
+
+# Fewer pairs of a row and a query are not worth a thread.
+_LEAST_COMPARED = 2**14
 
 # Half a unit in the last place of float32, relative.
 _ROUNDING = 2.0**-24
@@ -45,12 +48,14 @@ _VANISHING = 1e-36
 class Neighbours:
     """What queries found, the nearest first: rows (q, k) int64, -1 for none; distances (q, k).
 
-    probes (q) int64: how many lists were scanned; 0 for an exact search.
+    probes (q) int64: how many lists were scanned; 0 for an exact search. margins (q): how far the
+    nearest centroid is in parts of how far the second is, 1 at most; NaN for an exact search.
     """
 
     rows: NDArray[np.int64]
     distances: NDArray[np.float64]
     probes: NDArray[np.int64]
+    margins: NDArray[np.float64]
 
 
 def no_neighbours(query_count: int, k: int) -> Neighbours:
@@ -59,6 +64,7 @@ def no_neighbours(query_count: int, k: int) -> Neighbours:
         np.full((query_count, k), -1, np.int64),
         np.full((query_count, k), np.inf),
         np.zeros(query_count, np.int64),
+        np.full(query_count, np.nan),
     )
 
 
@@ -80,35 +86,90 @@ def first_unusable(vectors: Vectors, metric: Metric) -> tuple[int, str] | None:
 
 
 def nearest(
-    blocks: Iterable[Block], queries: Vectors, k: int, metric: Metric, found: Neighbours
+    blocks: Iterable[Block],
+    queries: Vectors,
+    k: int,
+    metric: Metric,
+    found: Neighbours,
+    threads: int | None = None,
 ) -> None:
     """Add the rows of some blocks to what queries (q, d) found, where they are among the k nearest.
 
     The vectors are such that `first_unusable` finds none.
     """
     # numba takes 0.3 s to import, and few processes search vectors.
-    from raydb.kernels.cpu.nearest import insert_hits  # noqa: PLC0415
+    from raydb.kernels.cpu import nearest as loops  # noqa: PLC0415
+    from raydb.kernels.cpu.threads import run_slices  # noqa: PLC0415
 
-    code = METRICS.index(metric)
-    targets = list(_targets(queries, metric))
+    scaled = unit(queries) if metric == "cosine" else queries
+    longest, everyone = 0.0, np.empty(0, np.bool_)
     for vectors, row_ids in blocks:
-        for start in range(0, len(vectors), BLOCK_ROWS):
-            some = np.ascontiguousarray(vectors[start : start + BLOCK_ROWS])
-            numbers = row_ids[start : start + BLOCK_ROWS]
-            norms = norms_of(some)
-            for first, target in targets:
-                part = slice(first, first + len(target))
-                distances, rows = found.distances[part], found.rows[part]
-                scores, slack = _scores(some, norms, target, metric)
-                bounds = _bounds(distances[:, -1], rows[:, -1], queries[part], metric)
-                open_ = np.isinf(bounds)
-                if k < len(some) and open_.any():
-                    kth = np.partition(scores[open_], k - 1, axis=1)[:, k - 1]
-                    bounds[open_] = kth + slack[open_]
-                hit_queries, hit_rows = np.nonzero(scores <= (bounds + slack)[:, None])
-                insert_hits(
-                    code, some, numbers, queries[part], hit_queries, hit_rows, distances, rows
-                )
+        norms = np.empty(0) if metric == "l2" else norms_of(vectors)
+        longest = max(longest, float(norms.max(initial=0.0)))
+        slack = slack_of(scaled, metric, longest)
+        scales = (1 / norms).astype(np.float32) if metric == "cosine" else norms.astype(np.float32)
+        numbers = row_ids.astype(np.uint32, copy=False)
+        arrays = (np.ascontiguousarray(vectors), numbers, scales, everyone)
+        rows = loops.Rows(*map(frozen, arrays))
+        targets = loops.Targets(*map(frozen, (queries, scaled, slack)))
+        heaps = _heaps(found, metric)
+
+        def search(part: slice) -> None:
+            some = no_neighbours(len(queries), k)
+            loops.search_rows(
+                METRICS.index(metric),
+                rows,
+                part.start,
+                part.stop,
+                targets,
+                heaps.copy(),
+                some.distances,
+                some.rows,
+            )
+            with adding:
+                loops.merge(some.distances, some.rows, found.distances, found.rows)
+
+        adding = Lock()
+        least = max(_LEAST_COMPARED // max(len(queries), 1), 1)
+        run_slices(search, len(vectors), least, len(vectors), threads)
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view that cannot be written: for one machine code with arrays that are mapped."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _heaps(found: Neighbours, metric: Metric) -> Vectors:
+    """Return the scores of what is found (q, k), the greatest first, infinity for none."""
+    distances = found.distances[:, ::-1]
+    match metric:
+        case "l2":
+            scores = distances * distances
+        case "cosine":
+            scores = distances - 1
+        case "ip":
+            scores = distances
+    heaps: Vectors = scores.astype(np.float32)
+    return heaps
+
+
+def slack_of(queries: Vectors, metric: Metric, longest: float) -> Vectors:
+    """Return how far float32 may be off a score (q, 2): in parts of it, and beside.
+
+    queries: unit vectors under cosine. longest: the greatest norm of a row.
+    """
+    # A sum of n products is off by n roundings at most (Higham, Accuracy and Stability, 3.1).
+    rounding = 2 * (queries.shape[1] + 8) * _ROUNDING
+    slack = np.empty((len(queries), 2), np.float32)
+    if metric == "l2":
+        # Squares are added up: the error is a part of the sum.
+        slack[:] = rounding, _VANISHING
+        return slack
+    slack[:, 0] = 0
+    slack[:, 1] = rounding * (longest if metric == "ip" else 1.0) * norms_of(queries) + _VANISHING
+    return slack
 
 
 def norms_of(vectors: Vectors) -> NDArray[np.float64]:
@@ -123,52 +184,7 @@ def norms_of(vectors: Vectors) -> NDArray[np.float64]:
     return norms
 
 
-def _targets(queries: Vectors, metric: Metric) -> Iterator[tuple[int, Vectors]]:
-    """Yield queries by blocks, for cosine as unit vectors."""
-    for first in range(0, len(queries), _BLOCK_QUERIES):
-        part = queries[first : first + _BLOCK_QUERIES]
-        yield first, unit(part) if metric == "cosine" else part
-
-
 def unit(vectors: Vectors) -> Vectors:
     """Return the vectors at length 1; those of length 0 stay."""
     norms = norms_of(vectors)[:, None]
     return (vectors / np.where(norms == 0.0, 1.0, norms)).astype(np.float32)
-
-
-def _scores(
-    vectors: Vectors, norms: NDArray[np.float64], targets: Vectors, metric: Metric
-) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Return scores (q, n), which order rows as distances do, and their greatest errors (q)."""
-    factor = np.float32(-2 if metric == "l2" else -1)
-    scores: Vectors = ((targets * factor) @ vectors.T).astype(np.float32, copy=False)
-    width = vectors.shape[1]
-    longest = float(norms.max(initial=0.0))
-    lengths = norms_of(targets)
-    match metric:
-        case "l2":
-            scores += (norms * norms).astype(np.float32)
-            size = longest * longest + 2 * longest * lengths + lengths * lengths
-        case "cosine":
-            scores *= (1 / norms).astype(np.float32)
-            size = lengths
-        case "ip":
-            size = longest * lengths
-    # A sum of n products is off by n roundings at most (Higham, Accuracy and Stability, 3.1).
-    return scores, 2 * (width + 8) * _ROUNDING * size + _VANISHING
-
-
-def _bounds(
-    distances: NDArray[np.float64], rows: NDArray[np.int64], queries: Vectors, metric: Metric
-) -> NDArray[np.float64]:
-    """Return the scores of the k-th distances that are known, infinity for a query without one."""
-    match metric:
-        case "l2":
-            norms = norms_of(queries)
-            bounds = distances * distances - norms * norms
-        case "cosine":
-            bounds = distances - 1
-        case "ip":
-            bounds = distances.copy()
-    bounds[rows < 0] = np.inf
-    return bounds

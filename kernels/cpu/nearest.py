@@ -1,45 +1,106 @@
-"""The hot loops of vector search: distances to the rows of probed lists, and the nearest of them.
+"""The hot loops of vector search: distances to many rows, and the nearest of them.
 
-A scan finds candidates in float32, whose sums may be in any order, and with them every row that
-rounding may have put behind. Candidates are ranked by `distance`, which adds up in float64 in one
-order: what a query finds does not depend on who scanned the rows.
+    rows x queries  ->  scores (float32)  ->  those within the bound of a query: entries
+    entries  ->  distances (float64)  ->  the k nearest, by distance and then by row number
+
+The bound is the k-th score so far and what rounding may have added to it, so each row among the k
+nearest has an entry. Entries are ranked by `distance`, which adds up in float64 in one order: what
+a query finds does not depend on who scanned the rows, nor on what other queries there were.
 """
 
 from __future__ import annotations
 
-from math import sqrt
-from typing import TYPE_CHECKING, Any
+from math import inf, nan, sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numba
 import numpy as np
+
+from raydb.kernels.cpu.lanes import (
+    PADDED,
+    PRODUCTS,
+    SQUARES,
+    add_up,
+    at_most,
+    exact_sum,
+    trailing_zeros,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 L2, COSINE, IP = 0, 1, 2
 
-# Sums may be reordered, for vector instructions; NaN and infinity stay what they are.
-_FAST = {"reassoc", "contract", "nsz"}
+# Rows whose scores are computed together: 16 queries by 512 rows are 32 KiB of scores.
+CHUNK_ROWS = 512
+GROUP_QUERIES = 16
+
+# Rows that are compared between two looks at the number of entries.
+_PART_ROWS = 8 * CHUNK_ROWS
+
+# Entries are ranked once there are so many (3 MiB), and at the end.
+ENTRY_LIMIT = 2**18
+
+# A chunk with a smaller share of allowed rows is copied together before it is compared.
+_SPARSE = 2
+
+
+class Rows(NamedTuple):
+    """Rows to compare: vectors (n, d), row_ids (n), and 1 / norm (n) under cosine, else empty.
+
+    allowed: whether a row counts, by its number; empty where all do.
+    """
+
+    vectors: NDArray[np.float32]
+    row_ids: NDArray[np.uint32]
+    scales: NDArray[np.float32]
+    allowed: NDArray[np.bool_]
+
+
+class Targets(NamedTuple):
+    """Queries (q, d), and what their scores are computed with: unit vectors under cosine.
+
+    slack (q, 2): how much rounding may add to a score, in parts of it and beside.
+    """
+
+    queries: NDArray[np.float32]
+    scaled: NDArray[np.float32]
+    slack: NDArray[np.float32]
+
+
+class Entries(NamedTuple):
+    """Rows that may be among the nearest: their scores and places, and which entry came before."""
+
+    scores: NDArray[np.float32]
+    places: NDArray[np.uint32]
+    before: NDArray[np.int32]
+
+
+class Room(NamedTuple):
+    """What a scan writes into: packed queries, scores, allowed rows with their places."""
+
+    packed: NDArray[np.float32]
+    bounds: NDArray[np.float32]
+    scores: NDArray[np.float32]
+    copied: NDArray[np.float32]
+    places: NDArray[np.int64]
 
 
 @numba.njit(cache=True, nogil=True)
-def distance(metric: int, vector: NDArray[np.float32], query: NDArray[np.float32]) -> float:
-    """Return the distance of two vectors in float64, added up from the first element on."""
-    total = 0.0
+def distance(
+    metric: int,
+    vector: NDArray[np.float32],
+    query: NDArray[np.float32],
+    room: NDArray[np.float64],
+) -> float:
+    """Return the distance of two vectors, added up in float64. room: of one number."""
     if metric == L2:
-        for place in range(len(query)):
-            difference = np.float64(vector[place]) - np.float64(query[place])
-            total += difference * difference
-        return sqrt(total)
+        return sqrt(exact_sum(SQUARES, vector, query, room))
+    total = exact_sum(PRODUCTS, vector, query, room)
     if metric == IP:
-        for place in range(len(query)):
-            total += np.float64(vector[place]) * np.float64(query[place])
         return -total
-    one, other = 0.0, 0.0
-    for place in range(len(query)):
-        total += np.float64(vector[place]) * np.float64(query[place])
-        one += np.float64(vector[place]) * np.float64(vector[place])
-        other += np.float64(query[place]) * np.float64(query[place])
+    one = exact_sum(PRODUCTS, vector, vector, room)
+    other = exact_sum(PRODUCTS, query, query, room)
     # Rounding may leave the domain of a cosine by its last bit.
     return 1.0 - min(max(total / (sqrt(one) * sqrt(other)), -1.0), 1.0)
 
@@ -68,50 +129,23 @@ def insert(
 
 
 @numba.njit(cache=True, nogil=True)
-def insert_hits(
-    metric: int,
-    vectors: NDArray[np.float32],
-    row_ids: NDArray[Any],
-    queries: NDArray[np.float32],
-    hit_queries: NDArray[np.int64],
-    hit_rows: NDArray[np.int64],
+def merge(
+    some_distances: NDArray[np.float64],
+    some_rows: NDArray[np.int64],
     distances: NDArray[np.float64],
     rows: NDArray[np.int64],
 ) -> None:
-    """Rank candidates, pairs of a query and a place in `vectors`, among each query's nearest."""
-    for hit in range(len(hit_rows)):
-        query, place = hit_queries[hit], hit_rows[hit]
-        found = distance(metric, vectors[place], queries[query])
-        insert(found, np.int64(row_ids[place]), distances[query], rows[query])
-
-
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
-def _squared_distances(
-    vectors: NDArray[np.float32], query: NDArray[np.float32], scores: NDArray[np.float32]
-) -> None:
-    for row in range(len(vectors)):
-        vector = vectors[row]
-        total = np.float32(0)
-        for place in range(np.uint64(len(query))):
-            difference = vector[place] - query[place]
-            total += difference * difference
-        scores[row] = total
-
-
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
-def _negative_products(
-    vectors: NDArray[np.float32], query: NDArray[np.float32], scores: NDArray[np.float32]
-) -> None:
-    for row in range(len(vectors)):
-        vector = vectors[row]
-        total = np.float32(0)
-        for place in range(np.uint64(len(query))):
-            total += vector[place] * query[place]
-        scores[row] = -total
+    """Put what queries found in some rows (q, k) among what they found in others."""
+    for query in range(len(rows)):
+        for rank in range(rows.shape[1]):
+            if some_rows[query, rank] < 0:
+                break
+            found, row = some_distances[query, rank], some_rows[query, rank]
+            insert(found, row, distances[query], rows[query])
 
 
 @numba.njit(cache=True, nogil=True)
-def _sink(heap: NDArray[np.float32], place: int) -> None:
+def sink(heap: NDArray[Any], place: int) -> None:
     """Restore a heap with the greatest number first, where the one at a place is too small."""
     count, value = len(heap), heap[place]
     while 2 * place + 1 < count:
@@ -126,100 +160,244 @@ def _sink(heap: NDArray[np.float32], place: int) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _is_nearer(scores: NDArray[np.float32], one: int, other: int) -> bool:
-    return bool(scores[one] < scores[other] or (scores[one] == scores[other] and one < other))
+def bound_of(kth: Any, slack: NDArray[np.float32]) -> Any:
+    """Return the score up to which rows may be nearer than one with the score `kth`."""
+    if kth == np.float32(inf):
+        return kth
+    return np.float32(kth + abs(kth) * slack[0] + slack[1])
 
 
 @numba.njit(cache=True, nogil=True)
-def _sink_list(
-    lists: NDArray[np.int32], count: int, place: int, scores: NDArray[np.float32]
-) -> None:
-    """Restore a heap of lists with the nearest first."""
-    moved = lists[place]
-    while 2 * place + 1 < count:
-        child = 2 * place + 1
-        if child + 1 < count and _is_nearer(scores, lists[child + 1], lists[child]):
-            child += 1
-        if not _is_nearer(scores, lists[child], moved):
+def new_room(query_count: int, k: int, width: int, has_filter: bool) -> Room:
+    """Return what `scan` needs for so many queries."""
+    group = min(query_count, GROUP_QUERIES)
+    copied = CHUNK_ROWS if has_filter else 0
+    return Room(
+        np.empty((query_count, width), np.float32),
+        np.empty(query_count, np.float32),
+        np.empty((group, CHUNK_ROWS + PADDED), np.float32),
+        np.empty((copied, width), np.float32),
+        np.empty(copied, np.int64),
+    )
+
+
+@numba.njit(cache=True, nogil=True)
+def new_entries(count: int) -> Entries:
+    """Return room for so many entries."""
+    return Entries(
+        np.empty(count, np.float32), np.empty(count, np.uint32), np.empty(count, np.int32)
+    )
+
+
+@numba.njit(cache=True, nogil=True)
+def _with_room(entries: Entries, used: int, more: int) -> Entries:
+    """Return the entries with room for more."""
+    if used + more <= len(entries.scores):
+        return entries
+    grown = new_entries(max(2 * len(entries.scores), used + more))
+    grown.scores[:used] = entries.scores[:used]
+    grown.places[:used] = entries.places[:used]
+    grown.before[:used] = entries.before[:used]
+    return grown
+
+
+@numba.njit(cache=True, nogil=True)
+def _allowed_rows(rows: Rows, start: int, end: int, room: Room) -> int:
+    """Return how many rows count, at most as many as a chunk has; write their places."""
+    count = 0
+    for place in range(start, end):
+        room.places[count] = place
+        count += rows.allowed[rows.row_ids[place]]
+        if count == CHUNK_ROWS:
             break
-        lists[place] = lists[child]
-        place = child
-    lists[place] = moved
+    return count
 
 
 @numba.njit(cache=True, nogil=True)
-def search_lists(
+def scan(
     metric: int,
-    vectors: NDArray[np.float32],
-    scales: NDArray[np.float32],
-    offsets: NDArray[np.int64],
-    row_ids: NDArray[Any],
-    allowed: NDArray[np.bool_],
-    queries: NDArray[np.float32],
-    scaled: NDArray[np.float32],
-    list_scores: NDArray[np.float32],
-    least_probes: int,
-    slack: NDArray[np.float32],
-    distances: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    probes: NDArray[np.int64],
-) -> None:
-    """Find the nearest rows of the nearest lists: at least `least_probes`, more for k rows.
+    rows: Rows,
+    start: int,
+    end: int,
+    targets: Targets,
+    numbers: NDArray[np.int64],
+    pairs: NDArray[np.int64],
+    heads: NDArray[np.int32],
+    heaps: NDArray[np.float32],
+    room: Room,
+    entries: Entries,
+    used: int,
+) -> tuple[Entries, int]:
+    """Compare the rows of some places with the queries `numbers`; return all entries.
 
-    vectors (n, d), row_ids (n): by list, whose rows are offsets[list] .. offsets[list + 1].
-    scales: 1 / norm of each vector under cosine, else empty. allowed: by row number, empty for all.
-    scaled (q, d): the queries that scores are computed with, unit vectors under cosine.
-    list_scores (q, lists): less is nearer. slack (q, 2): how much rounding may add to a score, in
-    parts of it and beside. distances, rows (q, k) and probes (q) receive what was found.
+    heaps (q, k): the least scores of each query, the greatest first, which are kept so.
+    pairs: where `heads` has the last entry of each query, -1 for none.
     """
-    k = rows.shape[1]
-    scores = np.empty(len(vectors), np.float32)
-    order = np.empty(len(offsets) - 1, np.int32)
-    nearest = np.empty(k, np.float32)
-    for query in range(len(queries)):
-        for each in range(len(order)):
-            order[each] = each
-        for place in range(len(order) // 2 - 1, -1, -1):
-            _sink_list(order, len(order), place, list_scores[query])
-        nearest[:] = np.inf
-        left, kept, probed = len(order), 0, 0
-        # The lists that are done lie at the end of `order`, the last one first.
-        while left and (probed < least_probes or kept < k):
-            chosen = order[0]
-            left -= 1
-            order[0] = order[left]
-            order[left] = chosen
-            _sink_list(order, left, 0, list_scores[query])
-            probed += 1
-            start, end = offsets[chosen], offsets[chosen + 1]
-            part = scores[start:end]
-            if metric == L2:
-                _squared_distances(vectors[start:end], scaled[query], part)
-            else:
-                _negative_products(vectors[start:end], scaled[query], part)
-            if len(scales):
-                for place in range(len(part)):
-                    part[place] *= scales[start + place]
-            if len(allowed):
-                for place in range(len(part)):
-                    if not allowed[row_ids[start + place]]:
-                        part[place] = np.nan
-            for place in range(len(part)):
-                if part[place] < nearest[0]:
-                    nearest[0] = part[place]
-                    _sink(nearest, 0)
-            if len(allowed):
-                for place in range(len(part)):
-                    kept += not np.isnan(part[place])
-            else:
-                kept += len(part)
-        probes[query] = probed
-        bound = nearest[0]
-        if bound < np.inf:
-            bound += abs(bound) * slack[query, 0] + slack[query, 1]
-        for done in range(probed):
-            chosen = order[len(order) - 1 - done]
-            for place in range(offsets[chosen], offsets[chosen + 1]):
-                if scores[place] <= bound:
-                    found = distance(metric, vectors[place], queries[query])
-                    insert(found, np.int64(row_ids[place]), distances[query], rows[query])
+    for i in range(len(numbers)):
+        query = numbers[i]
+        room.packed[i] = targets.scaled[query]
+        room.bounds[i] = bound_of(heaps[query, 0], targets.slack[query])
+    first = start
+    while first < end:
+        last = min(first + CHUNK_ROWS, end)
+        count = last - first
+        is_copied = False
+        if len(rows.allowed):
+            count = _allowed_rows(rows, first, last, room)
+            is_copied = count * _SPARSE < last - first
+        if is_copied:
+            for i in range(count):
+                room.copied[i] = rows.vectors[room.places[i]]
+        else:
+            count = last - first
+        compared = room.copied[:count] if is_copied else rows.vectors[first:last]
+        for group in range(0, len(numbers), GROUP_QUERIES):
+            some = min(group + GROUP_QUERIES, len(numbers))
+            kind = SQUARES if metric == L2 else PRODUCTS
+            add_up(kind, compared, room.packed[group:some], room.scores)
+            entries = _with_room(entries, used, (some - group) * count)
+            for i in range(group, some):
+                scores = room.scores[i - group]
+                _finish(metric, rows, first, count, is_copied, room.places, scores)
+                query = numbers[i]
+                used, head, bound = _collect(
+                    rows,
+                    first,
+                    count,
+                    is_copied,
+                    room.places,
+                    scores,
+                    heaps[query],
+                    room.bounds[i],
+                    targets.slack[query],
+                    entries,
+                    used,
+                    heads[pairs[i]],
+                )
+                heads[pairs[i]] = head
+                room.bounds[i] = bound
+        first = last
+    return entries, used
+
+
+@numba.njit(cache=True, nogil=True)
+def _finish(
+    metric: int,
+    rows: Rows,
+    first: int,
+    count: int,
+    is_copied: bool,
+    places: NDArray[np.int64],
+    scores: NDArray[np.float32],
+) -> None:
+    """Make scores of sums, and what lies behind them NaN up to a multiple of PADDED."""
+    if metric == IP:
+        for i in range(count):
+            scores[i] = -scores[i]
+    if metric == COSINE:
+        if is_copied:
+            for i in range(count):
+                scores[i] *= -rows.scales[places[i]]
+        else:
+            scales = rows.scales[first : first + count]
+            for i in range(count):
+                scores[i] *= -scales[i]
+    for i in range(count, count + -count % PADDED):
+        scores[i] = nan
+
+
+@numba.njit(cache=True, nogil=True)
+def _collect(
+    rows: Rows,
+    first: int,
+    count: int,
+    is_copied: bool,
+    places: NDArray[np.int64],
+    scores: NDArray[np.float32],
+    heap: NDArray[np.float32],
+    bound: Any,
+    slack: NDArray[np.float32],
+    entries: Entries,
+    used: int,
+    head: Any,
+) -> tuple[int, Any, Any]:
+    """Add a query's scores within its bound; return how many entries there are, its last, its bound."""
+    address = scores.ctypes.data
+    is_filtered = len(rows.allowed) > 0 and not is_copied
+    for base in range(0, count, PADDED):
+        mask = at_most(address + 4 * base, bound)
+        while mask:
+            i = base + trailing_zeros(mask)
+            mask &= mask - np.uint64(1)
+            score = scores[i]
+            if score > bound:
+                continue
+            place = places[i] if is_copied else first + i
+            if is_filtered and not rows.allowed[rows.row_ids[place]]:
+                continue
+            entries.scores[used] = score
+            entries.places[used] = place
+            entries.before[used] = head
+            head = np.int32(used)
+            used += 1
+            if score < heap[0]:
+                heap[0] = score
+                sink(heap, 0)
+                bound = bound_of(heap[0], slack)
+    return used, head, bound
+
+
+@numba.njit(cache=True, nogil=True)
+def rank(
+    metric: int,
+    rows: Rows,
+    targets: Targets,
+    numbers: NDArray[np.int64],
+    heads: NDArray[np.int32],
+    heaps: NDArray[np.float32],
+    entries: Entries,
+    distances: NDArray[np.float64],
+    found: NDArray[np.int64],
+) -> None:
+    """Rank the entries of each pair within the bound of its query, `numbers`; none are left."""
+    room = np.empty(1, np.float64)
+    for pair in range(len(heads)):
+        query, entry = numbers[pair], heads[pair]
+        bound = bound_of(heaps[query, 0], targets.slack[query])
+        while entry >= 0:
+            if entries.scores[entry] <= bound:
+                place = np.int64(entries.places[entry])
+                away = distance(metric, rows.vectors[place], targets.queries[query], room)
+                insert(away, np.int64(rows.row_ids[place]), distances[query], found[query])
+            entry = entries.before[entry]
+        heads[pair] = -1
+
+
+@numba.njit(cache=True, nogil=True)
+def search_rows(
+    metric: int,
+    rows: Rows,
+    start: int,
+    end: int,
+    targets: Targets,
+    heaps: NDArray[np.float32],
+    distances: NDArray[np.float64],
+    found: NDArray[np.int64],
+) -> None:
+    """Find the nearest of the rows start .. end, where they may be nearer than `heaps` (q, k).
+
+    distances, found (q, k) receive them.
+    """
+    count, k = found.shape
+    numbers = np.arange(count)
+    heads = np.full(count, -1, np.int32)
+    room = new_room(count, k, rows.vectors.shape[1], len(rows.allowed) > 0)
+    entries, used = new_entries(0), 0
+    for first in range(start, end, _PART_ROWS):
+        last = min(first + _PART_ROWS, end)
+        entries, used = scan(
+            metric, rows, first, last, targets, numbers, numbers, heads, heaps, room, entries, used
+        )
+        if used > ENTRY_LIMIT or last == end:
+            rank(metric, rows, targets, numbers, heads, heaps, entries, distances, found)
+            used = 0

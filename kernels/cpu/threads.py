@@ -87,6 +87,25 @@ def run_parts(run: Callable[[P], T], parts: Sequence[P]) -> list[T]:
     return results
 
 
+def run_slices(
+    run: Callable[[slice], None], count: int, least: int, most: int, threads: int | None = None
+) -> None:
+    """Run `run` on slices of 0 .. count: each thread takes the next one when it is free.
+
+    least: how many of `count` are worth a thread. most: how long a slice may be.
+    """
+    wanted = min(threads or processor_count(), max(count // least, 1))
+    step = max(min(-(-count // wanted), most), 1)
+    starts = iter(range(0, count, step))
+
+    def work(_: int) -> None:
+        # What one thread takes from an iterator of numbers no other gets.
+        for start in starts:
+            run(slice(start, min(start + step, count)))
+
+    run_parts(work, range(min(wanted, -(-count // step))) or range(1))
+
+
 def _hand_over(run: Callable[[P], T], part: P) -> _Task | None:
     """Give a part to a free thread; return None where there is none."""
     worker = _free_worker()

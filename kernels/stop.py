@@ -1,0 +1,79 @@
+"""When a search of an IVF index has seen enough lists: the rule that calibration sets.
+
+After p lists a query has a score E_p, which grows with p, and the search ends at the first p with
+E_p >= threshold. With d_k the distance of the k-th row so far and c_(p+1) the next list's centroid:
+
+    kth      E_p = 1 - min(d_k^2 / scale, 1)   + gamma * max(0, p - kreg)
+    ratio    E_p = |query - c_(p+1)| / d_k     + gamma * max(0, p - kreg)
+
+Squares of distances are taken in the space where each metric is Euclidean (`stop_terms`).
+
+Horchidan et al., ConANN (PVLDB 19, 2025), section 4, whose rule "first p with E_p <= threshold"
+ends at the first list or never; gamma and kreg are those of Angelopoulos et al., Uncertainty Sets
+for Image Classifiers using Conformal Prediction (ICLR 2021).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from raydb.kernels.nearest import norms_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from raydb.kernels.nearest import Metric
+
+Score = Literal["kth", "ratio"]
+SCORES: tuple[Score, ...] = ("kth", "ratio")
+
+
+@dataclass(frozen=True, slots=True)
+class StopRule:
+    """Ends a search at the first p lists with E_p >= threshold; see the module.
+
+    scale: the squared distance at which 'kth' is 0; 'ratio' has no use for it.
+    """
+
+    score: Score
+    gamma: float
+    kreg: int
+    scale: float
+    threshold: float
+
+
+# For a search of a fixed number of lists: it may end after any.
+ANYWHERE = StopRule("kth", 0.0, 0, 1.0, float("-inf"))
+
+
+def stop_terms(
+    queries: NDArray[np.float32], metric: Metric, longest: float
+) -> NDArray[np.float64]:
+    """Return how each query's scores become squared distances (q, 4).
+
+    Columns: the factor and the summand for a list's score, those for a row's score. queries: as
+    scores are computed with them, unit vectors under cosine. longest: the greatest norm of a row.
+
+    l2 and cosine are distances already, cosine of unit vectors. Under ip the rows x are taken to
+    (x, sqrt(longest^2 - |x|^2)) and queries to length `longest`, which orders rows by distance as
+    products do (Bachrach et al., Speeding Up the Xbox Recommender System, RecSys 2014, section 3).
+    A squared distance is then 2 longest (longest - q x / |q|), and a list's the mean of its rows'.
+    """
+    terms = np.empty((len(queries), 4), np.float64)
+    match metric:
+        case "l2":
+            norms = norms_of(queries)
+            terms[:] = 1.0, 0.0, 1.0, 0.0
+            terms[:, 1] = norms * norms
+        case "cosine":
+            terms[:] = 1.0, 1.0, 2.0, 2.0
+        case "ip":
+            norms = norms_of(queries)
+            doubled = 2 * longest
+            factors = np.divide(doubled, norms, out=np.zeros_like(norms), where=norms > 0)
+            terms[:] = 0.0, doubled * longest, 0.0, doubled * longest
+            terms[:, 0] = terms[:, 2] = factors
+    return terms
