@@ -16,6 +16,12 @@ from raydb.kernels.cuda.source import Shape, kernel_source
 
 SIMULATED = bool(vars(config)["ENABLE_CUDASIM"])
 
+# What kernels call their types by.
+INT32, INT64, FLOAT64 = types.int32, types.int64, types.float64
+int32: Any = int if SIMULATED else types.int32
+int64: Any = int if SIMULATED else types.int64
+float32: Any = np.float32 if SIMULATED else types.float32
+
 NONE = -1
 GREATEST = np.iinfo(np.int64).max
 # The bits of the positive infinity: those of a NaN, the sign left out, are greater.
@@ -124,11 +130,11 @@ def kernel_function(shape: Shape) -> Any:
         "wrapped": wrapped,
         "ordered": ordered,
         "load_four": load_four,
-        "int32": int if SIMULATED else types.int32,
-        "int64": int if SIMULATED else types.int64,
-        "INT32": types.int32,
-        "INT64": types.int64,
-        "FLOAT64": types.float64,
+        "int32": int32,
+        "int64": int64,
+        "INT32": INT32,
+        "INT64": INT64,
+        "FLOAT64": FLOAT64,
         "NONE": NONE,
     }
     exec(compile(text, name, "exec"), names)  # noqa: S102  (the text is our own)

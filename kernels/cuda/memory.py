@@ -76,9 +76,14 @@ def devices() -> tuple[Device, ...]:
 def upload(host: NDArray[Any]) -> Any:
     """Copy a host array to the current device, as kernels take it; bool becomes int8.
 
-    Behind the values there is room to a multiple of four, which kernels load and do not use.
+    Behind the values there is room to a multiple of four, which kernels load and do not use. Rows
+    of two dimensions get zeros to a multiple of four each, and follow each other.
     """
     values = host.view(np.int8) if host.dtype == np.bool_ else host
+    if values.ndim == 2:
+        rows = xp.zeros((len(values), -(-values.shape[1] // UNIT_ROWS) * UNIT_ROWS), values.dtype)
+        rows[:, : values.shape[1]] = send(values)
+        return argument(rows.reshape(-1))
     padded = xp.empty(-(-len(values) // UNIT_ROWS) * UNIT_ROWS, values.dtype)
     padded[len(values) :] = 0
     if SIMULATED:
