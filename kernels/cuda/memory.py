@@ -147,12 +147,12 @@ class Clock:
         return elapsed
 
 
+def idle(times: int, duration_ns: int) -> None:
+    """Sleep some times for some nanoseconds: a kernel."""
+    for _ in range(times):
+        cuda.nanosleep(duration_ns)  # type: ignore[attr-defined]
+
+
 @cache
 def _idle_kernel() -> Any:
-    """Return a kernel that sleeps some times for some nanoseconds."""
-
-    def idle(times: int, duration_ns: int) -> None:
-        for _ in range(times):
-            cuda.nanosleep(duration_ns)  # type: ignore[attr-defined]
-
     return cuda.jit("void(int32, uint32)")(idle)

@@ -69,6 +69,25 @@ arguments += [words] * 2 if shape.where == "list" else [words] + [
 print(cuda.compile_ptx(kernel_function(shape), types.void(*arguments), cc=(8, 0))[0])
 """
 
+OTHERS = """
+from types import SimpleNamespace
+from numba import cuda, types
+from numba.cuda import dispatcher
+dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=(8, 0))
+from raydb.kernels.cuda import memory, nearest
+floats, whole, narrow = (types.Array(t, 1, "C") for t in (types.float32, types.int64, types.int8))
+numbers, bits = (types.Array(t, 1, "C") for t in (types.uint32, types.int32))
+scoring = [floats, types.int64, floats, numbers, narrow, floats, *[whole] * 4, types.boolean]
+for kernel, arguments in (
+    (nearest.score_rows, [*scoring, floats]),
+    (nearest.find_kth, [bits, whole, types.int64, whole]),
+    (nearest.mark_rows, [floats, whole, floats, narrow]),
+    (memory.idle, [types.int32, types.uint32]),
+):
+    function = getattr(kernel, "py_func", kernel)
+    print(cuda.compile_ptx(function, types.void(*arguments), cc=(8, 0))[0])
+"""
+
 FLOATS = Shape((False,), 1, (Total("float", 0), Total("least", 0, ordered=True)), "shared")
 
 
@@ -93,3 +112,17 @@ def test_a_kernel_compiles_to_ptx(shape, value):
     assert done.returncode == 0, done.stderr[-3000:]
     if value == "int32" and shape.input_count:
         assert re.search(r"ld\.global\.v4\.u32", done.stdout), "no 16-byte load"
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("numba_cuda") is None, reason="numba-cuda is not installed"
+)
+def test_the_kernels_of_vector_search_compile_to_ptx():
+    done = subprocess.run(
+        [sys.executable, "-c", OTHERS], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "ld.global.v4.f32" in done.stdout
+    assert "nanosleep.u32" in done.stdout
+    # A score is added up in float32, as the slack of its bound has it.
+    assert ".f64" not in done.stdout.partition("find_kth")[0]
