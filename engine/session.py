@@ -19,8 +19,8 @@ import pyarrow as pa
 
 from raydb import sql
 from raydb.engine.database import Database
+from raydb.engine.devices import Devices, devices
 from raydb.engine.files import FileAccess
-from raydb.engine.fused.builder import Builder, builder
 from raydb.engine.fused.direct import direct_rows, prepare_direct
 from raydb.engine.fused.finish import FEW_ROWS, prepare_finish
 from raydb.engine.fused.image import KEPT_BYTES, KEPT_SHARE, Kept
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     Blocks = Iterator[Sequence[pa.ChunkedArray | pa.Array]]
     RunJob = Callable[[FusedJob], pa.Table]
     _Before = tuple[
-        Token[Callable[[], int | None] | None], Token[DeviceMemory], Token[Builder | None]
+        Token[Callable[[], int | None] | None], Token[DeviceMemory], Token[Devices | None]
     ]
 
 WRITING = (*get_args(sql.Definition), *get_args(sql.Write), sql.Checkpoint, sql.Vacuum)
@@ -124,7 +124,7 @@ class Session:
         self._kept = Kept()
         self._uses = BvhUses()
         self.merger = Merger()
-        self._builder = Builder(lambda: self.settings.planner)
+        self._devices = Devices(lambda: self.settings.planner)
 
     # -- statements ---------------------------------------------------------------------------
 
@@ -152,16 +152,16 @@ class Session:
         return (
             allowed.set(self._memory_limit),
             device_memory.set(parse_device_memory(self.settings.device_memory)),
-            builder.set(self._builder),
+            devices.set(self._devices),
         )
 
     def _end(self, before: _Before) -> tuple[str, ...]:
-        """Unset it again, and return what the builds of the statement had to tell."""
-        memory, on_devices, built = before
-        builder.reset(built)
+        """Unset it again, and return what its builds and searches had to tell."""
+        memory, on_devices, asked = before
+        devices.reset(asked)
         device_memory.reset(on_devices)
         allowed.reset(memory)
-        return self._builder.taken()
+        return self._devices.taken()
 
     def _execute_text(self, text: str, parameters: Parameters) -> Result:
         begin_moment()
@@ -443,7 +443,7 @@ class Session:
                 try:
                     block = next(blocks, None)
                 finally:
-                    self._end(before)
+                    run.told.extend(self._end(before))
                 if block is None:
                     break
                 yield list(block.columns.values())

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 from raydb.errors import OperationalError, ProgrammingError, did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from raydb.kernels.backend import Backend
+    from raydb.kernels.nearest import Neighbours
     from raydb.kernels.rt.scene import Encoding
     from raydb.kernels.rt.tracer import Tracer
 
@@ -60,10 +63,11 @@ def choose_backend(
     return ELSE.join(names), "; ".join(why)
 
 
-def choose_builder(setting: str, fallback: str = "next") -> tuple[str, str | None]:
-    """Return (name, obstacle) of what builds BVHs; the obstacle is why it is not the one asked for.
+def choose_without_rays(setting: str, fallback: str = "next") -> tuple[str, str | None]:
+    """Return (name, obstacle) of what builds BVHs and searches vectors.
 
-    Rays sort nothing, so CUDA builds for them too. Raises OperationalError where this machine
+    Rays do neither, so CUDA does it for them too. The obstacle is why it does not, though a device
+    is asked for. Raises OperationalError where this machine
     cannot, and fallback is 'error'.
     """
     if setting in {"auto", "cpu"}:
@@ -135,6 +139,18 @@ def open_tracers() -> tuple[Tracer, ...]:
     from raydb.kernels.rt import optix_tracer  # noqa: PLC0415  (as above)
 
     return optix_tracer.open_tracers()
+
+
+def open_search() -> Callable[..., Neighbours]:
+    """Return the search of vectors on a device. Raises DeviceError where it does not load."""
+    from raydb.kernels.device import DeviceError, faults  # noqa: PLC0415  (as above)
+
+    try:
+        with faults.translated("cuda"):
+            from raydb.kernels.cuda.nearest import search_on_device  # noqa: PLC0415  (as above)
+    except ImportError as error:
+        raise DeviceError(f"cuda: a library does not load: {error}") from error
+    return search_on_device
 
 
 def forget_backends() -> None:

@@ -13,9 +13,10 @@ import pyarrow as pa
 from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
 from raydb.kernels.bvh_arrays import to_arrays
 from raydb.kernels.bvh_rows import source_of, unwatched
-from raydb.kernels.choice import open_backend
+from raydb.kernels.choice import open_backend, open_search
 from raydb.kernels.cpu import warm
 from raydb.kernels.encode import Hierarchy
+from raydb.kernels.ivf import build_ivf, search_ivf
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +33,14 @@ ROUNDS = 5
 # How many values the years and the products of the seeded rows have.
 YEARS = 7
 PRODUCTS = 1_000
+
+# A vector for so many rows, and how they are searched.
+VECTOR_ROWS = 16
+VECTOR_WIDTH = 32
+LIST_ROWS = 256
+QUERIES = 64
+PROBES = 8
+MOST_NEAREST = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +64,8 @@ def check_backend(name: str, row_count: int) -> list[Checked]:
     bvh = cpu.build(source, unwatched())
     checks = [_check_build(backend, cpu, source)]
     checks += [_check(kind, job, backend, cpu, bvh) for kind, job in _jobs(bvh).items()]
-    return [*checks, _check_located(backend, cpu, bvh)]
+    checks.append(_check_located(backend, cpu, bvh))
+    return [*checks, _check_search(row_count)] if name == "cuda" else checks
 
 
 def _seeded_rows(row_count: int) -> Source:
@@ -125,6 +135,26 @@ def _check_located(backend: Backend, cpu: Backend, bvh: Bvh) -> Checked:
     (expected, expected_groups), cpu_ms = _timed(lambda: cpu.locate(left, job, theirs))
     agrees = np.array_equal(places, expected) and np.array_equal(groups, expected_groups)
     return Checked("located rows", agrees, time_ms, cpu_ms)
+
+
+def _check_search(row_count: int) -> Checked:
+    """Search the lists of an index of vectors; answers are the same to the last bit."""
+    rng = np.random.default_rng(SEED)
+    count = max(row_count // VECTOR_ROWS, MOST_NEAREST)
+    vectors = rng.standard_normal((count, VECTOR_WIDTH), np.float32)
+    lists = max(count // LIST_ROWS, 1)
+    index = build_ivf(vectors, np.arange(count, dtype=np.uint32), count, lists, "l2", SEED)
+    # In the simulator a query takes a tenth of a second.
+    asked = index, vectors[: min(row_count // 1000, QUERIES)], MOST_NEAREST, PROBES
+    search = open_search()
+    found, time_ms = _timed(lambda: search(*asked))
+    expected, cpu_ms = _timed(lambda: search_ivf(*asked))
+    agrees = (
+        np.array_equal(found.rows, expected.rows)
+        and found.distances.tobytes() == expected.distances.tobytes()
+        and np.array_equal(found.probes, expected.probes)
+    )
+    return Checked("nearest vectors", agrees, time_ms, cpu_ms)
 
 
 def _timed(run: Callable[[], T]) -> tuple[T, float]:

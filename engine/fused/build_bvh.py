@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from raydb.engine.fused.builder import build
+from raydb.engine.devices import build
 from raydb.engine.fused.denormalise import fetch
 from raydb.engine.memory import Memory, memory_limit
 from raydb.engine.progress import report

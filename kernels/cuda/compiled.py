@@ -10,11 +10,15 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import config, cuda, types
+from numba import config, types
+from numba import cuda as numba_cuda
 
 from raydb.kernels.cuda.source import Shape, kernel_source
 
 SIMULATED = bool(vars(config)["ENABLE_CUDASIM"])
+
+# It has its names where a device or the simulator is.
+cuda: Any = numba_cuda
 
 # What kernels call their types by.
 INT32, INT64, FLOAT64 = types.int32, types.int64, types.float64

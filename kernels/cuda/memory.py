@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raydb.kernels.cuda.compiled import SIMULATED
+from raydb.kernels.cuda.compiled import SIMULATED, cuda
 from raydb.kernels.device import Columns
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if SIMULATED:
     xp: Any = np
 else:
     import cupy
-    from numba import cuda
 
     xp = cupy
 
@@ -150,7 +149,7 @@ class Clock:
 def idle(times: int, duration_ns: int) -> None:
     """Sleep some times for some nanoseconds: a kernel."""
     for _ in range(times):
-        cuda.nanosleep(duration_ns)  # type: ignore[attr-defined]
+        cuda.nanosleep(duration_ns)
 
 
 @cache

@@ -14,17 +14,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import cuda
 
 from raydb.kernels.cpu.lanes import PADDED
 from raydb.kernels.cpu.lists import Lists, score_lists
 from raydb.kernels.cpu.nearest import Entries, Rows, Targets, rank
 from raydb.kernels.cpu.stop import margin
-from raydb.kernels.cuda.compiled import INT32, SIMULATED, float32, int64, load_four
+from raydb.kernels.cuda.compiled import INT32, SIMULATED, cuda, float32, int64, load_four
 from raydb.kernels.cuda.memory import argument, devices, send, to_host, upload, xp
 from raydb.kernels.device import DeviceError, faults
 from raydb.kernels.nearest import METRICS, frozen, no_neighbours, slack_of, unit
-from raydb.kernels.stop import stop_terms
+from raydb.kernels.stop import ANYWHERE, stop_terms
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from raydb.kernels.device import Columns
     from raydb.kernels.ivf import Ivf
     from raydb.kernels.nearest import Neighbours, Vectors
+    from raydb.kernels.stop import StopRule
 
 BLOCK_THREADS = 8 if SIMULATED else 256
 
@@ -156,8 +156,14 @@ def search_on_device(
     k: int,
     nprobe: int,
     allowed: NDArray[np.bool_] | None = None,
+    rule: StopRule = ANYWHERE,
 ) -> Neighbours:
-    """Return what `search_ivf` does where no rule ends a search. Raises DeviceError."""
+    """Return what `search_ivf` does. Raises DeviceError where the device cannot.
+
+    A rule looks at the scores of one list after the other, which is no work for a device.
+    """
+    if rule.threshold > ANYWHERE.threshold:
+        raise DeviceError("cuda: where a search ends by a calibrated rule, the cpu follows it")
     found = no_neighbours(len(queries), k)
     if not (index.list_count and len(queries)):
         return found
@@ -166,7 +172,8 @@ def search_on_device(
     slack = slack_of(scaled, index.metric, index.longest)
     order = _choose_lists(index, metric, scaled, k, nprobe, allowed, found)
     permitted = np.empty(0, np.bool_) if allowed is None else allowed
-    rows = Rows(*map(frozen, (index.vectors, index.row_ids, index.scales, permitted)))
+    arrays: tuple[Any, ...] = index.vectors, index.row_ids, index.scales, permitted
+    rows = Rows(*map(frozen, arrays))
     with faults.translated("cuda"):
         device = devices()[0]
         with device.current():
@@ -207,7 +214,8 @@ def _choose_lists(
     """Return the lists of each query from the nearest one on; write how many, and the margins."""
     padded = index.list_count + -index.list_count % PADDED
     scores = np.empty((len(scaled), padded), np.float32)
-    lists = Lists(*map(frozen, (index.centroids, index.squares, index.offsets)))
+    arrays: tuple[Any, ...] = index.centroids, index.squares, index.offsets
+    lists = Lists(*map(frozen, arrays))
     score_lists(metric, lists, frozen(scaled), scores)
     scores = np.ascontiguousarray(scores[:, : index.list_count])
     bits = scores.view(np.uint32)

@@ -7,8 +7,9 @@ import raydb
 from raydb.kernels import split
 from raydb.kernels.cuda import backend as cuda_backend
 from raydb.kernels.cuda import build as cuda_build
+from raydb.kernels.cuda import nearest as cuda_nearest
 from raydb.kernels.cuda.memory import Device, devices
-from raydb.kernels.device import DeviceError
+from raydb.kernels.device import DeviceError, faults
 
 QUERY = "SELECT region, sum(price), count(*) FROM sale WHERE year < 2024 GROUP BY region ORDER BY 1"
 LOCATED = (
@@ -32,6 +33,7 @@ def con():
     yield connection
     connection.close()
     devices()[0].columns.clear()
+    faults.lost.clear()
 
 
 def built_on(con):
@@ -195,3 +197,82 @@ def test_sums_are_the_same_to_the_last_digit(con):
         text = f"SELECT region, sum(price) FROM sale WHERE year >= {year} GROUP BY 1 ORDER BY 1"
         mine, theirs = answers(con, text)
         assert mine == theirs
+
+
+VECTORS = "SELECT id, rank, distance, probes FROM vector_search(docs, emb, $q, k => 5, nprobe => 2)"
+
+
+@pytest.fixture
+def docs(con):
+    rng = np.random.default_rng(4)
+    vectors = rng.normal(size=(120, 4)).astype(np.float32)
+    con.execute("CREATE TABLE docs (id INTEGER, lang VARCHAR, emb FLOAT[4])")
+    con.executemany(
+        "INSERT INTO docs VALUES (?, ?, ?)",
+        [(n, "en" if n % 3 else "de", list(map(float, v))) for n, v in enumerate(vectors)],
+    )
+    con.execute("CREATE INDEX near ON docs USING ivf (emb) WITH (lists = 8, seed = 1)")
+    return con
+
+
+def test_vectors_are_searched_on_the_device(docs, monkeypatch):
+    searched = []
+    kept = cuda_nearest.search_on_device
+
+    def noted(*arguments):
+        searched.append(len(arguments[1]))
+        return kept(*arguments)
+
+    monkeypatch.setattr(cuda_nearest, "search_on_device", noted)
+    query = {"q": [0.3, -0.2, 1.0, 0.1]}
+    filtered = f"{VECTORS} WHERE lang = 'en'"
+
+    def ask(text):
+        found = []
+        for backend in ("cuda", "cpu"):
+            docs.execute(f"SET backend = '{backend}'")
+            cursor = docs.execute(text, query)
+            assert cursor.messages == []
+            found.append(cursor.fetchall())
+        return found
+
+    for text in (VECTORS, filtered):
+        mine, theirs = ask(text)
+        assert mine
+        assert mine == theirs
+    docs.execute("DELETE FROM docs WHERE id % 4 = 0")
+    mine, theirs = ask(VECTORS)
+    assert mine == theirs
+    assert len(searched) == 3
+
+
+def test_a_search_that_the_device_cannot_do_is_done_by_the_cpu(docs, monkeypatch):
+    query = {"q": [0.3, -0.2, 1.0, 0.1]}
+    expected = docs.execute(VECTORS, query).fetchall()
+    docs.execute("SET device_memory = '1KB'")
+    cursor = docs.execute(VECTORS, query)
+    assert cursor.fetchall() == expected
+    sentence = "cuda: the vectors of the index do not fit the device's memory"
+    assert [str(message) for _, message in cursor.messages] == [f"{sentence}; cpu answered"]
+    reader = docs.stream(VECTORS, query)
+    assert len(reader.read_all()) == 5
+    assert len(docs.messages) == 1
+    docs.execute("SET fallback = 'error'")
+    with pytest.raises(raydb.OperationalError) as error:
+        docs.execute(VECTORS, query)
+    assert str(error.value) == f"{sentence}; SET fallback = 'next' lets another backend answer"
+    docs.execute("RESET device_memory")
+    assert docs.execute(VECTORS, query).fetchall() == expected
+
+    class IllegalAddressError(Exception):
+        __module__ = "numba.cuda.cudadrv.driver"
+
+    def lost(*_):
+        raise IllegalAddressError("CUDA_ERROR_ILLEGAL_ADDRESS")
+
+    docs.execute("SET fallback = 'next'")
+    monkeypatch.setattr(cuda_nearest, "_compare", lost)
+    for _ in range(2):  # A device that is lost stays so.
+        cursor = docs.execute(VECTORS, query)
+        assert cursor.fetchall() == expected
+        assert "cuda: the device was lost: CUDA_ERROR_ILLEGAL_ADDRESS" in str(cursor.messages[0][1])
