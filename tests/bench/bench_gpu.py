@@ -15,9 +15,9 @@ without what the host takes to launch; `query_ms` of the whole query.
     cpu     RayDB on the processor with the same BVHs
 
 Also: CREATE BVH on the device and on the processor, and, among the doctor's checks, vector search
-over lists on both. What is missing is one line each, also in the results. Without a device the reasons are told and nothing is
-measured. With NUMBA_ENABLE_CUDASIM=1 and a tiny --sf it all runs in numba's simulator, to show that
-it runs; its times mean nothing.
+over lists on both. What is missing is one line each, also in the results. Without a device the
+reasons are told and nothing is measured. With NUMBA_ENABLE_CUDASIM=1 and a tiny --sf it all runs in
+numba's simulator, to show that it runs; its times mean nothing.
 """
 
 from __future__ import annotations
