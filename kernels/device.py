@@ -26,8 +26,16 @@ BUDGET_SHARE = 0.8
 SMALL_BYTES = 2**24
 
 
+# The packages whose errors are those of a device.
+LIBRARIES = {"cupy", "cupy_backends", "numba", "numba_cuda", "cuda", "optix"}
+
+
 class DeviceError(OperationalError):
     """A device cannot run a job, in one sentence; another backend still can."""
+
+
+class LibraryError(Exception):
+    """What a device's library reports that raises no error class of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +80,12 @@ class Faults:
             except DeviceError:
                 raise
             except Exception as error:
-                kind = type(error)
-                reason = " ".join(str(error).split()) or kind.__name__
-                if kind.__name__ == "OutOfMemoryError" or _tells_of_memory(reason):
-                    raise DeviceError(f"{backend}: the device's memory is full") from error
-                library, *modules = kind.__module__.split(".")
-                if library not in {"cupy", "cupy_backends", "numba", "numba_cuda", "cuda", "optix"}:
+                library, *modules = type(error).__module__.split(".")
+                if not (library in LIBRARIES or isinstance(error, LibraryError)):
                     raise
+                reason = " ".join(str(error).split()) or type(error).__name__
+                if _tells_of_memory(reason) or type(error).__name__ == "OutOfMemoryError":
+                    raise DeviceError(f"{backend}: the device's memory is full") from error
                 if "core" in modules and "errors" in modules:
                     # The kernel of one shape of job; those of others may compile.
                     raise DeviceError(f"{backend}: a kernel does not compile: {reason}") from error
@@ -87,8 +94,8 @@ class Faults:
 
 
 def _tells_of_memory(reason: str) -> bool:
-    """Whether an error is one of the driver, the runtime or OptiX for a memory that is full."""
-    return "OUT_OF_MEMORY" in reason or "cudaErrorMemoryAllocation" in reason
+    """Whether an error's text is that of a memory that is full: as a name or in words."""
+    return "out of memory" in reason.lower().replace("_", " ")
 
 
 faults = Faults()

@@ -87,7 +87,7 @@ def upload(host: NDArray[Any]) -> Any:
     padded[len(values) :] = 0
     if SIMULATED:
         padded[: len(values)] = values
-    else:
+    elif len(values):
         padded[: len(values)].set(np.ascontiguousarray(values))
     return argument(padded[: len(values)])
 
@@ -111,10 +111,10 @@ def to_host(array: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
         host: NDArray[Any] = array
     else:
         host = array.get() if out is None else array.get(out=out)
-    if out is not None:
-        out[...] = host
-        return out
-    return host
+    if out is None or host is out:
+        return host
+    out[...] = host
+    return out
 
 
 class Clock:

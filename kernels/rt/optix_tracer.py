@@ -1,7 +1,8 @@
 """Traces rays with OptiX, through the module `optix`: some fifteen calls of it, all here.
 
-No device has run this yet: what a machine without one can prove, the plan of rays and triangles
-and that the program compiles, the tests prove; `raydb doctor` proves the rest where there is one.
+No device has run this yet: what a machine without one can prove (the plan of rays and triangles,
+the calls of the module, the program itself on the CPU, that it compiles) the tests prove; `raydb
+doctor` proves the rest where there is one.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import cupy
 import numpy as np
 import optix
 
-from raydb.kernels.device import DeviceError
+from raydb.kernels.device import DeviceError, LibraryError
 from raydb.kernels.rt.params import KINDS, MOST_IN_REGISTERS, MOST_TOTALS, PARAMS, PAYLOAD_COUNT
 from raydb.kernels.rt.program import program_ptx
 from raydb.kernels.rt.tracer import Traced
@@ -51,6 +52,17 @@ class LoadedScene:
     buffers: dict[str, Any] = field(default_factory=dict)
 
 
+@contextmanager
+def reported() -> Iterator[None]:
+    """Tell what OptiX reports from mistakes of ours: its module raises bare RuntimeErrors."""
+    try:
+        yield
+    except RuntimeError as error:
+        if type(error) is not RuntimeError:
+            raise
+        raise LibraryError(f"OptiX reports: {error}") from error
+
+
 class OptixTracer:
     """Traces rays on a device. Made once a process and device: the program is compiled here."""
 
@@ -66,12 +78,14 @@ class OptixTracer:
     @property
     def core_version(self) -> int:
         """The version of the RT cores times ten; 0 on a chip without them."""
-        return int(self._context.getProperty(optix.DeviceProperty.DEVICE_PROPERTY_RTCORE_VERSION))
+        with self.current():
+            name = optix.DeviceProperty.DEVICE_PROPERTY_RTCORE_VERSION
+            return int(self._context.getProperty(name))
 
     @contextmanager
     def current(self) -> Iterator[None]:
         """Make its device the current one of this thread, which all calls below ask for."""
-        with cupy.cuda.Device(self._number):
+        with reported(), cupy.cuda.Device(self._number):
             yield
 
     def free_bytes(self) -> int:
@@ -81,6 +95,8 @@ class OptixTracer:
 
     def load(self, scene: Scene) -> LoadedScene:
         """Build the acceleration structure of a scene's triangles, each met once a ray."""
+        if not scene.bucket_count:
+            return LoadedScene(scene, 0)  # No ray will be sent.
         corners = cupy.asarray(scene.triangles.reshape(-1))
         options = optix.AccelBuildOptions(
             buildFlags=int(optix.BUILD_FLAG_PREFER_FAST_TRACE),

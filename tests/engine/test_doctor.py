@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from ray_simulator import RaySimulator
@@ -98,6 +99,19 @@ def test_a_chip_without_rt_cores_is_for_correctness(machine):
     assert device_names._describe_cores() == (
         "no RT cores, so OptiX traverses in software: for correctness, not for speed"
     )
+
+
+def test_every_device_is_described(machine):
+    properties = {"name": b"Chip", "totalGlobalMem": 3 * 2**30, "major": 9, "minor": 0}
+    runtime = SimpleNamespace(
+        driverGetVersion=lambda: 13_010,
+        getDeviceCount=lambda: 2,
+        getDeviceProperties=lambda number: properties,
+    )
+    cupy = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime))
+    machine.setitem(sys.modules, "cupy", cupy)
+    one = "Chip, 3.0 GiB, compute capability 9.0"
+    assert device_names.describe_device("cuda") == f"{one} and {one}, driver for CUDA 13.1"
 
 
 IMPORTS = """

@@ -111,7 +111,16 @@ static void optixTrace(
 
 static const char* names[] = {"__raygen__lanes", "__miss__nothing", "__anyhit__bucket"};
 
-static const char* text(OptixResult) { return "an error"; }
+static const char* text(OptixResult result)
+{
+    return result == OPTIX_ERROR_DEVICE_OUT_OF_MEMORY ? "Device out of memory" : "Launch failure";
+}
+
+static const char* name_of(OptixResult result)
+{
+    return result == OPTIX_ERROR_DEVICE_OUT_OF_MEMORY ? "OPTIX_ERROR_DEVICE_OUT_OF_MEMORY"
+                                                      : "OPTIX_ERROR_LAUNCH_FAILURE";
+}
 
 static OptixResult none() { return OPTIX_SUCCESS; }
 
@@ -208,6 +217,7 @@ static const OptixBuildInputTriangleArray& triangles_of(
     const auto& found = inputs->triangleArray;
     check(found.vertexFormat == OPTIX_VERTEX_FORMAT_FLOAT3 && !found.indexBuffer, "the vertices");
     check(found.vertexStrideInBytes == 0 || found.vertexStrideInBytes == 12, "their stride");
+    check(found.numVertices > 0 && found.vertexBuffers[0], "a build without triangles");
     check(found.numSbtRecords == 1, "the records of a build");
     check(found.flags[0] == OPTIX_GEOMETRY_FLAG_REQUIRE_SINGLE_ANYHIT_CALL, "the geometry's flags");
     return found;
@@ -246,6 +256,9 @@ static OptixResult run(
     OptixPipeline, CUstream, CUdeviceptr sent, size_t size, const OptixShaderBindingTable* table,
     unsigned int width, unsigned int height, unsigned int depth)
 {
+    if (const char* fault = std::getenv("OPTIX_ON_CPU_FAULT"))
+        return std::strcmp(fault, "memory") ? OPTIX_ERROR_LAUNCH_FAILURE
+                                            : OPTIX_ERROR_DEVICE_OUT_OF_MEMORY;
     check(size == sizeof(Params), "the size of the parameters");
     check(group_at(table->raygenRecord) == reinterpret_cast<OptixProgramGroup>(10), "raygen record");
     check(group_at(table->missRecordBase) == reinterpret_cast<OptixProgramGroup>(11), "miss record");
@@ -267,7 +280,7 @@ extern "C" OptixResult optixQueryFunctionTable(
     auto* table = static_cast<OptixFunctionTable*>(place);
     void** entries = static_cast<void**>(place);
     for (size_t n = 0; n < size / sizeof(void*); ++n) entries[n] = reinterpret_cast<void*>(none);
-    table->optixGetErrorName = text;
+    table->optixGetErrorName = name_of;
     table->optixGetErrorString = text;
     table->optixDeviceContextCreate = create_context;
     table->optixDeviceContextGetProperty = get_property;
