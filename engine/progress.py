@@ -1,4 +1,4 @@
-"""How far long work has come: COPY and the building of BVHs tell a listener of their connection.
+"""How far long work has come: COPY, BVHs and vector indexes tell a listener of their connection.
 
     connection.progress = lambda step, share: print(step, share)
     connection.execute("COPY lineorder FROM 'lineorder.parquet'")

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import pyarrow as pa
 
+from raydb.engine.memory import Memory, memory_limit
+from raydb.engine.progress import report
 from raydb.errors import DataError, ProgrammingError
-from raydb.kernels.ivf import build_ivf, renumber
+from raydb.kernels.bvh_rows import BuildControl, Room
+from raydb.kernels.ivf import build_from, renumber
 from raydb.kernels.nearest import first_unusable
 from raydb.storage.changes import Remove
 
@@ -47,21 +50,29 @@ def check_alone(index: Index, definition: TableDefinition) -> None:
 def with_vector_index(snapshot: Snapshot, table: str, index: Index) -> Snapshot:
     """Return the snapshot with an index built from the rows as they are now.
 
-    Raises ProgrammingError for more lists than vectors, DataError for a vector without distances.
+    It takes what memory the statement may hold, and reports its progress. Raises ProgrammingError
+    for more lists than vectors, DataError for a vector without distances, and OperationalError
+    where the index does not fit the memory.
     """
     assert index.ivf is not None
     rows, (column,) = snapshot.tables[table], index.columns
     metric = cast("Metric", index.ivf.metric)
-    vectors, numbers = _visible_vectors(rows, column)
-    check_vectors(vectors, numbers, metric, f"table '{table}', row", column_text(column))
-    lists = index.ivf.lists or _usual_lists(len(vectors))
-    if lists > len(vectors):
+    memory = Memory(memory_limit())
+    control = BuildControl(
+        Room(memory.limit, lambda size: memory.too_small(size, f"index '{index.name}'")),
+        lambda step, share: report(f"index {index.name}: {step} vectors", share),
+    )
+    blocks = _visible_vectors(rows, column, control.room)
+    for vectors, numbers in blocks:
+        check_vectors(vectors, numbers, metric, f"table '{table}', row", column_text(column))
+    count = sum(len(numbers) for _, numbers in blocks)
+    lists = index.ivf.lists or _usual_lists(count)
+    if lists > count:
         raise ProgrammingError(
             f"the index '{index.name}' cannot have {lists} lists: "
-            f"column '{column}' of table '{table}' has {len(vectors)} vectors"
+            f"column '{column}' of table '{table}' has {count} vectors"
         )
-    ids = numbers.astype(np.uint32)
-    built = build_ivf(vectors, ids, rows.row_count, lists, metric, index.ivf.seed)
+    built = build_from(blocks, rows.row_count, lists, metric, index.ivf.seed, control)
     return replace(snapshot, vector_indexes={**snapshot.vector_indexes, index.name: built})
 
 
@@ -70,17 +81,18 @@ def _usual_lists(vector_count: int) -> int:
     return min(round(sqrt(vector_count)), vector_count)
 
 
-def _visible_vectors(table: Table, column: str) -> Vectors:
-    """Return the vectors of the visible rows that have one, and the rows' numbers."""
+def _visible_vectors(table: Table, column: str, room: Room) -> list[Vectors]:
+    """Return the vectors of the visible rows that have one, and the rows' numbers, by chunks."""
     width = table.definition.schema.field(column).type.list_size
-    found = list(vector_blocks(table.rows.column(column), column_text(column)))
-    if not found:
-        return np.empty((0, width), np.float32), np.empty(0, np.int64)
-    vectors, numbers = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    if table.live is None:
-        return vectors, numbers
-    live = table.live[numbers]
-    return vectors[live], numbers[live]
+    found: list[Vectors] = [(np.empty((0, width), np.float32), np.empty(0, np.int64))]
+    for vectors, numbers in vector_blocks(table.rows.column(column), column_text(column)):
+        if table.live is None:
+            found.append((vectors, numbers))
+            continue
+        live = table.live[numbers]
+        room.take(int(np.count_nonzero(live)) * vectors.itemsize * width)
+        found.append((vectors[live], numbers[live]))
+    return found
 
 
 def column_text(column: str) -> str:

@@ -17,7 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raydb.kernels.bvh_rows import unwatched
+from raydb.kernels.cluster import assign, train
 from raydb.kernels.nearest import (
+    EVERYONE,
     METRICS,
     Metric,
     Neighbours,
@@ -30,21 +33,23 @@ from raydb.kernels.nearest import (
 from raydb.kernels.stop import ANYWHERE, SCORES, StopRule, stop_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from raydb.kernels.bvh_rows import BuildControl
+    from raydb.kernels.nearest import Block
 
     Vectors = NDArray[np.float32]
 
 _PROPERTIES = ("metric", "row_count", "longest")
 _ARRAYS = ("centroids", "squares", "offsets", "row_ids", "vectors", "scales")
 
-# What k-means is trained with: so many vectors a list, and so many rounds.
+# What k-means is trained with: so many vectors a list.
 SAMPLE_PER_LIST = 64
-ROUNDS = 10
 
-# Rows that are assigned to lists together: their scores stay in the cache.
-_BLOCK_ROWS = 2048
+# Rows that are put in lists between two reports.
+_PIECE = 2**17
 
 # Fewer queries are not worth a thread; of more, the scores of all lists leave the cache.
 _LEAST_QUERIES = 16
@@ -68,6 +73,11 @@ class Ivf:
     vectors: Vectors
     scales: Vectors
 
+    def __post_init__(self) -> None:
+        """Make the arrays read-only, as mapped ones are: one machine code serves both."""
+        for name in _ARRAYS:
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
     @property
     def list_count(self) -> int:
         """The number of lists."""
@@ -87,72 +97,102 @@ def build_ivf(
     metric: Metric,
     seed: int,
 ) -> Ivf:
-    """Put vectors (n, d), with the ascending numbers of their rows, in lists.
+    """Put vectors (n, d), with the ascending numbers of their rows, in lists; see `build_from`."""
+    return build_from([(vectors, row_ids)], row_count, lists, metric, seed, unwatched())
 
-    lists: at most n. row_count: the rows of the table, those without a vector too.
-    The same seed gives the same lists on the same machine.
+
+def build_from(
+    blocks: Sequence[Block],
+    row_count: int,
+    lists: int,
+    metric: Metric,
+    seed: int,
+    control: BuildControl,
+) -> Ivf:
+    """Put the vectors of some blocks, whose rows' numbers ascend, in lists.
+
+    lists: at most as many as there are vectors. row_count: the rows of the table, those without a
+    vector too. The same seed gives the same lists on the same machine, whatever the blocks and the
+    threads. Raises what `control` does where its room is too small, or to end the build.
     """
-    assert lists <= len(vectors) == len(row_ids), (lists, len(vectors), len(row_ids))
-    directed = unit(vectors) if metric == "cosine" else vectors
+    count, width = sum(len(block) for block, _ in blocks), blocks[0][0].shape[1]
+    assert lists <= count, (lists, count)
+    sampled = min(count, lists * SAMPLE_PER_LIST)
+    # The index, the list and the place of each row; the sample, its order and the sums.
+    own_bytes = count * (4 * width + 4 + 4 * (metric == "cosine") + 8)
+    sample_bytes = sampled * (4 * width + 12) + lists * width * 20
+    control.room.take(own_bytes + sample_bytes)
     rng = np.random.default_rng(seed)
-    centroids = _train(directed, lists, metric, rng)
-    members = assign(directed, centroids)
-    # Small integers are sorted by radix, in linear time.
-    order = np.argsort(members.astype(np.uint16 if lists < 2**16 else np.int64), kind="stable")
+    sample = _sample(blocks, np.sort(rng.choice(count, sampled, replace=False)))
+    if metric == "cosine":
+        sample = unit(sample)
+    centroids = train(sample, lists, metric, rng, lambda share: control.report("train", share))
+    del sample
+    control.room.give(sample_bytes)
+    members = _members(blocks, centroids, metric, control)
+    kept, numbers, offsets = _ordered(blocks, members, lists, control)
+    norms = np.concatenate([norms_of(each) for each in _pieces(kept)] or [np.empty(0)])
+    scales = (1 / norms if metric == "cosine" else norms[:0]).astype(np.float32)
+    squares = np.einsum("ij,ij->i", centroids, centroids)
+    longest = float(norms.max(initial=0.0))
+    return Ivf(metric, row_count, longest, centroids, squares, offsets, numbers, kept, scales)
+
+
+def _pieces(vectors: Vectors) -> Iterator[Vectors]:
+    return (vectors[start : start + _PIECE] for start in range(0, len(vectors), _PIECE))
+
+
+def _sample(blocks: Sequence[Block], chosen: NDArray[np.int64]) -> Vectors:
+    """Return some vectors by their ascending places in all blocks."""
+    ends = np.cumsum([len(block) for block, _ in blocks])
+    parts = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
+    starts = np.concatenate(([0], ends[:-1]))
+    found = [
+        block[part - start] for (block, _), part, start in zip(blocks, parts, starts, strict=True)
+    ]
+    return np.concatenate(found)
+
+
+def _members(
+    blocks: Sequence[Block], centroids: Vectors, metric: Metric, control: BuildControl
+) -> NDArray[np.int32]:
+    """Return the list of each vector."""
+    members = np.empty(sum(len(block) for block, _ in blocks), np.int32)
+    done = 0
+    for block, _ in blocks:
+        for piece in _pieces(block):
+            control.report("assign", done / len(members))
+            members[done : done + len(piece)] = assign(piece, centroids, metric)
+            done += len(piece)
+    return members
+
+
+def _ordered(
+    blocks: Sequence[Block], members: NDArray[np.int32], lists: int, control: BuildControl
+) -> tuple[Vectors, NDArray[np.uint32], NDArray[np.int64]]:
+    """Return the vectors and the rows' numbers by list, and where each list begins."""
+    from raydb.kernels.cpu.cluster import list_places, put_rows  # noqa: PLC0415
+    from raydb.kernels.cpu.threads import run_slices  # noqa: PLC0415
+
     offsets = np.zeros(lists + 1, np.int64)
     np.cumsum(np.bincount(members, minlength=lists), out=offsets[1:])
-    kept = vectors[order]
-    longest = float(norms_of(kept).max(initial=0.0))
-    scales = _scales(kept, metric)
-    squares = np.einsum("ij,ij->i", centroids, centroids)
-    return Ivf(
-        metric, row_count, longest, centroids, squares, offsets, row_ids[order], kept, scales
-    )
+    places = np.empty(len(members), np.uint32)
+    list_places(members, offsets[:-1].copy(), places)
+    kept = np.empty((len(members), blocks[0][0].shape[1]), np.float32)
+    numbers = np.empty(len(members), np.uint32)
+    done = 0
+    for block, row_ids in blocks:
+        control.report("order", done / max(len(members), 1))
+        some = places[done : done + len(block)]
+        numbers[some] = row_ids
+        given = frozen(np.ascontiguousarray(block))
 
+        def run(part: slice, given: Vectors = given, some: NDArray[np.uint32] = some) -> None:
+            put_rows(given[part], some[part], kept)
 
-def _scales(vectors: Vectors, metric: Metric) -> Vectors:
-    if metric != "cosine":
-        return np.empty(0, np.float32)
-    scales: Vectors = (1 / norms_of(vectors)).astype(np.float32)
-    return scales
-
-
-def _train(vectors: Vectors, lists: int, metric: Metric, rng: np.random.Generator) -> Vectors:
-    """Return centroids (lists, d): k-means from a random sample of the vectors."""
-    count = min(len(vectors), lists * SAMPLE_PER_LIST)
-    sample = vectors[np.sort(rng.choice(len(vectors), count, replace=False))]
-    centroids = sample[np.sort(rng.choice(count, lists, replace=False))]
-    for _ in range(ROUNDS if count > lists else 0):
-        members = assign(sample, centroids)
-        sizes = np.bincount(members, minlength=lists)
-        order = np.argsort(members, kind="stable")
-        starts = np.cumsum(sizes) - sizes
-        filled = sizes > 0
-        sums = np.add.reduceat(sample[order], starts[filled], axis=0, dtype=np.float64)
-        centroids = centroids.copy()
-        centroids[filled] = sums / sizes[filled, None]
-        # A list without a vector takes over a part of one of the largest.
-        empty = np.flatnonzero(~filled)
-        largest = np.argsort(-sizes, kind="stable")[: len(empty)]
-        picks = starts[largest] + rng.integers(0, np.maximum(sizes[largest], 1))
-        usable = sizes[largest] > 1
-        centroids[empty[usable]] = sample[order[picks[usable]]]
-        if metric == "cosine":
-            centroids = unit(centroids)
-    return centroids
-
-
-def assign(vectors: Vectors, centroids: Vectors) -> NDArray[np.int64]:
-    """Return the nearest centroid of each vector (n)."""
-    doubled = np.ascontiguousarray(-2 * centroids.T)
-    squares = np.einsum("ij,ij->i", centroids, centroids)
-    members = np.empty(len(vectors), np.int64)
-    for start in range(0, len(vectors), _BLOCK_ROWS):
-        part = slice(start, start + _BLOCK_ROWS)
-        scores = vectors[part] @ doubled
-        scores += squares
-        members[part] = scores.argmin(axis=1)
-    return members
+        run_slices(run, len(block), _PIECE // 8, _PIECE)
+        done += len(block)
+    return kept, numbers, offsets
 
 
 def search_ivf(
@@ -178,42 +218,30 @@ def search_ivf(
     scaled = unit(queries) if index.metric == "cosine" else queries
     slack = slack_of(scaled, index.metric, index.longest)
     terms = stop_terms(scaled, index.metric, index.longest)
-    permitted = np.empty(0, np.bool_) if allowed is None else allowed
-    # One machine code serves arrays that are mapped and others.
-    asked = frozen(queries), frozen(scaled), frozen(slack)
-    parts = lists.Lists(*map(frozen, (index.centroids, index.squares, index.offsets)))
-    rows = Rows(*map(frozen, (index.vectors, index.row_ids, index.scales, permitted)))
+    permitted = EVERYONE if allowed is None else frozen(allowed)
+    metric = METRICS.index(index.metric)
+    parts = lists.Lists(index.centroids, index.squares, index.offsets)
+    rows = Rows(index.vectors, index.row_ids, index.scales, permitted)
+    targets = Targets(frozen(queries), frozen(scaled), slack)
     ends = lists.Rule(
-        nprobe, SCORES.index(rule.score), rule.gamma, rule.kreg, rule.scale, rule.threshold
+        nprobe,
+        SCORES.index(rule.score),
+        rule.gamma,
+        rule.kreg,
+        rule.scale,
+        rule.share,
+        rule.threshold,
     )
 
     def search(part: slice) -> None:
-        lists.search_lists(
-            METRICS.index(index.metric),
-            parts,
-            rows,
-            Targets(*(each[part] for each in asked)),
-            ends,
-            terms[part],
-            lists.Found(
-                found.distances[part], found.rows[part], found.probes[part], found.margins[part]
-            ),
+        some = Targets(*(each[part] for each in targets))
+        into = lists.Found(
+            found.distances[part], found.rows[part], found.probes[part], found.margins[part]
         )
+        lists.search_lists(metric, parts, rows, some, ends, terms[part], into)
 
     run_slices(search, len(queries), _LEAST_QUERIES, _MOST_QUERIES, threads)
     return found
-
-
-def _list_scores(index: Ivf, queries: Vectors) -> Vectors:
-    """Return for each query and list (q, lists) how far the list is; less is nearer."""
-    scores: Vectors = queries @ index.centroids.T
-    if index.metric == "ip":
-        # The mean of the list's own products.
-        scores *= -1
-        return scores
-    scores *= -2
-    scores += index.squares
-    return scores
 
 
 def renumber(index: Ivf, live: NDArray[np.bool_]) -> Ivf:

@@ -97,41 +97,47 @@ def nearest(
 
     The vectors are such that `first_unusable` finds none.
     """
+    scaled = unit(queries) if metric == "cosine" else queries
+    longest = 0.0
+    for vectors, row_ids in blocks:
+        norms = np.empty(0) if metric == "l2" else norms_of(vectors)
+        longest = max(longest, float(norms.max(initial=0.0)))
+        scales = (1 / norms if metric == "cosine" else norms[:0]).astype(np.float32)
+        rows = (np.ascontiguousarray(vectors), row_ids.astype(np.uint32, copy=False), scales)
+        targets = frozen(queries), frozen(scaled), slack_of(scaled, metric, longest)
+        _nearest_of(rows, targets, k, metric, found, threads)
+
+
+def _nearest_of(
+    arrays: tuple[Vectors, NDArray[np.uint32], Vectors],
+    queries: tuple[Vectors, Vectors, Vectors],
+    k: int,
+    metric: Metric,
+    found: Neighbours,
+    threads: int | None,
+) -> None:
+    """Compare rows, slice by slice, with queries; see `Rows` and `Targets` of the loops."""
     # numba takes 0.3 s to import, and few processes search vectors.
     from raydb.kernels.cpu import nearest as loops  # noqa: PLC0415
     from raydb.kernels.cpu.threads import run_slices  # noqa: PLC0415
 
-    scaled = unit(queries) if metric == "cosine" else queries
-    longest, everyone = 0.0, np.empty(0, np.bool_)
-    for vectors, row_ids in blocks:
-        norms = np.empty(0) if metric == "l2" else norms_of(vectors)
-        longest = max(longest, float(norms.max(initial=0.0)))
-        slack = slack_of(scaled, metric, longest)
-        scales = (1 / norms).astype(np.float32) if metric == "cosine" else norms.astype(np.float32)
-        numbers = row_ids.astype(np.uint32, copy=False)
-        arrays = (np.ascontiguousarray(vectors), numbers, scales, everyone)
-        rows = loops.Rows(*map(frozen, arrays))
-        targets = loops.Targets(*map(frozen, (queries, scaled, slack)))
-        heaps = _heaps(found, metric)
+    code, adding = METRICS.index(metric), Lock()
+    vectors, numbers, scales = map(frozen, arrays)
+    rows = loops.Rows(vectors, numbers, scales, EVERYONE)
+    targets = loops.Targets(*queries)
+    heaps = _heaps(found, metric)
+    row_count, query_count = len(arrays[0]), len(queries[0])
 
-        def search(part: slice) -> None:
-            some = no_neighbours(len(queries), k)
-            loops.search_rows(
-                METRICS.index(metric),
-                rows,
-                part.start,
-                part.stop,
-                targets,
-                heaps.copy(),
-                some.distances,
-                some.rows,
-            )
-            with adding:
-                loops.merge(some.distances, some.rows, found.distances, found.rows)
+    def search(part: slice) -> None:
+        some, own = no_neighbours(query_count, k), heaps.copy()
+        loops.search_rows(
+            code, rows, part.start, part.stop, targets, own, some.distances, some.rows
+        )
+        with adding:
+            loops.merge(some.distances, some.rows, found.distances, found.rows)
 
-        adding = Lock()
-        least = max(_LEAST_COMPARED // max(len(queries), 1), 1)
-        run_slices(search, len(vectors), least, len(vectors), threads)
+    least = max(_LEAST_COMPARED // max(query_count, 1), 1)
+    run_slices(search, row_count, least, row_count, threads)
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -139,6 +145,10 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+EVERYONE = frozen(np.empty(0, np.bool_))
+"""Of rows that are allowed: all."""
 
 
 def _heaps(found: Neighbours, metric: Metric) -> Vectors:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numba
-import numpy as np
 from llvmlite import binding, ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
@@ -20,6 +19,7 @@ from numba.extending import intrinsic
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    import numpy as np
     from numpy.typing import NDArray
 
 # Half as many accumulators fit into the 16 registers of processors without AVX-512.
@@ -32,6 +32,9 @@ PADDED = 16
 
 # What is summed up: products, squares of differences, products with rows of bytes.
 PRODUCTS, SQUARES, BYTE_PRODUCTS = 0, 1, 2
+
+# What the type checker knows as functions without types.
+_emit: Any = cgutils
 
 _FLOAT, _DOUBLE = ir.FloatType(), ir.DoubleType()
 _BIT, _BYTE, _INT, _LONG = (ir.IntType(bits) for bits in (1, 8, 32, 64))
@@ -54,7 +57,7 @@ def _load(builder: Any, address: Any, mask: Any, element: Any, vector: Any) -> A
         kind = "i8" if element is _BYTE else "f32"
         signature = ir.FunctionType(loaded, [pointer.type, _INT, mask.type, loaded])
         name = f"llvm.masked.load.v{vector.count}{kind}.p0"
-        load = cgutils.get_or_insert_function(builder.module, signature, name)
+        load = _emit.get_or_insert_function(builder.module, signature, name)
         found = builder.call(load, [pointer, _INT(size), mask, ir.Constant(loaded, None)])
     if element is _BYTE:
         return builder.sitofp(builder.sext(found, ir.VectorType(_INT, vector.count)), vector)
@@ -101,7 +104,7 @@ def _block(row_count: int, query_count: int, element: Any, number: Any, is_l2: b
 
     def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         width, row, row_bytes, query, query_bytes, target, target_bytes = arguments
-        sums = [cgutils.alloca_once(builder, vector) for _ in range(row_count * query_count)]
+        sums = [_emit.alloca_once(builder, vector) for _ in range(row_count * query_count)]
         for each in sums:
             builder.store(ir.Constant(vector, None), each)
         rows, queries, targets = (
@@ -114,7 +117,7 @@ def _block(row_count: int, query_count: int, element: Any, number: Any, is_l2: b
         )
         name = f"llvm.fmuladd.v{lanes}{'f32' if number is _FLOAT else 'f64'}"
         signature = ir.FunctionType(vector, [vector] * 3)
-        multiply_add = cgutils.get_or_insert_function(builder.module, signature, name)
+        multiply_add = _emit.get_or_insert_function(builder.module, signature, name)
 
         def load(start: Any, place: Any, mask: Any, kind: Any) -> Any:
             size = _LONG(1 if kind is _BYTE else 4)
@@ -140,7 +143,8 @@ def _block(row_count: int, query_count: int, element: Any, number: Any, is_l2: b
             stored.align = 4
         return context.get_dummy_value()
 
-    def declare(  # noqa: PLR0913, PLR0917  (numba counts the arguments)
+    # numba counts the arguments.
+    def declare(
         _context: Any,
         _width: Any,
         _row: Any,

@@ -30,7 +30,7 @@ from raydb.kernels.cpu.nearest import (
     scan,
     sink,
 )
-from raydb.kernels.cpu.stop import margin, stop_score
+from raydb.kernels.cpu.stop import margin, squared, stop_score
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,6 +55,7 @@ class Rule(NamedTuple):
     gamma: float
     kreg: int
     scale: float
+    share: float
     threshold: float
 
 
@@ -85,7 +86,7 @@ def score_lists(
 
 
 @numba.njit(cache=True, nogil=True)
-def _nearest_lists(
+def nearest_lists(
     scores: NDArray[np.float32], heap: NDArray[np.uint64], chosen: NDArray[np.int32]
 ) -> None:
     """Write the lists with the least scores, in order; as many as `chosen` and `heap` have."""
@@ -222,15 +223,24 @@ def _count_round(
                 continue
             if not is_counted:
                 _count_entries(heads[pair], entries, heaps[query])
-            following = scores[query, order[query, min(probed, order.shape[1] - 1)]]
+            last = order[query, min(probed, order.shape[1] - 1)]
+            following = squared(scores[query, last], terms[0], terms[1])
+            nearest = squared(scores[query, order[query, 0]], terms[0], terms[1])
             if probed == 1:
-                nearest = scores[query, order[query, 0]]
-                found.margins[query] = margin(nearest, following, terms)
+                found.margins[query] = margin(nearest, following)
             kth = heaps[query, 0]
             if probed >= rule.least_probes and kth < inf:
-                goes_on[i] = rule.threshold > -inf and rule.threshold > rule.gamma * max(
-                    0, probed - rule.kreg
-                ) + stop_score(rule.score, rule.scale, following, kth, terms)
+                goes_on[i] = rule.threshold > -inf and rule.threshold > stop_score(
+                    rule.score,
+                    rule.gamma,
+                    rule.kreg,
+                    rule.scale,
+                    rule.share,
+                    probed,
+                    nearest,
+                    following,
+                    squared(kth, terms[2], terms[3]),
+                )
             found.probes[query] = probed
     return goes_on
 
@@ -247,8 +257,8 @@ def search_lists(
 ) -> None:
     """Find the nearest rows of the nearest lists of some queries.
 
-    At least `rule.least_probes` lists are scanned, and more until there are k rows and the rule ends
-    the search. stop_terms (q, 4): what makes squared distances of scores.
+    At least `rule.least_probes` lists are scanned, and more until there are k rows and the rule
+    ends the search. stop_terms (q, 4): what makes squared distances of scores.
     """
     count, k = found.rows.shape
     list_count = len(lists.squares)
@@ -256,7 +266,7 @@ def search_lists(
     score_lists(metric, lists, targets.scaled, scores)
     heaps = np.full((count, k), inf, np.float32)
     tentative = np.empty_like(heaps)
-    room = new_room(count, k, rows.vectors.shape[1], len(rows.allowed) > 0)
+    room = new_room(count, rows.vectors.shape[1], len(rows.allowed) > 0)
     entries, used = new_entries(0), 0
     order = np.empty((count, 0), np.int32)
     numbers, heads = np.empty(0, np.int64), np.empty(0, np.int32)
@@ -268,7 +278,7 @@ def search_lists(
             order = np.empty((count, width), np.int32)
             heap = np.empty(width, np.uint64)
             for query in asking:
-                _nearest_lists(scores[query], heap, order[query])
+                nearest_lists(scores[query], heap, order[query])
         first = len(heads)
         heads = np.append(heads, np.full(len(asking) * size, -1, np.int32))
         numbers = np.append(numbers, np.repeat(asking, size))

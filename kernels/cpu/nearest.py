@@ -168,7 +168,7 @@ def bound_of(kth: Any, slack: NDArray[np.float32]) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)
-def new_room(query_count: int, k: int, width: int, has_filter: bool) -> Room:
+def new_room(query_count: int, width: int, has_filter: bool) -> Room:
     """Return what `scan` needs for so many queries."""
     group = min(query_count, GROUP_QUERIES)
     copied = CHUNK_ROWS if has_filter else 0
@@ -321,7 +321,7 @@ def _collect(
     used: int,
     head: Any,
 ) -> tuple[int, Any, Any]:
-    """Add a query's scores within its bound; return how many entries there are, its last, its bound."""
+    """Add a query's scores within its bound; return how many entries there are, its last and it."""
     address = scores.ctypes.data
     is_filtered = len(rows.allowed) > 0 and not is_copied
     for base in range(0, count, PADDED):
@@ -388,10 +388,10 @@ def search_rows(
 
     distances, found (q, k) receive them.
     """
-    count, k = found.shape
+    count = len(found)
     numbers = np.arange(count)
     heads = np.full(count, -1, np.int32)
-    room = new_room(count, k, rows.vectors.shape[1], len(rows.allowed) > 0)
+    room = new_room(count, rows.vectors.shape[1], len(rows.allowed) > 0)
     entries, used = new_entries(0), 0
     for first in range(start, end, _PART_ROWS):
         last = min(first + _PART_ROWS, end)

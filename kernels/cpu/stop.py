@@ -3,42 +3,45 @@
 from __future__ import annotations
 
 from math import inf, sqrt
-from typing import TYPE_CHECKING
 
 import numba
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 KTH, RATIO = 0, 1
 
 
 @numba.njit(cache=True, nogil=True)
-def stop_score(
-    score: int, scale: float, following: float, kth: float, terms: NDArray[np.float64]
-) -> float:
-    """Return a query's E_p before regularisation; see `raydb.kernels.stop`.
-
-    following: the score of the next list, kth: that of the k-th row so far. terms (4): what makes
-    squared distances of them.
-    """
+def squared(score: float, factor: float, summand: float) -> float:
+    """Return the squared distance that a score stands for; see `raydb.kernels.stop.stop_terms`."""
     # Rounding may leave a little less than no distance.
-    reached = max(kth * terms[2] + terms[3], 0.0)
-    if score == KTH:
-        return 1.0 - min(reached / scale, 1.0)
-    if reached == 0.0:
-        return inf
-    return sqrt(max(following * terms[0] + terms[1], 0.0) / reached)
+    return max(score * factor + summand, 0.0)
 
 
 @numba.njit(cache=True, nogil=True)
-def margin(first: float, second: float, terms: NDArray[np.float64]) -> float:
-    """Return the distance of a query's nearest centroid in parts of that of the second, by scores.
+def stop_score(
+    stop: int,
+    gamma: float,
+    kreg: int,
+    scale: float,
+    share: float,
+    lists: int,
+    nearest: float,
+    following: float,
+    reached: float,
+) -> float:
+    """Return E_p of `raydb.kernels.stop.stop_scores` for one query that has k rows."""
+    if stop == KTH:
+        score = 1.0 - min(reached / scale, 1.0)
+    elif reached == 0.0:
+        score = inf
+    else:
+        score = sqrt(max(following - share * nearest, 0.0) / reached)
+    return score + gamma * max(0, lists - kreg)
 
-    1 where it lies between two lists.
+
+@numba.njit(cache=True, nogil=True)
+def margin(nearest: float, following: float) -> float:
+    """Return the distance of the nearest centroid in parts of that of the second, by their squares.
+
+    1 where the query lies between two lists.
     """
-    away = max(second * terms[0] + terms[1], 0.0)
-    if away == 0.0:
-        return 1.0
-    return sqrt(max(first * terms[0] + terms[1], 0.0) / away)
+    return 1.0 if following == 0.0 else min(sqrt(nearest / following), 1.0)

@@ -95,13 +95,19 @@ def run_slices(
     least: how many of `count` are worth a thread. most: how long a slice may be.
     """
     wanted = min(threads or processor_count(), max(count // least, 1))
+    if wanted == 1 and count <= most:
+        run(slice(0, count))
+        return
     step = max(min(-(-count // wanted), most), 1)
     starts = iter(range(0, count, step))
 
     def work(_: int) -> None:
         # What one thread takes from an iterator of numbers no other gets.
-        for start in starts:
-            run(slice(start, min(start + step, count)))
+        try:
+            for start in starts:
+                run(slice(start, min(start + step, count)))
+        finally:
+            list(starts)  # After an interrupt nobody goes on.
 
     run_parts(work, range(min(wanted, -(-count // step))) or range(1))
 

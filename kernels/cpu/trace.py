@@ -1,0 +1,113 @@
+"""The loop over calibration queries: in which of its lists does each of the nearest rows lie."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+
+import numba
+import numpy as np
+
+from raydb.kernels.cpu.lanes import PADDED, PRODUCTS, SQUARES, add_up
+from raydb.kernels.cpu.lists import Lists, nearest_lists, score_lists
+from raydb.kernels.cpu.nearest import COSINE, L2, Rows, Targets, distance, sink
+from raydb.kernels.cpu.stop import margin, squared
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Wanted(NamedTuple):
+    """The rows that queries look for.
+
+    farthest (q): the distance of the k-th nearest; bounds (q): the greatest score it may have.
+    own_rows (q): a row that does not count, -1 for none.
+    """
+
+    farthest: NDArray[np.float64]
+    bounds: NDArray[np.float64]
+    own_rows: NDArray[np.int64]
+
+
+class Found(NamedTuple):
+    """What is found: see `raydb.kernels.trace.Trace`."""
+
+    ranks: NDArray[np.int32]
+    following: NDArray[np.float64]
+    reached: NDArray[np.float64]
+    all_following: NDArray[np.float64]
+    all_reached: NDArray[np.float64]
+    nearest: NDArray[np.float64]
+    margins: NDArray[np.float64]
+
+
+@numba.njit(cache=True, nogil=True)
+def trace_lists(
+    metric: int,
+    lists: Lists,
+    rows: Rows,
+    targets: Targets,
+    stop_terms: NDArray[np.float64],
+    wanted: Wanted,
+    found: Found,
+) -> None:
+    """Scan lists, the nearest first, until each query's k nearest rows are found.
+
+    stop_terms as of `search_lists`. All lists are looked at where `found` has columns for them.
+    """
+    list_count = len(lists.squares)
+    scores = np.empty((1, list_count + -list_count % PADDED), np.float32)
+    order, heap = np.empty(list_count, np.int32), np.empty(list_count, np.uint64)
+    longest = np.max(lists.offsets[1:] - lists.offsets[:-1])
+    row_scores = np.empty((1, longest + PADDED), np.float32)
+    k = found.ranks.shape[1]
+    best, room = np.empty(k, np.float32), np.empty(1, np.float64)
+    has_all = found.all_reached.shape[1] > 0
+    for query in range(len(targets.scaled)):
+        scaled = targets.scaled[query : query + 1]
+        score_lists(metric, lists, scaled, scores)
+        nearest_lists(scores[0], heap, order)
+        terms = stop_terms[query]
+        best[:] = inf
+        count = 0
+        # Nothing ends a search before its first list.
+        away, reached = inf, inf
+        for probed in range(1, list_count + 1):
+            if count == k and not has_all:
+                break
+            # Once the k rows are found, further ones change nothing.
+            if count < k:
+                start, end = lists.offsets[order[probed - 1]], lists.offsets[order[probed - 1] + 1]
+                part = row_scores[0, : end - start]
+                kind = SQUARES if metric == L2 else PRODUCTS
+                add_up(kind, rows.vectors[start:end], scaled, row_scores)
+                if metric != L2:
+                    for place in range(len(part)):
+                        part[place] *= -rows.scales[start + place] if metric == COSINE else -1
+                for place in range(len(part)):
+                    row = np.int64(rows.row_ids[start + place])
+                    if row == wanted.own_rows[query]:
+                        continue
+                    if len(rows.allowed) and not rows.allowed[row]:
+                        continue
+                    if part[place] < best[0]:
+                        best[0] = part[place]
+                        sink(best, 0)
+                    if count < k and part[place] <= wanted.bounds[query]:
+                        vector = rows.vectors[start + place]
+                        far = distance(metric, vector, targets.queries[query], room)
+                        if far <= wanted.farthest[query]:
+                            found.ranks[query, count] = probed
+                            found.following[query, count] = away
+                            found.reached[query, count] = reached
+                            count += 1
+            following = scores[0, order[min(probed, list_count - 1)]]
+            away = squared(following, terms[0], terms[1])
+            if best[0] < inf:
+                reached = squared(best[0], terms[2], terms[3])
+            if probed == 1:
+                found.nearest[query] = squared(scores[0, order[0]], terms[0], terms[1])
+                found.margins[query] = margin(found.nearest[query], away)
+            if has_all:
+                found.all_following[query, probed - 1] = away
+                found.all_reached[query, probed - 1] = reached
