@@ -18,7 +18,7 @@ import numpy as np
 from raydb.kernels.cpu.lanes import PADDED
 from raydb.kernels.cpu.lists import Lists, score_lists
 from raydb.kernels.cpu.nearest import Entries, Rows, Targets, rank
-from raydb.kernels.cpu.stop import margin
+from raydb.kernels.cpu.stop import margin, squared
 from raydb.kernels.cuda.compiled import INT32, SIMULATED, cuda, float32, int64, load_four
 from raydb.kernels.cuda.memory import argument, devices, send, to_host, upload, xp
 from raydb.kernels.device import DeviceError, faults
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from raydb.kernels.nearest import Neighbours, Vectors
     from raydb.kernels.stop import StopRule
 
-BLOCK_THREADS = 8 if SIMULATED else 256
+# Every thread of the simulator is one of the system's.
+BLOCK_THREADS = 4 if SIMULATED else 256
 
 # A row that is compared has a score, a mark, and room for its number where it is picked out.
 SCORED_BYTES = 16
@@ -222,9 +223,12 @@ def _choose_lists(
     keys = bits ^ np.where(bits >> 31, np.uint32(0xFFFFFFFF), np.uint32(0x80000000))
     order = np.argsort(keys, axis=1, kind="stable")
     terms = stop_terms(scaled, index.metric, index.longest)
-    following = order[:, min(1, index.list_count - 1)]
-    for query, (first, second) in enumerate(zip(order[:, 0], following, strict=True)):
-        found.margins[query] = margin(scores[query, first], scores[query, second], terms[query])
+    nearest_two = order[:, [0, min(1, index.list_count - 1)]]
+    for query, pair in enumerate(nearest_two):
+        factor, summand = terms[query, :2]
+        found.margins[query] = margin(
+            *(squared(score, factor, summand) for score in scores[query, pair])
+        )
     sizes = np.diff(index.offsets)
     if allowed is not None:
         before = np.concatenate([[0], np.cumsum(allowed[index.row_ids])])

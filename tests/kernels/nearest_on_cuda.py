@@ -42,13 +42,12 @@ def check(index, queries, k, nprobe, allowed=None):
     assert found.margins.tobytes() == expected.margins.tobytes()
 
 
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("width", [8, 5])
+@pytest.mark.parametrize(("metric", "width"), [*zip(METRICS, (8, 5, 4), strict=True), ("l2", 5)])
 def test_the_answers_are_the_cpu_s(metric, width):
     rng, index = make(width, 90, width, metric, lists=7)
     queries = rng.normal(size=(3, width)).astype(np.float32)
     queries[0] = index.vectors[7]
-    for k, nprobe in ((1, 1), (5, 2), (30, 1), (90, 7)):
+    for k, nprobe in ((1, 1), (5, 2), (90, 7)):
         check(index, queries, k, nprobe)
     for share in (0.5, 0.02):
         check(index, queries, 5, 2, rng.random(180) < share)
@@ -91,7 +90,7 @@ def test_the_kth_of_any_scores():
     scores[rng.permutation(200)[:20]] = np.nan
     scores[:4] = -0.0, 0.0, np.inf, 1e-40
     firsts = np.array([0, 90, 90, 95, 200])
-    for k in (1, 2, 7, 80):
+    for k in (1, 7, 80):
         keys = np.empty(4, np.int64)
         find_kth[4, 8](scores.view(np.int32), firsts, k, keys)
         expected = []
