@@ -217,7 +217,6 @@ def parse_limit(text: str, name: str = "memory_limit") -> int | None:
     return max(most - int(pa.total_allocated_bytes()), most // _LEAST_SHARE)
 
 
-@functools.cache
 def parse_device_memory(text: str) -> DeviceMemory:
     """Return what `SET device_memory = text` allows on each device; see `parse_limit`.
 

@@ -125,6 +125,7 @@ class Session:
         self._uses = BvhUses()
         self.merger = Merger()
         self._devices = Devices(lambda: self.settings.planner)
+        self._device_memory = parse_device_memory(self.settings.device_memory)
 
     # -- statements ---------------------------------------------------------------------------
 
@@ -151,7 +152,7 @@ class Session:
         """Set what the modules below ask about the running statement."""
         return (
             allowed.set(self._memory_limit),
-            device_memory.set(parse_device_memory(self.settings.device_memory)),
+            device_memory.set(self._device_memory),
             devices.set(self._devices),
         )
 
@@ -161,7 +162,7 @@ class Session:
         devices.reset(asked)
         device_memory.reset(on_devices)
         allowed.reset(memory)
-        return self._devices.taken()
+        return self._devices.taken() if self._devices.told else ()
 
     def _execute_text(self, text: str, parameters: Parameters) -> Result:
         begin_moment()
@@ -561,12 +562,13 @@ class Session:
                 if name == "temp_directory":
                     self.files.check(value)
                 self.settings = with_setting(self.settings, name, value)
-                if name == "device_memory":  # It is for the rest of the text too.
-                    device_memory.set(parse_device_memory(value))
             case sql.ResetOption(name=name):
                 self.settings = without_setting(self.settings, name)
             case _:
                 assert_never(statement)
+        # It is for the rest of the text too.
+        self._device_memory = parse_device_memory(self.settings.device_memory)
+        device_memory.set(self._device_memory)
         self.python.finds_variables = self.files.allowed and self.settings.replacement_scans
 
     def _control_transaction(self, statement: sql.Control) -> None:
