@@ -356,9 +356,9 @@ def _load_index(
     columns: tuple[str, ...],
     descending: tuple[bool, ...],
     unique: bool,
-    options: tuple[str, int, int] | None = None,
+    options: tuple[str, int, int] | tuple[str, int, int, str] | None = None,
 ) -> Index:
-    """Return an index of its fields; version 4 has no options."""
+    """Return an index of its fields; version 4 has no options, version 5 no quantization."""
     return Index(name, columns, descending, unique, options and IvfOptions(*options))
 
 

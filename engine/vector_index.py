@@ -72,7 +72,10 @@ def with_vector_index(snapshot: Snapshot, table: str, index: Index) -> Snapshot:
             f"the index '{index.name}' cannot have {lists} lists: "
             f"column '{column}' of table '{table}' has {count} vectors"
         )
-    built = build_from(blocks, rows.row_count, lists, metric, index.ivf.seed, control)
+    has_codes = index.ivf.quantization == "int8"
+    built = build_from(
+        blocks, rows.row_count, lists, metric, index.ivf.seed, control, has_codes=has_codes
+    )
     return replace(snapshot, vector_indexes={**snapshot.vector_indexes, index.name: built})
 
 

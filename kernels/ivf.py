@@ -6,6 +6,8 @@
     row_ids     (n)            the row of each place, ascending within a list
     vectors     (n, d)         its vector; a list is one run of memory
     scales      (n)            1 / norm under cosine, else empty
+    codes       (n, d)         its vector as bytes where the index is quantised, else empty, with
+    code_...                   what they stand for: see `raydb.kernels.cpu.codes`
 
 Centroids under cosine are those of unit vectors. After Sivic and Zisserman, Video Google (2003).
 """
@@ -25,6 +27,7 @@ from raydb.kernels.nearest import (
     Metric,
     Neighbours,
     frozen,
+    no_codes,
     no_neighbours,
     norms_of,
     slack_of,
@@ -43,7 +46,8 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
 
 _PROPERTIES = ("metric", "row_count", "longest")
-_ARRAYS = ("centroids", "squares", "offsets", "row_ids", "vectors", "scales")
+_CODES = ("codes", "code_squares", "code_centers", "code_steps", "code_errors")
+_ARRAYS = ("centroids", "squares", "offsets", "row_ids", "vectors", "scales", *_CODES)
 
 # What k-means is trained with: so many vectors a list.
 SAMPLE_PER_LIST = 64
@@ -72,6 +76,11 @@ class Ivf:
     row_ids: NDArray[np.uint32]
     vectors: Vectors
     scales: Vectors
+    codes: NDArray[np.int8]
+    code_squares: Vectors
+    code_centers: Vectors
+    code_steps: Vectors
+    code_errors: Vectors
 
     def __post_init__(self) -> None:
         """Make the arrays read-only, as mapped ones are: one machine code serves both."""
@@ -82,6 +91,11 @@ class Ivf:
     def list_count(self) -> int:
         """The number of lists."""
         return len(self.centroids)
+
+    @property
+    def is_quantised(self) -> bool:
+        """Whether rows are scanned as bytes, and only those that may count as vectors."""
+        return len(self.code_centers) > 0
 
     @property
     def size_bytes(self) -> int:
@@ -96,9 +110,12 @@ def build_ivf(
     lists: int,
     metric: Metric,
     seed: int,
+    *,
+    has_codes: bool = False,
 ) -> Ivf:
     """Put vectors (n, d), with the ascending numbers of their rows, in lists; see `build_from`."""
-    return build_from([(vectors, row_ids)], row_count, lists, metric, seed, unwatched())
+    blocks = [(vectors, row_ids)]
+    return build_from(blocks, row_count, lists, metric, seed, unwatched(), has_codes=has_codes)
 
 
 def build_from(
@@ -108,11 +125,13 @@ def build_from(
     metric: Metric,
     seed: int,
     control: BuildControl,
+    *,
+    has_codes: bool = False,
 ) -> Ivf:
     """Put the vectors of some blocks, whose rows' numbers ascend, in lists.
 
     lists: at most as many as there are vectors. row_count: the rows of the table, those without a
-    vector too. The same seed gives the same lists on the same machine, whatever the blocks and the
+    vector too. has_codes: whether rows are quantised to bytes. The same seed gives the same lists on the same machine, whatever the blocks and the
     threads. Raises what `control` does where its room is too small, or to end the build.
     """
     count, width = sum(len(block) for block, _ in blocks), blocks[0][0].shape[1]
@@ -121,6 +140,8 @@ def build_from(
     # The index, the list and the place of each row; the sample, its order and the sums.
     own_bytes = count * (4 * width + 4 + 4 * (metric == "cosine") + 8)
     sample_bytes = sampled * (4 * width + 12) + lists * width * 20
+    if has_codes:
+        own_bytes += count * (width + 4) + 8 * lists * (width + 1)
     control.room.take(own_bytes + sample_bytes)
     rng = np.random.default_rng(seed)
     sample = _sample(blocks, np.sort(rng.choice(count, sampled, replace=False)))
@@ -135,7 +156,34 @@ def build_from(
     scales = (1 / norms if metric == "cosine" else norms[:0]).astype(np.float32)
     squares = np.einsum("ij,ij->i", centroids, centroids)
     longest = float(norms.max(initial=0.0))
-    return Ivf(metric, row_count, longest, centroids, squares, offsets, numbers, kept, scales)
+    arrays = (centroids, squares, offsets, numbers, kept, scales)
+    codes = _encoded(kept, scales, offsets, control) if has_codes else no_codes(width)
+    return Ivf(metric, row_count, longest, *arrays, **codes)
+
+
+def _encoded(
+    vectors: Vectors, scales: Vectors, offsets: NDArray[np.int64], control: BuildControl
+) -> dict[str, NDArray[Any]]:
+    """Return the codes of vectors by list, and what they stand for."""
+    from raydb.kernels.cpu.codes import Codes, encode_lists  # noqa: PLC0415
+    from raydb.kernels.cpu.threads import run_slices  # noqa: PLC0415
+
+    (count, width), lists = vectors.shape, len(offsets) - 1
+    into = Codes(
+        np.empty((count, width), np.int8),
+        np.empty(count, np.float32),
+        np.empty((lists, width), np.float32),
+        np.empty((lists, width), np.float32),
+        np.empty((lists, 2), np.float32),
+    )
+    given = frozen(vectors), frozen(scales), frozen(offsets)
+
+    def run(part: slice) -> None:
+        encode_lists(*given, part.start, part.stop, into)
+
+    control.report("encode", 0.0)
+    run_slices(run, lists, 1, max(lists * _PIECE // max(count, 1) // 8, 1))
+    return dict(zip(_CODES, into, strict=True))
 
 
 def _pieces(vectors: Vectors) -> Iterator[Vectors]:
@@ -211,6 +259,7 @@ def search_ivf(
     """
     # numba takes 0.3 s to import, and few processes search vectors.
     from raydb.kernels.cpu import lists  # noqa: PLC0415
+    from raydb.kernels.cpu.codes import Codes  # noqa: PLC0415
     from raydb.kernels.cpu.nearest import Rows, Targets  # noqa: PLC0415
     from raydb.kernels.cpu.threads import run_slices  # noqa: PLC0415
 
@@ -222,6 +271,7 @@ def search_ivf(
     metric = METRICS.index(index.metric)
     parts = lists.Lists(index.centroids, index.squares, index.offsets)
     rows = Rows(index.vectors, index.row_ids, index.scales, permitted)
+    codes = Codes(*(getattr(index, name) for name in _CODES))
     targets = Targets(frozen(queries), frozen(scaled), slack)
     ends = lists.Rule(
         nprobe,
@@ -238,7 +288,7 @@ def search_ivf(
         into = lists.Found(
             found.distances[part], found.rows[part], found.probes[part], found.margins[part]
         )
-        lists.search_lists(metric, parts, rows, some, ends, terms[part], into)
+        lists.search_lists(metric, parts, rows, codes, some, ends, terms[part], into)
 
     run_slices(search, len(queries), _LEAST_QUERIES, _MOST_QUERIES, threads)
     return found
@@ -249,13 +299,17 @@ def renumber(index: Ivf, live: NDArray[np.bool_]) -> Ivf:
     numbers = np.cumsum(live, dtype=np.int64) - 1
     kept = live[index.row_ids]
     before = np.concatenate(([0], np.cumsum(kept, dtype=np.int64)))
+    by_place = {
+        name: array[kept] if len(array) else array
+        for name in ("vectors", "scales", "codes", "code_squares")
+        for array in (getattr(index, name),)
+    }
     return replace(
         index,
         row_count=int(np.count_nonzero(live[: index.row_count])),
         offsets=before[index.offsets],
         row_ids=numbers[index.row_ids[kept]].astype(np.uint32),
-        vectors=index.vectors[kept],
-        scales=index.scales[kept] if len(index.scales) else index.scales,
+        **by_place,
     )
 
 
@@ -267,5 +321,6 @@ def to_arrays(index: Ivf) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
 
 def from_arrays(arrays: Mapping[str, NDArray[Any]], properties: Mapping[str, Any]) -> Ivf:
     """Return the index of `to_arrays`; the arrays are used as they are, mapped ones too."""
-    parts: dict[str, Any] = {**arrays, **properties}
+    # Earlier indexes have no codes.
+    parts: dict[str, Any] = {**no_codes(arrays["vectors"].shape[1]), **arrays, **properties}
     return Ivf(**{name: parts[name] for name in (*_PROPERTIES, *_ARRAYS)})

@@ -119,19 +119,21 @@ def _nearest_of(
     """Compare rows, slice by slice, with queries; see `Rows` and `Targets` of the loops."""
     # numba takes 0.3 s to import, and few processes search vectors.
     from raydb.kernels.cpu import nearest as loops  # noqa: PLC0415
+    from raydb.kernels.cpu.codes import Codes  # noqa: PLC0415
     from raydb.kernels.cpu.threads import run_slices  # noqa: PLC0415
 
     code, adding = METRICS.index(metric), Lock()
     vectors, numbers, scales = map(frozen, arrays)
     rows = loops.Rows(vectors, numbers, scales, EVERYONE)
     targets = loops.Targets(*queries)
+    codes = Codes(*(frozen(each) for each in no_codes(vectors.shape[1]).values()))
     heaps = _heaps(found, metric)
     row_count, query_count = len(arrays[0]), len(queries[0])
 
     def search(part: slice) -> None:
         some, own = no_neighbours(query_count, k), heaps.copy()
         loops.search_rows(
-            code, rows, part.start, part.stop, targets, own, some.distances, some.rows
+            code, rows, codes, part.start, part.stop, targets, own, some.distances, some.rows
         )
         with adding:
             loops.merge(some.distances, some.rows, found.distances, found.rows)
@@ -145,6 +147,18 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def no_codes(width: int) -> dict[str, NDArray[Any]]:
+    """Return the arrays of `Codes` for rows without."""
+    empty = np.empty((0, width), np.float32)
+    return {
+        "codes": empty.astype(np.int8),
+        "code_squares": empty[:, 0].copy(),
+        "code_centers": empty,
+        "code_steps": empty,
+        "code_errors": np.empty((0, 2), np.float32),
+    }
 
 
 EVERYONE = frozen(np.empty(0, np.bool_))

@@ -96,9 +96,10 @@ def trace(
     bounds = _bounds(index, farthest)
     bounds += np.abs(bounds) * slack[:, 0] + slack[:, 1]
     lists = Lists(*map(frozen, (index.centroids, index.squares, index.offsets)))
-    rows = Rows(*map(frozen, (index.vectors, index.row_ids, index.scales, permitted)))
-    asked = tuple(map(frozen, (queries, scaled, slack)))
-    wanted = tuple(map(frozen, (farthest, bounds, own)))
+    arrays = (index.vectors, index.row_ids, index.scales, permitted)
+    rows = Rows(*(frozen(array) for array in arrays))
+    asked = [frozen(array) for array in (queries, scaled, slack)]
+    wanted = [frozen(array) for array in (farthest, bounds, own)]
     results = tuple(getattr(found, each.name) for each in fields(found))
 
     def follow(part: slice) -> None:

@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 _NAMED = {"TABLE": "a table", "VIEW": "a view", "INDEX": "an index", "BVH": "a BVH"}
 _PARTS = ("SCAN", "GROUP BY", "AGGREGATE")
 _BVH_OPTIONS = ("sieve",)
-_IVF_OPTIONS = ("lists", "metric", "seed")
+_IVF_OPTIONS = ("lists", "metric", "quantization", "seed")
+_QUANTIZATIONS = ("none", "int8")
 _METRICS = ("l2", "cosine", "ip")
 _SWITCH = {"true": True, "on": True, "false": False, "off": False}
 
@@ -202,7 +203,7 @@ def _create_index(reader: TokenReader, *, unique: bool) -> CreateIndex:
 
 
 def _ivf_options(name: str, reader: TokenReader) -> IvfOptions:
-    """Read `(lists = 1024, metric = 'l2', seed = 1)`, the word WITH being read."""
+    """Read `(lists = 1024, metric = 'l2', quantization = 'int8')`, the word WITH being read."""
     given = _options(reader, _IVF_OPTIONS, "an ivf index", f"index '{name}'")
     metric = given.get("metric", "l2").lower()
     if metric not in _METRICS:
@@ -211,7 +212,14 @@ def _ivf_options(name: str, reader: TokenReader) -> IvfOptions:
             f"the metric of an ivf index is l2, cosine or ip, not '{metric}'{near}"
         )
     lists = _whole_number("lists", given["lists"], 1) if "lists" in given else 0
-    return IvfOptions(metric, lists, _whole_number("seed", given.get("seed", "0"), 0))
+    seed = _whole_number("seed", given.get("seed", "0"), 0)
+    quantization = given.get("quantization", "none").lower()
+    if quantization not in _QUANTIZATIONS:
+        near = did_you_mean(quantization, _QUANTIZATIONS)
+        raise ProgrammingError(
+            f"the quantization of an ivf index is none or int8, not '{quantization}'{near}"
+        )
+    return IvfOptions(metric, lists, seed, quantization)
 
 
 def _whole_number(option: str, text: str, least: int) -> int:

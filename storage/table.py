@@ -59,12 +59,13 @@ class Check:
 class IvfOptions:
     """CREATE INDEX ... USING ivf (column) WITH; `lists` is 0 where the rows decide.
 
-    metric: l2, cosine or ip.
+    metric: l2, cosine or ip. quantization: none or int8.
     """
 
     metric: str = "l2"
     lists: int = 0
     seed: int = 0
+    quantization: str = "none"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numba
 import numpy as np
 
+from raydb.kernels.cpu.codes import Codes, reach_of, weigh
 from raydb.kernels.cpu.lanes import (
+    BYTE_PRODUCTS,
     PADDED,
     PRODUCTS,
     SQUARES,
@@ -77,9 +79,14 @@ class Entries(NamedTuple):
 
 
 class Room(NamedTuple):
-    """What a scan writes into: packed queries, scores, allowed rows with their places."""
+    """What a scan writes into: packed queries, scores, allowed rows with their places.
+
+    weights (q, d) and added (q, 2): what `weigh` makes of queries, where rows have codes.
+    """
 
     packed: NDArray[np.float32]
+    weights: NDArray[np.float32]
+    added: NDArray[np.float32]
     bounds: NDArray[np.float32]
     scores: NDArray[np.float32]
     copied: NDArray[np.float32]
@@ -168,12 +175,14 @@ def bound_of(kth: Any, slack: NDArray[np.float32]) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)
-def new_room(query_count: int, width: int, has_filter: bool) -> Room:
+def new_room(query_count: int, width: int, has_filter: bool, has_codes: bool) -> Room:
     """Return what `scan` needs for so many queries."""
     group = min(query_count, GROUP_QUERIES)
     copied = CHUNK_ROWS if has_filter else 0
     return Room(
         np.empty((query_count, width), np.float32),
+        np.empty((query_count if has_codes else 0, width), np.float32),
+        np.empty((query_count, 2), np.float32),
         np.empty(query_count, np.float32),
         np.empty((group, CHUNK_ROWS + PADDED), np.float32),
         np.empty((copied, width), np.float32),
@@ -217,6 +226,8 @@ def _allowed_rows(rows: Rows, start: int, end: int, room: Room) -> int:
 def scan(
     metric: int,
     rows: Rows,
+    codes: Codes,
+    each: int,
     start: int,
     end: int,
     targets: Targets,
@@ -231,12 +242,18 @@ def scan(
     """Compare the rows of some places with the queries `numbers`; return all entries.
 
     heaps (q, k): the least scores of each query, the greatest first, which are kept so.
-    pairs: where `heads` has the last entry of each query, -1 for none.
+    pairs: where `heads` has the last entry of each query, -1 for none. each: the list of the rows;
+    where it has codes, they say which rows to compare.
     """
+    has_codes = len(codes.codes) > 0
     for i in range(len(numbers)):
         query = numbers[i]
         room.packed[i] = targets.scaled[query]
         room.bounds[i] = bound_of(heaps[query, 0], targets.slack[query])
+        if has_codes:
+            center, step = codes.centers[each], codes.steps[each]
+            total, length = weigh(metric == L2, room.packed[i], center, step, room.weights[i])
+            room.added[i, 0], room.added[i, 1] = total, length
     first = start
     while first < end:
         last = min(first + CHUNK_ROWS, end)
@@ -253,13 +270,38 @@ def scan(
         compared = room.copied[:count] if is_copied else rows.vectors[first:last]
         for group in range(0, len(numbers), GROUP_QUERIES):
             some = min(group + GROUP_QUERIES, len(numbers))
-            kind = SQUARES if metric == L2 else PRODUCTS
-            add_up(kind, compared, room.packed[group:some], room.scores)
+            if has_codes and not is_copied:
+                few = codes.codes[first:last]
+                add_up(BYTE_PRODUCTS, few, room.weights[group:some], room.scores)
+            else:
+                kind = SQUARES if metric == L2 else PRODUCTS
+                add_up(kind, compared, room.packed[group:some], room.scores)
             entries = _with_room(entries, used, (some - group) * count)
             for i in range(group, some):
                 scores = room.scores[i - group]
-                _finish(metric, rows, first, count, is_copied, room.places, scores)
                 query = numbers[i]
+                if has_codes and not is_copied:
+                    used, head, bound = _collect_codes(
+                        metric,
+                        rows,
+                        codes,
+                        each,
+                        first,
+                        count,
+                        room.packed[i : i + 1],
+                        room.added[i],
+                        scores,
+                        heaps[query],
+                        room.bounds[i],
+                        targets.slack[query],
+                        entries,
+                        used,
+                        heads[pairs[i]],
+                    )
+                    heads[pairs[i]] = head
+                    room.bounds[i] = bound
+                    continue
+                _finish(metric, rows, first, count, is_copied, room.places, scores)
                 used, head, bound = _collect(
                     rows,
                     first,
@@ -348,6 +390,75 @@ def _collect(
 
 
 @numba.njit(cache=True, nogil=True)
+def _collect_codes(
+    metric: int,
+    rows: Rows,
+    codes: Codes,
+    each: int,
+    first: int,
+    count: int,
+    query: NDArray[np.float32],
+    added: NDArray[np.float32],
+    scores: NDArray[np.float32],
+    heap: NDArray[np.float32],
+    bound: Any,
+    slack: NDArray[np.float32],
+    entries: Entries,
+    used: int,
+    head: Any,
+) -> tuple[int, Any, Any]:
+    """Do as `_collect` with the products of a query (1, d) and codes: compare what they let pass.
+
+    added (2): what `weigh` has returned.
+    """
+    is_l2, errors, width = metric == L2, codes.errors[each], query.shape[1]
+    total, length = added[0], added[1]
+    if is_l2:
+        squares = codes.squares[first : first + count]
+        for i in range(count):
+            scores[i] += total + squares[i]
+    else:
+        for i in range(count):
+            scores[i] += total
+    scores[count : count + -count % PADDED] = nan
+    is_filtered = len(rows.allowed) > 0
+    wide = reach_of(is_l2, bound, False, total, length, errors, width)
+    if wide == np.float32(inf) and not is_filtered and len(heap) < count:
+        # k rows are nearer than that, so others need not be compared.
+        kth = np.partition(scores[:count], len(heap) - 1)[len(heap) - 1]
+        wide = reach_of(is_l2, kth, True, total, length, errors, width)
+    exact = np.empty((1, PADDED), np.float32)
+    for base in range(0, count, PADDED):
+        mask = at_most(scores.ctypes.data + 4 * base, wide)
+        while mask:
+            i = base + trailing_zeros(mask)
+            mask &= mask - np.uint64(1)
+            place = first + i
+            if scores[i] > wide or (is_filtered and not rows.allowed[rows.row_ids[place]]):
+                continue
+            row = rows.vectors[place : place + 1]
+            add_up(SQUARES if is_l2 else PRODUCTS, row, query, exact)
+            score = exact[0, 0]
+            if metric == COSINE:
+                score *= -rows.scales[place]
+            elif metric == IP:
+                score = -score
+            if score > bound:
+                continue
+            entries.scores[used] = score
+            entries.places[used] = place
+            entries.before[used] = head
+            head = np.int32(used)
+            used += 1
+            if score < heap[0]:
+                heap[0] = score
+                sink(heap, 0)
+                bound = bound_of(heap[0], slack)
+                wide = min(wide, reach_of(is_l2, bound, False, total, length, errors, width))
+    return used, head, bound
+
+
+@numba.njit(cache=True, nogil=True)
 def rank(
     metric: int,
     rows: Rows,
@@ -377,6 +488,7 @@ def rank(
 def search_rows(
     metric: int,
     rows: Rows,
+    codes: Codes,
     start: int,
     end: int,
     targets: Targets,
@@ -386,17 +498,30 @@ def search_rows(
 ) -> None:
     """Find the nearest of the rows start .. end, where they may be nearer than `heaps` (q, k).
 
-    distances, found (q, k) receive them.
+    distances, found (q, k) receive them. codes: none.
     """
     count = len(found)
     numbers = np.arange(count)
     heads = np.full(count, -1, np.int32)
-    room = new_room(count, rows.vectors.shape[1], len(rows.allowed) > 0)
+    room = new_room(count, rows.vectors.shape[1], len(rows.allowed) > 0, False)
     entries, used = new_entries(0), 0
     for first in range(start, end, _PART_ROWS):
         last = min(first + _PART_ROWS, end)
         entries, used = scan(
-            metric, rows, first, last, targets, numbers, numbers, heads, heaps, room, entries, used
+            metric,
+            rows,
+            codes,
+            0,
+            first,
+            last,
+            targets,
+            numbers,
+            numbers,
+            heads,
+            heaps,
+            room,
+            entries,
+            used,
         )
         if used > ENTRY_LIMIT or last == end:
             rank(metric, rows, targets, numbers, heads, heaps, entries, distances, found)

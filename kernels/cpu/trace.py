@@ -42,6 +42,22 @@ class Found(NamedTuple):
 
 
 @numba.njit(cache=True, nogil=True)
+def _score_rows(
+    metric: int,
+    rows: Rows,
+    start: int,
+    end: int,
+    scaled: NDArray[np.float32],
+    scores: NDArray[np.float32],
+) -> None:
+    """Write the scores of a list's rows for one query, as a search computes them."""
+    add_up(SQUARES if metric == L2 else PRODUCTS, rows.vectors[start:end], scaled, scores)
+    if metric != L2:
+        for place in range(end - start):
+            scores[0, place] *= -rows.scales[start + place] if metric == COSINE else -1
+
+
+@numba.njit(cache=True, nogil=True)
 def trace_lists(
     metric: int,
     lists: Lists,
@@ -79,11 +95,7 @@ def trace_lists(
             if count < k:
                 start, end = lists.offsets[order[probed - 1]], lists.offsets[order[probed - 1] + 1]
                 part = row_scores[0, : end - start]
-                kind = SQUARES if metric == L2 else PRODUCTS
-                add_up(kind, rows.vectors[start:end], scaled, row_scores)
-                if metric != L2:
-                    for place in range(len(part)):
-                        part[place] *= -rows.scales[start + place] if metric == COSINE else -1
+                _score_rows(metric, rows, start, end, scaled, row_scores)
                 for place in range(len(part)):
                     row = np.int64(rows.row_ids[start + place])
                     if row == wanted.own_rows[query]:

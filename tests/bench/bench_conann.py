@@ -15,11 +15,12 @@ validity    over 20 random splits of 3,000 queries: missed shares beside the pro
             number that the same calibration promises the same with
 speed       ms a query beside faiss with the most lists that miss no less, and beside the fixed
             number of lists with the same promise; OMP_NUM_THREADS=1 for one thread
-overhead    ms a query of the test after each list, beside a search of the same lists without
+overhead    ms a query of the test after each list, beside a search of the same lists without; one
+            query at a time, and all in one batch
 calibration seconds for 1,000 queries, k 10 and 100, two promises
 drift       missed shares of skewed queries, and when the monitor warns of them
 
-Times are medians of 9 by turns in one process, and the least of 25 for the overhead.
+Times are medians of 9 by turns in one process; for the overhead the least of 25, of the processor.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ from raydb.kernels.conformal import (
 )
 from raydb.kernels.drift import new_state, observe, reference_of
 from raydb.kernels.ivf import build_ivf, search_ivf
-from raydb.kernels.stop import SCORES, StopRule, greatest_square
+from raydb.kernels.stop import ANYWHERE, SCORES, StopRule, greatest_square
 from raydb.kernels.trace import exact_distances, trace
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
 KS = (1, 10, 100)
 TARGETS = (0.01, 0.05, 0.1, 0.2, 0.5)
 SPLITS = 20
+SINGLE_QUERIES = 100
 QUERIES = 3000
 REPEATS = 9
 THREADS = int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1))
@@ -190,14 +192,15 @@ def times_of(
     runs: dict[str, Callable[[], Any]],
     repeats: int = REPEATS,
     typical: Callable[[list[float]], float] = statistics.median,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, float]:
     """Return ms a run, the contestants by turns."""
     times: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(repeats):
         for name, run in runs.items():
-            start = time.perf_counter()
+            start = clock()
             run()
-            times[name].append((time.perf_counter() - start) * 1000)
+            times[name].append((clock() - start) * 1000)
     return {name: typical(each) for name, each in times.items()}
 
 
@@ -235,12 +238,8 @@ def speed(data: Set) -> list[dict[str, Any]]:
             "lists": round(float(found.probes.mean()), 2),
         }
         runs: dict[str, Callable[[], Any]] = {
-            "raydb": lambda k=k, rule=rule: search_ivf(
-                data.index, test, k, 1, threads=THREADS, rule=rule
-            ),
-            "raydb_fixed": lambda k=k, n=calibration.nprobe: search_ivf(
-                data.index, test, k, n, threads=THREADS
-            ),
+            "raydb": run_of(data, test, k, 1, rule, len(test)),
+            "raydb_fixed": run_of(data, test, k, calibration.nprobe, None, len(test)),
         }
         if rival is not None:
             # The most lists with which faiss misses as much or more, or one: in its favour.
@@ -252,8 +251,14 @@ def speed(data: Set) -> list[dict[str, Any]]:
             result["faiss_lists"] = rival.nprobe
             result["faiss_missed"] = round(faiss_missed(data, rival, targets, exact[:, :k]), 4)
             runs["faiss"] = lambda k=k, targets=targets: rival.search(targets, k)
+            runs["faiss_single"] = lambda k=k, targets=targets: [
+                rival.search(each[None], k) for each in targets[:SINGLE_QUERIES]
+            ]
+        for name, nprobe, one in (("raydb", 1, rule), ("raydb_fixed", calibration.nprobe, None)):
+            runs[f"{name}_single"] = run_of(data, test[:SINGLE_QUERIES], k, nprobe, one, 1)
         for name, ms in times_of(runs).items():
-            result[f"{name}_ms"] = round(ms / len(test), 4)
+            count = SINGLE_QUERIES if name.endswith("single") else len(test)
+            result[f"{name}_ms"] = round(ms / count, 4)
         results.append(result)
         show(result)
     return results
@@ -275,31 +280,39 @@ def faiss_missed(data: Set, rival: Any, targets: Vectors, exact: NDArray[np.floa
 def overhead(data: Set) -> list[dict[str, Any]]:
     """Search the same lists, their number fixed and by a rule that ends after as many."""
     results = []
-    test = data.queries[: len(data.queries) // 6]
-    for k in (10, 100):
-        for lists in (8, 16):
-            # The penalty outgrows the score, so that the rule ends at that very list.
-            runs: dict[str, Callable[[], Any]] = {"fixed": ms_of(data, test, k, lists, None)}
-            for score in SCORES:
-                rule = StopRule(score, 1e6, 0, 1e12, 0.5, 1e6 * lists)
-                assert (search_ivf(data.index, test, k, 1, rule=rule).probes == lists).all()
-                runs[score] = ms_of(data, test, k, 1, rule)
-            times = times_of(runs, 25, min)
-            result: dict[str, Any] = {"set": data.name, "k": k, "lists": lists}
-            result["ms"] = round(times["fixed"] / len(test), 4)
-            for score in SCORES:
-                result[f"{score}_percent"] = round((times[score] / times["fixed"] - 1) * 100, 2)
-            results.append(result)
-            show(result)
+    for together in (1, len(data.queries) // 6):
+        test = data.queries[: max(together, SINGLE_QUERIES)]
+        for k in (10, 100):
+            for lists in (8, 16):
+                # The penalty outgrows the score, so that the rule ends at that very list.
+                rules = {score: StopRule(score, 1e6, 0, 1e12, 0.5, 1e6 * lists) for score in SCORES}
+                for rule in rules.values():
+                    assert (search_ivf(data.index, test, k, 1, rule=rule).probes == lists).all()
+                runs = {"fixed": run_of(data, test, k, lists, None, together)}
+                for score, rule in rules.items():
+                    runs[score] = run_of(data, test, k, 1, rule, together)
+                times = times_of(runs, 25, min, time.process_time)
+                result: dict[str, Any] = {"set": data.name, "together": together}
+                result |= {"k": k, "lists": lists, "ms": round(times["fixed"] / len(test), 4)}
+                for score in SCORES:
+                    result[f"{score}_percent"] = round((times[score] / times["fixed"] - 1) * 100, 2)
+                results.append(result)
+                show(result)
     return results
 
 
-def ms_of(
-    data: Set, queries: Vectors, k: int, lists: int, rule: StopRule | None
+def run_of(
+    data: Set, queries: Vectors, k: int, lists: int, rule: StopRule | None, together: int
 ) -> Callable[[], Any]:
-    if rule is None:
-        return lambda: search_ivf(data.index, queries, k, lists, threads=THREADS)
-    return lambda: search_ivf(data.index, queries, k, lists, threads=THREADS, rule=rule)
+    """Return a search of so many queries at a time."""
+    ends = ANYWHERE if rule is None else rule
+
+    def run() -> None:
+        for start in range(0, len(queries), together):
+            some = queries[start : start + together]
+            search_ivf(data.index, some, k, lists, threads=THREADS, rule=ends)
+
+    return run
 
 
 def calibration(data: Set) -> list[dict[str, Any]]:

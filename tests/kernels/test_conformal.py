@@ -198,6 +198,9 @@ def test_a_search_ends_at_the_first_list_that_the_rule_asks_for(
             finite = np.concatenate(scores)
             rule = replace(plain, threshold=float(rng.choice(finite[np.isfinite(finite)])) + 3e-5)
             found = search_ivf(index, queries, k, 1, allowed, rule=rule)
+            few = search_ivf(index, queries[:9], k, 1, allowed, rule=rule)
+            for name in ("rows", "distances", "probes", "margins"):
+                np.testing.assert_array_equal(getattr(few, name), getattr(found, name)[:9])
             for query, expected in enumerate(scores):
                 # float32 may put a score a bit off.
                 if np.abs(expected - rule.threshold).min() < 1e-5:

@@ -1,0 +1,216 @@
+"""The IVF index: how it is built, rounds of lists, and vectors as bytes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from raydb.kernels.bvh_rows import BuildControl, Room
+from raydb.kernels.cluster import assign
+from raydb.kernels.cpu.lanes import BYTE_PRODUCTS, PRODUCTS, SQUARES, add_up, exact_sum
+from raydb.kernels.ivf import (
+    build_from,
+    build_ivf,
+    from_arrays,
+    renumber,
+    search_ivf,
+    to_arrays,
+)
+from raydb.kernels.nearest import METRICS, nearest, no_neighbours
+from raydb.kernels.stop import ANYWHERE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from raydb.kernels.ivf import Ivf
+    from raydb.kernels.nearest import Metric, Neighbours
+    from raydb.kernels.stop import StopRule
+
+SEED = 40
+
+
+def make(seed: int, count: int, width: int, shift: float = 0.0) -> NDArray[np.float32]:
+    """Return clustered vectors around the same 20 centers, each fourth of which is there twice."""
+    print(f"seed {seed}")
+    centers = np.random.default_rng(SEED).normal(size=(20, width))
+    rng = np.random.default_rng(seed)
+    made = centers[rng.integers(0, 20, count)] + rng.normal(size=(count, width)) / 2 + shift
+    made[::4] = made[: len(made[::4])]
+    return made.astype(np.float32)
+
+
+def build(vectors: NDArray[np.float32], lists: int, metric: Metric, **options: bool) -> Ivf:
+    rows = np.arange(len(vectors), dtype=np.uint32)
+    return build_ivf(vectors, rows, len(vectors), lists, metric, SEED, **options)
+
+
+def check_same(one: Neighbours, other: Neighbours) -> None:
+    np.testing.assert_array_equal(one.rows, other.rows)
+    np.testing.assert_array_equal(one.distances, other.distances)
+    np.testing.assert_array_equal(one.probes, other.probes)
+
+
+def rule(threshold: float) -> StopRule:
+    return replace(ANYWHERE, score="ratio", threshold=threshold)
+
+
+@settings(deadline=None)  # The first call compiles.
+@given(st.integers(1, 70), st.integers(0, 70), st.integers(0, 9), st.integers(0, 2**32 - 1))
+def test_sums_are_those_of_numpy_and_of_each_pair_alone(
+    width: int, row_count: int, query_count: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(row_count, width)).astype(np.float32)
+    codes = rng.integers(-127, 128, (row_count, width), dtype=np.int8)
+    queries = rng.normal(size=(query_count, width)).astype(np.float32)
+    wide, wide_codes = rows.astype(np.float64), codes.astype(np.float64)
+    expected = {
+        PRODUCTS: queries @ wide.T,
+        SQUARES: ((queries[:, None].astype(np.float64) - wide[None]) ** 2).sum(axis=2),
+        BYTE_PRODUCTS: queries @ wide_codes.T,
+    }
+    for kind, sums in expected.items():
+        given_rows = codes if kind == BYTE_PRODUCTS else rows
+        found = np.zeros((query_count, row_count + 3), np.float32)
+        add_up(kind, given_rows, queries, found)
+        scale = 127 if kind == BYTE_PRODUCTS else 1
+        np.testing.assert_allclose(found[:, :row_count], sums, rtol=1e-4, atol=1e-4 * scale)
+        assert (found[:, row_count:] == 0).all()
+        for query in range(query_count):
+            alone = np.zeros((1, row_count), np.float32)
+            add_up(kind, given_rows, queries[query : query + 1], alone)
+            np.testing.assert_array_equal(alone[0], found[query, :row_count])
+        if kind != BYTE_PRODUCTS and row_count and query_count:
+            exact = exact_sum(kind, rows[0], queries[0], np.empty(1))
+            np.testing.assert_allclose(exact, sums[0, 0], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("threshold", [-np.inf, 1.2, 1.6, np.inf])
+def test_a_query_finds_the_same_alone_and_in_a_batch(metric: Metric, threshold: float) -> None:
+    index = build(make(SEED, 3_000, 20), 40, metric)
+    queries = make(SEED + 1, 150, 20)
+    every = search_ivf(index, queries, 10, 1, rule=rule(threshold))
+    for count in (1, 2):
+        check_same(every, search_ivf(index, queries, 10, 1, threads=count, rule=rule(threshold)))
+    for query in range(0, 150, 10):
+        alone = search_ivf(index, queries[query : query + 1], 10, 1, rule=rule(threshold))
+        np.testing.assert_array_equal(alone.rows[0], every.rows[query])
+        np.testing.assert_array_equal(alone.distances[0], every.distances[query])
+        assert alone.probes[0] == every.probes[query]
+    if threshold == np.inf:
+        assert (every.probes == 40).all()
+    if 0 < threshold < np.inf and metric == "l2":
+        assert len(np.unique(every.probes)) > 2
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("shift", [0.0, 50.0])
+def test_bytes_find_what_vectors_find(metric: Metric, shift: float) -> None:
+    vectors, queries = make(SEED + 2, 4_000, 30, shift), make(SEED + 3, 60, 30, shift)
+    plain = build(vectors, 50, metric)
+    quantised = build(vectors, 50, metric, has_codes=True)
+    assert quantised.is_quantised and not plain.is_quantised
+    rng = np.random.default_rng(SEED)
+    filters = (None, rng.random(4_000) < 0.9, rng.random(4_000) < 0.06)
+    exact = no_neighbours(60, 100)
+    nearest([(vectors, np.arange(4_000))], queries, 100, metric, exact)
+    for k, nprobe in ((1, 1), (10, 4), (100, 50)):
+        for allowed in filters:
+            one, other = (
+                search_ivf(index, queries, k, nprobe, allowed) for index in (plain, quantised)
+            )
+            check_same(one, other)
+        check_same(*(search_ivf(i, queries, k, nprobe, rule=rule(0.9)) for i in (plain, quantised)))
+    found = search_ivf(quantised, queries, 100, 50)
+    # All lists scanned as bytes: the recall is 1, and the distances are exact.
+    np.testing.assert_array_equal(found.rows, exact.rows)
+    np.testing.assert_array_equal(found.distances, exact.distances)
+
+
+@settings(deadline=None)  # The first call compiles.
+@given(st.integers(0, 2**32 - 1), st.sampled_from(METRICS), st.floats(-12, 12))
+def test_bytes_find_what_vectors_find_whatever_the_numbers_are(
+    seed: int, metric: Metric, exponent: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    scales = 10.0 ** (exponent + rng.normal(size=(1, 6)))
+    vectors = ((rng.normal(size=(300, 6)) + rng.normal() * 10) * scales).astype(np.float32)
+    queries = vectors[:20] + (rng.normal(size=(20, 6)) * scales).astype(np.float32)
+    plain, quantised = build(vectors, 6, metric), build(vectors, 6, metric, has_codes=True)
+    check_same(search_ivf(plain, queries, 9, 3), search_ivf(quantised, queries, 9, 3))
+
+
+def test_codes_are_kept_and_renumbered() -> None:
+    vectors = make(SEED + 4, 1_000, 12)
+    index = build(vectors, 10, "cosine", has_codes=True)
+    again = from_arrays(*to_arrays(index))
+    live = np.random.default_rng(SEED).random(1_000) < 0.5
+    for one, other in ((index, again), (renumber(index, live), renumber(again, live))):
+        check_same(search_ivf(one, vectors[:9], 5, 4), search_ivf(other, vectors[:9], 5, 4))
+        assert len(one.codes) == len(one.row_ids)
+    # An index that was written before there were codes has none.
+    arrays, properties = to_arrays(build(vectors, 10, "cosine"))
+    earlier = {name: array for name, array in arrays.items() if not name.startswith("code")}
+    plain = from_arrays(earlier, properties)
+    assert not plain.is_quantised
+    check_same(search_ivf(plain, vectors[:9], 5, 4), search_ivf(index, vectors[:9], 5, 4))
+
+
+def test_codes_take_about_a_quarter() -> None:
+    vectors = make(SEED + 5, 5_000, 128)
+    plain, quantised = (build(vectors, 20, "l2", has_codes=has) for has in (False, True))
+    assert plain.size_bytes <= 1.1 * vectors.nbytes
+    assert quantised.size_bytes - plain.size_bytes <= 0.3 * vectors.nbytes
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_an_index_does_not_depend_on_blocks(metric: Metric) -> None:
+    vectors, rows = make(SEED + 6, 2_000, 10), np.arange(2_000, dtype=np.uint32)
+    steps: list[tuple[str, float]] = []
+    control = BuildControl(Room(), lambda step, share: steps.append((step, share)))
+    whole = build(vectors, 20, metric)
+    cuts = [0, 0, 1, 700, 2_000]
+    blocks = [(vectors[a:b], rows[a:b]) for a, b in zip(cuts, cuts[1:], strict=False)]
+    parts = build_from(blocks, 2_000, 20, metric, SEED, control)
+    for name in ("centroids", "offsets", "row_ids", "vectors", "scales"):
+        np.testing.assert_array_equal(getattr(whole, name), getattr(parts, name))
+    assert [step for step, _ in steps][:1] == ["train"]
+    assert {step for step, _ in steps} == {"train", "assign", "order"}
+    assert all(0 <= share <= 1 for _, share in steps)
+    members = [assign(vectors, whole.centroids, metric, threads=count) for count in (1, 2)]
+    np.testing.assert_array_equal(*members)
+
+
+def test_a_build_takes_no_more_room_than_there_is_and_ends_when_told() -> None:
+    vectors, rows = make(SEED + 7, 2_000, 10), np.arange(2_000, dtype=np.uint32)
+
+    def build_within(size: int) -> Ivf:
+        control = BuildControl(Room(size), lambda step, share: None)  # noqa: ARG005
+        return build_from([(vectors, rows)], 2_000, 20, "l2", SEED, control)
+
+    with pytest.raises(MemoryError):
+        build_within(vectors.nbytes)
+    assert build_within(4 * vectors.nbytes).list_count == 20
+
+    def stop(step: str, share: float) -> None:  # noqa: ARG001
+        if step == "assign":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build_from([(vectors, rows)], 2_000, 20, "l2", SEED, BuildControl(Room(), stop))
+
+
+def test_no_list_is_empty_where_vectors_differ() -> None:
+    rng = np.random.default_rng(SEED)
+    # Nine tenths are one vector: most of the first centroids are that one, and get nothing.
+    vectors = rng.normal(size=(3_000, 8)).astype(np.float32)
+    vectors[: 2_700] = vectors[0]
+    sizes = np.diff(build(vectors, 30, "l2").offsets)
+    print(f"seed {SEED}, sizes {sizes.tolist()}")
+    assert np.count_nonzero(sizes == 0) <= 3
