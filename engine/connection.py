@@ -77,6 +77,7 @@ class Connection:
         self._session: Session | None = session
         self._lock = threading.RLock()
         self._interrupts = Interrupts()
+        self._told: Sequence[str] = ()
         self.progress: Listener | None = None
         warm_up()
 
@@ -101,10 +102,19 @@ class Connection:
         _check_text(sql)
         with self._lock, _Running(self) as hearing:
             stream = self._open_session().stream(sql, parameters)
+            self._told = stream.told
         fields = zip(stream.names, stream.types, strict=True)
         schema = pa.schema([pa.field(name, kind) for name, kind in fields])
         batches = self._batches(schema, stream, hearing.moment)
         return pa.RecordBatchReader.from_batches(schema, _Batches(batches))
+
+    @property
+    def messages(self) -> list[tuple[type[errors.Warning], errors.Warning]]:
+        """What the last stream has to say beside its rows, as far as these were read.
+
+        Of a statement on a cursor the cursor's own `messages` tell.
+        """
+        return [(errors.Warning, errors.Warning(text)) for text in dict.fromkeys(self._told)]
 
     def executemany(self, sql: str, parameters: Iterable[Parameters]) -> Cursor:
         """Run a statement once for each set of parameters; see `Cursor.executemany`."""

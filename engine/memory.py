@@ -27,6 +27,7 @@ import pyarrow as pa
 from pyarrow import ipc
 
 from raydb.errors import OperationalError, ProgrammingError
+from raydb.kernels.device import DeviceMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -209,13 +210,32 @@ def parse_limit(text: str, name: str = "memory_limit") -> int | None:
     """
     if text.lower() == "none":
         return None
+    share, size_bytes = _size_of(text, name)
+    if size_bytes is not None:
+        return size_bytes
+    most = int(share * machine_memory())
+    return max(most - int(pa.total_allocated_bytes()), most // _LEAST_SHARE)
+
+
+def parse_device_memory(text: str) -> DeviceMemory:
+    """Return what `SET device_memory = text` allows on each device; see `parse_limit`.
+
+    A share is one of what is free there, or held by us; 'none' is all of it.
+    """
+    if text.lower() == "none":
+        return DeviceMemory(share=1.0)
+    share, size_bytes = _size_of(text, "device_memory")
+    return DeviceMemory(size_bytes, float(share))
+
+
+def _size_of(text: str, name: str) -> tuple[Fraction, int | None]:
+    """Return a share, or with it a number of bytes, that a setting's text says."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(%|[a-z]+)", text.strip(), re.IGNORECASE)
     number = Fraction(found[1]) if found else Fraction(0)
     if found and found[2] == "%" and 0 < number <= 100:
-        share = int(number / 100 * machine_memory())
-        return max(share - int(pa.total_allocated_bytes()), share // _LEAST_SHARE)
+        return number / 100, None
     if found and found[2].upper() in _UNITS and number > 0:
-        return max(int(number * _UNITS[found[2].upper()]), 1)
+        return Fraction(1), max(int(number * _UNITS[found[2].upper()]), 1)
     raise ProgrammingError(f"{name} is like '2GB', '500MB', '80%' or 'none', not '{text}'")
 
 

@@ -58,6 +58,7 @@ _BVH_SCHEMA = pa.schema(
         "is_stale": pa.bool_(),
         "merge": pa.string(),
         "obstacle": pa.string(),
+        "built_on": pa.string(),
     }
 )
 
@@ -184,6 +185,7 @@ def _bvhs(snapshot: Snapshot, uses: Uses) -> pa.Table:
                 "is_stale": is_outdated(bvh, snapshot.tables),
                 "merge": _merge_text(bvh),
                 "obstacle": bvh.info.obstacle,
+                "built_on": bvh.info.built_on,
             }
         )
     return pa.Table.from_pylist(rows, _BVH_SCHEMA)

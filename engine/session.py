@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from raydb import sql
 from raydb.engine.database import Database
+from raydb.engine.devices import Devices, devices
 from raydb.engine.files import FileAccess
 from raydb.engine.fused.direct import direct_rows, prepare_direct
 from raydb.engine.fused.finish import FEW_ROWS, prepare_finish
@@ -35,7 +36,7 @@ from raydb.engine.general.motifs import graph_states
 from raydb.engine.general.run import Sources, run_plan
 from raydb.engine.general.run import output_columns as output_columns_of
 from raydb.engine.general.trace import Trace
-from raydb.engine.memory import Memory, allowed, parse_limit
+from raydb.engine.memory import Memory, allowed, parse_device_memory, parse_limit
 from raydb.engine.merge import Merger
 from raydb.engine.plan_cache import PlanCache, PreparedPlan, plan_key
 from raydb.engine.python_tables import PythonTables
@@ -56,6 +57,7 @@ from raydb.engine.stream import stream_plan
 from raydb.engine.summarize import summarize
 from raydb.errors import DataError, NotSupportedError, OperationalError, ProgrammingError
 from raydb.kernels.chain import describe_run, notices
+from raydb.kernels.device import device_memory
 from raydb.kernels.interrupts import check_interrupt
 from raydb.planner import plan_query
 from raydb.planner.clock import begin_moment
@@ -67,9 +69,12 @@ from raydb.storage.infer import LateValueError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+    from contextvars import Token
 
     from raydb.engine.fused.jobs import FusedJob
+    from raydb.engine.general.relation import Relation
     from raydb.engine.store import Store
+    from raydb.kernels.device import DeviceMemory
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.physical import PhysicalPlan
     from raydb.storage.table import Table
@@ -77,6 +82,9 @@ if TYPE_CHECKING:
     Parameters = Sequence[object] | Mapping[str, object]
     Blocks = Iterator[Sequence[pa.ChunkedArray | pa.Array]]
     RunJob = Callable[[FusedJob], pa.Table]
+    _Before = tuple[
+        Token[Callable[[], int | None] | None], Token[DeviceMemory], Token[Devices | None]
+    ]
 
 T = TypeVar("T")
 
@@ -85,11 +93,15 @@ WRITING = (*get_args(sql.Definition), *get_args(sql.Write), sql.Checkpoint, sql.
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Stream:
-    """The rows of a query to come: names and types of the columns, and their values by blocks."""
+    """The rows of a query to come: names and types of the columns, and their values by blocks.
+
+    told: what went otherwise than it was asked for, as far as the blocks were read.
+    """
 
     names: tuple[str, ...]
     types: tuple[pa.DataType, ...]
     blocks: Blocks
+    told: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +136,8 @@ class Session:
         self._kept = Kept()
         self._uses = Uses()
         self.merger = Merger()
+        self._devices = Devices(lambda: self.settings.planner)
+        self._device_memory = parse_device_memory(self.settings.device_memory)
 
     # -- statements ---------------------------------------------------------------------------
 
@@ -132,16 +146,35 @@ class Session:
 
         An error about the text knows its line and column where they can be told.
         """
-        before = allowed.set(self._memory_limit)
+        before = self._begin()
         try:
             # What binds may still be too deep for the planner, such as a chain of many views.
             with sql.refuse_deep_nesting():
-                return self._execute_text(text, parameters)
+                result = self._execute_text(text, parameters)
         except (ProgrammingError, NotSupportedError) as error:
             sql.locate_name(error, text)
             raise
         finally:
-            allowed.reset(before)
+            told = self._end(before)
+        if told:
+            result.notices += told
+        return result
+
+    def _begin(self) -> _Before:
+        """Set what the modules below ask about the running statement."""
+        return (
+            allowed.set(self._memory_limit),
+            device_memory.set(self._device_memory),
+            devices.set(self._devices),
+        )
+
+    def _end(self, before: _Before) -> tuple[str, ...]:
+        """Unset it again, and return what its builds and searches had to tell."""
+        memory, on_devices, asked = before
+        devices.reset(asked)
+        device_memory.reset(on_devices)
+        allowed.reset(memory)
+        return self._devices.taken() if self._devices.told else ()
 
     def _execute_text(self, text: str, parameters: Parameters) -> Result:
         check_interrupt()
@@ -389,7 +422,7 @@ class Session:
 
         They are those of the database as it is now. Raises ProgrammingError for any other text.
         """
-        before = allowed.set(self._memory_limit)
+        before = self._begin()
         begin_moment()
         try:
             with sql.refuse_deep_nesting():
@@ -404,19 +437,21 @@ class Session:
             sql.locate_name(error, text)
             raise
         finally:
-            allowed.reset(before)
+            self._end(before)
 
     def _stream(self, select: sql.Select, parameters: Parameters) -> Stream:
         prepared = self._prepare(select, parameters)
         if prepared.finish is not None:
-            rows = self._run(prepared).rows
-            assert rows is not None
-            return Stream(prepared.names, prepared.types, iter([rows.columns]))
-        blocks = self._blocks(prepared.plan, self._job_run(prepared))
+            result = self._run(prepared)
+            assert result.rows is not None
+            rows = iter([result.rows.columns])
+            return Stream(prepared.names, prepared.types, rows, result.notices)
+        run = self._job_run(prepared)
+        blocks = self._blocks(prepared.plan, run)
         if not all(table.rows.is_counted for table in prepared.files.values()):
             # A late value of a text file changes the types, which cannot change once they are told.
             blocks = chain([first] if (first := next(blocks, None)) is not None else [], blocks)
-        return Stream(prepared.names, prepared.types, blocks)
+        return Stream(prepared.names, prepared.types, blocks, run.told)
 
     def _blocks(self, plan: PhysicalPlan, run: JobRun) -> Blocks:
         """Yield the columns of a plan's rows, some rows at a time."""
@@ -424,8 +459,9 @@ class Session:
         are_out = False
         try:
             with self._new_memory() as memory:
-                sources = Sources(run.tables, run.rows, memory, watch=watch, kept=run.kept)
-                for block in stream_plan(plan, sources):
+                sources = Sources(run.tables, run.rows, memory, None, watch, run.kept, run.told)
+                blocks = stream_plan(plan, sources)
+                while (block := self._next_block(blocks, run)) is not None:
                     yield list(block.columns.values())
                     are_out = True
         except LateValueError as error:
@@ -436,6 +472,14 @@ class Session:
                 " => {...}) or find them from all rows with sample_size => -1"
             ) from None
         self._uses.note(run.used)
+
+    def _next_block(self, blocks: Iterator[Relation], run: JobRun) -> Relation | None:
+        """Return the next block of a stream; other statements may run between two of them."""
+        before = self._begin()
+        try:
+            return next(blocks, None)
+        finally:
+            run.told.extend(self._end(before))
 
     def _memory_limit(self) -> int | None:
         """Return what a statement may hold beside what scans have kept."""
@@ -491,7 +535,8 @@ class Session:
         """Run a query node by node, and the kernels of its fused jobs once more, alone."""
         trace = Trace()
         start = time.perf_counter()
-        self._run_plan(prepared.plan, self._job_run(prepared), trace=trace)
+        run = self._job_run(prepared)
+        self._run_plan(prepared.plan, run, trace=trace)
         time_ms = (time.perf_counter() - start) * 1000
         if prepared.finish is not None:
             # The short way from a fused job to its rows has no nodes to be watched.
@@ -499,7 +544,11 @@ class Session:
             self._run(prepared)
             time_ms = (time.perf_counter() - start) * 1000
         kernel_ms = {job: time_kernel(job, kept) * 1000 for job, kept in prepared.jobs.items()}
-        ran_on = {job: told for job, kept in prepared.jobs.items() if (told := describe_run(kept))}
+        ran_on = dict(run.ran_on)
+        for job, kept in prepared.jobs.items():
+            told = describe_run(kept)
+            if told is not None:
+                ran_on[job] = told
         nodes = trace.measured(prepared.plan)
         return Measured(time_ms, kernel_ms, nodes, ran_on, trace.notes, trace.probes)
 
@@ -556,6 +605,9 @@ class Session:
                 self.settings = without_setting(self.settings, name)
             case _:
                 assert_never(statement)
+        # It is for the rest of the text too.
+        self._device_memory = parse_device_memory(self.settings.device_memory)
+        device_memory.set(self._device_memory)
         self.python.finds_variables = self.files.allowed and self.settings.replacement_scans
 
     def _control_transaction(self, statement: sql.Control) -> None:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from raydb.engine.memory import DEFAULT_LIMIT, parse_limit
+from raydb.engine.memory import DEFAULT_LIMIT, parse_device_memory, parse_limit
 from raydb.errors import OperationalError, ProgrammingError, did_you_mean
 from raydb.kernels.choice import ENCODINGS, FALLBACKS, SETTINGS, check_setting
 from raydb.planner import PlannerOptions
@@ -20,8 +20,9 @@ SWITCH = {"on": True, "true": True, "off": False, "false": False}
 class Settings:
     """What SET has set.
 
-    memory_limit: as it was written. temp_directory: where temporary files go; empty for the
-    database directory, or the system's folder for them where there is none to write to.
+    memory_limit, device_memory: as they were written. temp_directory: where temporary files go;
+    empty for the database directory, or the system's folder for them where there is none to write
+    to.
     plan_cache: whether plans are kept for the same text, and for texts that differ in constants.
     replacement_scans: whether FROM may name Python variables.
     bvh_merge: when newer rows become part of BVHs: in the background too, or at CHECKPOINT alone.
@@ -30,6 +31,7 @@ class Settings:
 
     planner: PlannerOptions = field(default_factory=PlannerOptions)
     memory_limit: str = DEFAULT_LIMIT
+    device_memory: str = DEFAULT_LIMIT
     temp_directory: str = ""
     plan_cache: bool = True
     replacement_scans: bool = True
@@ -43,6 +45,7 @@ def with_setting(settings: Settings, name: str, value: str) -> Settings:
     backend: 'auto', 'cpu', 'cuda' or 'rt'. fallback: 'next', or 'error' where only the backend that
     was named may answer. rt_encoding: 'lanes' or 'paper'. fused_path: 'on' or 'off'; off sends
     every query to the general path, to compare the two. memory_limit: see `parse_limit`.
+    device_memory: see `parse_device_memory`.
     temp_directory: a folder that exists.
     plan_cache, replacement_scans: 'on' or 'off'. bvh_merge: 'background' or 'checkpoint'.
     bvh_merge_share: see `parse_share`.
@@ -76,6 +79,9 @@ def with_setting(settings: Settings, name: str, value: str) -> Settings:
         case "memory_limit":
             parse_limit(value)
             return replace(settings, memory_limit=value)
+        case "device_memory":
+            parse_device_memory(value)
+            return replace(settings, device_memory=value)
         case "temp_directory":
             if value and not (Path(value).is_dir() and os.access(value, os.W_OK)):
                 raise OperationalError(f"temp_directory '{value}' is no folder to write to")
@@ -130,6 +136,8 @@ def setting_text(settings: Settings, name: str) -> str:
             return settings.bvh_merge_share
         case "memory_limit":
             return settings.memory_limit
+        case "device_memory":
+            return settings.device_memory
         case "temp_directory":
             return settings.temp_directory
         case _:
@@ -138,7 +146,8 @@ def setting_text(settings: Settings, name: str) -> str:
 
 def _unknown(name: str) -> ProgrammingError:
     known = (
-        *("backend", "bvh_merge", "bvh_merge_share", "external_access", "fallback", "fused_path"),
-        *("memory_limit", "plan_cache", "replacement_scans", "rt_encoding", "temp_directory"),
+        *("backend", "bvh_merge", "bvh_merge_share", "device_memory", "external_access"),
+        *("fallback", "fused_path", "memory_limit", "plan_cache", "replacement_scans"),
+        *("rt_encoding", "temp_directory"),
     )
     return ProgrammingError(f"setting '{name}' does not exist{did_you_mean(name, known)}")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.kernels.bvh import Bvh, Measure
-    from raydb.kernels.encode import Hierarchy
+    from raydb.kernels.bvh_rows import BuildControl, Source
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -79,14 +79,12 @@ class Backend(Protocol):
 
     name: str
 
-    def build(
-        self,
-        hierarchies: Sequence[Hierarchy],
-        row_codes: Sequence[NDArray[np.int32]],
-        measures: Sequence[tuple[NDArray[Any], NDArray[np.bool_] | None]],
-        row_count: int,
-    ) -> Bvh:
-        """Sort the rows by cell. Measures are int64 or float64 with their validity."""
+    def build(self, source: Source, control: BuildControl) -> Bvh:
+        """Sort rows by cell: the same arrays on every backend.
+
+        Raises DataError where the cells can't be numbered, and what the control's room raises where
+        the arrays do not fit.
+        """
 
     def prepare(self, bvh: Bvh, job: FusedJob) -> object:
         """Do once what every launch of the job needs; the value is passed to the calls below."""

@@ -6,14 +6,17 @@ of the value of a measure, is ever made for all rows.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from raydb.kernels.encode import Hierarchy
 
     # The values of a measure in the rows from `low` to before `high`: int64 or float64, 0 where
     # NULL, and where they are valid (None: everywhere).
@@ -47,6 +50,39 @@ class RowCodes:
         return self.pointers[self.row_numbers[low:high]]
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Source:
+    """The rows of a BVH to be: their codes of each hierarchy, and how to read each measure.
+
+    row_numbers: uint32, shape (row_count,), the row of the table behind each, None for the same.
+    """
+
+    hierarchies: tuple[Hierarchy, ...]
+    codes: tuple[RowCodes, ...]
+    measures: tuple[ReadValues, ...]
+    row_count: int
+    row_numbers: NDArray[np.uint32] | None = None
+
+
+def source_of(
+    hierarchies: Sequence[Hierarchy],
+    row_codes: Sequence[NDArray[Any]],
+    measures: Sequence[tuple[NDArray[Any], NDArray[np.bool_] | None]],
+    row_count: int,
+) -> Source:
+    """Return rows that are arrays: codes of each hierarchy, measures with their validity."""
+    return Source(
+        tuple(hierarchies),
+        tuple(RowCodes(codes) for codes in row_codes),
+        tuple(_reader(values, valid) for values, valid in measures),
+        row_count,
+    )
+
+
+def _reader(values: NDArray[Any], valid: NDArray[np.bool_] | None) -> ReadValues:
+    return lambda low, high: (values[low:high], None if valid is None else valid[low:high])
+
+
 class Room:
     """How many bytes a build may take; `refuse` makes the error for a number of them.
 
@@ -71,6 +107,16 @@ class Room:
     def give(self, size_bytes: int) -> None:
         """Count bytes that are free again."""
         self._taken -= size_bytes
+
+    @contextmanager
+    def unless_failed(self) -> Iterator[None]:
+        """Take what a block takes if it comes to its end, and else nothing."""
+        before = self._taken
+        try:
+            yield
+        except BaseException:
+            self._taken = before
+            raise
 
     def left(self) -> int | None:
         """Return how many bytes may still be taken, None for any number."""

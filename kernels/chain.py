@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from raydb.errors import OperationalError
 from raydb.kernels.device import DeviceError
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from raydb.kernels.backend import Backend, FusedJob, FusedResult
     from raydb.kernels.bvh import Bvh, Measure
-    from raydb.kernels.encode import Hierarchy
+    from raydb.kernels.bvh_rows import BuildControl, Source
 
 T = TypeVar("T")
 
@@ -48,19 +48,11 @@ class ChainBackend:
         self._names = tuple(names)
         self._open = open_backend
         self._attempt = Attempt()
+        self.built = Attempt()
 
-    def build(
-        self,
-        hierarchies: Sequence[Hierarchy],
-        row_codes: Sequence[NDArray[np.int32]],
-        measures: Sequence[tuple[NDArray[Any], NDArray[np.bool_] | None]],
-        row_count: int,
-    ) -> Bvh:
-        """Build on the first backend that can."""
-        return self._first(
-            Attempt(),
-            lambda name: self._open(name).build(hierarchies, row_codes, measures, row_count),
-        )
+    def build(self, source: Source, control: BuildControl) -> Bvh:
+        """Build on the first backend that can; `built` tells of it."""
+        return self._first(self.built, lambda name: self._open(name).build(source, control))
 
     def prepare(self, bvh: Bvh, job: FusedJob) -> Attempt:
         """Prepare nothing yet: a backend that is not reached is not asked."""
@@ -139,8 +131,31 @@ def describe_run(prepared: object) -> str | None:
     attempt = _attempt_of(prepared)
     if attempt is None or not attempt.ran_on:
         return None
+    return _described(attempt)
+
+
+def describe_build(backend: Backend) -> str:
+    """Say where a backend has built last, and why others could not.
+
+    >>> describe_build(backend)
+    'cpu (cuda: the device's memory is full)'
+    """
+    return _described(backend.built) if isinstance(backend, ChainBackend) else backend.name
+
+
+FIGURES = {
+    "device_ms": "ms on the device",
+    "devices": "devices",
+    "turns": "turns",
+    "rays": "rays",
+    "hits": "hits",
+}
+
+
+def _described(attempt: Attempt) -> str:
+    """Return the backend that answered, and in brackets why others did not and its figures."""
     told = list(attempt.failed.values())
-    for name, unit in (("device_ms", "ms on the device"), ("rays", "rays"), ("hits", "hits")):
+    for name, unit in FIGURES.items():
         if name in attempt.figures:
             figure = attempt.figures[name]
             told.append(f"{figure:.3f} {unit}" if name == "device_ms" else f"{figure:.0f} {unit}")
@@ -153,3 +168,11 @@ def notices(prepared: object) -> list[str]:
     if attempt is None:
         return []
     return [f"{reason}; {attempt.ran_on} answered" for reason in attempt.failed.values()]
+
+
+def build_notices(backend: Backend) -> list[str]:
+    """Return what a statement must say of a BVH that it built: which backends could not."""
+    if not isinstance(backend, ChainBackend):
+        return []
+    built = backend.built
+    return [f"{reason}; {built.ran_on} built it" for reason in built.failed.values()]

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 from raydb.errors import OperationalError, ProgrammingError, did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from raydb.kernels.backend import Backend
+    from raydb.kernels.nearest import Neighbours
+    from raydb.kernels.rt.scene import Encoding
     from raydb.kernels.rt.tracer import Tracer
 
 SETTINGS = ("auto", "cpu", "cuda", "rt")
@@ -59,6 +63,25 @@ def choose_backend(
     return ELSE.join(names), "; ".join(why)
 
 
+def choose_without_rays(setting: str, fallback: str = "next") -> tuple[str, str | None]:
+    """Return (name, obstacle) of what builds BVHs and searches vectors.
+
+    Rays do neither, so CUDA does it for them too. The obstacle is why it does not, though a device
+    is asked for. Raises OperationalError where this machine
+    cannot, and fallback is 'error'.
+    """
+    if setting in {"auto", "cpu"}:
+        return "cpu", None
+    from raydb.kernels.probe import obstacle  # noqa: PLC0415  (as above)
+
+    reason = obstacle("cuda")
+    if reason is None:
+        return ("cuda" if fallback == "error" else ELSE.join(ORDERS["cuda"])), None
+    if fallback == "error":
+        raise OperationalError(f"{reason}; SET fallback = 'next' lets another backend answer")
+    return "cpu", reason
+
+
 def check_setting(name: str, value: str, known: tuple[str, ...]) -> None:
     """Raise ProgrammingError for a value that a setting does not have."""
     if value not in known:
@@ -104,21 +127,34 @@ def _open_device(name: str) -> Backend:
         with faults.translated("rt"):
             from raydb.kernels.rt.backend import RtBackend, Scenes  # noqa: PLC0415  (as above)
 
-            return RtBackend("paper" if name == "rt-paper" else "lanes", Scenes(open_tracer()))
+            encoding: Encoding = "paper" if name == "rt-paper" else "lanes"
+            return RtBackend(encoding, [Scenes(tracer) for tracer in open_tracers()])
     except ImportError as error:
         raise DeviceError(f"{name}: a library does not load: {error}") from error
 
 
 @cache
-def open_tracer() -> Tracer:
-    """Return what traces rays on this machine's device."""
-    from raydb.kernels.rt.optix_tracer import OptixTracer  # noqa: PLC0415  (as above)
+def open_tracers() -> tuple[Tracer, ...]:
+    """Return what traces rays on each device of this machine."""
+    from raydb.kernels.rt import optix_tracer  # noqa: PLC0415  (as above)
 
-    return OptixTracer()
+    return optix_tracer.open_tracers()
+
+
+def open_search() -> Callable[..., Neighbours]:
+    """Return the search of vectors on a device. Raises DeviceError where it does not load."""
+    from raydb.kernels.device import DeviceError, faults  # noqa: PLC0415  (as above)
+
+    try:
+        with faults.translated("cuda"):
+            from raydb.kernels.cuda.nearest import search_on_device  # noqa: PLC0415  (as above)
+    except ImportError as error:
+        raise DeviceError(f"cuda: a library does not load: {error}") from error
+    return search_on_device
 
 
 def forget_backends() -> None:
-    """Make backends anew when they are next used; the tracer, with its program, stays."""
+    """Make backends anew when they are next used; the tracers, with their programs, stay."""
     open_backend.cache_clear()
 
 

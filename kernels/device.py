@@ -2,24 +2,60 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections import OrderedDict
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from raydb.errors import OperationalError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
+
+T = TypeVar("T")
 
 # The rest of a device's memory is for results, for what a build sorts and for other programs.
 BUDGET_SHARE = 0.8
 
+# What a job writes is not weighed below this, so that a driver is not asked at every launch.
+SMALL_BYTES = 2**24
+
+
+# The packages whose errors are those of a device.
+LIBRARIES = {"cupy", "cupy_backends", "numba", "numba_cuda", "cuda", "optix"}
+
 
 class DeviceError(OperationalError):
     """A device cannot run a job, in one sentence; another backend still can."""
+
+
+class LibraryError(Exception):
+    """What a device's library reports that raises no error class of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceMemory:
+    """What may be held on each device: bytes, or a share (0 to 1) of what is free or held."""
+
+    size_bytes: int | None = None
+    share: float = BUDGET_SHARE
+
+    def budget(self, available_bytes: int) -> int:
+        """Return the bytes that may be held where so many are free or held already."""
+        if self.size_bytes is not None:
+            return min(self.size_bytes, available_bytes)
+        return int(self.share * available_bytes)
+
+
+DEFAULT_MEMORY = DeviceMemory()
+
+device_memory: ContextVar[DeviceMemory] = ContextVar("raydb device memory", default=DEFAULT_MEMORY)
+"""What the running statement may hold on each device."""
 
 
 class Faults:
@@ -27,36 +63,61 @@ class Faults:
 
     def __init__(self) -> None:
         self.lost: dict[str, str] = {}
+        # One job at a time: what is kept on a device is shared by all connections of the process.
+        self._lock = threading.RLock()
 
     @contextmanager
     def translated(self, backend: str) -> Iterator[None]:
-        """Turn what the device's libraries raise into a DeviceError.
+        """Turn what the device's libraries raise into a DeviceError; other threads wait.
 
         The libraries' own classes are told by module and name: none of them is imported here.
         """
-        if backend in self.lost:
-            raise DeviceError(self.lost[backend])
-        try:
-            yield
-        except DeviceError:
-            raise
-        except Exception as error:
-            kind = type(error)
-            if kind.__name__ == "OutOfMemoryError" or "OUT_OF_MEMORY" in str(error):
-                raise DeviceError(f"{backend}: the device's memory is full") from error
-            library = kind.__module__.split(".")[0]
-            if library not in {"cupy", "cupy_backends", "numba", "numba_cuda", "cuda", "optix"}:
+        with self._lock:
+            if backend in self.lost:
+                raise DeviceError(self.lost[backend])
+            try:
+                yield
+            except DeviceError:
                 raise
-            reason = " ".join(str(error).split()) or kind.__name__
-            self.lost[backend] = f"{backend}: the device was lost: {reason}"
-            raise DeviceError(self.lost[backend]) from error
+            except Exception as error:
+                library, *modules = type(error).__module__.split(".")
+                if not (library in LIBRARIES or isinstance(error, LibraryError)):
+                    raise
+                reason = " ".join(str(error).split()) or type(error).__name__
+                if _tells_of_memory(reason) or type(error).__name__ == "OutOfMemoryError":
+                    raise DeviceError(f"{backend}: the device's memory is full") from error
+                if "core" in modules and "errors" in modules:
+                    # The kernel of one shape of job; those of others may compile.
+                    raise DeviceError(f"{backend}: a kernel does not compile: {reason}") from error
+                self.lost[backend] = f"{backend}: the device was lost: {reason}"
+                raise DeviceError(self.lost[backend]) from error
+
+
+def _tells_of_memory(reason: str) -> bool:
+    """Whether an error's text is that of a memory that is full: as a name or in words."""
+    return "out of memory" in reason.lower().replace("_", " ")
 
 
 faults = Faults()
 
 
+def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
+    """Make calls at once, each in a thread of its own where there are several, and wait for all.
+
+    They see what the running statement has set. Raises what the first of them that failed raised.
+    """
+    if len(calls) == 1:
+        return [calls[0]()]
+    # Few processes have several devices.
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
+    with ThreadPoolExecutor(len(calls), thread_name_prefix="raydb device") as pool:
+        started = [pool.submit(copy_context().run, call) for call in calls]
+        return [each.result() for each in started]
+
+
 class Columns:
-    """Copies of host arrays on the device, the least recently used ones dropped over a budget.
+    """Copies of host arrays on a device, the least recently used ones dropped over a budget.
 
     A copy goes too when its host array does: what a BVH that was dropped had is given back.
     """
@@ -67,47 +128,59 @@ class Columns:
         self._upload = upload
         self._free_bytes = free_bytes
         self._copies: OrderedDict[int, tuple[weakref.ref[Any], Any, int]] = OrderedDict()
-        self.limit_bytes: int | None = None
 
     @property
     def budget_bytes(self) -> int:
-        """What all copies may take together."""
-        if self.limit_bytes is not None:
-            return self.limit_bytes
-        return int(BUDGET_SHARE * (self._free_bytes() + self.size_bytes))
+        """What all copies may take together, as the running statement has it."""
+        return device_memory.get().budget(self._free_bytes() + self.size_bytes)
 
     @property
     def size_bytes(self) -> int:
         """What the copies take."""
-        return sum(size for _, _, size in self._copies.values())
+        # A list, because a host array may go while they are added up.
+        return sum(size for _, _, size in list(self._copies.values()))
 
-    def get(self, *hosts: NDArray[Any]) -> list[Any]:
-        """Return the copies of some arrays, which must fit together: see `fits`."""
-        self._make_room(hosts)
-        found = []
-        for host in hosts:
-            key = id(host)
-            copy = self._copies.pop(key, None)
-            if copy is None:
+    def get(self, *hosts: NDArray[Any]) -> list[Any] | None:
+        """Return the copies of some arrays, others being dropped for them; None if they don't fit.
+
+        Where all are there already, the driver is not asked for anything.
+        """
+        wanted = {id(host): host for host in hosts}
+        missing = {key: host for key, host in wanted.items() if key not in self._copies}
+        limit = device_memory.get().size_bytes
+        if missing or (limit is not None and self.size_bytes > limit):
+            if not self._make_room(wanted, sum(host.nbytes for host in missing.values())):
+                return None
+            for key, host in missing.items():
                 gone = weakref.ref(host, lambda _, key=key: self._copies.pop(key, None))  # type: ignore[misc]
-                copy = gone, self._upload(host), host.nbytes
-            self._copies[key] = copy
-            found.append(copy[1])
-        return found
+                self._copies[key] = gone, self._upload(host), host.nbytes
+        for key in wanted:
+            self._copies.move_to_end(key)
+        return [self._copies[id(host)][1] for host in hosts]
 
-    def fits(self, *hosts: NDArray[Any]) -> bool:
-        """Whether some arrays fit the budget if all others are dropped."""
-        return sum({id(host): host.nbytes for host in hosts}.values()) <= self.budget_bytes
+    def has_room(self, size_bytes: int) -> bool:
+        """Whether something that is not kept may take so many bytes, once copies have left."""
+        limit = device_memory.get().size_bytes
+        if size_bytes <= SMALL_BYTES and limit is None:
+            return True
+        return size_bytes <= self.budget_bytes
+
+    def make_room(self, size_bytes: int) -> bool:
+        """Drop copies until so many bytes may be taken beside them; whether that is possible."""
+        return self._make_room({}, size_bytes)
 
     def clear(self) -> None:
         """Drop all copies."""
         self._copies.clear()
 
-    def _make_room(self, hosts: tuple[NDArray[Any], ...]) -> None:
-        wanted = {id(host): host.nbytes for host in hosts}
-        missing = sum(size for key, size in wanted.items() if key not in self._copies)
+    def _make_room(self, wanted: dict[int, NDArray[Any]], missing_bytes: int) -> bool:
+        """Drop what was not used for longest, but nothing wanted; nothing where it is no use."""
         budget = self.budget_bytes
+        kept = sum(host.nbytes for key, host in wanted.items() if key in self._copies)
+        if kept + missing_bytes > budget:
+            return False
         for key in [key for key in self._copies if key not in wanted]:
-            if self.size_bytes + missing <= budget:
-                return
-            del self._copies[key]
+            if self.size_bytes + missing_bytes <= budget:
+                break
+            self._copies.pop(key, None)
+        return True

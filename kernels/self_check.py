@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import statistics
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
-from raydb.kernels.choice import open_backend
+from raydb.kernels.bvh_arrays import to_arrays
+from raydb.kernels.bvh_rows import source_of, unwatched
+from raydb.kernels.choice import open_backend, open_search
 from raydb.kernels.cpu import warm
 from raydb.kernels.encode import Hierarchy
+from raydb.kernels.ivf import build_ivf, search_ivf
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from raydb.kernels.backend import Backend, FusedResult
     from raydb.kernels.bvh import Bvh
+    from raydb.kernels.bvh_rows import Source
+
+T = TypeVar("T")
 
 SEED = 20_260_101
 ROUNDS = 5
@@ -25,6 +33,14 @@ ROUNDS = 5
 # How many values the years and the products of the seeded rows have.
 YEARS = 7
 PRODUCTS = 1_000
+
+# A vector for so many rows, and how they are searched.
+VECTOR_ROWS = 16
+VECTOR_WIDTH = 32
+LIST_ROWS = 256
+QUERIES = 64
+PROBES = 8
+MOST_NEAREST = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +54,21 @@ class Checked:
 
 
 def check_backend(name: str, row_count: int) -> list[Checked]:
-    """Run each kind of job on a backend and on the CPU.
+    """Build a BVH and run each kind of job, on a backend and on the CPU.
 
-    Raises DeviceError where the backend cannot run one.
+    Raises DeviceError where the backend cannot do one of them.
     """
     warm.wait()  # so that the times are those of the compiled loops
     cpu, backend = open_backend("cpu"), open_backend(name)
-    bvh = _seeded_bvh(cpu, row_count)
-    return [_check(kind, job, backend, cpu, bvh) for kind, job in _jobs(bvh).items()]
+    source = _seeded_rows(row_count)
+    bvh = cpu.build(source, unwatched())
+    checks = [_check_build(backend, cpu, source)]
+    checks += [_check(kind, job, backend, cpu, bvh) for kind, job in _jobs(bvh).items()]
+    checks.append(_check_located(backend, cpu, bvh))
+    return [*checks, _check_search(row_count)] if name == "cuda" else checks
 
 
-def _seeded_bvh(cpu: Backend, row_count: int) -> Bvh:
+def _seeded_rows(row_count: int) -> Source:
     """Return rows of a year (in Z), a product (stored), a price and a discount with NULLs."""
     rng = np.random.default_rng(SEED)
     hierarchies = [_hierarchy(YEARS, YEARS), _hierarchy(PRODUCTS, 1)]
@@ -56,7 +76,7 @@ def _seeded_bvh(cpu: Backend, row_count: int) -> Bvh:
     valid = rng.random(row_count) < 0.9
     price = rng.integers(-1_000_000, 1_000_000, row_count)
     discount = np.where(valid, rng.random(row_count), 0.0)
-    return cpu.build(hierarchies, codes, [(price, None), (discount, valid)], row_count)
+    return source_of(hierarchies, codes, [(price, None), (discount, valid)], row_count)
 
 
 def _hierarchy(code_count: int, scan_count: int) -> Hierarchy:
@@ -85,20 +105,65 @@ def _jobs(bvh: Bvh) -> dict[str, FusedJob]:
     }
 
 
+def _check_build(backend: Backend, cpu: Backend, source: Source) -> Checked:
+    """Compare every array of a BVH, byte by byte."""
+    built, time_ms = _timed(lambda: to_arrays(backend.build(source, unwatched())))
+    expected, cpu_ms = _timed(lambda: to_arrays(cpu.build(source, unwatched())))
+    (arrays, properties), (expected_arrays, expected_properties) = built, expected
+    agrees = properties == expected_properties and arrays.keys() == expected_arrays.keys()
+    agrees = agrees and all(
+        array.dtype == expected_arrays[name].dtype
+        and array.tobytes() == expected_arrays[name].tobytes()
+        for name, array in arrays.items()
+    )
+    return Checked("build", agrees, time_ms, cpu_ms)
+
+
 def _check(job_name: str, job: FusedJob, backend: Backend, cpu: Backend, bvh: Bvh) -> Checked:
-    result, time_ms = _run(backend, bvh, job)
-    expected, cpu_ms = _run(cpu, bvh, job)
+    mine, theirs = backend.prepare(bvh, job), cpu.prepare(bvh, job)
+    result, time_ms = _timed(lambda: backend.launch(bvh, job, mine))
+    expected, cpu_ms = _timed(lambda: cpu.launch(bvh, job, theirs))
     return Checked(job_name, _agree(result, expected, bvh, job), time_ms, cpu_ms)
 
 
-def _run(backend: Backend, bvh: Bvh, job: FusedJob) -> tuple[FusedResult, float]:
-    """Return the result of a job and the median time of a launch; the first one is not counted."""
-    prepared = backend.prepare(bvh, job)
-    result = backend.launch(bvh, job, prepared)
+def _check_located(backend: Backend, cpu: Backend, bvh: Bvh) -> Checked:
+    """List the rows that pass, some of which were deleted."""
+    job = _jobs(bvh)[f"{PRODUCTS} groups"]
+    left = replace(bvh, dead=np.arange(0, bvh.row_count, 5))
+    mine, theirs = backend.prepare(left, job), cpu.prepare(left, job)
+    (places, groups), time_ms = _timed(lambda: backend.locate(left, job, mine))
+    (expected, expected_groups), cpu_ms = _timed(lambda: cpu.locate(left, job, theirs))
+    agrees = np.array_equal(places, expected) and np.array_equal(groups, expected_groups)
+    return Checked("located rows", agrees, time_ms, cpu_ms)
+
+
+def _check_search(row_count: int) -> Checked:
+    """Search the lists of an index of vectors; answers are the same to the last bit."""
+    rng = np.random.default_rng(SEED)
+    count = max(row_count // VECTOR_ROWS, MOST_NEAREST)
+    vectors = rng.standard_normal((count, VECTOR_WIDTH), np.float32)
+    lists = max(count // LIST_ROWS, 1)
+    index = build_ivf(vectors, np.arange(count, dtype=np.uint32), count, lists, "l2", SEED)
+    # In the simulator a query takes a tenth of a second.
+    asked = index, vectors[: min(row_count // 1000, QUERIES)], MOST_NEAREST, PROBES
+    search = open_search()
+    found, time_ms = _timed(lambda: search(*asked))
+    expected, cpu_ms = _timed(lambda: search_ivf(*asked))
+    agrees = (
+        np.array_equal(found.rows, expected.rows)
+        and found.distances.tobytes() == expected.distances.tobytes()
+        and np.array_equal(found.probes, expected.probes)
+    )
+    return Checked("nearest vectors", agrees, time_ms, cpu_ms)
+
+
+def _timed(run: Callable[[], T]) -> tuple[T, float]:
+    """Return what a call gives, and the median time of others; the first one is not counted."""
+    result = run()
     times = []
     for _ in range(ROUNDS):
         start = time.perf_counter()
-        backend.launch(bvh, job, prepared)
+        run()
         times.append((time.perf_counter() - start) * 1000)
     return result, statistics.median(times)
 

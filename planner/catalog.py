@@ -64,6 +64,7 @@ class BvhInfo:
 
     `obstacle` says why the BVH serves no query, such as changed rows that it cannot encode: its
     index is then that of the rows before. `newer` are the rows that a query must read beside it.
+    `built_on` says which backend built it, None for one that was read from disk.
     """
 
     definition: BvhDefinition
@@ -71,6 +72,7 @@ class BvhInfo:
     levels: Mapping[Attribute, tuple[int, int]]
     obstacle: str | None = None
     newer: NewerRows | None = None
+    built_on: str | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -14,7 +14,7 @@ backend: cpu (auto: this version has no other backend)
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 import pyarrow as pa
 
@@ -85,6 +85,9 @@ INFIX = {
 }
 
 
+# What runs on a backend.
+_Job: TypeAlias = FusedScanAggregate | FusedTableScan | DeltaScan
+
 # What else is said of a node, below its title.
 _DETAILS = ("general path", "also", "search", "within", "ties", "method", "graph", "ran")
 
@@ -102,7 +105,7 @@ class Measured:
     time_ms: float
     kernel_ms: Mapping[FusedScanAggregate, float]
     nodes: Mapping[int, tuple[int, float]]
-    ran_on: Mapping[FusedScanAggregate, str] = field(default_factory=dict)
+    ran_on: Mapping[_Job, str] = field(default_factory=dict)
     notes: Mapping[int, str] = field(default_factory=dict)
     probes: Mapping[int, tuple[int, int]] = field(default_factory=dict)
 
@@ -157,6 +160,8 @@ def details_of(node: Mapping[str, Any]) -> dict[str, Any]:
     if "mean_probes" in node:
         count = "one query" if node["queries"] == 1 else f"{node['queries']} queries"
         details["probes"] = f"{node['mean_probes']:.1f} in the mean of {count}"
+    if "ran_on" in node:
+        details["ran on"] = node["ran_on"]
     if "rows" in node:
         plural = "" if node["rows"] == 1 else "s"
         details["gave"] = f"{node['rows']} row{plural} in {node['time_ms']:.3f} ms"
@@ -196,8 +201,6 @@ def _details(node: Mapping[str, Any]) -> dict[str, Any]:
         details["fetched by row id"] = ", ".join(node["by_row_id"])
     if "kernel_ms" in node:
         details["kernel"] = f"{node['kernel_ms']:.3f} ms"
-    if "ran_on" in node:
-        details["ran on"] = node["ran_on"]
     return details
 
 
@@ -231,6 +234,7 @@ def _described(
         seen.add(plan.number)
     if isinstance(plan, FusedScanAggregate):
         node |= {"kernel_ms": measured.kernel_ms[plan]} if plan in measured.kernel_ms else {}
+    if isinstance(plan, _Job):
         node |= {"ran_on": measured.ran_on[plan]} if plan in measured.ran_on else {}
     if id(plan) in measured.nodes:
         node["rows"], node["time_ms"] = measured.nodes[id(plan)]

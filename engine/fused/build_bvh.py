@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from raydb.engine.devices import build
 from raydb.engine.fused.denormalise import fetch
 from raydb.engine.memory import Memory, memory_limit
 from raydb.engine.progress import report
 from raydb.errors import DataError
 from raydb.kernels.bvh import narrow_codes
-from raydb.kernels.bvh_rows import BuildControl, Room, RowCodes
-from raydb.kernels.cpu.blocks import Source
-from raydb.kernels.cpu.build import build_from
+from raydb.kernels.bvh_rows import BuildControl, Room, RowCodes, Source
 from raydb.kernels.encode import (
     BLOCK_ROWS,
     Hierarchy,
@@ -43,9 +42,9 @@ if TYPE_CHECKING:
 def build_bvh(definition: BvhDefinition, tables: Mapping[str, Table]) -> BvhInfo:
     """Build a BVH from the tables' visible rows.
 
-    It takes what memory the statement may hold, reports its progress, and leaves nothing behind
-    when it is interrupted. Raises DataError when the cells or a measure do not fit 64 bits, and
-    OperationalError when the arrays do not fit the memory.
+    The backend that SET names sorts them. It takes what memory the statement may hold, reports its
+    progress, and leaves nothing behind when it is interrupted. Raises DataError when the cells or a
+    measure do not fit 64 bits, and OperationalError when the arrays do not fit the memory.
     """
     memory = Memory(memory_limit())
     control = BuildControl(
@@ -61,7 +60,7 @@ def build_bvh(definition: BvhDefinition, tables: Mapping[str, Table]) -> BvhInfo
         rows.count,
         rows.numbers,
     )
-    index = build_from(source, control)
+    index, built_on = build(source, control)
     if definition.sieve:
         index = replace(index, sieve=beside(partial(build_sieve, index), rows.count))
     levels = {
@@ -69,7 +68,7 @@ def build_bvh(definition: BvhDefinition, tables: Mapping[str, Table]) -> BvhInfo
         for number, (_, _, attributes) in enumerate(encoded)
         for level, attribute in enumerate(attributes)
     }
-    return BvhInfo(definition, index, levels)
+    return BvhInfo(definition, index, levels, built_on=built_on)
 
 
 def visible_rows(table: Table) -> NDArray[np.uint32] | None:

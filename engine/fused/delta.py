@@ -45,17 +45,16 @@ def run_delta(
     prepared: TableJob | None,
     tables: Mapping[str, Table],
     memory: Memory,
-    told: list[str],
-) -> pa.Table:
-    """Return the job's rows: columns 'c<number>' of the keys, then of the aggregates.
+) -> tuple[pa.Table, object]:
+    """Return the job's rows, and what was prepared for a scan of them, which knows of the run.
 
-    told: gets what went otherwise than asked for. Raises DataError for a value that cannot be
-    computed.
+    They are columns 'c<number>' of the keys, then of the aggregates. Raises DataError for a value
+    that cannot be computed.
     """
     if prepared is not None:
-        return run_table_job(prepared, told)
+        return run_table_job(prepared)
     rest, tables = _with_rest(job, tables)
-    return _look_up(replace(job.star, fact=rest.name), tables, memory)
+    return _look_up(replace(job.star, fact=rest.name), tables, memory), None
 
 
 def _with_rest(job: DeltaScan, tables: Mapping[str, Table]) -> tuple[Table, Mapping[str, Table]]:

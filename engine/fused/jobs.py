@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from raydb.engine.fused.delta import prepare_delta, run_delta
 from raydb.engine.fused.image import fuse_on_rows
 from raydb.engine.fused.run import prepare_fused, run_fused, run_table_job
-from raydb.kernels.chain import notices
+from raydb.kernels.chain import describe_run, notices
 from raydb.planner.delta import DeltaScan
 from raydb.planner.fuse import FusedScanAggregate
 from raydb.planner.table_scan import FusedTableScan
@@ -35,7 +35,8 @@ class JobRun:
     """One run of a plan's jobs over some tables.
 
     kept: what was made of whole columns before. new_memory: gives the memory of a job that needs
-    some. used: the BVHs that were read; told: what went otherwise than asked for.
+    some. used: the BVHs that were read; told: what went otherwise than asked for; ran_on: where
+    jobs ran that could have run elsewhere.
     """
 
     prepared: PreparedPlan
@@ -44,6 +45,7 @@ class JobRun:
     new_memory: Callable[[], Memory]
     used: set[str] = field(default_factory=set)
     told: list[str] = field(default_factory=list)
+    ran_on: dict[FusedJob, str] = field(default_factory=dict)
 
     def rows(self, job: FusedJob) -> pa.Table:
         """Return a job's rows: columns 'c<number>' of its keys, then of its aggregates."""
@@ -61,8 +63,7 @@ class JobRun:
         if job not in jobs:
             jobs[job] = prepare_fused(job)
         groups = run_fused(job, jobs[job], self.tables, self.kept)
-        self.told.extend(notices(jobs[job]))
-        return groups
+        return self._noted(job, groups, jobs[job])
 
     def _on_table(self, scan: FusedTableScan) -> pa.Table:
         job = self.prepared.scans.get(scan)
@@ -70,11 +71,19 @@ class JobRun:
             job = fuse_on_rows(scan, self.tables, self.kept)
             if job.scan is not None:  # Else it has arrays, which are not to stay with a plan.
                 self.prepared.scans[scan] = job
-        return run_table_job(job, self.told)
+        return self._noted(scan, *run_table_job(job))
 
     def _on_newer_rows(self, delta: DeltaScan) -> pa.Table:
         deltas = self.prepared.deltas
         if delta not in deltas:
             deltas[delta] = prepare_delta(delta, self.tables, self.kept)
         with self.new_memory() as memory:
-            return run_delta(delta, deltas[delta], self.tables, memory, self.told)
+            return self._noted(delta, *run_delta(delta, deltas[delta], self.tables, memory))
+
+    def _noted(self, job: FusedJob, groups: pa.Table, made: object) -> pa.Table:
+        """Keep what a job that was prepared tells of its run."""
+        self.told.extend(notices(made))
+        ran_on = describe_run(made)
+        if ran_on is not None:
+            self.ran_on[job] = ran_on
+        return groups

@@ -19,7 +19,6 @@ from raydb.engine.fused.fold_values import Groups, count_values, finish, fold_va
 from raydb.engine.fused.image import Image
 from raydb.kernels.backend import FusedResult
 from raydb.kernels.bvh import Measure, narrow_measure
-from raydb.kernels.chain import notices
 from raydb.kernels.choice import load_backend
 from raydb.kernels.encode import EncodedColumn, encode_column, join_codes
 from raydb.kernels.numbers import to_numbers
@@ -67,14 +66,12 @@ def run_fused(
     return _table_of(plan, _run_by_row(plan, backend, prepared, image))
 
 
-def run_table_job(job: TableJob, told: list[str]) -> pa.Table:
-    """Return a scan's rows as `run_fused` does; `told` gets what its backend says of the run."""
+def run_table_job(job: TableJob) -> tuple[pa.Table, object]:
+    """Return a scan's rows as `run_fused` does, and what was prepared, which knows of the run."""
     if job.scan is not None:
-        return decode_groups(job.plan, job.run())
+        return decode_groups(job.plan, job.run()), None
     made = prepare_fused(job.plan)
-    groups = run_fused(job.plan, made, job.image.tables, job.image.kept)
-    told.extend(notices(made))
-    return groups
+    return run_fused(job.plan, made, job.image.tables, job.image.kept), made
 
 
 def launch(plan: FusedScanAggregate, prepared: object) -> FusedResult:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from raydb.engine.devices import search_ivf
 from raydb.engine.general.relation import Relation, joined
 from raydb.engine.general.scan import fetch_rows, scan_table
 from raydb.engine.vector_index import check_vectors, column_text, vector_blocks
 from raydb.errors import ProgrammingError
-from raydb.kernels.ivf import search_ivf
 from raydb.kernels.nearest import nearest, no_neighbours
 from raydb.kernels.stop import ANYWHERE
 from raydb.planner.expression import Column

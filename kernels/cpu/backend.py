@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from raydb.kernels.backend import FusedResult
-from raydb.kernels.bvh_rows import RowCodes, unwatched
 from raydb.kernels.cpu.runs import Runs, find_runs
 from raydb.kernels.cpu.threads import processor_count, run_parts
 from raydb.kernels.cpu.totals import Totals, add_places, add_runs, merge, plan_totals
@@ -22,10 +21,9 @@ if TYPE_CHECKING:
 
     from raydb.kernels.backend import FusedJob
     from raydb.kernels.bvh import Bvh, Measure
-    from raydb.kernels.bvh_rows import ReadValues
+    from raydb.kernels.bvh_rows import BuildControl, Source
     from raydb.kernels.cpu.runs import Triple
     from raydb.kernels.cpu.totals import Arrays
-    from raydb.kernels.encode import Hierarchy
 
 # The rows of each group, where they are not known already, and the arrays of each total.
 Accumulated: TypeAlias = "tuple[NDArray[np.int64] | None, list[Arrays]]"
@@ -91,24 +89,11 @@ class CpuBackend:
 
     name = "cpu"
 
-    def build(
-        self,
-        hierarchies: Sequence[Hierarchy],
-        row_codes: Sequence[NDArray[np.int32]],
-        measures: Sequence[tuple[NDArray[Any], NDArray[np.bool_] | None]],
-        row_count: int,
-    ) -> Bvh:
+    def build(self, source: Source, control: BuildControl) -> Bvh:
         """Sort the rows by cell and gather the payload into that order."""
-        from raydb.kernels.cpu.blocks import Source  # noqa: PLC0415  (few build)
-        from raydb.kernels.cpu.build import build_from  # noqa: PLC0415  (as above)
+        from raydb.kernels.cpu.build import build_from  # noqa: PLC0415  (few build)
 
-        source = Source(
-            tuple(hierarchies),
-            tuple(RowCodes(codes) for codes in row_codes),
-            tuple(_reader(values, valid) for values, valid in measures),
-            row_count,
-        )
-        return build_from(source, unwatched())
+        return build_from(source, control)
 
     def prepare(self, bvh: Bvh, job: FusedJob) -> Prepared:
         """Find the runs of a job, and choose how they are added up."""
@@ -204,11 +189,6 @@ class CpuBackend:
             block = slice(low, low + BLOCK_ROWS)
             _add_block(places[block], groups[block], rows, totals, arrays)
         return FusedResult(rows, totals.values(rows, arrays))
-
-
-def _reader(values: NDArray[Any], valid: NDArray[np.bool_] | None) -> ReadValues:
-    """Return what reads blocks of a measure's values."""
-    return lambda low, high: (values[low:high], None if valid is None else valid[low:high])
 
 
 def _thread_parts(runs: Runs, least_rows: int, group_count: int) -> tuple[Runs, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.kernels.bvh_rows import BuildControl, ReadValues, RowCodes
-    from raydb.kernels.encode import Hierarchy
+    from raydb.kernels.bvh_rows import BuildControl, Source
 
     # What a thread, by its number, does on the rows or partitions from `low` to before `high`.
     Work = Callable[[int, int, int], None]
@@ -38,20 +36,6 @@ THREAD_ROWS = 2**18
 
 # Offsets are summed up so many at a time, in 1 to 4 ms.
 SUMMED_CELLS = 2**18
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Source:
-    """The rows of a BVH to be: their codes of each hierarchy, and how to read each measure.
-
-    row_numbers: uint32, shape (row_count,), the row of the table behind each, None for the same.
-    """
-
-    hierarchies: tuple[Hierarchy, ...]
-    codes: tuple[RowCodes, ...]
-    measures: tuple[ReadValues, ...]
-    row_count: int
-    row_numbers: NDArray[np.uint32] | None = None
 
 
 class Build:

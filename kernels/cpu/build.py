@@ -25,8 +25,8 @@ from raydb.kernels.cpu.warm import frozen
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raydb.kernels.bvh_rows import BuildControl
-    from raydb.kernels.cpu.blocks import Place, Placed, Source
+    from raydb.kernels.bvh_rows import BuildControl, Source
+    from raydb.kernels.cpu.blocks import Place, Placed
 
 # Counts of more cells (32 MiB a thread) leave the cache at every row, and radix sort is faster.
 COUNTED_CELLS = 2**23

@@ -10,11 +10,21 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import config, cuda, types
+from numba import config, types
+from numba import cuda as numba_cuda
 
 from raydb.kernels.cuda.source import Shape, kernel_source
 
 SIMULATED = bool(vars(config)["ENABLE_CUDASIM"])
+
+# It has its names where a device or the simulator is.
+cuda: Any = numba_cuda
+
+# What kernels call their types by.
+INT32, INT64, FLOAT64 = types.int32, types.int64, types.float64
+int32: Any = int if SIMULATED else types.int32
+int64: Any = int if SIMULATED else types.int64
+float32: Any = np.float32 if SIMULATED else types.float32
 
 NONE = -1
 GREATEST = np.iinfo(np.int64).max
@@ -50,8 +60,9 @@ def _ordered(bits: Any) -> Any:
 if SIMULATED:
 
     def load_four(array: Any, base: Any) -> Any:
-        """Return four neighbouring values, the integers among them as Python's."""
-        return tuple(array[base + lane].item() for lane in range(4))
+        """Return four neighbouring values, the integers among them as Python's; 0 for no row."""
+        count = len(array)
+        return tuple(array[base + lane].item() if base + lane < count else 0 for lane in range(4))
 
     def ordered(value: float) -> int:
         """Return a float as an integer of the same order."""
@@ -60,7 +71,11 @@ if SIMULATED:
     find_run, wrapped = _find_run, _wrapped
 else:
     from llvmlite import ir
+    from numba.cuda import dispatcher
     from numba.cuda.extending import intrinsic
+
+    # A job on few rows is a small grid, and no reason to warn its user.
+    vars(dispatcher)["config"].CUDA_LOW_OCCUPANCY_WARNINGS = 0
 
     @intrinsic
     def load_four(typing_context: Any, array: Any, base: Any) -> Any:
@@ -119,11 +134,11 @@ def kernel_function(shape: Shape) -> Any:
         "wrapped": wrapped,
         "ordered": ordered,
         "load_four": load_four,
-        "int32": int if SIMULATED else types.int32,
-        "int64": int if SIMULATED else types.int64,
-        "INT32": types.int32,
-        "INT64": types.int64,
-        "FLOAT64": types.float64,
+        "int32": int32,
+        "int64": int64,
+        "INT32": INT32,
+        "INT64": INT64,
+        "FLOAT64": FLOAT64,
         "NONE": NONE,
     }
     exec(compile(text, name, "exec"), names)  # noqa: S102  (the text is our own)

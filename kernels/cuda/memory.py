@@ -1,18 +1,24 @@
-"""Device memory: cupy's on a device, NumPy's in numba's simulator. The only place that tells them.
+"""Devices and their memory: cupy's on a device, NumPy's in numba's simulator.
 
-`xp` has the functions that both share, under the same names.
+The only place that tells the two apart: `xp` has the functions that both share, under the same
+names.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager, nullcontext
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raydb.kernels.cuda.compiled import SIMULATED
+from raydb.kernels.cuda.compiled import SIMULATED, cuda
 from raydb.kernels.device import Columns
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
     from numpy.typing import NDArray
 
 if SIMULATED:
@@ -28,38 +34,103 @@ UNIT_ROWS = 4
 # What the simulator says that it has.
 SIMULATED_BYTES = 2**30
 
+# While a measured kernel's launch is being prepared, the device waits about so long: see `Clock`.
+LEAD_STEPS = 16
+LEAD_STEP_NS = 50_000
+
+
+class Device:
+    """A device by its number, and the columns that are kept on it."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.columns = Columns(upload, self.free_bytes)
+
+    def current(self) -> AbstractContextManager[None]:
+        """Make it the current device of this thread, for cupy and for numba."""
+        # One alone is current everywhere.
+        return nullcontext() if SIMULATED or len(devices()) == 1 else _current(self.number)
+
+    def free_bytes(self) -> int:
+        """Return how many of its bytes are free, cupy's own reserve among them; it is current."""
+        if SIMULATED:
+            return SIMULATED_BYTES
+        free: int = xp.cuda.runtime.memGetInfo()[0]
+        return free + int(xp.get_default_memory_pool().free_bytes())
+
+
+@contextmanager
+def _current(number: int) -> Iterator[None]:
+    with cuda.gpus[number], xp.cuda.Device(number):
+        yield
+
+
+@cache
+def devices() -> tuple[Device, ...]:
+    """Return all devices that the driver shows to this process; the simulator has one."""
+    count = 1 if SIMULATED else xp.cuda.runtime.getDeviceCount()
+    return tuple(map(Device, range(count)))
+
 
 def upload(host: NDArray[Any]) -> Any:
-    """Copy a host array to the device, with room to a multiple of four values; bool as int8."""
+    """Copy a host array to the current device, as kernels take it; bool becomes int8.
+
+    Behind the values there is room to a multiple of four, which kernels load and do not use. Rows
+    of two dimensions get zeros to a multiple of four each, and follow each other.
+    """
     values = host.view(np.int8) if host.dtype == np.bool_ else host
-    padded = xp.zeros(-(-len(values) // UNIT_ROWS) * UNIT_ROWS, values.dtype)
+    if values.ndim == 2:
+        rows = xp.zeros((len(values), -(-values.shape[1] // UNIT_ROWS) * UNIT_ROWS), values.dtype)
+        rows[:, : values.shape[1]] = send(values)
+        return argument(rows.reshape(-1))
+    padded = xp.empty(-(-len(values) // UNIT_ROWS) * UNIT_ROWS, values.dtype)
+    padded[len(values) :] = 0
     if SIMULATED:
         padded[: len(values)] = values
-    else:
+    elif len(values):
         padded[: len(values)].set(np.ascontiguousarray(values))
-    return padded
+    return argument(padded[: len(values)])
 
 
-def to_host(array: Any) -> NDArray[Any]:
-    """Copy a device array to the host."""
-    host: NDArray[Any] = array if SIMULATED else array.get()
-    return host
+def send(host: NDArray[Any]) -> Any:
+    """Copy a host array to the current device, for the functions of `xp`."""
+    return xp.asarray(np.ascontiguousarray(host))
 
 
-def free_bytes() -> int:
-    """Return how many bytes of the device are free, cupy's own reserve among them."""
+def argument(array: Any) -> Any:
+    """Return an array of `xp` as a kernel takes it: numba's own view, which launches faster.
+
+    All of us work in the device's default stream, so there is nothing to wait for.
+    """
+    return array if SIMULATED else cuda.as_cuda_array(array, sync=False)
+
+
+def to_host(array: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
+    """Copy a device array to the host, into `out` where it is given."""
     if SIMULATED:
-        return SIMULATED_BYTES
-    free: int = xp.cuda.runtime.memGetInfo()[0]
-    return free + int(xp.get_default_memory_pool().free_bytes())
+        host: NDArray[Any] = array
+    else:
+        host = array.get() if out is None else array.get(out=out)
+    if out is None or host is out:
+        return host
+    out[...] = host
+    return out
 
 
 class Clock:
-    """Measures the time between two points of the device's stream, with events."""
+    """Measures the time between two points of the device's stream, with events.
+
+    is_exact: the device is kept busy until the launch has been prepared, so that what the host
+    takes for it is not counted. It makes every job longer, and is for benchmarks.
+    """
+
+    is_exact = False
 
     def __init__(self) -> None:
         self._events = () if SIMULATED else (xp.cuda.Event(), xp.cuda.Event())
         if self._events:
+            if Clock.is_exact:
+                _idle_kernel()[1, 1](LEAD_STEPS, LEAD_STEP_NS)
             self._events[0].record()
 
     def stop(self) -> float:
@@ -75,4 +146,12 @@ class Clock:
         return elapsed
 
 
-columns = Columns(upload, free_bytes)
+def idle(times: int, duration_ns: int) -> None:
+    """Sleep some times for some nanoseconds: a kernel."""
+    for _ in range(times):
+        cuda.nanosleep(duration_ns)
+
+
+@cache
+def _idle_kernel() -> Any:
+    return cuda.jit("void(int32, uint32)")(idle)

@@ -83,27 +83,31 @@ def _work(
 
 
 def windows(
-    work: Work, inputs: Sequence[NDArray[Any]], room_bytes: int
-) -> Iterator[tuple[Work, list[NDArray[Any]]]]:
+    work: Work, inputs: Sequence[NDArray[Any]], room_bytes: int, found_bytes: int = 0
+) -> Iterator[tuple[int, Work, list[NDArray[Any]]]]:
     """Cut a job into windows of places whose columns fit `room_bytes`, to be run in turns.
 
-    Each window's columns are slices, and its places count from its start. Rows lie in the order of
-    their cells, so the windows of a job with few intervals are few too.
+    found_bytes: what a row takes in the result. Yields the first place of each window with its
+    work and inputs: the columns are slices, and places count from the first one. Rows lie in the
+    order of their cells, so the windows of a job with few intervals are few too.
     """
-    row_bytes = sum(column.itemsize for column in (*inputs, *(codes for codes, _ in work.maps)))
+    columns = (*inputs, *(codes for codes, _ in work.maps))
+    row_bytes = found_bytes + sum(column.itemsize for column in columns)
     width = max(room_bytes // max(row_bytes, 1) // UNIT_ROWS, 1) * UNIT_ROWS
     place = int(work.starts[0]) if len(work.starts) else 0
     last = int(work.ends[-1]) if len(work.ends) else 0
     while place < last:
         low = place // UNIT_ROWS * UNIT_ROWS
         high = low + width
-        touched = (work.ends > low) & (work.starts < high)
-        if touched.any():
-            starts = np.maximum(work.starts[touched], low) - low
-            ends = np.minimum(work.ends[touched], high) - low
+        # Runs lie in the order of their places.
+        first = int(np.searchsorted(work.ends, low, side="right"))
+        end = int(np.searchsorted(work.starts, high, side="left"))
+        if first < end:
+            starts = np.maximum(work.starts[first:end], low) - low
+            ends = np.minimum(work.ends[first:end], high) - low
             maps = tuple((codes[low:high], parts) for codes, parts in work.maps)
-            part = _work(starts, ends, work.groups[touched], maps)
-            yield part, [column[low:high] for column in inputs]
-        later = work.starts[work.starts >= high]
-        inside = bool((work.ends > high).any())
-        place = high if inside or not len(later) else int(later[0])
+            part = _work(starts, ends, work.groups[first:end], maps)
+            yield low, part, [column[low:high] for column in inputs]
+        place = high
+        if end < len(work.starts) and (first == end or work.ends[end - 1] <= high):
+            place = int(work.starts[end])

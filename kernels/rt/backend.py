@@ -4,35 +4,52 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from raydb.kernels import split
 from raydb.kernels.cpu.backend import CpuBackend
-from raydb.kernels.device import BUDGET_SHARE, DeviceError, faults
+from raydb.kernels.device import DeviceError, at_once, device_memory, faults
 from raydb.kernels.device_totals import Input, answer, input_array, merge_words, plan_totals
 from raydb.kernels.rt.rays import Segments, find_segments, plan_rays
-from raydb.kernels.rt.scene import SLAB_ENTRIES, build_scene, number_tuples, scene_bytes
+from raydb.kernels.rt.scene import SLAB_ENTRIES, build_scene, scene_bytes
+from raydb.kernels.split import cut_tuples, number_tuples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from raydb.kernels.backend import FusedJob, FusedResult
     from raydb.kernels.bvh import Bvh, Measure
-    from raydb.kernels.encode import Hierarchy
+    from raydb.kernels.bvh_rows import BuildControl, Source
     from raydb.kernels.rt.rays import Rays
     from raydb.kernels.rt.scene import Encoding, Scene
-    from raydb.kernels.rt.tracer import Tracer
+    from raydb.kernels.rt.tracer import Traced, Tracer
+
+# The group tuples from a number to before another.
+YRange: TypeAlias = "tuple[int, int]"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Share:
+    """What one device has of a BVH: all of it, or so many rows in a range of Y."""
+
+    scenes: Scenes
+    y_range: YRange | None
+    row_count: int
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Launch:
-    """A job's segments, and what EXPLAIN ANALYZE shows of its last launch."""
+    """A job's segments on each device, and what EXPLAIN ANALYZE shows of its last launch."""
 
     segments: Segments
+    shares: tuple[Share, ...]
     figures: dict[str, float] = field(default_factory=dict)
 
 
@@ -46,62 +63,73 @@ class _Loaded:
 
 
 class Scenes:
-    """The scenes on the device, the least recently used ones dropped over a budget."""
+    """The scenes on one device, the least recently used ones dropped over a budget."""
 
     def __init__(self, tracer: Tracer) -> None:
         self.tracer = tracer
-        self.limit_bytes: int | None = None
         self.slab_entries = SLAB_ENTRIES
-        self._kept: OrderedDict[tuple[int, int, Encoding], tuple[Any, _Loaded, int]] = OrderedDict()
+        self._kept: OrderedDict[object, tuple[Any, _Loaded, int]] = OrderedDict()
 
     @property
     def budget_bytes(self) -> int:
-        """What all scenes may take together."""
-        if self.limit_bytes is not None:
-            return self.limit_bytes
-        return int(BUDGET_SHARE * (self.tracer.free_bytes() + self.size_bytes))
+        """What all scenes may take together, as the running statement has it."""
+        return device_memory.get().budget(self.tracer.free_bytes() + self.size_bytes)
 
     @property
     def size_bytes(self) -> int:
         """What the scenes take, about."""
-        return sum(size for _, _, size in self._kept.values())
+        # A list, because a BVH may go while they are added up.
+        return sum(size for _, _, size in list(self._kept.values()))
 
-    def parts(self, bvh: Bvh, encoding: Encoding) -> Iterator[_Loaded]:
-        """Yield a BVH's scene, or the parts that it is cut into along Y, one after the other."""
-        size = scene_bytes(bvh)
-        budget = self.budget_bytes
-        if size > budget:
-            self._kept.clear()
-            for y_range in _y_ranges(bvh, -(-size // max(budget, 1))):
-                yield self._load(build_scene(bvh, encoding, self.slab_entries, y_range))
-            return
+    def parts(self, bvh: Bvh, encoding: Encoding, share: Share) -> Iterator[_Loaded]:
+        """Yield the scene of what this device has of a BVH, or the parts that it is cut into."""
         # Rows that die between two jobs make another scene.
         owner = bvh.offsets if bvh.dead is None else bvh.dead
-        key = id(owner), id(bvh.offsets), encoding
-        kept = self._kept.pop(key, None)
-        while kept is None and self._kept and self.size_bytes + size > budget:
-            self._kept.popitem(last=False)
+        key = id(owner), id(bvh.offsets), encoding, share.y_range
+        kept = self._kept.get(key)
+        limit = device_memory.get().size_bytes
+        if kept is None or (limit is not None and self.size_bytes > limit):
+            size = scene_bytes(bvh) * share.row_count // max(bvh.row_count, 1)
+            budget = self.budget_bytes
+            if size > budget:
+                self._kept.clear()
+                for y_range, _ in cut_y(bvh, -(-size // max(budget, 1)), share.y_range):
+                    yield self._load(build_scene(bvh, encoding, self.slab_entries, y_range))
+                return
+            for other in [other for other in self._kept if other != key]:
+                if self.size_bytes + (size if kept is None else 0) <= budget:
+                    break
+                self._kept.pop(other, None)
         if kept is None:
-            loaded = self._load(build_scene(bvh, encoding, self.slab_entries))
+            loaded = self._load(build_scene(bvh, encoding, self.slab_entries, share.y_range))
             gone = weakref.ref(owner, lambda _: self._kept.pop(key, None))
-            kept = gone, loaded, size
-        self._kept[key] = kept
+            kept = self._kept[key] = gone, loaded, size
+        self._kept.move_to_end(key)
         yield kept[1]
 
     def _load(self, scene: Scene) -> _Loaded:
         return _Loaded(scene, self.tracer.load(scene))
 
 
-def _y_ranges(bvh: Bvh, part_count: int) -> list[tuple[int, int]]:
-    """Cut the group tuples into ranges with about as many rows each (RayDB, section 5)."""
+def cut_y(bvh: Bvh, part_count: int, within: YRange | None = None) -> list[tuple[YRange, int]]:
+    """Cut group tuples into ranges with about as many rows each, which are told with them.
+
+    RayDB, section 5. within: a range of the tuples, None for all. Raises DeviceError where one
+    tuple has most of the rows.
+    """
     tuples, _ = number_tuples(bvh)
-    whole = np.bincount(tuples, minlength=1)
-    ends = np.cumsum(whole)
-    wanted = np.arange(1, part_count + 1) * (ends[-1] / part_count)
-    cuts = np.unique(np.concatenate([[0], np.searchsorted(ends, wanted) + 1]).clip(0, len(whole)))
-    ranges = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
-    most = max(int(whole[low:high].sum()) for low, high in ranges)
-    if most > 2 * -(-bvh.row_count // part_count):
+    sizes = np.bincount(tuples, minlength=1)
+    first, last = (0, len(sizes)) if within is None else within
+    sizes = sizes[first:last]
+    row_count = int(sizes.sum())
+    parts = cut_tuples(sizes, part_count)
+    cuts = np.concatenate([[0], np.flatnonzero(np.diff(parts)) + 1, [len(sizes)]])
+    ranges = [
+        ((first + low, first + high), int(sizes[low:high].sum()))
+        for low, high in pairwise(cuts.tolist())
+    ]
+    most = max(rows for _, rows in ranges)
+    if most > 2 * -(-row_count // part_count):
         raise DeviceError(
             f"rt: the BVH does not fit the device's memory, and {most} of its rows have one group"
         )
@@ -109,26 +137,21 @@ def _y_ranges(bvh: Bvh, part_count: int) -> list[tuple[int, int]]:
 
 
 class RtBackend:
-    """Runs fused jobs by tracing rays."""
+    """Runs fused jobs by tracing rays, on one device or on several at once."""
 
-    def __init__(self, encoding: Encoding, scenes: Scenes) -> None:
+    def __init__(self, encoding: Encoding, scenes: Sequence[Scenes]) -> None:
         self.name = "rt"
         self.encoding: Encoding = encoding
-        self.scenes = scenes
+        self.scenes = tuple(scenes)
+        self._shares: dict[int, tuple[weakref.ref[Any], tuple[Share, ...]]] = {}
 
-    def build(
-        self,
-        hierarchies: Sequence[Hierarchy],
-        row_codes: Sequence[NDArray[np.int32]],
-        measures: Sequence[tuple[NDArray[Any], NDArray[np.bool_] | None]],
-        row_count: int,
-    ) -> Bvh:
-        """Sort the rows by cell as the CPU does; triangles are made when rays first need them."""
-        return CpuBackend().build(hierarchies, row_codes, measures, row_count)
+    def build(self, source: Source, control: BuildControl) -> Bvh:
+        """Sort the rows by cell on the CPU; triangles are made when rays first need them."""
+        return CpuBackend().build(source, control)
 
     def prepare(self, bvh: Bvh, job: FusedJob) -> Launch:
-        """Find the intervals of entries that rays will pass."""
-        return Launch(find_segments(bvh, job))
+        """Find the intervals of entries that rays will pass, and which device has which rows."""
+        return Launch(find_segments(bvh, job), self._shares_of(bvh))
 
     def launch(self, bvh: Bvh, job: FusedJob, prepared: object) -> FusedResult:
         """Run a job. Raises DeviceError where the device, or the encoding, cannot."""
@@ -137,15 +160,21 @@ class RtBackend:
         totals = plan_totals(functions, bvh.measures, bvh.count_rows(job.intervals))
         rows = np.zeros(job.group_count, np.int64)
         words = [np.full(job.group_count, total.neutral, np.int64) for total in totals.totals]
-        prepared.figures.clear()
-        with faults.translated(self.name):
-            tracer = self.scenes.tracer
-            for loaded, rays in self._launches(bvh, job, prepared):
+
+        def run(share: Share) -> list[Traced]:
+            tracer, found = share.scenes.tracer, []
+            for loaded, rays in self._launches(bvh, job, prepared, share):
                 inputs = [_column(tracer, loaded, each, bvh.measures) for each in totals.inputs]
                 traced = tracer.accumulate(loaded.handle, rays, inputs, totals, job.group_count)
-                rows += traced.rows
-                merge_words(totals, words, traced.words)
-                _note(prepared, rays, traced.hit_count, traced.device_ms)
+                found.append(replace(traced, ray_count=rays.count))
+            return found
+
+        with faults.translated(self.name):
+            found = _on_devices(prepared.shares, run)
+        _note(prepared, found)
+        for traced in chain.from_iterable(found):
+            rows += traced.rows
+            merge_words(totals, words, traced.words)
         return answer(totals, rows, words)
 
     def locate(
@@ -153,13 +182,19 @@ class RtBackend:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return (places, groups) of the rows that pass the job's filters, in order of place."""
         assert isinstance(prepared, Launch)
-        prepared.figures.clear()
         groups = np.full(bvh.row_count, -1, np.int64)
+
+        def run(share: Share) -> list[Traced]:
+            found = []
+            for loaded, rays in self._launches(bvh, job, prepared, share):
+                listed = share.scenes.tracer.list_rows(loaded.handle, rays)
+                # No row is in two scenes.
+                groups[loaded.scene.places] = listed.rows
+                found.append(replace(listed, ray_count=rays.count))
+            return found
+
         with faults.translated(self.name):
-            for loaded, rays in self._launches(bvh, job, prepared):
-                found, hits, device_ms = self.scenes.tracer.list_rows(loaded.handle, rays)
-                groups[loaded.scene.places] = found
-                _note(prepared, rays, hits, device_ms)
+            _note(prepared, _on_devices(prepared.shares, run))
         places = np.flatnonzero(groups >= 0)
         return places.astype(np.int64), groups[places]
 
@@ -173,17 +208,49 @@ class RtBackend:
         """Accumulate gathered values on the host, where they are: no ray has a part in it."""
         return CpuBackend().accumulate(functions, measures, groups, group_count)
 
+    def _shares_of(self, bvh: Bvh) -> tuple[Share, ...]:
+        """Return which device has which range of Y; they are found once for each BVH."""
+        count = min(len(self.scenes), -(-bvh.row_count // split.PART_ROWS))
+        if count <= 1:
+            return (Share(self.scenes[0], None, bvh.row_count),)
+        key = id(bvh.offsets)
+        if key not in self._shares:
+            try:
+                ranges: Sequence[tuple[YRange | None, int]] = cut_y(bvh, count)
+            except DeviceError:
+                # What cannot be cut is left to one device.
+                ranges = [(None, bvh.row_count)]
+            shares = tuple(
+                Share(scenes, y_range, rows)
+                for scenes, (y_range, rows) in zip(self.scenes, ranges, strict=False)
+            )
+            gone = weakref.ref(bvh.offsets, lambda _: self._shares.pop(key, None))
+            self._shares[key] = gone, shares
+        return self._shares[key][1]
+
     def _launches(
-        self, bvh: Bvh, job: FusedJob, prepared: Launch
+        self, bvh: Bvh, job: FusedJob, prepared: Launch, share: Share
     ) -> Iterator[tuple[_Loaded, Rays]]:
-        """Yield each part of the scene that rays pass, with them."""
+        """Yield each part of a device's scene that rays pass, with them."""
         if not len(prepared.segments.lows):
             return
         entry_count = len(bvh.offsets) - 1
-        for loaded in self.scenes.parts(bvh, self.encoding):
+        for loaded in share.scenes.parts(bvh, self.encoding, share):
             rays = plan_rays(loaded.scene, entry_count, job, bvh.stored, prepared.segments)
             if rays.count and loaded.scene.bucket_count:
                 yield loaded, rays
+
+
+def _on_devices(
+    shares: Sequence[Share], run: Callable[[Share], list[Traced]]
+) -> list[list[Traced]]:
+    """Trace on each device at once; return the launches of each."""
+
+    def run_there(share: Share) -> list[Traced]:
+        with share.scenes.tracer.current():
+            return run(share)
+
+    return at_once([partial(run_there, share) for share in shares])
 
 
 def _column(tracer: Tracer, loaded: _Loaded, each: Input, measures: Sequence[Measure]) -> Any:
@@ -193,6 +260,15 @@ def _column(tracer: Tracer, loaded: _Loaded, each: Input, measures: Sequence[Mea
     return loaded.columns[each]
 
 
-def _note(prepared: Launch, rays: Rays, hits: int, device_ms: float) -> None:
-    for name, figure in (("rays", rays.count), ("hits", hits), ("device_ms", device_ms)):
-        prepared.figures[name] = prepared.figures.get(name, 0.0) + figure
+def _note(prepared: Launch, found: list[list[Traced]]) -> None:
+    """Keep the figures of a launch: of the devices the slowest one's time, and all rays."""
+    launches = list(chain.from_iterable(found))
+    prepared.figures.clear()
+    prepared.figures["device_ms"] = max(sum(each.device_ms for each in mine) for mine in found)
+    prepared.figures["rays"] = float(sum(each.ray_count for each in launches))
+    prepared.figures["hits"] = float(sum(each.hit_count for each in launches))
+    turns = max(len(mine) for mine in found)
+    if turns > 1:
+        prepared.figures["turns"] = float(turns)
+    if len(found) > 1:
+        prepared.figures["devices"] = float(len(found))

@@ -1,11 +1,13 @@
 """Traces rays with OptiX, through the module `optix`: some fifteen calls of it, all here.
 
-No device has run this yet: what a machine without one can prove, the plan of rays and triangles
-and that the program compiles, the tests prove; `raydb doctor` proves the rest where there is one.
+No device has run this yet: what a machine without one can prove (the plan of rays and triangles,
+the calls of the module, the program itself on the CPU, that it compiles) the tests prove; `raydb
+doctor` proves the rest where there is one.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +16,13 @@ import cupy
 import numpy as np
 import optix
 
-from raydb.kernels.device import DeviceError
+from raydb.kernels.device import DeviceError, LibraryError
 from raydb.kernels.rt.params import KINDS, MOST_IN_REGISTERS, MOST_TOTALS, PARAMS, PAYLOAD_COUNT
 from raydb.kernels.rt.program import program_ptx
 from raydb.kernels.rt.tracer import Traced
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -50,19 +52,41 @@ class LoadedScene:
     buffers: dict[str, Any] = field(default_factory=dict)
 
 
-class OptixTracer:
-    """Traces rays on the current device. Made once a process: the program is compiled here."""
+@contextmanager
+def reported() -> Iterator[None]:
+    """Tell what OptiX reports from mistakes of ours: its module raises bare RuntimeErrors."""
+    try:
+        yield
+    except RuntimeError as error:
+        if type(error) is not RuntimeError:
+            raise
+        raise LibraryError(f"OptiX reports: {error}") from error
 
-    def __init__(self) -> None:
-        cupy.cuda.runtime.free(0)
-        self._context = optix.deviceContextCreate(0, optix.DeviceContextOptions())
-        architecture = int(cupy.cuda.Device().compute_capability)
-        self._pipeline = _make_pipeline(self._context, program_ptx(architecture))
+
+class OptixTracer:
+    """Traces rays on a device. Made once a process and device: the program is compiled here."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        with self.current():
+            cupy.cuda.runtime.free(0)  # This makes the context that OptiX works in.
+            self._context = optix.deviceContextCreate(0, optix.DeviceContextOptions())
+            architecture = int(cupy.cuda.Device().compute_capability)
+            ptx = program_ptx(architecture, cupy.cuda.runtime.driverGetVersion())
+            self._pipeline = _make_pipeline(self._context, ptx)
 
     @property
     def core_version(self) -> int:
         """The version of the RT cores times ten; 0 on a chip without them."""
-        return int(self._context.getProperty(optix.DeviceProperty.DEVICE_PROPERTY_RTCORE_VERSION))
+        with self.current():
+            name = optix.DeviceProperty.DEVICE_PROPERTY_RTCORE_VERSION
+            return int(self._context.getProperty(name))
+
+    @contextmanager
+    def current(self) -> Iterator[None]:
+        """Make its device the current one of this thread, which all calls below ask for."""
+        with reported(), cupy.cuda.Device(self._number):
+            yield
 
     def free_bytes(self) -> int:
         """Return how many bytes of the device are free, cupy's own reserve among them."""
@@ -71,6 +95,8 @@ class OptixTracer:
 
     def load(self, scene: Scene) -> LoadedScene:
         """Build the acceleration structure of a scene's triangles, each met once a ray."""
+        if not scene.bucket_count:
+            return LoadedScene(scene, 0)  # No ray will be sent.
         corners = cupy.asarray(scene.triangles.reshape(-1))
         options = optix.AccelBuildOptions(
             buildFlags=int(optix.BUILD_FLAG_PREFER_FAST_TRACE),
@@ -134,13 +160,13 @@ class OptixTracer:
         hits, device_ms = self._launch(loaded, rays, params)
         return Traced(rows.get(), [word.get() for word in words], hits, device_ms)
 
-    def list_rows(self, loaded: LoadedScene, rays: Rays) -> tuple[NDArray[np.int64], int, float]:
-        """Trace rays; return each scene row's group or -1, how many hits, and device_ms."""
+    def list_rows(self, loaded: LoadedScene, rays: Rays) -> Traced:
+        """Trace rays; return each scene row's group or -1 as the rows."""
         found = cupy.full(len(loaded.scene.places), -1, np.int64)
         params = np.zeros(1, PARAMS)
         params["row_groups"] = found.data.ptr
         hits, device_ms = self._launch(loaded, rays, params)
-        return found.get(), hits, device_ms
+        return Traced(found.get(), [], hits, device_ms)
 
     def _launch(self, loaded: LoadedScene, rays: Rays, params: NDArray[Any]) -> tuple[int, float]:
         """Launch a ray for each segment and lane; return (hits, milliseconds)."""
@@ -161,11 +187,15 @@ class OptixTracer:
             params[name] = array.data.ptr
         lanes = len(rays.lane_x) * len(rays.lane_y)
         step = max(MOST_RAYS // lanes, 1)
+        firsts = range(0, len(rays.origin_z), step)
+        # All are sent before the clock starts, and are there until the last launch has ended.
+        launches = []
+        for first in firsts:
+            params["first_segment"] = first
+            launches.append(cupy.asarray(params.view(np.uint8)))
         begin, end = cupy.cuda.Event(), cupy.cuda.Event()
         begin.record()
-        for first in range(0, len(rays.origin_z), step):
-            params["first_segment"] = first
-            on_device = cupy.asarray(params.view(np.uint8))
+        for first, on_device in zip(firsts, launches, strict=True):
             optix.launch(
                 self._pipeline.pipeline,
                 cupy.cuda.Stream.null.ptr,
@@ -176,11 +206,14 @@ class OptixTracer:
                 len(rays.lane_y),
                 min(step, len(rays.origin_z) - first),
             )
-            # The parameters are read until the launch ends.
-            cupy.cuda.Stream.null.synchronize()
         end.record()
         end.synchronize()
         return int(hit_count.get()[0]), float(cupy.cuda.get_elapsed_time(begin, end))
+
+
+def open_tracers() -> tuple[OptixTracer, ...]:
+    """Return a tracer for each device that the driver shows to this process."""
+    return tuple(map(OptixTracer, range(cupy.cuda.runtime.getDeviceCount())))
 
 
 def _make_pipeline(context: Any, ptx: bytes) -> _Pipeline:

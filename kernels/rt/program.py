@@ -20,11 +20,12 @@ SDK_VARIABLE = "OptiX_INSTALL_DIR"
 SOURCE = Path(__file__).parent / "program.cu"
 
 
-def program_ptx(architecture: int) -> bytes:
-    """Return the program as PTX for a compute capability such as 89.
+def program_ptx(architecture: int, driver: int) -> bytes:
+    """Return the program as PTX for a compute capability such as 89, and a driver for CUDA.
 
-    It is kept by its text, the architecture, the OptiX ABI and NVRTC's version. Raises DeviceError
-    where the headers are missing, or with the first line of what NVRTC reports.
+    driver: 1000 * major + 10 * minor of the CUDA that the driver is for. The program is kept by its
+    text, the architecture, the OptiX ABI and NVRTC's version. Raises DeviceError where the headers
+    are missing, or with the first line of what NVRTC reports.
     """
     from cuda.bindings import nvrtc  # noqa: PLC0415  (an extra, needed to compile only)
 
@@ -34,10 +35,23 @@ def program_ptx(architecture: int) -> bytes:
     key = f"{architecture} {read_abi(optix_include)} {major}.{minor}".encode()
     kept = _cache_folder() / f"{hashlib.sha256(key + text).hexdigest()[:32]}.ptx"
     if kept.is_file():
-        return kept.read_bytes()
+        return lower_version(kept.read_bytes(), driver)
     ptx = compile_program(text, architecture, optix_include)
     _keep(kept, ptx)
-    return ptx
+    return lower_version(ptx, driver)
+
+
+def lower_version(ptx: bytes, driver: int) -> bytes:
+    """Return PTX in a version that a driver takes: that of its own CUDA, if it is the older one.
+
+    NVRTC writes the version of its own CUDA, also where nothing of it is used, and a driver refuses
+    those after its own. CUDA 13.n has PTX 9.n.
+    """
+    found = re.search(rb"\.version (\d+)\.(\d+)", ptx)
+    major, minor = driver // 1000 - 4, driver % 1000 // 10
+    if found is None or (int(found[1]), int(found[2])) <= (major, minor):
+        return ptx
+    return ptx[: found.start()] + b".version %d.%d" % (major, minor) + ptx[found.end() :]
 
 
 def compile_program(text: bytes, architecture: int, optix_include: Path) -> bytes:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from raydb.kernels.device import DeviceError
+from raydb.kernels.split import number_tuples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -109,20 +110,6 @@ def build_scene(
     slab_count = max(-(-(len(bvh.offsets) - 1) // slab_entries), 1)
     build = _build_lanes if encoding == "lanes" else _build_paper
     return build(bvh, rows, tuple_codes, tuple_count, slab_entries, slab_count)
-
-
-def number_tuples(bvh: Bvh) -> tuple[NDArray[np.int64], tuple[NDArray[np.int64], ...]]:
-    """Return the tuple of stored codes of each row, numbered in order, and the codes of each."""
-    numbers = np.zeros(bvh.row_count, np.int64)
-    columns: list[NDArray[np.int64]] = []
-    for position, codes in zip(bvh.stored, bvh.codes, strict=True):
-        count = bvh.hierarchies[position].code_count
-        wide = codes.astype(np.int64)
-        wide[wide < 0] += count
-        distinct, numbers = np.unique(numbers * count + wide, return_inverse=True)
-        before, last = np.divmod(distinct, max(count, 1))
-        columns = [column[before] for column in columns] + [last]
-    return numbers, tuple(columns)
 
 
 def _sort_rows(bvh: Bvh, tuples: NDArray[np.int64], y_range: tuple[int, int] | None) -> _Rows:

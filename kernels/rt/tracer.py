@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     import numpy as np
     from numpy.typing import NDArray
@@ -20,13 +21,16 @@ if TYPE_CHECKING:
 class Traced:
     """What a launch gave: rows and the words of each total (int64, shape (group_count,)).
 
+    Of a launch that lists rows, `rows` are each scene row's group or -1, and there are no words.
     hit_count: triangles met, each as often as it was. device_ms: by the device's own clock.
+    ray_count: set by who planned the rays.
     """
 
     rows: NDArray[np.int64]
     words: list[NDArray[np.int64]]
     hit_count: int
     device_ms: float
+    ray_count: int = 0
 
 
 class Tracer(Protocol):
@@ -35,6 +39,9 @@ class Tracer(Protocol):
     @property
     def core_version(self) -> int:
         """The version of the RT cores times ten; 0 on a chip without them."""
+
+    def current(self) -> AbstractContextManager[None]:
+        """Make its device the current one of this thread, which all calls below ask for."""
 
     def free_bytes(self) -> int:
         """Return how many bytes of the device are free."""
@@ -50,5 +57,5 @@ class Tracer(Protocol):
     ) -> Traced:
         """Trace rays; add the rows of every bucket that is met to the totals of its group."""
 
-    def list_rows(self, loaded: Any, rays: Rays) -> tuple[NDArray[np.int64], int, float]:
-        """Trace rays; return each scene row's group or -1, how many hits, and device_ms."""
+    def list_rows(self, loaded: Any, rays: Rays) -> Traced:
+        """Trace rays; return each scene row's group or -1 as the rows."""

@@ -3,12 +3,17 @@
 OptiX is a ray simulator here, and a device's faults are raised by hand.
 """
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from ray_simulator import RaySimulator
 
 import raydb
+from raydb.engine.memory import parse_device_memory
 from raydb.kernels import choice, probe
 from raydb.kernels.device import DeviceError, faults
 from raydb.kernels.rt.backend import RtBackend, Scenes
@@ -60,7 +65,7 @@ def explain(con, text, analyze=""):
 
 def with_tracer(machine, tracer):
     machine.setattr(probe, "rt_lacks", lambda: iter(()))
-    machine.setattr(choice, "open_tracer", lambda: tracer)
+    machine.setattr(choice, "open_tracers", lambda: (tracer,))
 
 
 def test_the_default_names_no_device(con):
@@ -88,6 +93,60 @@ def test_a_query_is_answered_by_rays(con, machine):
     with_rays = con.execute(residual).fetchall()
     con.execute("SET backend = 'cpu'")
     assert con.execute(residual).fetchall() == with_rays
+
+
+def test_sql_on_cuda_in_the_simulator():
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
+            str(Path(__file__).parent / "sql_on_cuda.py"),
+        ],
+        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
+        cwd=Path(__file__).parent.parent.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+
+
+def test_a_machine_without_a_device_builds_on_the_cpu_and_says_so(con):
+    con.execute("DROP BVH sales")
+    create = "CREATE BVH sales ON sale (SCAN (year), GROUP BY (region), AGGREGATE (price))"
+    for backend in ("cuda", "rt"):
+        con.execute(f"SET backend = '{backend}'")
+        cursor = con.execute(create)
+        [(_, message)] = cursor.messages
+        assert str(message).startswith("cuda: ")
+        assert str(message).endswith("; cpu built it")
+        (built_on,) = con.execute("SELECT built_on FROM bvhs()").fetchone()
+        assert built_on.startswith("cpu (cuda: ")
+        con.execute("DROP BVH sales")
+    con.execute("SET fallback = 'error'")
+    with pytest.raises(raydb.OperationalError, match="SET fallback = 'next' lets another"):
+        con.execute(create)
+    con.execute("SET backend = 'auto'")
+    assert con.execute(create).messages == []
+    assert con.execute("SELECT built_on FROM bvhs()").fetchone() == ("cpu",)
+
+
+def test_device_memory_is_read_like_memory_limit(con):
+    assert con.execute("SHOW device_memory").fetchone() == ("80%",)
+    for text in ("4GB", "1.5 GiB", "50%", "none"):
+        con.execute(f"SET device_memory = '{text}'")
+        assert con.execute("SHOW device_memory").fetchone() == (text,)
+    with pytest.raises(raydb.ProgrammingError) as error:
+        con.execute("SET device_memory = 'much'")
+    assert "device_memory is like '2GB', '500MB', '80%' or 'none', not 'much'" in str(error.value)
+    con.execute("RESET device_memory")
+    assert con.execute("SHOW device_memory").fetchone() == ("80%",)
+
+
+def test_the_least_of_a_limit_and_of_what_is_free_is_the_budget():
+    assert parse_device_memory("4GB").budget(10**9) == 10**9
+    assert parse_device_memory("500MB").budget(10**9) == 500_000_000
+    assert parse_device_memory("25%").budget(10**9) == 250_000_000
+    assert parse_device_memory("none").budget(10**9) == 10**9
 
 
 def full(*_):
@@ -238,7 +297,7 @@ def test_a_library_that_does_not_load_is_told(con, machine):
         raise ImportError("libcudart.so.13: cannot open shared object file")
 
     machine.setattr(probe, "rt_lacks", lambda: iter(()))
-    machine.setattr(choice, "open_tracer", broken)
+    machine.setattr(choice, "open_tracers", broken)
     con.execute("SET backend = 'rt'")
     cursor = con.execute(QUERY)
     assert str(cursor.messages[0][1]) == (

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from ray_simulator import RaySimulator
@@ -30,13 +31,13 @@ def machine(monkeypatch):
 
 def with_tracer(machine, tracer):
     machine.setattr(probe, "rt_lacks", lambda: iter(()))
-    machine.setattr(choice, "open_tracer", lambda: tracer)
+    machine.setattr(choice, "open_tracers", lambda: (tracer,))
     machine.setattr(doctor, "describe_device", lambda name: "a ray simulator")
 
 
 def test_a_machine_without_a_device():
     cpu, cuda, rt = doctor.examine(2_000)
-    assert [check.agrees for check in cpu.checks] == [True] * 3
+    assert [check.agrees for check in cpu.checks] == [True] * 5
     assert cpu.device == "compiled loops"
     assert cuda.lacks == (
         "cuda: cupy is not installed (pip install 'raydb[cuda]')",
@@ -55,9 +56,9 @@ def test_a_right_backend_and_a_wrong_one(machine):
     tracer = RaySimulator()
     with_tracer(machine, tracer)
     rt = doctor.examine(2_000)[2]
-    assert len(rt.checks) == 3
+    assert len(rt.checks) == 5
     assert rt.is_right
-    assert "rt    a ray simulator\n      no groups: " in doctor.render([rt])
+    assert "rt    a ray simulator\n      build: " in doctor.render([rt])
 
     right = tracer.accumulate
 
@@ -94,10 +95,23 @@ def test_the_command(machine, capsys):
 
 
 def test_a_chip_without_rt_cores_is_for_correctness(machine):
-    machine.setattr(device_names, "open_tracer", RaySimulator)
+    machine.setattr(device_names, "open_tracers", lambda: (RaySimulator(),))
     assert device_names._describe_cores() == (
         "no RT cores, so OptiX traverses in software: for correctness, not for speed"
     )
+
+
+def test_every_device_is_described(machine):
+    properties = {"name": b"Chip", "totalGlobalMem": 3 * 2**30, "major": 9, "minor": 0}
+    runtime = SimpleNamespace(
+        driverGetVersion=lambda: 13_010,
+        getDeviceCount=lambda: 2,
+        getDeviceProperties=lambda number: properties,
+    )
+    cupy = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime))
+    machine.setitem(sys.modules, "cupy", cupy)
+    one = "Chip, 3.0 GiB, compute capability 9.0"
+    assert device_names.describe_device("cuda") == f"{one} and {one}, driver for CUDA 13.1"
 
 
 IMPORTS = """

@@ -21,6 +21,7 @@ SELECT name, table_name, scan, group_by, aggregate, row_count, size_bytes BETWEE
 
 DESCRIBE SELECT * FROM bvhs();
 -- 'aggregate' | 'VARCHAR' | 'YES' | NULL | NULL | NULL
+-- 'built_on' | 'VARCHAR' | 'YES' | NULL | NULL | NULL
 -- 'dead_rows' | 'BIGINT' | 'YES' | NULL | NULL | NULL
 -- 'group_by' | 'VARCHAR' | 'YES' | NULL | NULL | NULL
 -- 'hits' | 'BIGINT' | 'YES' | NULL | NULL | NULL

@@ -8,6 +8,7 @@ from random_jobs import hierarchy, random_case, random_job
 
 from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
 from raydb.kernels.bvh import narrow_measure
+from raydb.kernels.bvh_rows import source_of, unwatched
 from raydb.kernels.cpu.backend import CpuBackend
 
 CPU = CpuBackend()
@@ -53,7 +54,7 @@ def check_random(backend, seed, row_count, job_count=3):
     """Build on the CPU, and run random jobs on both."""
     print(f"seed {seed}")
     rng, hierarchies, codes, measures = random_case(seed, row_count)
-    bvh = CPU.build(hierarchies, codes, measures, row_count)
+    bvh = CPU.build(source_of(hierarchies, codes, measures, row_count), unwatched())
     for _ in range(job_count):
         job, _ = random_job(rng, bvh)
         check_launch(backend, bvh, job)
@@ -63,8 +64,8 @@ def check_random(backend, seed, row_count, job_count=3):
 def check_build(backend, seed, row_count):
     """The arrays of a BVH are the same wherever it was built."""
     _, hierarchies, codes, measures = random_case(seed, row_count)
-    ours = backend.build(hierarchies, codes, measures, row_count)
-    cpu = CPU.build(hierarchies, codes, measures, row_count)
+    ours = backend.build(source_of(hierarchies, codes, measures, row_count), unwatched())
+    cpu = CPU.build(source_of(hierarchies, codes, measures, row_count), unwatched())
     assert ours.stored == cpu.stored
     assert ours.cell_count == cpu.cell_count
     arrays = [("offsets", ours.offsets, cpu.offsets), ("row_ids", ours.row_ids, cpu.row_ids)]
@@ -87,7 +88,7 @@ def flat_bvh(values, valid=None, codes=None, code_count=0):
     """A BVH of one cell with one measure, and at most one stored hierarchy outside of Z."""
     hierarchies = [] if codes is None else [hierarchy(1, code_count)]
     row_codes = [] if codes is None else [codes.astype(np.int32)]
-    return CPU.build(hierarchies, row_codes, [(values, valid)], len(values))
+    return CPU.build(source_of(hierarchies, row_codes, [(values, valid)], len(values)), unwatched())
 
 
 def check_edges(backend):

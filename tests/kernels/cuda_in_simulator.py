@@ -3,25 +3,37 @@
 On a machine with a device, `pytest tests/kernels/cuda_in_simulator.py` runs them there.
 """
 
+from dataclasses import replace
+
 import agreement
 import numpy as np
 import pytest
 from random_jobs import random_case, random_job
+from random_rows import random_case as random_case_of_rows
 
+from raydb.kernels import split
 from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
+from raydb.kernels.bvh_arrays import to_arrays
+from raydb.kernels.bvh_rows import BuildControl, Room, source_of, unwatched
 from raydb.kernels.cuda import backend as cuda_backend
+from raydb.kernels.cuda import build as cuda_build
 from raydb.kernels.cuda.backend import CudaBackend
-from raydb.kernels.cuda.memory import columns
-from raydb.kernels.device import DeviceError
+from raydb.kernels.cuda.memory import Device, devices
+from raydb.kernels.device import DEFAULT_MEMORY, DeviceError, DeviceMemory, device_memory
 
 CUDA = CudaBackend()
 
 
 @pytest.fixture(autouse=True)
-def whole_device():
-    yield
-    columns.limit_bytes = None
-    columns.clear()
+def columns():
+    """The columns on the first device, which has all of its memory again afterwards."""
+    yield devices()[0].columns
+    device_memory.set(DEFAULT_MEMORY)
+    devices()[0].columns.clear()
+
+
+def allow(size_bytes):
+    device_memory.set(DeviceMemory(size_bytes))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -38,6 +50,25 @@ def test_global_accumulators(seed, monkeypatch):
 @pytest.mark.parametrize("seed", range(6))
 def test_build(seed):
     agreement.check_build(CUDA, seed, 2_000)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_build_from_blocks_has_the_cpu_s_bytes(seed, monkeypatch):
+    monkeypatch.setattr(cuda_build, "BLOCK_ROWS", 61)
+    rng = np.random.default_rng(seed)
+    row_count = [0, 1, 500, 900][seed % 4]
+    sizes = [[(7, 3), (300, 1)], [(2**14, 1), (2**14, 3), (1, 3)], []][seed % 3]
+    kinds = [7, 30, 61, "float"][seed % 2 :]
+    case = random_case_of_rows(rng, row_count, sizes, kinds, [1, 0.5][seed % 2], seed % 2)
+    steps = []
+    control = BuildControl(Room(2**20), lambda *step: steps.append(step))
+    built, _ = to_arrays(CUDA.build(case.source, control))
+    expected, _ = to_arrays(agreement.CPU.build(case.source, unwatched()))
+    assert built.keys() == expected.keys()
+    for name, array in built.items():
+        assert array.dtype == expected[name].dtype, name
+        assert array.tobytes() == expected[name].tobytes(), name
+    assert ("sort", 1.0) in steps
 
 
 def test_edges():
@@ -61,22 +92,23 @@ def test_several_blocks_share_groups(monkeypatch):
 @pytest.mark.parametrize("seed", range(4))
 def test_columns_that_do_not_fit_are_sent_in_turns(seed):
     rng, hierarchies, codes, measures = random_case(seed, 400)
-    bvh = agreement.CPU.build(hierarchies, codes, measures, 400)
+    bvh = agreement.CPU.build(source_of(hierarchies, codes, measures, 400), unwatched())
     for _ in range(2):
         job, _ = random_job(rng, bvh)
-        work = CUDA.prepare(bvh, job)
+        work = CUDA.prepare(bvh, job).shares[0].work
         maps = sum(parts.nbytes for _, parts in work.maps)
         # Room for the runs, the maps and about a hundred rows.
-        columns.limit_bytes = sum(array.nbytes for array in work.runs) + maps + 3_000
+        allow(sum(array.nbytes for array in work.runs) + maps + 3_000)
         agreement.check_launch(CUDA, bvh, job)
-    columns.limit_bytes = 100
+        agreement.check_locate(CUDA, bvh, job)
+    allow(100)
     with pytest.raises(DeviceError, match="do not fit the device's memory"):
         CUDA.launch(bvh, job, CUDA.prepare(bvh, job))
 
 
-def test_the_least_recently_used_columns_leave_first():
+def test_the_least_recently_used_columns_leave_first(columns):
     first, second, third = (np.zeros(100, np.int64) for _ in range(3))
-    columns.limit_bytes = 1_700
+    allow(1_700)
     columns.get(first)
     columns.get(second)
     kept = columns.get(first)
@@ -93,3 +125,64 @@ def test_a_long_run_and_many_short_ones():
     by_code = CodeMap(0, by_cell=False, groups=np.arange(7), filters=False)
     job = FusedJob(np.array([[0, 1]]), (by_code,), 7, (Accumulator("sum", 0),))
     agreement.check_launch(CUDA, bvh, job)
+
+
+def test_a_smaller_limit_drops_columns_that_are_kept(columns):
+    first, second = (np.zeros(100, np.int64) for _ in range(2))
+    columns.get(first, second)
+    allow(900)
+    assert columns.get(second) is not None
+    assert columns.size_bytes == 800
+    assert columns.get(first, second) is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_dead_rows_are_left_out(seed):
+    rng, hierarchies, codes, measures = random_case(seed, 400)
+    bvh = agreement.CPU.build(source_of(hierarchies, codes, measures, 400), unwatched())
+    dead = np.sort(rng.permutation(400)[:90]).astype(np.int64)
+    job, _ = random_job(rng, bvh)
+    places, groups = CUDA.locate(bvh, job, CUDA.prepare(bvh, job))
+    left = replace(bvh, dead=dead)
+    found, found_groups = CUDA.locate(left, job, CUDA.prepare(left, job))
+    alive = ~np.isin(places, dead)
+    assert found.tolist() == places[alive].tolist()
+    assert found_groups.tolist() == groups[alive].tolist()
+    agreement.check_launch(CUDA, left, job)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_several_devices_have_a_part_each(seed, monkeypatch):
+    """Device 1 has little room, so that it sends its part in turns."""
+    found = tuple(map(Device, range(3)))
+    found[1].columns.get = lambda *hosts: None
+    monkeypatch.setattr(cuda_backend, "devices", lambda: found)
+    monkeypatch.setattr(split, "PART_ROWS", 100)
+    rng, hierarchies, codes, measures = random_case(seed, 400)
+    bvh = agreement.CPU.build(source_of(hierarchies, codes, measures, 400), unwatched())
+    job, _ = random_job(rng, bvh)
+    prepared = CUDA.prepare(bvh, job)
+    assert [share.bvh.row_count > 0 for share in prepared.shares] == [True] * 3
+    for each in (bvh, replace(bvh, dead=np.arange(0, 400, 3))):
+        agreement.check_launch(CUDA, each, job)
+        agreement.check_locate(CUDA, each, job)
+    CUDA.launch(bvh, job, prepared)
+    assert prepared.figures["devices"] == 3
+    assert found[0].columns.size_bytes > 0
+
+
+def test_a_build_that_does_not_fit_is_refused_and_takes_no_room():
+    _, hierarchies, codes, measures = random_case(1, 400)
+    source = source_of(hierarchies, codes, measures, 400)
+    allow(10_000)
+    with pytest.raises(DeviceError, match="to sort 400 rows do not fit the device's memory"):
+        CUDA.build(source, unwatched())
+    allow(None)
+    room = Room(100_000)
+
+    def fail(low, high):
+        raise DeviceError("cuda: the device's memory is full")
+
+    with pytest.raises(DeviceError, match="memory is full"):
+        CUDA.build(replace(source, measures=(fail,)), BuildControl(room, lambda *_: None))
+    assert room.left() == 100_000

@@ -9,6 +9,7 @@ import pytest
 
 from raydb.errors import OperationalError
 from raydb.kernels.bvh_arrays import from_arrays, to_arrays
+from raydb.kernels.bvh_rows import source_of, unwatched
 from raydb.kernels.choice import load_backend
 from raydb.kernels.encode import encode_column, find_hierarchies
 from raydb.storage.sections import read_sections, write_sections
@@ -24,7 +25,9 @@ def build():
     found = find_hierarchies(columns, [True, True, False])
     valid = rng.random(500) < 0.5
     measures = [(rng.integers(-500, 500, 500), None), (np.where(valid, 2.5, 0.0), valid)]
-    return load_backend("cpu").build([h for h, _ in found], [c for _, c in found], measures, 500)
+    return load_backend("cpu").build(
+        source_of([h for h, _ in found], [c for _, c in found], measures, 500), unwatched()
+    )
 
 
 def write(path, arrays, properties):

@@ -10,6 +10,7 @@ import raydb
 from raydb.errors import DataError
 from raydb.kernels.backend import Accumulator, FusedJob
 from raydb.kernels.bvh import count_cells, narrow_measure
+from raydb.kernels.bvh_rows import source_of, unwatched
 from raydb.kernels.choice import choose_backend, load_backend
 from raydb.kernels.cpu.runs import find_runs
 
@@ -49,7 +50,7 @@ def brute_force(job, cells, hierarchies, codes, measures):
 def test_jobs_agree_with_numpy(seed):
     rng, hierarchies, codes, measures = random_case(seed)
     backend = load_backend("cpu")
-    bvh = backend.build(hierarchies, codes, measures, len(codes[0]))
+    bvh = backend.build(source_of(hierarchies, codes, measures, len(codes[0])), unwatched())
     assert (bvh.cells is None) == (seed % 3 != 0)
     for _ in range(5):
         job, cells = random_job(rng, bvh)
@@ -72,7 +73,7 @@ def test_jobs_agree_with_numpy(seed):
 def test_dead_places_are_left_out_of_every_job(seed, share):
     rng, hierarchies, codes, measures = random_case(seed)
     backend = load_backend("cpu")
-    bvh = backend.build(hierarchies, codes, measures, len(codes[0]))
+    bvh = backend.build(source_of(hierarchies, codes, measures, len(codes[0])), unwatched())
     dead = np.flatnonzero(rng.random(bvh.row_count) < share)
     alive = np.ones(bvh.row_count, np.bool_)
     alive[bvh.row_ids[dead]] = False
@@ -94,7 +95,9 @@ def test_dead_places_are_left_out_of_every_job(seed, share):
 
 
 def test_runs_are_split_at_dead_places():
-    bvh = load_backend("cpu").build([hierarchy(4, 1)], [np.repeat(np.arange(4), 3)], [], 12)
+    bvh = load_backend("cpu").build(
+        source_of([hierarchy(4, 1)], [np.repeat(np.arange(4), 3)], [], 12), unwatched()
+    )
     job = FusedJob(np.array([[0, 2], [3, 4]]), (), 1, ())
 
     def runs(*dead):
@@ -113,7 +116,9 @@ def test_runs_are_split_at_dead_places():
 
 def test_every_row_is_in_the_bvh_once_and_in_its_cell():
     _, hierarchies, codes, measures = random_case(1)
-    bvh = load_backend("cpu").build(hierarchies, codes, measures, len(codes[0]))
+    bvh = load_backend("cpu").build(
+        source_of(hierarchies, codes, measures, len(codes[0])), unwatched()
+    )
     assert sorted(bvh.row_ids.tolist()) == list(range(5_000))
     z = (hierarchies[0].scan_codes[codes[0]] * 5 + codes[1])[bvh.row_ids]
     assert np.all(np.diff(z) >= 0)
@@ -124,7 +129,7 @@ def test_a_sum_beyond_64_bits_is_exact():
     big = np.full(4, 2**62)
     backend = load_backend("cpu")
     for sign in (1, -1):
-        bvh = backend.build([], [], [(sign * big, None)], 4)
+        bvh = backend.build(source_of([], [], [(sign * big, None)], 4), unwatched())
         job = FusedJob(np.array([[0, 1]]), (), 1, (Accumulator("sum", 0),))
         result = backend.launch(bvh, job, backend.prepare(bvh, job))
         assert result.values[0].tolist() == [sign * 2**64]

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -32,8 +33,9 @@ def run_simulated(file):
     )
 
 
-def test_in_the_simulator():
-    done = run_simulated(Path(__file__).parent / "cuda_in_simulator.py")
+@pytest.mark.parametrize("file", ["cuda_in_simulator.py", "nearest_on_cuda.py"])
+def test_in_the_simulator(file):
+    done = run_simulated(Path(__file__).parent / file)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
 
 
@@ -68,7 +70,46 @@ arguments += [words] * 2 if shape.where == "list" else [words] + [
 print(cuda.compile_ptx(kernel_function(shape), types.void(*arguments), cc=(8, 0))[0])
 """
 
+OTHERS = """
+from types import SimpleNamespace
+from numba import cuda, types
+from numba.cuda import dispatcher
+dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=(8, 0))
+from raydb.kernels.cuda import memory, nearest
+floats, whole, narrow = (types.Array(t, 1, "C") for t in (types.float32, types.int64, types.int8))
+numbers, bits = (types.Array(t, 1, "C") for t in (types.uint32, types.int32))
+scoring = [floats, types.int64, floats, numbers, narrow, floats, *[whole] * 4, types.boolean]
+for kernel, arguments in (
+    (nearest.score_rows, [*scoring, floats]),
+    (nearest.find_kth, [bits, whole, types.int64, whole]),
+    (nearest.mark_rows, [floats, whole, floats, narrow]),
+    (memory.idle, [types.int32, types.uint32]),
+):
+    function = getattr(kernel, "py_func", kernel)
+    print(cuda.compile_ptx(function, types.void(*arguments), cc=(8, 0))[0])
+"""
+
 FLOATS = Shape((False,), 1, (Total("float", 0), Total("least", 0, ordered=True)), "shared")
+
+
+def assemble(tmp_path, ptx):
+    """Assemble kernels where there is an assembler: no register is spilled to memory."""
+    nvcc = shutil.which("nvcc")
+    ptxas = shutil.which("ptxas") or (nvcc and Path(nvcc).resolve().parent / "ptxas")
+    if not ptxas or not Path(ptxas).exists():
+        return
+    for number, text in enumerate(re.split(r"(?=\.version )", ptx)[1:]):
+        file = tmp_path / f"{number}.ptx"
+        # The assembler may be older than what wrote the version.
+        file.write_text(re.sub(r"\.version \S+", ".version 8.0", text))
+        done = subprocess.run(
+            [ptxas, "-v", "-arch=sm_80", file, "-o", tmp_path / "kernel.cubin"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert " 0 bytes spill stores" in done.stderr, done.stderr
 
 
 @pytest.mark.skipif(
@@ -82,7 +123,7 @@ FLOATS = Shape((False,), 1, (Total("float", 0), Total("least", 0, ordered=True))
         (Shape((), 1, FLOATS.totals, "register"), "float64"),
     ],
 )
-def test_a_kernel_compiles_to_ptx(shape, value):
+def test_a_kernel_compiles_to_ptx(shape, value, tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", PTX.format(shape=shape, value=value)],
         capture_output=True,
@@ -92,3 +133,19 @@ def test_a_kernel_compiles_to_ptx(shape, value):
     assert done.returncode == 0, done.stderr[-3000:]
     if value == "int32" and shape.input_count:
         assert re.search(r"ld\.global\.v4\.u32", done.stdout), "no 16-byte load"
+    assemble(tmp_path, done.stdout)
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("numba_cuda") is None, reason="numba-cuda is not installed"
+)
+def test_the_kernels_of_vector_search_compile_to_ptx(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", OTHERS], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "ld.global.v4.f32" in done.stdout
+    assert "nanosleep.u32" in done.stdout
+    # A score is added up in float32, as the slack of its bound has it.
+    assert ".f64" not in done.stdout.partition("find_kth")[0]
+    assemble(tmp_path, done.stdout)

@@ -14,6 +14,7 @@ from random_jobs import hierarchy, random_case, random_job
 
 from raydb.errors import OperationalError
 from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
+from raydb.kernels.bvh_rows import source_of, unwatched
 from raydb.kernels.choice import load_backend
 from raydb.kernels.cpu import backend as cpu
 from raydb.kernels.cpu import compiled, plain, warm
@@ -118,7 +119,7 @@ def test_no_loop_lacks_a_twin():
 def test_any_number_of_threads_and_blocks_gives_the_same(seed, monkeypatch):
     rng, hierarchies, codes, measures = random_case(seed)
     backend = load_backend("cpu")
-    bvh = backend.build(hierarchies, codes, measures, len(codes[0]))
+    bvh = backend.build(source_of(hierarchies, codes, measures, len(codes[0])), unwatched())
     for _ in range(5):
         job, _ = random_job(rng, bvh)
         alone = backend.launch(bvh, job, backend.prepare(bvh, job))
@@ -147,7 +148,7 @@ def test_one_sum_by_stored_codes(map_count):
     """The loop for the most common job, against the general one, which counts as well."""
     _, hierarchies, codes, measures = random_case(1)
     backend = load_backend("cpu")
-    bvh = backend.build(hierarchies, codes, measures, len(codes[0]))
+    bvh = backend.build(source_of(hierarchies, codes, measures, len(codes[0])), unwatched())
     parts = np.array([0, 1, -1, 2, 0, 1, -1, 2, 0, 1, 2, 0])
     maps = (
         CodeMap(0, by_cell=False, groups=parts, filters=True),
@@ -229,7 +230,7 @@ def test_runs_of_every_length_stop_at_their_end(dtype):
 def test_launches_do_not_share_their_arrays():
     _, hierarchies, codes, measures = random_case(1)
     backend = load_backend("cpu")
-    bvh = backend.build(hierarchies, codes, measures, len(codes[0]))
+    bvh = backend.build(source_of(hierarchies, codes, measures, len(codes[0])), unwatched())
     for maps in ((), (CodeMap(0, by_cell=False, groups=np.arange(12) % 3, filters=False),)):
         job = FusedJob(np.array([[0, bvh.cell_count]]), maps, 3, (Accumulator("sum", 0),))
         prepared = backend.prepare(bvh, job)
@@ -243,7 +244,7 @@ def test_launches_do_not_share_their_arrays():
 def test_a_code_of_minus_1_is_the_last_one():
     """What lies behind a foreign key that is NULL, in an image of a table."""
     codes = np.array([0, 1, -1, 2, -1, 0], np.int32)
-    bvh = load_backend("cpu").build([], [], [(np.arange(6), None)], 6)
+    bvh = load_backend("cpu").build(source_of([], [], [(np.arange(6), None)], 6), unwatched())
     outside = hierarchy(1, 3)
     bvh = dataclasses.replace(bvh, hierarchies=(outside,), stored=(0,), codes=(codes,))
     backend = load_backend("cpu")
@@ -262,7 +263,7 @@ def test_runs_with_only_empty_cells_between_them_become_one():
     """Cells 0..4 with 3, 0, 2, 1 and 0 rows."""
     codes = [np.array([0, 0, 0, 2, 2, 3], np.int32)]
     backend = load_backend("cpu")
-    bvh = backend.build([hierarchy(5, 1)], codes, [(np.arange(6), None)], 6)
+    bvh = backend.build(source_of([hierarchy(5, 1)], codes, [(np.arange(6), None)], 6), unwatched())
     for groups, runs in (([0, 0, 0, 0, 0], [[0, 6]]), ([0, 1, 0, 1, 1], [[0, 5], [5, 6]])):
         maps = (CodeMap(0, by_cell=True, groups=np.array(groups), filters=True),)
         job = FusedJob(np.array([[0, 5]]), maps, 2, (Accumulator("sum", 0),))
@@ -280,7 +281,9 @@ def test_several_sums_by_codes_of_8_and_16_bits(map_count, chunk, monkeypatch):
     valid = rng.random(row_count) < 0.5
     first, second = rng.integers(-99, 99, row_count), rng.integers(0, 2**40, row_count) * valid
     backend = load_backend("cpu")
-    bvh = backend.build(hierarchies, codes, [(first, None), (second, valid)], row_count)
+    bvh = backend.build(
+        source_of(hierarchies, codes, [(first, None), (second, valid)], row_count), unwatched()
+    )
     assert [held.dtype for held in bvh.codes] == [np.uint16, np.uint8]
     wide, narrow = rng.integers(-1, 3, 300), rng.integers(-1, 2, 5) * 3
     maps = (

@@ -8,9 +8,11 @@ import pytest
 from random_jobs import random_case, random_job
 from ray_simulator import RaySimulator, intersect
 
+from raydb.kernels import split
 from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
-from raydb.kernels.device import DeviceError
-from raydb.kernels.rt.backend import RtBackend, Scenes
+from raydb.kernels.bvh_rows import source_of, unwatched
+from raydb.kernels.device import DEFAULT_MEMORY, DeviceError, DeviceMemory, device_memory
+from raydb.kernels.rt.backend import RtBackend, Scenes, Share
 from raydb.kernels.rt.rays import LONGEST_SEGMENT, find_segments, plan_rays, segment_entries
 from raydb.kernels.rt.scene import MOST_WHOLE, SLAB_ENTRIES, build_scene, scene_bytes
 
@@ -19,9 +21,15 @@ WHOLE = np.array([[0, 1]])
 SUM = (Accumulator("sum", 0), Accumulator("count", 0))
 
 
+@pytest.fixture(autouse=True)
+def whole_device():
+    yield
+    device_memory.set(DEFAULT_MEMORY)
+
+
 @pytest.fixture(params=ENCODINGS)
 def backend(request):
-    return RtBackend(request.param, Scenes(RaySimulator()))
+    return RtBackend(request.param, [Scenes(RaySimulator())])
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -31,12 +39,12 @@ def test_random_jobs(backend, seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_slabs_of_a_few_entries(backend, seed):
-    backend.scenes.slab_entries = 7
+    backend.scenes[0].slab_entries = 7
     agreement.check_random(backend, seed, 900)
 
 
 def test_edges():
-    agreement.check_edges(RtBackend("lanes", Scenes(RaySimulator())))
+    agreement.check_edges(RtBackend("lanes", [Scenes(RaySimulator())]))
 
 
 def test_signed_codes(backend):
@@ -49,13 +57,13 @@ def test_gathered_rows(backend):
 
 def test_a_triangle_is_met_once_in_a_lane_and_up_to_three_times_in_the_paper():
     rng, hierarchies, codes, measures = random_case(4, 3_000)
-    bvh = agreement.CPU.build(hierarchies, codes, measures, 3_000)
+    bvh = agreement.CPU.build(source_of(hierarchies, codes, measures, 3_000), unwatched())
     job, _ = random_job(rng, bvh)
     most = {}
     for encoding in ENCODINGS:
-        backend = RtBackend(encoding, Scenes(RaySimulator()))
+        backend = RtBackend(encoding, [Scenes(RaySimulator())])
         backend.launch(bvh, job, backend.prepare(bvh, job))
-        most[encoding] = backend.scenes.tracer.most_hits
+        most[encoding] = backend.scenes[0].tracer.most_hits
     assert most == {"lanes": 1, "paper": 3}
 
 
@@ -66,12 +74,12 @@ def test_no_value_of_the_paper_s_x_falls_through_the_gaps(width):
     groups = rng.integers(0, 130, len(values))
     bvh = agreement.flat_bvh(values, None, groups, 130)
     by_code = CodeMap(0, by_cell=False, groups=np.arange(130), filters=False)
-    backend = RtBackend("paper", Scenes(RaySimulator()))
+    backend = RtBackend("paper", [Scenes(RaySimulator())])
     agreement.check_launch(backend, bvh, FusedJob(WHOLE, (by_code,), 130, SUM))
 
 
 def test_the_paper_s_x_has_an_end():
-    backend = RtBackend("paper", Scenes(RaySimulator()))
+    backend = RtBackend("paper", [Scenes(RaySimulator())])
     wide = agreement.flat_bvh(np.array([0, MOST_WHOLE]))
     job = FusedJob(WHOLE, (), 1, SUM)
     with pytest.raises(DeviceError, match="SET rt_encoding = 'lanes'"):
@@ -94,7 +102,7 @@ def test_entries_around_the_last_that_float32_tells_apart(encoding):
     border = SLAB_ENTRIES
     entries = [0, 1, border - 2, border - 1, border, border + 1, 2 * border - 1, 2 * border]
     bvh = far_bvh(entries, 2 * border + 1)
-    backend = RtBackend(encoding, Scenes(RaySimulator()))
+    backend = RtBackend(encoding, [Scenes(RaySimulator())])
     for low, high in [
         (border - 1, border),
         (border, border + 1),
@@ -155,17 +163,17 @@ def test_lanes_of_groups_that_are_filtered_out_get_no_rays():
 @pytest.mark.parametrize("seed", range(3))
 def test_a_scene_that_does_not_fit_is_cut_along_y(backend, seed):
     rng, hierarchies, codes, measures = random_case(seed, 1_500)
-    bvh = agreement.CPU.build(hierarchies, codes, measures, 1_500)
-    backend.scenes.limit_bytes = scene_bytes(bvh) // 3
+    bvh = agreement.CPU.build(source_of(hierarchies, codes, measures, 1_500), unwatched())
+    device_memory.set(DeviceMemory(scene_bytes(bvh) // 3))
     job, _ = random_job(rng, bvh)
     agreement.check_launch(backend, bvh, job)
-    assert backend.scenes.tracer.loads >= 2
+    assert backend.scenes[0].tracer.loads >= 2
     agreement.check_locate(backend, bvh, job)
 
 
 def test_one_group_that_does_not_fit_is_said():
-    backend = RtBackend("lanes", Scenes(RaySimulator()))
-    backend.scenes.limit_bytes = 1_000
+    backend = RtBackend("lanes", [Scenes(RaySimulator())])
+    device_memory.set(DeviceMemory(1_000))
     bvh = agreement.flat_bvh(np.arange(500))
     job = FusedJob(WHOLE, (), 1, SUM)
     with pytest.raises(DeviceError, match="does not fit the device's memory"):
@@ -175,11 +183,11 @@ def test_one_group_that_does_not_fit_is_said():
 def test_the_least_recently_used_scene_leaves_first():
     first, second, third = (agreement.flat_bvh(np.arange(100)) for _ in range(3))
     scenes = Scenes(RaySimulator())
-    scenes.limit_bytes = 2 * scene_bytes(first) + 10
+    device_memory.set(DeviceMemory(2 * scene_bytes(first) + 10))
     for bvh in (first, second, first, third, first):
-        list(scenes.parts(bvh, "lanes"))
+        list(scenes.parts(bvh, "lanes", Share(scenes, None, 100)))
     assert scenes.tracer.loads == 3
-    list(scenes.parts(second, "lanes"))
+    list(scenes.parts(second, "lanes", Share(scenes, None, 100)))
     assert scenes.tracer.loads == 4
     size = scenes.size_bytes
     del first, bvh
@@ -189,7 +197,7 @@ def test_the_least_recently_used_scene_leaves_first():
 @pytest.mark.parametrize("seed", range(3))
 def test_dead_rows_have_no_triangle(backend, seed):
     rng, hierarchies, codes, measures = random_case(seed, 900)
-    bvh = agreement.CPU.build(hierarchies, codes, measures, 900)
+    bvh = agreement.CPU.build(source_of(hierarchies, codes, measures, 900), unwatched())
     dead = np.sort(rng.permutation(900)[:200]).astype(np.int64)
     job, _ = random_job(rng, bvh)
     places, groups = backend.locate(bvh, job, backend.prepare(bvh, job))
@@ -198,3 +206,51 @@ def test_dead_rows_have_no_triangle(backend, seed):
     alive = ~np.isin(places, dead)
     assert found.tolist() == places[alive].tolist()
     assert found_groups.tolist() == groups[alive].tolist()
+
+
+def several(encoding, count=3):
+    return RtBackend(encoding, [Scenes(RaySimulator()) for _ in range(count)])
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_several_devices_have_a_range_of_y_each(encoding, seed, monkeypatch):
+    monkeypatch.setattr(split, "PART_ROWS", 300)
+    backend = several(encoding)
+    rng, hierarchies, codes, measures = random_case(seed, 1_000)
+    bvh = agreement.CPU.build(source_of(hierarchies, codes, measures, 1_000), unwatched())
+    for _ in range(2):
+        job, _ = random_job(rng, bvh)
+        prepared = backend.prepare(bvh, job)
+        assert len(prepared.shares) == 3
+        assert sum(share.row_count for share in prepared.shares) == 1_000
+        agreement.check_launch(backend, bvh, job)
+        agreement.check_locate(backend, replace(bvh, dead=np.arange(0, 1_000, 7)), job)
+    if seed % 3:  # Else some devices may have nothing to trace.
+        assert [scenes.tracer.loads > 0 for scenes in backend.scenes] == [True] * 3
+    # Each device cuts its own range further where that does not fit.
+    device_memory.set(DeviceMemory(scene_bytes(bvh) // 7))
+    loads = sum(scenes.tracer.loads for scenes in backend.scenes)
+    agreement.check_launch(backend, bvh, job)
+    assert sum(scenes.tracer.loads for scenes in backend.scenes) > loads + 3
+
+
+def test_what_cannot_be_cut_along_y_is_on_one_device(monkeypatch):
+    monkeypatch.setattr(split, "PART_ROWS", 100)
+    backend = several("lanes")
+    bvh = agreement.flat_bvh(np.arange(500))
+    job = FusedJob(WHOLE, (), 1, SUM)
+    assert len(backend.prepare(bvh, job).shares) == 1
+    agreement.check_launch(backend, bvh, job)
+
+
+def test_a_smaller_limit_drops_scenes_that_are_kept():
+    first, second = (agreement.flat_bvh(np.arange(100)) for _ in range(2))
+    scenes = Scenes(RaySimulator())
+    for bvh in (first, second):
+        list(scenes.parts(bvh, "lanes", Share(scenes, None, 100)))
+    assert scenes.size_bytes == 2 * scene_bytes(first)
+    device_memory.set(DeviceMemory(scene_bytes(first)))
+    list(scenes.parts(second, "lanes", Share(scenes, None, 100)))
+    assert scenes.size_bytes == scene_bytes(first)
+    assert scenes.tracer.loads == 2

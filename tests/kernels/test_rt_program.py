@@ -1,7 +1,12 @@
 """The device program: its parameters are those of NumPy, and it compiles where NVRTC is had."""
 
 import importlib.util
+import os
 import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -62,11 +67,61 @@ def test_it_compiles_to_ptx_and_its_structs_lie_as_numpy_s(tmp_path, monkeypatch
         program.compile_program(b"#include <optix.h>\nint x = y;", 80, headers)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert program.read_abi(headers) >= 84
-    first = program.program_ptx(80)
+    first = program.program_ptx(80, 99_000)
     kept = list((tmp_path / "raydb").iterdir())
     assert [path.read_bytes() for path in kept] == [first]
     monkeypatch.setattr(program, "compile_program", lambda *_: pytest.fail("it was kept"))
-    assert program.program_ptx(80) == first
+    assert program.program_ptx(80, 99_000) == first
+    assert b".version 9.0" in program.program_ptx(80, 13_000)
+
+
+def build_library(folder, name, *source):
+    options = ("-std=c++17", "-O2", "-shared", "-fPIC", f"-Wl,-soname,{name}")
+    return subprocess.run(
+        ["g++", *options, *source, "-o", str(folder / name)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.skipif(
+    not has_nvrtc() or shutil.which("g++") is None,
+    reason="the OptiX headers, NVRTC or a C++ compiler are not installed",
+)
+def test_optix_s_module_and_the_program_itself_on_the_cpu(tmp_path):
+    """Every call of the module with the driver's side of it ours, and `program.cu` as C++."""
+    here = Path(__file__).parent
+    empty = tmp_path / "empty.cpp"
+    empty.write_text("")
+    folders = [program.SOURCE.parent, program.find_headers(), *program._cuda_includes()]
+    includes = [option for folder in folders for option in ("-I", str(folder))]
+    for name, *source in (
+        ("libcuda.so.1", str(empty)),
+        ("libnvoptix.so.1", *includes, str(here / "optix_on_cpu.cpp")),
+    ):
+        built = build_library(tmp_path, name, *source)
+        assert built.returncode == 0, built.stderr[-3000:]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", here / "rt_on_cpu.py"],
+        env={
+            **os.environ,
+            "LD_LIBRARY_PATH": str(tmp_path),
+            "XDG_CACHE_HOME": str(tmp_path),
+        },
+        cwd=here.parent.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+
+
+def test_a_driver_is_not_given_a_later_version_of_ptx_than_its_own():
+    ptx = b"//\n.version 9.4\n.target sm_80\n"
+    assert program.lower_version(ptx, 13_000) == b"//\n.version 9.0\n.target sm_80\n"
+    for driver in (13_040, 13_050, 14_000):
+        assert program.lower_version(ptx, driver) == ptx
 
 
 def test_missing_headers_are_named(monkeypatch, tmp_path):

@@ -11,6 +11,7 @@ from test_cpu_backend import brute_force
 
 from raydb.kernels import sieve
 from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
+from raydb.kernels.bvh_rows import source_of, unwatched
 from raydb.kernels.choice import load_backend
 from raydb.kernels.sieve import (
     build_sieve,
@@ -27,7 +28,7 @@ ACCUMULATORS = tuple(Accumulator(f, m) for m in range(3) for f in FUNCTIONS)
 
 
 def sieved(hierarchies, codes, measures, row_count):
-    bvh = load_backend("cpu").build(hierarchies, codes, measures, row_count)
+    bvh = load_backend("cpu").build(source_of(hierarchies, codes, measures, row_count), unwatched())
     return replace(bvh, sieve=build_sieve(bvh))
 
 

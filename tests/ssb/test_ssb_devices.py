@@ -40,7 +40,7 @@ def con(folder: Path, progress: Progress) -> Iterator[Any]:
     tracer = RaySimulator()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(probe, "rt_lacks", lambda: iter(()))
-        patch.setattr(choice, "open_tracer", lambda: tracer)
+        patch.setattr(choice, "open_tracers", lambda: (tracer,))
         probe.forget()
         choice.forget_backends()
         connection = raydb.connect()

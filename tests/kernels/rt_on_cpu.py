@@ -1,0 +1,70 @@
+"""The RT backend over the module `optix` and `program.cu` itself, both on the CPU.
+
+`test_rt_program` builds the OptiX of `optix_on_cpu.cpp` and runs this file with it.
+"""
+
+from dataclasses import replace
+
+import agreement
+import cupy_on_host
+import numpy as np
+import pytest
+from random_jobs import random_case, random_job
+
+cupy_on_host.install()
+
+from raydb.kernels.backend import Accumulator, FusedJob  # noqa: E402
+from raydb.kernels.bvh_rows import source_of, unwatched  # noqa: E402
+from raydb.kernels.device import DeviceError, faults  # noqa: E402
+from raydb.kernels.rt.backend import RtBackend, Scenes  # noqa: E402
+from raydb.kernels.rt.optix_tracer import open_tracers  # noqa: E402
+
+(TRACER,) = open_tracers()
+
+
+@pytest.fixture(params=["lanes", "paper"])
+def backend(request):
+    return RtBackend(request.param, [Scenes(TRACER)])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_jobs(backend, seed):
+    agreement.check_random(backend, seed, 300, 2)
+
+
+def test_edges():
+    agreement.check_edges(RtBackend("lanes", [Scenes(TRACER)]))
+
+
+def test_signed_codes(backend):
+    agreement.check_signed_codes(backend)
+
+
+def test_dead_rows(backend):
+    _, hierarchies, codes, measures = random_case(1, 300)
+    bvh = agreement.CPU.build(source_of(hierarchies, codes, measures, 300), unwatched())
+    job, _ = random_job(np.random.default_rng(1), bvh)
+    agreement.check_launch(backend, replace(bvh, dead=np.arange(0, 300, 4)), job)
+    agreement.check_locate(backend, replace(bvh, dead=np.arange(0, 300, 4)), job)
+
+
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        ("memory", "rt: the device's memory is full"),
+        ("launch", "rt: the device was lost: OptiX reports: Launch failure"),
+    ],
+)
+def test_what_optix_reports_is_a_fault_of_the_device(fault, sentence, monkeypatch):
+    backend = RtBackend("lanes", [Scenes(TRACER)])
+    bvh = agreement.flat_bvh(np.arange(9))
+    job = FusedJob(np.array([[0, 1]]), (), 1, (Accumulator("sum", 0),))
+    monkeypatch.setenv("OPTIX_ON_CPU_FAULT", fault)
+    with pytest.raises(DeviceError) as error:
+        backend.launch(bvh, job, backend.prepare(bvh, job))
+    assert str(error.value) == sentence
+    faults.lost.clear()
+
+
+def test_a_chip_without_rt_cores():
+    assert TRACER.core_version == 0
