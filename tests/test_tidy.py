@@ -201,7 +201,7 @@ def test_readme_commands_exist() -> None:
 # Dependencies
 
 # Imported inside the function that needs them, by users who have them.
-OPTIONAL = {"cuda", "cupy", "duckdb", "llvmlite", "optix", "pandas", "polars", "sqlalchemy"}
+OPTIONAL = {"cuda", "cupy", "duckdb", "optix", "pandas", "polars", "sqlalchemy"}
 
 # Imported by the one whom they serve, and by nobody else.
 PLUGINS = {
