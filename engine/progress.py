@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
+from functools import cache
 from typing import TypeAlias
 
 from raydb.kernels.interrupts import check_interrupt
@@ -28,3 +29,14 @@ def report(step: str, share: float) -> None:
     told = listener.get()
     if told is not None:
         told(step, share)
+
+
+@cache
+def report_compiling() -> None:
+    """Report, from now on, each loop that is compiled for the statement that runs.
+
+    It is for work whose loops take long to compile, and comes before them: it imports numba.
+    """
+    from raydb.kernels.compiling import tell_of_compiling  # noqa: PLC0415
+
+    tell_of_compiling(lambda loop: report(f"compile, once on a machine: {loop}", 0.0))

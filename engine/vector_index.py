@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.engine.memory import Memory, memory_limit
-from raydb.engine.progress import report
+from raydb.engine.progress import report, report_compiling
 from raydb.engine.stored_calibration import renumbered
 from raydb.errors import DataError, ProgrammingError
 from raydb.kernels.bvh_rows import BuildControl, Room
@@ -56,6 +56,7 @@ def with_vector_index(snapshot: Snapshot, table: str, index: Index) -> Snapshot:
     where the index does not fit the memory.
     """
     assert index.ivf is not None
+    report_compiling()
     rows, (column,) = snapshot.tables[table], index.columns
     metric = cast("Metric", index.ivf.metric)
     memory = Memory(memory_limit())

@@ -18,8 +18,9 @@ import pyarrow as pa
 
 from raydb.engine.general.motif_graph import is_graph_kept, kept_graph, make_graph
 from raydb.engine.general.relation import Relation
-from raydb.engine.progress import report
+from raydb.engine.progress import report, report_compiling
 from raydb.errors import NotSupportedError, OperationalError
+from raydb.kernels.interrupts import beside
 from raydb.kernels.motif.estimate import estimate, prepare, sample_instances, sampled_trees
 from raydb.kernels.motif.exact import count_exact, enumerate_instances
 from raydb.kernels.motif.shape import TIES, Motif
@@ -90,9 +91,12 @@ class TimeIsUp(Exception):  # noqa: N818  (it is no error, it ends a loop)
     """The time of a search, or of its first part, has passed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Clock:
-    """The time of a search, which began and ends at these moments of `time.perf_counter`."""
+    """The time of a search, which began and ends at these moments of `time.perf_counter`.
+
+    Both move on by what is no part of that time.
+    """
 
     function: str
     began: float
@@ -107,6 +111,14 @@ class Clock:
     def passed(self) -> float:
         """The seconds since the start."""
         return time.perf_counter() - self.began
+
+    def stopped(self, work: Callable[[], None]) -> None:
+        """Do some work that is no part of the search."""
+        start = time.perf_counter()
+        work()
+        took = time.perf_counter() - start
+        self.began += took
+        self.ends += took
 
     def teller(self, step: str, seconds: float) -> Callable[[float], None]:
         """Return what a step tells the share that is done; it raises TimeIsUp after the seconds."""
@@ -164,17 +176,40 @@ def find_motifs(
     return FoundMotifs(rows, told, how + built)
 
 
-@cache
-def _make_ready() -> None:
-    """Load the compiled loops, or compile them: once on a machine, and no part of a call's time."""
-    report("motifs: make ready", 0.0)
+def _smallest() -> tuple[TemporalGraph, Motif]:
+    """Return a graph and a motif of two edges, which any loop is done with at once."""
     ends, times = pa.array([1, 2] * 8), pa.array(range(16))
     graph = make_graph(ends, ends.take(pa.array([1, 0] * 8)), times, "motifs").graph
-    motif = Motif(2, ((0, 1), (1, 0)), (0, 1))
+    return graph, Motif(2, ((0, 1), (1, 0)), (0, 1))
+
+
+# Loading the loops from disk takes 0.3 s, and compiling them, once on a machine, 5 to 25 s each:
+# so they are made ready when they are first used, which is no part of the time of a call, and on a
+# thread that an interrupt leaves alone: it ends before the next loop.
+
+
+@cache
+def _make_ready() -> None:
+    """Report loops that are compiled, and make those of the graph ready."""
+    report_compiling()
+    beside(_smallest)
+
+
+@cache
+def _make_ready_to_count() -> None:
     for ties in TIES:
-        count_exact(graph, motif, 3, ties)
-        sample_instances(graph, motif, 3, ties, 1)
-    enumerate_instances(graph, motif, 3, "index", 1)
+        beside(partial(count_exact, *_smallest(), 3, ties))
+
+
+@cache
+def _make_ready_to_list() -> None:
+    beside(partial(enumerate_instances, *_smallest(), 3, "index", 1))
+
+
+@cache
+def _make_ready_to_sample() -> None:
+    for ties in TIES:
+        beside(partial(sample_instances, *_smallest(), 3, ties, 1))
 
 
 def _method(asked: MotifQuestion) -> str:
@@ -228,6 +263,7 @@ def _count(search: Search) -> tuple[dict[str, Any], str]:
 def _count_exactly(search: Search) -> ExactCount | None:
     """Return the count of all instances; None where that takes more than may be tried."""
     asked, graph, clock = search.asked, search.graph, search.clock
+    clock.stopped(_make_ready_to_count)
     budget, seconds = None, clock.left
     if search.method == "auto":
         budget = max(AUTO_STEPS, AUTO_STEPS_PER_EDGE * graph.edge_count)
@@ -250,6 +286,7 @@ def _prepare(search: Search) -> PreparedMotif | None:
     asked, graph, clock = search.asked, search.graph, search.clock
     need = _WEIGHT_BYTES * graph.edge_count * (asked.motif.vertex_count + _MORE_WEIGHTS)
     search.memory.check(need, f"sampling a motif from {graph.edge_count} edges")
+    clock.stopped(_make_ready_to_sample)
     ready = partial(prepare, graph, asked.motif, search.delta, asked.ties)
     try:
         return ready(keep_going=clock.teller("weigh", CHOICE_SHARE * clock.left))
@@ -310,7 +347,7 @@ def _count_row(
 ) -> dict[Column, pa.Array]:
     values = {
         **found,
-        "seconds": clock.passed,
+        "seconds": round(clock.passed, 6),
         "edges": edges.graph.edge_count + edges.graph.loop_count,
         "vertices": len(edges.vertices),
         "skipped_rows": edges.skipped_count,
@@ -355,6 +392,7 @@ def _choose(search: Search, count: int) -> tuple[NDArray[np.int64], str]:
     asked, clock = search.asked, search.clock
     if not count:
         return np.empty((0, len(asked.motif.edges)), np.int64), _NONE
+    clock.stopped(_make_ready_to_list)
     tell = clock.teller("list", clock.left)
     try:
         every, _ = enumerate_instances(

@@ -15,6 +15,7 @@ import pyarrow as pa
 from raydb.engine.devices import search_ivf
 from raydb.engine.general.relation import Relation, joined
 from raydb.engine.general.scan import fetch_rows, scan_table
+from raydb.engine.progress import report_compiling
 from raydb.engine.vector_index import check_vectors, column_text, vector_blocks
 from raydb.errors import ProgrammingError
 from raydb.kernels.nearest import nearest, no_neighbours
@@ -71,6 +72,8 @@ def nearest_rows(
     of_queries, of_rows = ([c for c in side if c in columns] for side in sides)
     rows, (values,) = run_with(plan.queries, of_queries, [plan.query])
     vectors, places = _query_vectors(plan, values)
+    if len(vectors):
+        report_compiling()
     if isinstance(plan.source, ScanTable):
         table = tables[plan.source.table]
         found, guarantees = _search_table(plan, vectors, table, run_with, memory)

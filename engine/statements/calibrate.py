@@ -14,7 +14,7 @@ import numpy as np
 
 from raydb import sql
 from raydb.engine.memory import Memory, memory_limit
-from raydb.engine.progress import report
+from raydb.engine.progress import report, report_compiling
 from raydb.engine.statements.names import check_known
 from raydb.engine.stored_calibration import StoredCalibration
 from raydb.engine.vector_index import check_vectors, vector_blocks
@@ -70,6 +70,7 @@ def calibrate_index(statement: sql.Calibrate, indexes: Mapping[str, Table], work
     check_known("index", name, indexes)
     if name not in snapshot.vector_indexes:
         raise ProgrammingError(f"index '{name}' is no ivf index: there is nothing to calibrate")
+    report_compiling()
     index, table = snapshot.vector_indexes[name], indexes[name]
     request = _Request(name, statement.ks, statement.fnrs, statement.score, statement.seed)
     if statement.queries is None:

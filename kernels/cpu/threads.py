@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+from contextvars import copy_context
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -117,7 +118,9 @@ def _hand_over(run: Callable[[P], T], part: P) -> _Task | None:
     worker = _free_worker()
     if worker is None:
         return None
-    task = _Task(lambda: run(part))
+    # What the thread compiles is told to the statement that waits for it, and ends with it.
+    context = copy_context()
+    task = _Task(lambda: context.run(run, part))
     worker.task = task
     worker.wake.release()
     return task

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -178,7 +179,10 @@ def _run_threads(
     """
     with ThreadPoolExecutor(thread_count) as pool:
         try:
-            futures: list[Future[T]] = [pool.submit(work, thread) for thread in range(thread_count)]
+            # With the context of this thread, a loop that is compiled hears an interrupt too.
+            futures: list[Future[T]] = [
+                pool.submit(copy_context().run, work, thread) for thread in range(thread_count)
+            ]
             waiting = set(futures)
             while waiting:
                 _, waiting = wait(waiting, _TOLD_EVERY_SECONDS, FIRST_EXCEPTION)

@@ -1,0 +1,87 @@
+"""Loops tell that they are compiled, and whoever hears that may end it."""
+
+from __future__ import annotations
+
+import threading
+
+import numba
+import pytest
+
+from raydb.engine.progress import listener, report_compiling
+from raydb.kernels.compiling import tell_of_compiling
+from raydb.kernels.cpu.threads import run_parts
+from raydb.kernels.interrupts import Hearing, Interrupt, Interrupts
+
+
+def new_loops():
+    """Return two loops that nobody has called, of which the second calls the first."""
+
+    @numba.njit
+    def inner(value):
+        return value + 1
+
+    @numba.njit
+    def outer(value):
+        return inner(value) * 2
+
+    return inner, outer
+
+
+def test_each_loop_is_told_once() -> None:
+    heard: list[str] = []
+    tell_of_compiling(heard.append)
+    _, outer = new_loops()
+    assert outer(1) == 4
+    assert outer(2) == 6
+    assert [name for name in heard if name in ("inner", "outer")] == ["outer", "inner"]
+
+
+def test_progress_names_the_loop() -> None:
+    report_compiling()
+    steps: list[tuple[str, float]] = []
+    token = listener.set(lambda step, share: steps.append((step, share)))
+    try:
+        _, outer = new_loops()
+        assert outer(1) == 4
+    finally:
+        listener.reset(token)
+    assert ("compile, once on a machine: inner", 0.0) in steps
+
+
+def test_an_interrupt_ends_a_compilation_which_can_be_begun_again() -> None:
+    report_compiling()
+    interrupts = Interrupts()
+    inner, outer = new_loops()
+
+    def interrupt(step: str, _: float) -> None:
+        if step.endswith("outer"):
+            interrupts.interrupt()
+
+    token = listener.set(interrupt)
+    try:
+        with Hearing(interrupts), pytest.raises(Interrupt):
+            outer(1)
+    finally:
+        listener.reset(token)
+    assert not inner.signatures
+    assert not outer.signatures
+    assert outer(1) == 4
+
+
+def test_other_threads_of_a_launch_report_to_its_statement() -> None:
+    report_compiling()
+    steps: list[str] = []
+    loops = [new_loops()[1] for _ in range(2)]
+    # Both parts are at work before either of them compiles.
+    together = threading.Barrier(2)
+
+    def run(part: int) -> int:
+        together.wait(10)
+        return int(loops[part](part))
+
+    token = listener.set(lambda step, _: steps.append(step))
+    try:
+        assert run_parts(run, range(2)) == [2, 4]
+    finally:
+        listener.reset(token)
+    assert steps.count("compile, once on a machine: outer") == 2
