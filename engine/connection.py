@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
+    from raydb.engine.plan_runner import Stream
     from raydb.engine.result import Result
-    from raydb.engine.session import Stream
 
     Parameters = Sequence[object] | Mapping[str, object]
 

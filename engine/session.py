@@ -9,11 +9,7 @@ differs from such a text in constants or parameters at its bound plan.
 
 from __future__ import annotations
 
-import json
-import time
 from dataclasses import dataclass, replace
-from itertools import chain
-from tempfile import gettempdir
 from typing import TYPE_CHECKING, TypeVar, assert_never, get_args
 
 import pyarrow as pa
@@ -22,23 +18,14 @@ from raydb import sql
 from raydb.engine.database import Database
 from raydb.engine.devices import Devices, devices
 from raydb.engine.files import FileAccess
-from raydb.engine.fused.direct import direct_rows, prepare_direct
-from raydb.engine.fused.finish import FEW_ROWS, prepare_finish
-from raydb.engine.fused.image import KEPT_BYTES, KEPT_SHARE, Kept
-from raydb.engine.fused.jobs import JobRun
-from raydb.engine.fused.run import (
-    decode_groups,
-    launch,
-    time_kernel,
-)
+from raydb.engine.fused.direct import prepare_direct
+from raydb.engine.fused.finish import prepare_finish
 from raydb.engine.fused.stored_bvh import is_merge_due
-from raydb.engine.general.motifs import graph_states
-from raydb.engine.general.run import Sources, run_plan
 from raydb.engine.general.run import output_columns as output_columns_of
-from raydb.engine.general.trace import Trace
-from raydb.engine.memory import Memory, allowed, parse_device_memory, parse_limit
+from raydb.engine.memory import allowed, parse_device_memory
 from raydb.engine.merge import Merger
 from raydb.engine.plan_cache import PlanCache, PreparedPlan, plan_key
+from raydb.engine.plan_runner import PlanRunner
 from raydb.engine.python_tables import PythonTables
 from raydb.engine.reports import Uses, open_sources
 from raydb.engine.result import Result
@@ -53,16 +40,13 @@ from raydb.engine.statements.definitions import apply_definition
 from raydb.engine.statements.names import check_table
 from raydb.engine.statements.work import Work
 from raydb.engine.statements.write import write
-from raydb.engine.stream import stream_plan
 from raydb.engine.summarize import summarize
-from raydb.errors import DataError, NotSupportedError, OperationalError, ProgrammingError
-from raydb.kernels.chain import describe_run, notices
+from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
 from raydb.kernels.device import device_memory
 from raydb.kernels.interrupts import check_interrupt
 from raydb.planner import plan_query
 from raydb.planner.clock import begin_moment
 from raydb.planner.common_tables import contents, tables_of
-from raydb.planner.explain import Measured, describe, render
 from raydb.planner.logical import Aggregate, Plan, output_columns
 from raydb.storage.files import write_rows
 from raydb.storage.infer import LateValueError
@@ -71,12 +55,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
     from contextvars import Token
 
-    from raydb.engine.fused.jobs import FusedJob
+    from raydb.engine.fused.jobs import FusedJob, JobRun
     from raydb.engine.general.relation import Relation
+    from raydb.engine.plan_runner import Stream
     from raydb.engine.store import Store
     from raydb.kernels.device import DeviceMemory
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.physical import PhysicalPlan
     from raydb.storage.table import Table
 
     Parameters = Sequence[object] | Mapping[str, object]
@@ -89,19 +73,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 WRITING = (*get_args(sql.Definition), *get_args(sql.Write), sql.Checkpoint, sql.Vacuum)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Stream:
-    """The rows of a query to come: names and types of the columns, and their values by blocks.
-
-    told: what went otherwise than it was asked for, as far as the blocks were read.
-    """
-
-    names: tuple[str, ...]
-    types: tuple[pa.DataType, ...]
-    blocks: Blocks
-    told: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +103,9 @@ class Session:
         self.read_only = read_only
         self.settings = Settings()
         self._cache = PlanCache()
-        # What scans of whole tables made of their rows.
-        self._kept = Kept()
         self._uses = Uses()
+        folder = None if store is None or read_only else str(store.home.folder)
+        self._runner = PlanRunner(self.database, self._uses, lambda: self.settings, folder)
         self.merger = Merger()
         self._devices = Devices(lambda: self.settings.planner)
         self._device_memory = parse_device_memory(self.settings.device_memory)
@@ -163,7 +134,7 @@ class Session:
     def _begin(self) -> _Before:
         """Set what the modules below ask about the running statement."""
         return (
-            allowed.set(self._memory_limit),
+            allowed.set(self._runner.memory_limit),
             device_memory.set(self._device_memory),
             devices.set(self._devices),
         )
@@ -185,7 +156,7 @@ class Session:
             self._take_merged()
         caching = _Caching(None, None)
         if self._cache.expect(self.database.snapshot):
-            self._kept.forget_gone()
+            self._runner.kept.forget_gone()
         if self.settings.plan_cache:
             key = plan_key(text, parameters, self.settings.planner)
             prepared = self._cache.plan(key)
@@ -231,7 +202,7 @@ class Session:
 
     def _run_new(self, prepared: PreparedPlan, caching: _Caching) -> Result:
         """Run a plan for the first time, and keep it with what its jobs have made."""
-        result = self._run(prepared)
+        result = self._runner.run(prepared)
         if caching.key is not None:
             self._cache.expect(self.database.snapshot)
             self._cache.keep_plan(caching.key, prepared)
@@ -243,24 +214,7 @@ class Session:
             direct = prepare_direct(prepared.plan, output_columns_of(prepared.plan))
             prepared = replace(prepared, direct=direct, has_repeated=True)
             self._cache.keep_plan(key, prepared)
-        direct, finish = prepared.direct, prepared.finish
-        if direct is None or finish is None:
-            return self._run(prepared)
-        job = direct.job
-        groups = launch(job, prepared.jobs[job])
-        self._uses.note((job.bvh,))
-
-        def table() -> pa.Table:
-            return finish.rows(decode_groups(job, groups))
-
-        rows = direct_rows(direct, groups, table)
-        if rows is not None:
-            result = Result.of_groups(rows, prepared.names, prepared.types)
-        else:
-            found = table()
-            result = Result(found, prepared.names, found.num_rows)
-        result.notices = tuple(notices(prepared.jobs[job]))
-        return result
+        return self._runner.repeat(prepared)
 
     def _execute(self, statement: sql.Statement, parameters: Parameters) -> Result:
         """Run one statement. The database changes at its end or not at all."""
@@ -299,7 +253,7 @@ class Session:
             raise OperationalError("the database is opened read-only")
         match statement:
             case sql.Select():
-                return self._run(self._prepare(statement, parameters))
+                return self._runner.run(self._prepare(statement, parameters))
             case sql.Explain():
                 return self._explain(statement, parameters)
             case sql.Insert() | sql.Copy() | sql.Update() | sql.Delete():
@@ -307,7 +261,7 @@ class Session:
             case sql.CopyTo():
                 return self._copy_to(statement, parameters)
             case sql.Summarize(select=select):
-                result = self._run(self._prepare(select, parameters))
+                result = self._runner.run(self._prepare(select, parameters))
                 assert result.rows is not None
                 return _listed(summarize(result.rows, result.names))
             case sql.Describe() | sql.ShowTables() | sql.ShowOption():
@@ -334,7 +288,7 @@ class Session:
 
     def _rows_of(self, logical: Plan, tables: Mapping[str, Table]) -> pa.Table:
         """Return the rows of a bound query, which may scan some tables beside the database's."""
-        rows = self._run(self._plan(logical, tables)).rows
+        rows = self._runner.run(self._plan(logical, tables)).rows
         assert rows is not None
         return rows
 
@@ -394,29 +348,6 @@ class Session:
         if self.merger.is_done and not self.database.in_transaction:
             self.database.exchange(self.merger.taken(self.database.snapshot))
 
-    def _run(self, prepared: PreparedPlan) -> Result:
-        run = self._job_run(prepared)
-        if prepared.finish is None:
-            rows = self._run_plan(prepared.plan, run)
-        else:
-            groups = run.rows(prepared.finish.job)
-            if groups.num_rows <= FEW_ROWS:
-                rows = prepared.finish.rows(groups)
-            else:
-                rows = self._run_plan(prepared.plan, run, lambda _: groups)
-        self._uses.note(run.used)
-        assert tuple(rows.schema.types) == prepared.types, (rows.schema, prepared.types)
-        result = Result(rows, prepared.names, rows.num_rows)
-        result.notices = tuple(dict.fromkeys((*run.told, *self._uses.searches.take_warnings())))
-        return result
-
-    def _job_run(self, prepared: PreparedPlan) -> JobRun:
-        """Return a run of a plan's jobs over the tables as they are now."""
-        limit = parse_limit(self.settings.memory_limit)
-        self._kept.limit = KEPT_BYTES if limit is None else limit // KEPT_SHARE
-        tables = {**self.database.snapshot.tables, **prepared.files}
-        return JobRun(prepared, tables, self._kept, self._new_memory)
-
     def stream(self, text: str, parameters: Parameters = ()) -> Stream:
         """Return the rows of one query, which are computed as they are asked for.
 
@@ -440,38 +371,7 @@ class Session:
             self._end(before)
 
     def _stream(self, select: sql.Select, parameters: Parameters) -> Stream:
-        prepared = self._prepare(select, parameters)
-        if prepared.finish is not None:
-            result = self._run(prepared)
-            assert result.rows is not None
-            rows = iter([result.rows.columns])
-            return Stream(prepared.names, prepared.types, rows, result.notices)
-        run = self._job_run(prepared)
-        blocks = self._blocks(prepared.plan, run)
-        if not all(table.rows.is_counted for table in prepared.files.values()):
-            # A late value of a text file changes the types, which cannot change once they are told.
-            blocks = chain([first] if (first := next(blocks, None)) is not None else [], blocks)
-        return Stream(prepared.names, prepared.types, blocks, run.told)
-
-    def _blocks(self, plan: PhysicalPlan, run: JobRun) -> Blocks:
-        """Yield the columns of a plan's rows, some rows at a time."""
-        watch = self._uses.searches.observe
-        are_out = False
-        try:
-            with self._new_memory() as memory:
-                sources = Sources(run.tables, run.rows, memory, None, watch, run.kept, run.told)
-                blocks = stream_plan(plan, sources)
-                while (block := self._next_block(blocks, run)) is not None:
-                    yield list(block.columns.values())
-                    are_out = True
-        except LateValueError as error:
-            if not are_out:
-                raise
-            raise DataError(
-                f"{error}, and rows of the stream are out: tell the types with read_csv(..., types"
-                " => {...}) or find them from all rows with sample_size => -1"
-            ) from None
-        self._uses.note(run.used)
+        return self._runner.stream(self._prepare(select, parameters), self._next_block)
 
     def _next_block(self, blocks: Iterator[Relation], run: JobRun) -> Relation | None:
         """Return the next block of a stream; other statements may run between two of them."""
@@ -481,81 +381,14 @@ class Session:
         finally:
             run.told.extend(self._end(before))
 
-    def _memory_limit(self) -> int | None:
-        """Return what a statement may hold beside what scans have kept."""
-        limit = parse_limit(self.settings.memory_limit)
-        return None if limit is None else max(limit - self._kept.size_bytes, limit // 2)
-
-    def _new_memory(self) -> Memory:
-        return Memory(self._memory_limit(), self._temp_folder())
-
-    def _run_plan(
-        self,
-        plan: PhysicalPlan,
-        run: JobRun,
-        run_job: RunJob | None = None,
-        trace: Trace | None = None,
-    ) -> pa.Table:
-        # A query that EXPLAIN ANALYZE runs is nobody's question.
-        watch = self._uses.searches.observe if trace is None else None
-        with self._new_memory() as memory:
-            sources = Sources(
-                run.tables, run_job or run.rows, memory, trace, watch, run.kept, run.told
-            )
-            return run_plan(plan, sources)
-
-    def _temp_folder(self) -> str:
-        """Return the folder for temporary files: by default the database directory.
-
-        Its disk has room for a database; the system's folder may itself be in memory.
-        """
-        if self.settings.temp_directory:
-            return self.settings.temp_directory
-        store = self.database.store
-        return gettempdir() if store is None or self.read_only else str(store.home.folder)
-
     def _explain(self, statement: sql.Explain, parameters: Parameters) -> Result:
-        prepared = self._prepare(statement.select, parameters)
-        graphs = graph_states(prepared.plan, self.database.snapshot.tables, self._kept)
-        measured = self._measure(prepared) if statement.analyze else None
-        described = describe(prepared.plan, measured, graphs)
-        match statement.format:
-            case "json":
-                lines = [json.dumps(described)]
-            case "html":
-                # Few queries are drawn, and importlib.resources takes 10 ms.
-                from raydb.engine.explain_html import explain_page  # noqa: PLC0415
-
-                lines = [explain_page(prepared.plan, described)]
-            case _:
-                lines = render(described)
+        lines = self._runner.explain(self._prepare(statement.select, parameters), statement)
         return Result(pa.table({"c0": pa.array(lines, pa.string())}), ("explain",), len(lines))
-
-    def _measure(self, prepared: PreparedPlan) -> Measured:
-        """Run a query node by node, and the kernels of its fused jobs once more, alone."""
-        trace = Trace()
-        start = time.perf_counter()
-        run = self._job_run(prepared)
-        self._run_plan(prepared.plan, run, trace=trace)
-        time_ms = (time.perf_counter() - start) * 1000
-        if prepared.finish is not None:
-            # The short way from a fused job to its rows has no nodes to be watched.
-            start = time.perf_counter()
-            self._run(prepared)
-            time_ms = (time.perf_counter() - start) * 1000
-        kernel_ms = {job: time_kernel(job, kept) * 1000 for job, kept in prepared.jobs.items()}
-        ran_on = dict(run.ran_on)
-        for job, kept in prepared.jobs.items():
-            told = describe_run(kept)
-            if told is not None:
-                ran_on[job] = told
-        nodes = trace.measured(prepared.plan)
-        return Measured(time_ms, kernel_ms, nodes, ran_on, trace.notes, trace.probes)
 
     def _copy_to(self, statement: sql.CopyTo, parameters: Parameters) -> Result:
         """Write the rows of a query to a file."""
         self.files.check(statement.path)
-        result = self._run(self._prepare(statement.select, parameters))
+        result = self._runner.run(self._prepare(statement.select, parameters))
         assert result.rows is not None
         rows = result.rows.rename_columns(list(result.names))
         write_rows(statement.path, rows, statement.options)
@@ -573,10 +406,10 @@ class Session:
                 return _listed(pa.table({name: [setting_text(self.settings, name)]}))
             case sql.ShowTables():
                 catalog = self.database.snapshot.describe()
-                return self._run(self._plan(sql.bind_show_tables(catalog), {}))
+                return self._runner.run(self._plan(sql.bind_show_tables(catalog), {}))
             case sql.Describe():
                 files, catalog = self._describe(statement.select, parameters)
-                return self._run(
+                return self._runner.run(
                     self._plan(sql.bind_describe(statement, catalog, parameters), files)
                 )
             case _:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class _Listener(event.Listener):  # type: ignore[misc]  # numba has no types
+class _Listener(event.Listener):
     """Passes on the names of the loops whose compilation begins."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
@@ -34,4 +34,5 @@ def tell_of_compiling(tell: Callable[[str], None]) -> None:
 
     It is called on the thread that compiles, and not for loops that are only loaded from disk.
     """
-    event.register("numba:compile", _Listener(tell))
+    register: Callable[[str, _Listener], None] = event.register
+    register("numba:compile", _Listener(tell))

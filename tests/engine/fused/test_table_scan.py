@@ -179,7 +179,7 @@ def test_what_was_made_of_rows_that_are_gone_is_dropped(con):
         con.execute("CREATE OR REPLACE TABLE other AS SELECT * FROM sale")
         for text in ("SELECT mode, sum(amount) FROM other WHERE size < 9 GROUP BY mode",) * 3:
             con.execute(text)
-        kept = con._session._kept
+        kept = con._session._runner.kept
         assert any("other" in what for what in kept._items)
         con.execute(statement)
         con.execute("SELECT 1")
