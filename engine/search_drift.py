@@ -132,5 +132,5 @@ def _warning(index: str, watched: _Watched) -> str:
     return (
         f"the queries of index '{index}' for k => {calibration.k}, fnr => {calibration.fnr:g} are "
         f"not like those of its calibration, which search {watched.state.warned_at} has shown: "
-        "more may be missed than promised"
+        "more may be missed than promised; CALIBRATE INDEX with queries like these renews that"
     )

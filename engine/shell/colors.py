@@ -8,6 +8,7 @@ from typing import TextIO
 BOLD = "1"
 DIM = "2"
 RED = "1;31"
+YELLOW = "1;33"
 
 
 def colored(text: str, style: str, is_colored: bool) -> str:

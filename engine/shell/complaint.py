@@ -4,7 +4,8 @@
     LINE 2: FROM pet WHERE nam = 'Rex'
                            ^^^
 
-In a script the name of the file and the line go before it.
+In a script the name of the file and the line go before it. What a statement that went well has to
+say beside its rows is told alike: `warning: ...`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 import raydb
-from raydb.engine.shell.colors import RED, colored
+from raydb.engine.shell.colors import RED, YELLOW, colored
 from raydb.engine.shell.words import plain, width
 
 if TYPE_CHECKING:
@@ -52,6 +53,13 @@ def complaint(
     lines[0] = lines[0].replace("error:", colored("error:", RED, is_colored), 1)
     if place is not None and piece is not None:
         lines += _marked(piece.text, *place, is_colored=is_colored)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def caution(warning: Warning, *, is_colored: bool, columns: int = 0) -> str:
+    """Return the lines that tell a warning; columns: as for a complaint."""
+    lines = _wrapped(f"warning: {plain(' '.join(str(warning).split()))}", columns)
+    lines[0] = lines[0].replace("warning:", colored("warning:", YELLOW, is_colored), 1)
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -20,7 +20,7 @@ import raydb
 from raydb.engine.shell.answer import Answer, Layout
 from raydb.engine.shell.colors import DIM, colored, shows_colors
 from raydb.engine.shell.commands import run_command
-from raydb.engine.shell.complaint import complaint
+from raydb.engine.shell.complaint import caution, complaint
 from raydb.engine.shell.endings import BailError, QuitError
 from raydb.engine.shell.modes import MODES
 from raydb.engine.shell.output import Output, default_pager, terminal_columns
@@ -149,7 +149,7 @@ class Shell:
         """
         start = time.perf_counter()
         with showing_progress(self.connection):
-            answer, row_count = self._ask(sql)
+            answer, row_count, teller = self._ask(sql)
         time_ms = (time.perf_counter() - start) * 1000
         if answer is not None:
             self.last_query = self.last_query if is_plan else sql
@@ -157,19 +157,29 @@ class Shell:
             if answer.table is None:
                 # Most of a stream is computed while it is written.
                 row_count, time_ms = answer.row_count, (time.perf_counter() - start) * 1000
+        for _, warning in teller.messages:
+            self._warn(warning)
         self._tell_outcome(row_count, time_ms, is_query=answer is not None)
 
-    def _ask(self, sql: str) -> tuple[Answer | None, int]:
+    def _warn(self, warning: Warning) -> None:
+        """Tell on standard error what a statement has to say beside its rows."""
+        sys.stdout.flush()
+        columns = terminal_columns() if sys.stderr.isatty() else 0
+        sys.stderr.write(caution(warning, is_colored=shows_colors(sys.stderr), columns=columns))
+        sys.stderr.flush()
+
+    def _ask(self, sql: str) -> tuple[Answer | None, int, Any]:
         """Run a statement; return its answer, if it has one, and how many rows it gave or wrote.
 
+        What comes last has the `messages` of the statement, once the answer was read.
         Answers that nobody looks at are streams, unless a box shows only some of their rows.
         """
         is_cut = self.settings.mode in {"box", "table"} and self._layout().max_rows
         if not self.output.is_terminal and not is_cut and is_query(sql):
-            return Answer.streamed(self.connection.stream(sql)), -1
+            return Answer.streamed(self.connection.stream(sql)), -1, self.connection
         cursor = self.connection.execute(sql)
         answer = None if cursor.description is None else Answer.of(cursor)
-        return answer, cursor.rowcount
+        return answer, cursor.rowcount, cursor
 
     def show(self, answer: Answer) -> None:
         """Write an answer in the shape that is chosen."""
