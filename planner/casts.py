@@ -159,6 +159,10 @@ def _checked(array: pa.Array, target: pa.DataType, convert: _Conversion) -> pa.A
             array = half
         else:
             array = array[len(half) :]
+    is_vector = pt.is_fixed_size_list(target) and not pt.is_string(array.type)
+    if is_vector and len(array[0]) != target.list_size:
+        # A vector of hundreds of numbers would hide the sentence.
+        raise DataError(f"a list of {len(array[0])} elements does not fit {sql_type_name(target)}")
     value = cast_values(array, pa.string())[0].as_py()
     if pt.is_string(array.type):
         raise DataError(f"'{value}' is not a valid {sql_type_name(target)}")

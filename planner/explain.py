@@ -326,7 +326,7 @@ def _describe(plan: PhysicalPlan) -> dict[str, Any]:
 
 def _describe_motifs(plan: MotifRows) -> dict[str, Any]:
     asked = plan.question
-    what = "count" if asked.sample_count is None else f"{asked.sample_count} samples"
+    what = "count" if asked.sample_count is None else _samples(asked.sample_count)
     methods = {
         "auto": "exact while its steps last, else timest",
         "exact": "exact",
@@ -343,6 +343,10 @@ def _describe_motifs(plan: MotifRows) -> dict[str, Any]:
         ties=asked.ties,
         method=f"{method}, in {asked.max_seconds:g} seconds",
     )
+
+
+def _samples(count: int) -> str:
+    return f"{count} sample{'' if count == 1 else 's'}"
 
 
 def motif_text(motif: Motif, names: Sequence[str]) -> str:

@@ -61,6 +61,7 @@ from raydb.sql.parameters import parameter_key
 from raydb.sql.reader import fold
 from raydb.sql.row_values import compare_rows, row_nodes, rows_are_distinct
 from raydb.sql.scope import Scope
+from raydb.sql.searched_tables import MOTIF_FUNCTIONS, VECTOR_SEARCH
 from raydb.sql.types import data_type_of
 from raydb.sql.typing_rules import (
     BOOLEAN,
@@ -461,6 +462,8 @@ def _function(node: exp.Expr, context: Context) -> Expression:
         return _aggregate(node, context)
     if name == "unnest":
         return _unnest(node, context)
+    if name in (VECTOR_SEARCH, *MOTIF_FUNCTIONS):
+        raise ProgrammingError(f"{name}() gives rows, so it stands in FROM")
     if name in ("grouping", "grouping_id"):
         return _grouping(node, context)
     return bind_scalar(name, [bind_expression(each, context) for each in node.expressions])

@@ -181,7 +181,7 @@ def _create_index(reader: TokenReader, *, unique: bool) -> CreateIndex:
     table = reader.relation("the name of a table")
     method = reader.take().text.lower() if reader.accept("USING") else "btree"
     if method not in ("btree", "ivf"):
-        raise NotSupportedError(f"CREATE INDEX ... USING {method} is not supported")
+        raise NotSupportedError(f"CREATE INDEX ... USING {method} is not supported, only ivf")
     inside = TokenReader(reader.text, reader.parenthesised())
     columns: list[str] = []
     descending: list[bool] = []

@@ -209,7 +209,7 @@ CALIBRATE INDEX near USING (SELECT NULL FROM asked);
 CALIBRATE INDEX near USING (SELECT wide FROM asked);
 -- error: ProgrammingError: the query of CALIBRATE INDEX 'near' gives vectors of 4 numbers, the index has 3 (line 1, column 17)
 CALIBRATE INDEX near USING (SELECT [1, 2] FROM asked);
--- error: DataError: [1, 2] is out of range for FLOAT[3]
+-- error: DataError: a list of 2 elements does not fit FLOAT[3]
 CALIBRATE INDEX near USING (SELECT [1, NULL, 2] FROM asked);
 -- error: DataError: row 1: the query vector of CALIBRATE INDEX 'near' has a NULL in it
 CALIBRATE INDEX near USING (SELECT ['nan'::FLOAT, 0, 0] FROM asked);

@@ -17,7 +17,7 @@ SELECT * FROM t ORDER BY id;
 -- 5 | [7] | ["it's"] | [1.0, 0.0, 0.0]
 
 INSERT INTO t (v) VALUES ([1, 2]);
--- error: DataError: [1, 2] is out of range for FLOAT[3]
+-- error: DataError: a list of 2 elements does not fit FLOAT[3]
 
 INSERT INTO t (a) VALUES (['one']);
 -- error: ProgrammingError: column 'a' has the type INTEGER[], but its value is a list (VARCHAR[]) (line 1, column 16)
@@ -97,7 +97,7 @@ SELECT id, array_distance(v, [1, 2, 3]::FLOAT[3]), list_distance(v, [1, 1, 1]), 
 -- 5 | 3.605551275463989 | 1.4142135623730951 | 1.0 | 0.732739
 
 SELECT array_distance(v, [1, 2]) FROM t;
--- error: DataError: [1, 2] is out of range for FLOAT[3]
+-- error: DataError: a list of 2 elements does not fit FLOAT[3]
 
 SELECT list_distance([1, 2], [1, 2, 3]);
 -- error: DataError: list_distance() needs two lists of the same length

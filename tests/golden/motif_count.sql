@@ -229,3 +229,6 @@ SELECT count FROM motif_count(far, src => 's', dst => 'd', time => 'n', motif =>
 -- 1
 SELECT count FROM motif_count(far, src => 's', dst => 'd', time => 'n', motif => 'cycle(2)', delta => 6);
 -- 0
+
+SELECT motif_count(1);
+-- error: ProgrammingError: motif_count() gives rows, so it stands in FROM (line 1, column 8)

@@ -235,7 +235,7 @@ SELECT * FROM vector_search(docs, emb, [1, 2], exact => true, nprobe => 2);
 SELECT * FROM vector_search(docs, emb, [1, 2], metric => 'l1');
 -- error: ProgrammingError: metric of vector_search() is 'l2', 'cosine' or 'ip', not 'l1' (line 1, column 15)
 SELECT vector_search(docs, emb, [1, 2]);
--- error: ProgrammingError: column 'docs' does not exist (line 1, column 22)
+-- error: ProgrammingError: vector_search() gives rows, so it stands in FROM (line 1, column 8)
 SELECT * FROM vector_indexes(1);
 -- error: ProgrammingError: vector_indexes() takes no arguments, not 1
 
@@ -251,7 +251,7 @@ CREATE INDEX i ON docs USING ivf (emb DESC);
 CREATE UNIQUE INDEX i ON docs USING ivf (emb);
 -- error: NotSupportedError: the ivf index 'i' is of one column, not UNIQUE or DESC (line 1, column 21)
 CREATE INDEX i ON docs USING hnsw (emb);
--- error: NotSupportedError: CREATE INDEX ... USING hnsw is not supported
+-- error: NotSupportedError: CREATE INDEX ... USING hnsw is not supported, only ivf
 CREATE INDEX r ON raw USING ivf (v);
 -- error: DataError: table 'raw', row 2: the vector in 'v' has NaN or infinity
 CREATE INDEX i ON docs USING ivf (emb) WITH (list = 3);
