@@ -120,6 +120,7 @@ def _nearest_of(
     # numba takes 0.3 s to import, and few processes search vectors.
     from raydb.kernels.cpu import nearest as loops  # noqa: PLC0415
     from raydb.kernels.cpu.codes import Codes  # noqa: PLC0415
+    from raydb.kernels.cpu.ranking import merge  # noqa: PLC0415
     from raydb.kernels.cpu.threads import run_slices  # noqa: PLC0415
 
     code, adding = METRICS.index(metric), Lock()
@@ -136,7 +137,7 @@ def _nearest_of(
             code, rows, codes, part.start, part.stop, targets, own, some.distances, some.rows
         )
         with adding:
-            loops.merge(some.distances, some.rows, found.distances, found.rows)
+            merge(some.distances, some.rows, found.distances, found.rows)
 
     least = max(_LEAST_COMPARED // max(query_count, 1), 1)
     run_slices(search, row_count, least, row_count, threads)

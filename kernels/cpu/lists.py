@@ -21,7 +21,6 @@ import numpy as np
 from raydb.kernels.cpu.lanes import PADDED, PRODUCTS, add_up, at_most, trailing_zeros
 from raydb.kernels.cpu.nearest import (
     ENTRY_LIMIT,
-    IP,
     Entries,
     Room,
     Rows,
@@ -30,8 +29,8 @@ from raydb.kernels.cpu.nearest import (
     new_room,
     rank,
     scan,
-    sink,
 )
+from raydb.kernels.cpu.ranking import IP, sink
 from raydb.kernels.cpu.stop import margin, squared, stop_score
 
 if TYPE_CHECKING:

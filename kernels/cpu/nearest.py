@@ -10,7 +10,7 @@ a query finds does not depend on who scanned the rows, nor on what other queries
 
 from __future__ import annotations
 
-from math import inf, nan, sqrt
+from math import inf, nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numba
@@ -24,14 +24,12 @@ from raydb.kernels.cpu.lanes import (
     SQUARES,
     add_up,
     at_most,
-    exact_sum,
     trailing_zeros,
 )
+from raydb.kernels.cpu.ranking import COSINE, IP, L2, distance, insert, sink
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-L2, COSINE, IP = 0, 1, 2
 
 # Rows whose scores are computed together: 16 queries by 512 rows are 32 KiB of scores.
 CHUNK_ROWS = 512
@@ -91,79 +89,6 @@ class Room(NamedTuple):
     scores: NDArray[np.float32]
     copied: NDArray[np.float32]
     places: NDArray[np.int64]
-
-
-@numba.njit(cache=True, nogil=True)
-def distance(
-    metric: int,
-    vector: NDArray[np.float32],
-    query: NDArray[np.float32],
-    room: NDArray[np.float64],
-) -> float:
-    """Return the distance of two vectors, added up in float64. room: of one number."""
-    if metric == L2:
-        return sqrt(exact_sum(SQUARES, vector, query, room))
-    total = exact_sum(PRODUCTS, vector, query, room)
-    if metric == IP:
-        return -total
-    one = exact_sum(PRODUCTS, vector, vector, room)
-    other = exact_sum(PRODUCTS, query, query, room)
-    # Rounding may leave the domain of a cosine by its last bit.
-    return 1.0 - min(max(total / (sqrt(one) * sqrt(other)), -1.0), 1.0)
-
-
-@numba.njit(cache=True, nogil=True)
-def insert(
-    found: float, row: np.int64, distances: NDArray[np.float64], rows: NDArray[np.int64]
-) -> None:
-    """Put a row where it belongs among the nearest ones, by distance and then by row number."""
-    last = len(rows) - 1
-    if rows[last] >= 0 and (
-        found > distances[last] or (found == distances[last] and row > rows[last])
-    ):
-        return
-    place = last
-    while place > 0 and (
-        rows[place - 1] < 0
-        or found < distances[place - 1]
-        or (found == distances[place - 1] and row < rows[place - 1])
-    ):
-        distances[place] = distances[place - 1]
-        rows[place] = rows[place - 1]
-        place -= 1
-    distances[place] = found
-    rows[place] = row
-
-
-@numba.njit(cache=True, nogil=True)
-def merge(
-    some_distances: NDArray[np.float64],
-    some_rows: NDArray[np.int64],
-    distances: NDArray[np.float64],
-    rows: NDArray[np.int64],
-) -> None:
-    """Put what queries found in some rows (q, k) among what they found in others."""
-    for query in range(len(rows)):
-        for rank in range(rows.shape[1]):
-            if some_rows[query, rank] < 0:
-                break
-            found, row = some_distances[query, rank], some_rows[query, rank]
-            insert(found, row, distances[query], rows[query])
-
-
-@numba.njit(cache=True, nogil=True)
-def sink(heap: NDArray[Any], place: int) -> None:
-    """Restore a heap with the greatest number first, where the one at a place is too small."""
-    count, value = len(heap), heap[place]
-    while 2 * place + 1 < count:
-        child = 2 * place + 1
-        if child + 1 < count and heap[child + 1] > heap[child]:
-            child += 1
-        if heap[child] <= value:
-            break
-        heap[place] = heap[child]
-        place = child
-    heap[place] = value
 
 
 @numba.njit(cache=True, nogil=True)

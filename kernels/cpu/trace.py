@@ -10,11 +10,13 @@ import numpy as np
 
 from raydb.kernels.cpu.lanes import PADDED, PRODUCTS, SQUARES, add_up
 from raydb.kernels.cpu.lists import Lists, nearest_lists, score_lists
-from raydb.kernels.cpu.nearest import COSINE, L2, Rows, Targets, distance, sink
+from raydb.kernels.cpu.ranking import COSINE, L2, distance, sink
 from raydb.kernels.cpu.stop import margin, squared
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from raydb.kernels.cpu.nearest import Rows, Targets
 
 
 class Wanted(NamedTuple):
