@@ -161,6 +161,7 @@ def test_ctrl_c_cancels_a_statement_and_keeps_the_session(shop: str) -> None:
         terminal.expect("raydb*>")
         assert "running" not in terminal.text
         terminal.run("SELECT count(*) AS rows_here FROM sale;", "│         3 │")
+        terminal.expect(" ms\nraydb*>")
         terminal.type(CTRL_D)
         terminal.expect("the transaction was open and is rolled back")
         assert terminal.expect_end() == 0
