@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
 def _has_avx512() -> bool:
     """Tell whether numba compiles for AVX-512; its cache keeps loops by the same features."""
-    if config.CPU_FEATURES is not None:
-        return "+avx512f" in config.CPU_FEATURES.split(",")
+    # numba makes its settings while it is imported; its types do not name them.
+    chosen = getattr(config, "CPU_FEATURES")  # noqa: B009
+    if chosen is not None:
+        return "+avx512f" in chosen.split(",")
     return bool(binding.get_host_cpu_features().get("avx512f"))
 
 
