@@ -59,6 +59,13 @@ _PIECE = 2**17
 _LEAST_QUERIES = 16
 _MOST_QUERIES = 1024
 
+# Where the lists of so many queries have more numbers than this, fewer are searched at a time, for
+# a statement hears an interrupt between two slices; with too few of them, each list is read anew.
+# A rule is taken to scan at least this share of the lists.
+_MOST_COMPARED = 2**32
+_SHARING_QUERIES = 256
+_RULE_SHARE = 1 / 16
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Ivf:
@@ -291,7 +298,10 @@ def search_ivf(
         )
         lists.search_lists(metric, parts, rows, codes, some, ends, terms[part], into)
 
-    run_slices(search, len(queries), _LEAST_QUERIES, _MOST_QUERIES, threads)
+    share = min(nprobe / max(index.list_count, 1), 1.0)
+    compared = index.vectors.size * (share if rule is ANYWHERE else max(share, _RULE_SHARE))
+    most = min(max(int(_MOST_COMPARED / max(compared, 1.0)), _SHARING_QUERIES), _MOST_QUERIES)
+    run_slices(search, len(queries), _LEAST_QUERIES, most, threads)
     return found
 
 

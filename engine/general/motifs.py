@@ -61,6 +61,9 @@ CHOICE_SHARE = 1 / 2
 _WEIGHT_BYTES = 8
 _MORE_WEIGHTS = 5
 
+# What an instance of a sample holds for each of its edges and vertices, until it is a row.
+_INSTANCE_BYTES = 32
+
 _NONE = "there is no instance"
 
 
@@ -364,6 +367,8 @@ def _sample(search: Search) -> tuple[NDArray[np.int64], str]:
     """Return random instances, the graph's edges by edge of the motif, and how they were found."""
     asked, clock = search.asked, search.clock
     assert asked.sample_count is not None
+    numbers = asked.sample_count * (len(asked.motif.edges) + asked.motif.vertex_count)
+    search.memory.check(_INSTANCE_BYTES * numbers, f"a sample of {asked.sample_count} instances")
     counted = None if search.method == "timest" else _count_exactly(search)
     if counted is not None and counted.count <= LISTED_INSTANCES:
         return _choose(search, counted.count)

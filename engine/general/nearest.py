@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 # Vectors of an index that are copied at a time, where not all of its rows count.
 _COPIED_ROWS = 2**16
 
+# What a search holds for each row that it finds, and for each number of its query vectors.
+_FOUND_BYTES, _NUMBER_BYTES = 64, 8
+
 _QUERY = "the query of vector_search()"
 
 # The columns of plans have numbers from 0 on.
@@ -66,12 +69,14 @@ def nearest_rows(
 
     show: is given what the search of a table has found.
 
-    Raises DataError for a vector that has no distance to others, and ProgrammingError where a
-    table has fewer than k rows.
+    Raises DataError for a vector that has no distance to others, ProgrammingError where a table has
+    fewer than k rows, and OperationalError where memory is too small for what may be found.
     """
     of_queries, of_rows = ([c for c in side if c in columns] for side in sides)
     rows, (values,) = run_with(plan.queries, of_queries, [plan.query])
     vectors, places = _query_vectors(plan, values)
+    need = _FOUND_BYTES * len(vectors) * plan.k + _NUMBER_BYTES * vectors.size
+    memory.check(need, f"a search for {plan.k} rows near each of {len(vectors)} vectors")
     if len(vectors):
         report_compiling()
     if isinstance(plan.source, ScanTable):

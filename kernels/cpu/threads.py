@@ -14,6 +14,8 @@ from contextvars import copy_context
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from raydb.kernels.interrupts import interrupt_check
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -93,10 +95,13 @@ def run_slices(
 ) -> None:
     """Run `run` on slices of 0 .. count: each thread takes the next one when it is free.
 
-    least: how many of `count` are worth a thread. most: how long a slice may be.
+    least: how many of `count` are worth a thread. most: how long a slice may be. Each thread hears
+    an interrupt of the statement that runs here before each slice.
     """
+    check = interrupt_check()
     wanted = min(threads or processor_count(), max(count // least, 1))
     if wanted == 1 and count <= most:
+        check()
         run(slice(0, count))
         return
     step = max(min(-(-count // wanted), most), 1)
@@ -106,6 +111,7 @@ def run_slices(
         # What one thread takes from an iterator of numbers no other gets.
         try:
             for start in starts:
+                check()
                 run(slice(start, min(start + step, count)))
         finally:
             list(starts)  # After an interrupt nobody goes on.

@@ -47,6 +47,10 @@ _DECIDING_NONZERO, _MARGIN = 200, 1.3
 # squares over the sum of their fourth powers. Where few samples make up the spread it is lower.
 _LEAST_SPREAD = 100.0
 
+# A count is taken for 0 where samples would miss a single match less often by this factor than an
+# interval may miss the count: most of what it may is left to those that see some matches.
+_SURER = 10.0
+
 _FIRST_STRATA, _MOST_STRATA = 2**12, 2**24
 
 # A batch has at least a sample for each 16 edges.
@@ -253,7 +257,11 @@ def estimate(
     if found.sampler is None or found.total_weight == 0:
         return Estimate(0.0, 0.0, 0.0, 0.0, True, 0, 0, found.tree, 0, True, found.weights)
     assert found.store is not None
-    goal = _Goal(rel_error, NormalDist().inv_cdf(0.5 + confidence / 2))
+    goal = _Goal(
+        rel_error,
+        NormalDist().inv_cdf(0.5 + confidence / 2),
+        math.log(_SURER / (1.0 - confidence)) * float(found.total_weight),
+    )
     deadline = math.inf if max_seconds is None else began + max_seconds
     limits = _Limits(began, deadline, math.inf if max_samples is None else max_samples)
     rounds = _Rounds(found.sampler, found.store, seed, threads, keep_going, limits)
@@ -272,10 +280,14 @@ def estimate(
 
 @dataclass(frozen=True)
 class _Goal:
-    """The relative error to come to, so many standard errors wide."""
+    """The relative error to come to, so many standard errors wide.
+
+    unseen: where none of so many samples has a match, there is none.
+    """
 
     rel_error: float
     deviations: float
+    unseen: float
 
     def misses(self, draw: Draw) -> float:
         """Return how many times as many samples the goal takes, 1 or less where it is met."""
@@ -365,6 +377,8 @@ def _draw_to_goal(rounds: _Rounds, goal: _Goal) -> tuple[Draw, bool]:
     assert first is not None
     decided = first
     while decided.nonzero < _DECIDING_NONZERO:
+        if decided.nonzero == 0 and decided.samples > goal.unseen:
+            return decided, True
         strata = min(2 * strata, rounds.most_strata())
         batch = rounds.draw(strata, 0.0) if strata >= 1 else None
         if batch is None:

@@ -202,6 +202,24 @@ def test_a_vector_index_ends(memory_con):
     con.execute(sql.format(10))
 
 
+@pytest.mark.parametrize("options", ["nprobe => 80", "exact => true", "metric => 'ip'"])
+def test_a_batch_of_searches_ends(memory_con, options):
+    con = memory_con
+    con.execute("""
+        CREATE TABLE v AS SELECT [i % 7, i % 11, i % 13, i]::FLOAT[4] AS x
+        FROM generate_series(1, 80000) AS s(i)
+    """)
+    con.execute("CREATE INDEX v_x ON v USING ivf (x) WITH (lists = 80)")
+    search = f"vector_search(v, x, {{}}, k => 1, {options})"
+    con.execute(f"SELECT rank FROM {search.format('[1, 2, 3, 4]')}")
+    running = Running(
+        lambda: con.execute(f"SELECT count(*) FROM v q, LATERAL {search.format('q.x')} d")
+    )
+    time.sleep(0.1)
+    con.interrupt()
+    running.check_interrupted()
+
+
 def test_a_commit_that_is_interrupted_is_a_rollback(tmp_path, monkeypatch):
     from raydb.storage import directory
 

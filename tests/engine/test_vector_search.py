@@ -131,6 +131,18 @@ def test_a_batch_finds_what_single_queries_find():
     assert batch == single
 
 
+def test_a_batch_keeps_to_the_memory_limit():
+    con = raydb.connect()
+    con.execute(
+        "CREATE TABLE t AS SELECT range AS id, [range, 0]::FLOAT[2] AS emb FROM range(3000)"
+    )
+    con.execute("SET memory_limit = '20MB'")
+    batch = "SELECT count(*) FROM t q, LATERAL vector_search(t, emb, q.emb, k => {}) d"
+    with pytest.raises(raydb.OperationalError, match="1000 rows near each of 3000 vectors"):
+        con.execute(batch.format(1000))
+    assert con.execute(batch.format(10)).fetchall() == [(30000,)]
+
+
 def test_other_parameters_fill_the_same_plan():
     con = raydb.connect()
     con.execute("CREATE TABLE t (id INTEGER, emb FLOAT[2])")

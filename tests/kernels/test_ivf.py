@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -216,3 +219,38 @@ def test_no_list_is_empty_where_vectors_differ() -> None:
     sizes = np.diff(build(vectors, 30, "l2").offsets)
     print(f"seed {SEED}, sizes {sizes.tolist()}")
     assert np.count_nonzero(sizes == 0) <= 3
+
+
+OTHER_PROCESSOR = """
+import numpy as np
+from raydb.kernels.cpu.lanes import BYTE_PRODUCTS, LANES, PRODUCTS, SQUARES, add_up
+
+rng = np.random.default_rng(3)
+for width in (1, 8, 21):
+    rows = rng.integers(-5, 6, (19, width))
+    queries = rng.integers(-5, 6, (7, width)).astype(np.float32)
+    squares = ((queries[:, None] - rows) ** 2).sum(axis=2)
+    products = queries @ rows.T
+    for kind, dtype, expected in (
+        (PRODUCTS, np.float32, products),
+        (SQUARES, np.float32, squares),
+        (BYTE_PRODUCTS, np.int8, products),
+    ):
+        sums = np.zeros((7, 19), np.float32)
+        add_up(kind, rows.astype(dtype), queries, sums)
+        assert (sums == expected).all(), (kind, width)
+print(LANES)
+"""
+
+
+def test_processors_without_wide_vectors_add_up_the_same_sums(tmp_path):
+    # What numba compiles for decides how many numbers go together, as it does what is cached.
+    chosen = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+    run = subprocess.run(
+        [sys.executable, "-c", OTHER_PROCESSOR],
+        env={**os.environ, **chosen, "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (run.stdout, run.stderr) == ("8\n", "")

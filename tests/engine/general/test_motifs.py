@@ -368,6 +368,10 @@ def test_graphs_count_as_memory(built):
         raydb.OperationalError, match=r"sampling a motif from 4.* edges needs about"
     ):
         count(con, "clique(5)", 3, options=", method => 'timest'")
+    with pytest.raises(raydb.OperationalError, match="a sample of 9000000 instances needs about"):
+        con.execute(
+            f"FROM motif_sample(e, {ARGUMENTS}, motif => 'cycle(2)', delta => 3, n => 9000000)"
+        )
     # One beyond the limit leaves with the next one.
     con.execute("SET memory_limit = '8MB'")
     count(con, "cycle(2)", 3, "(SELECT * FROM e WHERE t > 1000)")

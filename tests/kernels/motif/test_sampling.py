@@ -358,6 +358,20 @@ def test_no_instance_is_an_exact_zero() -> None:
     assert estimate(empty, SQUARE, 10, "strict").exact_zero
 
 
+def test_samples_that_would_not_have_missed_a_match_end_with_0() -> None:
+    # All edges lead to a greater vertex: there are paths, and no cycle.
+    ends = np.sort(
+        np.random.default_rng(13).permuted(np.tile(np.arange(40), (300, 1)), axis=1)[:, :2]
+    )
+    graph = build_graph(ends[:, 0].copy(), ends[:, 1].copy(), np.arange(300))
+    found = estimate(graph, TRIANGLE, 100, "strict", max_seconds=None)
+    assert found.total_weight > 0
+    assert found.converged
+    assert not found.exact_zero
+    assert (found.estimate, found.nonzero, found.ci_low) == (0, 0, 0)
+    assert 0 < found.ci_high < 1
+
+
 def test_too_few_samples_do_not_converge() -> None:
     graph = random_graph(12, 3000, 400, 9000)
     found = estimate(graph, CLIQUE, 3000, "strict", max_samples=4000)
