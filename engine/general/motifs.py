@@ -11,7 +11,7 @@ import math
 import time
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, assert_never
 
 import numpy as np
 import pyarrow as pa
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from raydb.storage.table import Table
 
     Values: TypeAlias = pa.ChunkedArray | pa.Array
+
+# The parts of a search that have loops of their own.
+LoopPart: TypeAlias = Literal["graph", "count", "list", "estimate", "draw"]
 
 # Where it may choose, a search tries this many candidates before it samples, or this many for each
 # edge; 10**7 take 0.2 to 1 s. So the method is the same on every machine, unless time is short.
@@ -115,13 +118,13 @@ class Clock:
         """The seconds since the start."""
         return time.perf_counter() - self.began
 
-    def stopped(self, work: Callable[[], None]) -> None:
-        """Do some work that is no part of the search."""
-        start = time.perf_counter()
-        work()
-        took = time.perf_counter() - start
-        self.began += took
-        self.ends += took
+    def make_ready(self, part: LoopPart) -> None:
+        """Load the loops of a part of a search, or compile them, while the clock stands still."""
+        began = time.perf_counter()
+        _make_ready(part)
+        passed = time.perf_counter() - began
+        self.began += passed
+        self.ends += passed
 
     def teller(self, step: str, seconds: float) -> Callable[[float], None]:
         """Return what a step tells the share that is done; it raises TimeIsUp after the seconds."""
@@ -152,9 +155,9 @@ def find_motifs(
     time or memory is too small, and DataError for times that 64 bits cannot hold.
     """
     asked = plan.question
-    _make_ready()
     began = time.perf_counter()
     clock = Clock(asked.function, began, began + asked.max_seconds)
+    clock.make_ready("graph")
     edges, was_kept = kept_graph(plan, tables, kept, memory, read)
     built = "" if was_kept else f", graph built in {clock.passed * 1000:.3f} ms"
     delta = edges.clamp(asked.delta)
@@ -179,40 +182,38 @@ def find_motifs(
     return FoundMotifs(rows, told, how + built)
 
 
-def _smallest() -> tuple[TemporalGraph, Motif]:
-    """Return a graph and a motif of two edges, which any loop is done with at once."""
-    ends, times = pa.array([1, 2] * 8), pa.array(range(16))
-    graph = make_graph(ends, ends.take(pa.array([1, 0] * 8)), times, "motifs").graph
-    return graph, Motif(2, ((0, 1), (1, 0)), (0, 1))
-
-
-# Loading the loops from disk takes 0.3 s, and compiling them, once on a machine, 5 to 25 s each:
-# so they are made ready when they are first used, which is no part of the time of a call, and on a
-# thread that an interrupt leaves alone: it ends before the next loop.
-
-
 @cache
-def _make_ready() -> None:
-    """Report loops that are compiled, and make those of the graph ready."""
+def _make_ready(part: LoopPart) -> None:
+    """Load the compiled loops of a part of a search, or compile them.
+
+    Loading them from disk takes 0.3 s, and compiling them, once on a machine, 1 s for the graph, 8
+    to count and 5 to sample: so it is done when they are first used, and on a thread that an
+    interrupt leaves alone.
+    """
     report_compiling()
-    beside(_smallest)
+    beside(partial(_search_circle, part))
 
 
-@cache
-def _make_ready_to_count() -> None:
-    for ties in TIES:
-        beside(partial(count_exact, *_smallest(), 3, ties))
-
-
-@cache
-def _make_ready_to_list() -> None:
-    beside(partial(enumerate_instances, *_smallest(), 3, "index", 1))
-
-
-@cache
-def _make_ready_to_sample() -> None:
-    for ties in TIES:
-        beside(partial(sample_instances, *_smallest(), 3, ties, 1))
+def _search_circle(part: LoopPart) -> None:
+    """Take a part of a search for a path along a circle of five: it uses every loop of the part."""
+    # Times that descend are sorted, and trees of a path have edges of every kind.
+    sources, targets, times = list(range(5)) * 4, [4, 0, 1, 2, 3] * 4, list(range(20, 0, -1))
+    graph = make_graph(pa.array(sources), pa.array(targets), pa.array(times), "motifs").graph
+    motif = Motif(5, ((4, 3), (3, 2), (2, 1), (1, 0)), (0, 1, 2, 3))
+    match part:
+        case "graph":
+            pass
+        case "count":
+            for ties in TIES:
+                count_exact(graph, motif, 9, ties)
+        case "list":
+            enumerate_instances(graph, motif, 9, "index", 1)
+        case "estimate":
+            estimate(graph, motif, 9, "index", max_samples=1)
+        case "draw":
+            sample_instances(graph, motif, 9, "index", 1)
+        case _:
+            assert_never(part)
 
 
 def _method(asked: MotifQuestion) -> str:
@@ -248,6 +249,7 @@ def _count(search: Search) -> tuple[dict[str, Any], str]:
     counted = None if search.method == "timest" else _count_exactly(search)
     if counted is not None:
         return _of_exact(counted.count), f"exact, {counted.steps} steps"
+    search.clock.make_ready("estimate")
     prepared = _prepare(search)
     if prepared is None:
         return _of_nothing(), "timest, whose weights took all the time"
@@ -266,7 +268,7 @@ def _count(search: Search) -> tuple[dict[str, Any], str]:
 def _count_exactly(search: Search) -> ExactCount | None:
     """Return the count of all instances; None where that takes more than may be tried."""
     asked, graph, clock = search.asked, search.graph, search.clock
-    clock.stopped(_make_ready_to_count)
+    clock.make_ready("count")
     budget, seconds = None, clock.left
     if search.method == "auto":
         budget = max(AUTO_STEPS, AUTO_STEPS_PER_EDGE * graph.edge_count)
@@ -289,7 +291,6 @@ def _prepare(search: Search) -> PreparedMotif | None:
     asked, graph, clock = search.asked, search.graph, search.clock
     need = _WEIGHT_BYTES * graph.edge_count * (asked.motif.vertex_count + _MORE_WEIGHTS)
     search.memory.check(need, f"sampling a motif from {graph.edge_count} edges")
-    clock.stopped(_make_ready_to_sample)
     ready = partial(prepare, graph, asked.motif, search.delta, asked.ties)
     try:
         return ready(keep_going=clock.teller("weigh", CHOICE_SHARE * clock.left))
@@ -377,6 +378,7 @@ def _sample(search: Search) -> tuple[NDArray[np.int64], str]:
             f"motif_sample() lists up to {LISTED_INSTANCES} instances, and there are more; "
             "let method => 'timest' draw them"
         )
+    clock.make_ready("draw")
     prepared = _prepare(search)
     if prepared is None:
         raise OperationalError(
@@ -397,7 +399,7 @@ def _choose(search: Search, count: int) -> tuple[NDArray[np.int64], str]:
     asked, clock = search.asked, search.clock
     if not count:
         return np.empty((0, len(asked.motif.edges)), np.int64), _NONE
-    clock.stopped(_make_ready_to_list)
+    clock.make_ready("list")
     tell = clock.teller("list", clock.left)
     try:
         every, _ = enumerate_instances(

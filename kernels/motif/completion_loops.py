@@ -14,8 +14,8 @@ from raydb.kernels.motif.random_loops import draw_below
 from raydb.kernels.motif.weight_loops import (
     END_AFTER,
     FIRST_BEFORE,
-    compiled,
     inlined,
+    inner,
     ties_end,
     ties_first,
 )
@@ -123,7 +123,7 @@ def find_lists(
     return True
 
 
-@compiled
+@inner
 def count_ways(
     pair_edges: Numbers,
     bounds: Numbers,
@@ -157,7 +157,7 @@ def count_ways(
     return ways
 
 
-@compiled
+@inner
 def _count_chain(
     pair_edges: Numbers,
     bounds: Numbers,
@@ -175,7 +175,7 @@ def _count_chain(
     return total
 
 
-@compiled
+@inner
 def _count_two(
     pair_edges: Numbers, bounds: Numbers, lows: Table, highs: Table, first: Any
 ) -> float:
@@ -190,7 +190,7 @@ def _count_two(
     return ways
 
 
-@compiled
+@inner
 def fill_ends(
     pair_edges: Numbers,
     bounds: Numbers,
@@ -215,7 +215,7 @@ def fill_ends(
             ways[row, own - lows[member]] = total
 
 
-@compiled
+@inner
 def fill_starts(
     pair_edges: Numbers,
     bounds: Numbers,
@@ -238,7 +238,7 @@ def fill_starts(
             ways[row, own - lows[member]] = total
 
 
-@compiled
+@inner
 def _count_open(
     pair_edges: Numbers,
     bounds: Numbers,
@@ -273,7 +273,7 @@ def _count_open(
     return ways
 
 
-@compiled
+@inner
 def pick_way(
     pair_edges: Numbers,
     bounds: Numbers,
@@ -310,7 +310,7 @@ def pick_way(
             _pick_from_bag(pair_edges, members, edges, lows, highs, first, member, state, picked)
 
 
-@compiled
+@inner
 def _pick_from_bag(
     pair_edges: Numbers,
     members: Table,
@@ -335,7 +335,7 @@ def _pick_from_bag(
             return
 
 
-@compiled
+@inner
 def _pick_place(ways: Ways, row: Any, first: Any, end: Any, state: State) -> Any:
     """Return one of the places first .. end - 1 of a row, with the likelihoods of their ways."""
     total = 0.0
@@ -353,7 +353,7 @@ def _pick_place(ways: Ways, row: Any, first: Any, end: Any, state: State) -> Any
     return place
 
 
-@compiled
+@inner
 def _pick_to_start(
     pair_edges: Numbers,
     bounds: Numbers,
@@ -382,7 +382,7 @@ def _pick_to_start(
         picked[member] = later
 
 
-@compiled
+@inner
 def _pick_open(
     pair_edges: Numbers,
     bounds: Numbers,

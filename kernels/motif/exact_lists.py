@@ -34,6 +34,9 @@ _INNER: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrap
 inner: Any = numba.njit(**_INNER)
 inlined: Any = numba.njit(**_INNER, forceinline=True)
 
+# numba compiles a function for the literal 0 and again for any int64: what begins at 0 and is
+# handed on begins at np.int64(0).
+
 
 class Lists(NamedTuple):
     """What a search reads of a graph; see `TemporalGraph`.

@@ -343,14 +343,13 @@ def _settle(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
         if not (vertices >> vertex) & 1:
             left += 1
             near, far = far, np.int64(vertex)
-    if left == 0 or (left == 1 and pattern.degrees[far] == 1):
+    joined = left == 0 or (left == 1 and pattern.degrees[far] == 1)
+    if joined:
         count = count_rest(lists, pattern, state, depth)
         if count != DEEPER:
             return count
-        _choose(pattern, state, depth, True)
-        return DEEPER
-    _choose(pattern, state, depth, False)
-    if left > 2 or not pattern.is_total:
+    _choose(pattern, state, depth, joined)
+    if joined or left > 2 or not pattern.is_total:
         return DEEPER
     chosen = state.chosen[depth]
     new = pattern.target[chosen]
@@ -418,7 +417,7 @@ def count_roots(
         window = window_end(lists.time, delta, edge, max(window, edge))
         if not _bind_root(lists, pattern, state, root, edge, window):
             continue
-        depth = 0
+        depth = np.int64(0)
         while True:
             count = _settle(lists, pattern, state, depth)
             if count >= MOST:
@@ -479,7 +478,7 @@ def list_roots(
             return found
         if not _bind_root(lists, pattern, state, root, edge, window):
             continue
-        depth = 0
+        depth = np.int64(0)
         while depth >= 0:
             if state.edges[depth] == everything:
                 for each in range(edge_count):

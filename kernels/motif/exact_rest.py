@@ -142,7 +142,7 @@ def _count_chain(
     as -1.
     """
     runs, totals = state.runs, state.totals
-    count, level = 0, 0
+    count, level = np.int64(0), np.int64(0)
     for each in range(size):
         if state.parts[each] == part:
             count = _begin_runs(lists, pattern, state, depth, each, level, count)
@@ -268,7 +268,7 @@ def count_rest(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
     """
     edge_count = len(pattern.source)
     bound = state.edges[depth]
-    size, last = 0, 0
+    size, last = np.int64(0), np.int64(0)
     for edge in range(edge_count):
         if not (bound >> edge) & 1:
             size += 1
@@ -278,7 +278,7 @@ def count_rest(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
     if size == 1:
         start, end = state.start[depth, last], state.end[depth, last]
         return count_within(lists, pattern, state, depth, last, start, end)
-    size = 0
+    size = np.int64(0)
     for edge in range(edge_count):
         if not (bound >> edge) & 1:
             state.rest[size] = edge
@@ -296,7 +296,7 @@ def _count_parts(lists: Lists, pattern: Pattern, state: State, depth: int, size:
     """Return the product of the ways to choose each part of the rest, or `MOST`."""
     product = np.int64(1)
     for part in range(size):
-        members, first = 0, 0
+        members, first = np.int64(0), np.int64(0)
         for each in range(size - 1, -1, -1):
             if state.parts[each] == part:
                 members += 1

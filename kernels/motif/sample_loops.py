@@ -32,6 +32,7 @@ from raydb.kernels.motif.weight_loops import (
     end_of_reached,
     first_reached,
     inlined,
+    inner,
     slot_end,
     slot_first,
     ties_end,
@@ -135,7 +136,7 @@ def find_root(root: NDArray[Any], low: Any, target: Any) -> Any:
     return low
 
 
-@compiled
+@inner
 def _choose_among_all(
     lists: Lists,
     chances: Chances,
@@ -352,7 +353,7 @@ def draw_tree(
     return factor if outcome[0] == COUNTED else 0.0
 
 
-@compiled
+@inner
 def judge(bounds: Numbers, relations: Table, edges: Table) -> Any:
     """Return whether edges are too far apart in time, or out of order, or neither."""
     outcome = COUNTED
