@@ -138,7 +138,7 @@ def prepare(
             keep_going(0.0)
 
     told()
-    bounds = edge_bounds(graph, delta, ties)
+    bounds = edge_bounds(graph, delta, ties, threads)
     chosen = trees[0]
     if len(trees) > 1:
         chosen = _choose_tree(graph, motif, delta, ties, rules, trees, threads, told)
@@ -185,7 +185,7 @@ def _choose_tree(
     from raydb.kernels.motif.weights import edge_bounds  # noqa: PLC0415  (as above)
 
     part = slices(graph, delta, _TRIED_EDGES)
-    bounds = edge_bounds(part, delta, ties)
+    bounds = edge_bounds(part, delta, ties, threads)
     tried: list[tuple[float, Draw | None]] = []
     for tree in trees[:_TRIED_TREES]:
         told()
@@ -469,7 +469,7 @@ def _look_for_matches(rounds: _Rounds) -> Draw | None:
 
 
 def _draw_batch(
-    found: PreparedMotif,
+    prepared: PreparedMotif,
     seed: int,
     stream: int,
     samples: int,
@@ -480,11 +480,11 @@ def _draw_batch(
     from raydb.kernels.cpu.threads import processor_count, run_parts  # noqa: PLC0415  (as below)
     from raydb.kernels.motif.sample import draw_matches, stream_key  # noqa: PLC0415  (numba)
 
-    sampler, store = found.sampler, found.store
+    sampler, store = prepared.sampler, prepared.store
     assert sampler is not None
     assert store is not None
     generator = np.random.default_rng([seed & _SEED_MASK, stream])
-    drawn = []
+    drawn: dict[int, list[tuple[NDArray[np.int64], NDArray[np.int64]]]] = {}
     likelihoods = {parity: total / store.total for parity, total in sorted(store.totals.items())}
     counts = generator.multinomial(samples, list(likelihoods.values()))
     shares = dict(zip(likelihoods, counts.tolist(), strict=True))
@@ -499,13 +499,12 @@ def _draw_batch(
             key = stream_key(seed, stream * 2**16 + part[0], parity)
             return draw_matches(sampler, weights, key, part[1], largest)
 
-        together = threads or processor_count()
+        together, drawn[parity] = threads or processor_count(), []
         for first in range(0, len(parts), together):
-            drawn += run_parts(draw, parts[first : first + together])
-    drawn.append(
-        (
-            np.empty((0, len(sampler.motif.edges)), np.int64),
-            np.empty((0, sampler.motif.vertex_count), np.int64),
-        )
-    )
-    return np.concatenate([one for one, _ in drawn]), np.concatenate([two for _, two in drawn])
+            drawn[parity] += run_parts(draw, parts[first : first + together])
+        del draw, weights
+    edges = np.empty((0, len(sampler.motif.edges)), np.int64)
+    vertices = np.empty((0, sampler.motif.vertex_count), np.int64)
+    # By parity, whichever was at hand first.
+    found = [(edges, vertices), *(part for _, parts in sorted(drawn.items()) for part in parts)]
+    return np.concatenate([one for one, _ in found]), np.concatenate([two for _, two in found])

@@ -213,7 +213,7 @@ def first_at_least(edges: NDArray[np.uint32], low: int, high: int, edge: int) ->
     return low
 
 
-@numba.njit(cache=True, nogil=True)
+@_plain
 def find_reversed(
     source: NDArray[np.uint32],
     target: NDArray[np.uint32],
@@ -221,9 +221,12 @@ def find_reversed(
     pair_edges: NDArray[np.uint32],
     slots: NDArray[np.uint32],
     first: int,
-    found: NDArray[np.int64],
+    found: NDArray[np.uint32],
 ) -> None:
-    """Write the number of each pair's reverse, or -1, for the pairs from the first one on."""
+    """Write the number of each pair's reverse for the pairs from the first one on.
+
+    It is the number of pairs where there is none.
+    """
     pair_count = len(pair_offsets) - 1
     number_bits = np.uint64(0)
     while (pair_count >> number_bits) > 0:
@@ -231,6 +234,7 @@ def find_reversed(
     for place in range(len(found)):
         edge = pair_edges[pair_offsets[first + place]]
         begin, end = target[edge], source[edge]
-        found[place] = find_marked_pair(
+        pair = find_marked_pair(
             source, target, pair_offsets, pair_edges, slots, number_bits, begin, end
         )
+        found[place] = pair if pair >= 0 else pair_count

@@ -45,9 +45,9 @@ _BLOCK_STRATA = 512
 # A thread draws so many blocks at once, 10 to 100 ms, after which an interrupt is heard.
 _PIECE_BLOCKS = 64
 
-# The weights of both parities stay in memory where all of them are smaller than this: 20 million
+# The weights of both parities stay in memory where all of them are smaller than this: 5 million
 # edges of a tree with one inner edge. Else each batch makes those of one parity anew.
-_SMALL_BYTES = 2**30
+_SMALL_BYTES = 2**28
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,27 +158,24 @@ class WeightStore:
 
     def _weigh_all(self, keep_going: Callable[[], None]) -> bool:
         self._kept.clear()
-        for parity in parities(self._sampler.constraints):
-            weights = self._weigh(parity, keep_going)
-            if weights is None:
-                return False
-            self.totals[parity] = weights.total
-            self._keep(weights)
-        return True
+        rules = self._sampler.constraints
+        return all(self._make(parity, keep_going) for parity in parities(rules))
 
-    def _weigh(self, parity: int, keep_going: Callable[[], None]) -> Weights | None:
+    def _make(self, parity: int, keep_going: Callable[[], None]) -> bool:
+        """Make the weights of a parity; False where they do not fit the type."""
         sampler = self._sampler
         rows = 1 + 2 * len(inner_places(sampler.tree))
         size = 8 * rows * sampler.graph.edge_count
         if 2 * size > _SMALL_BYTES:
             self._kept.clear()
-        return weigh(
+        weights = weigh(
             *(sampler.graph, sampler.bounds, sampler.motif, sampler.tree, parity),
             *(sampler.constraints, self.kind, self._threads, keep_going),
         )
-
-    def _keep(self, weights: Weights) -> None:
-        self._kept[weights.parity] = weights
+        if weights is None:
+            return False
+        self._kept[parity], self.totals[parity] = weights, weights.total
+        return True
 
     @property
     def total(self) -> int | float:
@@ -191,11 +188,10 @@ class WeightStore:
         return sorted(found, key=lambda parity: parity not in self._kept)
 
     def weights(self, parity: int, keep_going: Callable[[], None]) -> Weights:
-        """Return the weights of a parity."""
+        """Return the weights of a parity; those of the other are to be let go of before."""
         if parity not in self._kept:
-            weights = self._weigh(parity, keep_going)
-            assert weights is not None
-            self._keep(weights)
+            fits = self._make(parity, keep_going)
+            assert fits
         return self._kept[parity]
 
 
@@ -228,6 +224,7 @@ def draw_samples(
         key = stream_key(seed, stream, parity)
         draws.append(_draw_parity(sampler, weights, key, share, threads, keep_going, done))
         done += 2 * share
+        del weights
     return _together(draws)
 
 

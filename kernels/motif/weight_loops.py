@@ -163,7 +163,7 @@ def range_sum(prefix: NDArray[Any], begin: Any, low: Any, high: Any) -> Any:
 def sum_of_pairs(
     first_pair: Any,
     end_pair: Any,
-    reversed_pairs: NDArray[np.int64],
+    reversed_pairs: Numbers,
     pair_offsets: Numbers,
     pair_edges: Numbers,
     prefix: NDArray[Any],
@@ -174,15 +174,15 @@ def sum_of_pairs(
 ) -> None:
     """Write for each edge the weights of the children that would lead back to its other vertex.
 
-    reversed_pairs: for each pair, counted from the first one, the pair in which its children are,
-    -1 for none; empty where that is the pair itself. prefix: as in `range_sum`, by place of the
+    reversed_pairs: for each pair the pair in which its children are, the number of pairs for none;
+    empty where that is the pair itself. prefix: as in `range_sum`, by place of the
     pairs' lists; empty for leaves, each of which counts 1.
     """
     zero = sums[0] - sums[0]
     for pair in range(first_pair, end_pair):
-        child_pair = pair if len(reversed_pairs) == 0 else reversed_pairs[pair - first_pair]
+        child_pair = pair if len(reversed_pairs) == 0 else np.int64(reversed_pairs[pair])
         begin, end = np.int64(0), np.int64(0)
-        if child_pair >= 0:
+        if child_pair < len(pair_offsets) - 1:
             begin, end = np.int64(pair_offsets[child_pair]), np.int64(pair_offsets[child_pair + 1])
         low, high = begin, begin
         for place in range(pair_offsets[pair], pair_offsets[pair + 1]):

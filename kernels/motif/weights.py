@@ -65,10 +65,12 @@ class Bounds:
     """What edges may reach in time: uint32, shape (m, 4); see weight_loops.
 
     longest: the most edges of one vertex pair that lie within delta.
+    reversed_pairs: uint32, shape (pairs,), the pair from target to source, or the number of pairs.
     """
 
     table: NDArray[np.uint32]
     longest: int
+    reversed_pairs: NDArray[np.uint32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +95,10 @@ class Weights:
         return float(last) if self.root.dtype == np.float64 else int(last)
 
 
-def edge_bounds(graph: TemporalGraph, delta: int, ties: Ties) -> Bounds:
+def edge_bounds(graph: TemporalGraph, delta: int, ties: Ties, threads: int | None = None) -> Bounds:
     """Return what each edge of a graph that is not empty may reach within delta >= 1.
 
+    threads: None for one each processor.
     Raises NotSupportedError for more than MAX_SAMPLED_EDGES edges.
     """
     if graph.edge_count > MAX_SAMPLED_EDGES:
@@ -107,7 +110,24 @@ def edge_bounds(graph: TemporalGraph, delta: int, ties: Ties) -> Bounds:
     table = np.empty((graph.edge_count, 4), np.uint32)
     loops.fill_bounds(graph.time, delta, ties == "strict", table)
     table.flags.writeable = False
-    return Bounds(table, loops.longest_run(graph.pair_offsets, graph.pair_edges, table))
+    longest = loops.longest_run(graph.pair_offsets, graph.pair_edges, table)
+    return Bounds(table, longest, _reversed_pairs(graph, threads or processor_count()))
+
+
+def _reversed_pairs(graph: TemporalGraph, threads: int) -> NDArray[np.uint32]:
+    """Return the reverse of each pair; looking it up for each tree edge was half of weighing."""
+    found = np.empty(graph.pair_count, np.uint32)
+    cuts = np.linspace(0, graph.pair_count, threads + 1).astype(np.int64).tolist()
+
+    def find(part: Part) -> None:
+        graph_loops.find_reversed(
+            *(graph.source, graph.target, graph.pair_offsets, graph.pair_edges),
+            *(graph.pair_slots, part[0], found[part[0] : part[1]]),
+        )
+
+    run_parts(find, list(pairwise(cuts)))
+    found.flags.writeable = False
+    return found
 
 
 def parities(constraints: Constraints) -> tuple[int, ...]:
@@ -153,7 +173,7 @@ def weigh(
     """
     rows = len(inner_places(tree))
     job = _Job(
-        *(graph, bounds.table, motif, tree, parity, constraints, np.dtype(kind)),
+        *(graph, bounds, motif, tree, parity, constraints, np.dtype(kind)),
         *(threads or processor_count(), keep_going or (lambda: None)),
         np.empty((rows, graph.edge_count), kind),
         np.empty((rows, graph.edge_count if constraints.ends else 0), kind),
@@ -179,7 +199,7 @@ class _Job:
     """What the steps of one weighing share; see `weigh` and `Weights`."""
 
     graph: TemporalGraph
-    table: NDArray[np.uint32]
+    bounds: Bounds
     motif: Motif
     tree: RootedTree
     parity: int
@@ -224,13 +244,10 @@ def _weigh_child(job: _Job, child: int) -> NDArray[Any]:
             _add_up(job, *pairs, weights, by_pair)
         del weights
     sums = (np.empty if ends else np.zeros)(graph.edge_count, job.type)
-    reach = relation(job.motif, job.tree, child, job.constraints), job.parity, job.table
+    others = job.bounds.reversed_pairs[: 0 if joint_is_source == goes_out else None]
+    reach = relation(job.motif, job.tree, child, job.constraints), job.parity, job.bounds.table
 
     def exclude(part: Part) -> None:
-        others = np.empty(0 if joint_is_source == goes_out else part[1] - part[0], np.int64)
-        graph_loops.find_reversed(
-            *(graph.source, graph.target, *pairs, graph.pair_slots, part[0], others)
-        )
         loops.sum_of_pairs(*part, others, *pairs, by_pair, *reach, sums)
 
     def subtract(part: Part) -> None:

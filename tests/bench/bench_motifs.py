@@ -1,7 +1,9 @@
-"""Temporal motifs: exact counts beside plain backtracking in C++, on graphs of growing size.
+"""Temporal motifs: exact counts beside plain backtracking in C++, and sampled ones.
 
     python tests/bench/bench_motifs.py [--edges 100000 1000000] [--file EDGES] [--delta 21600]
                                        [--budget 200000000] [--threads 2] [--motifs cycle4 ...]
+                                       [--parts exact speed error constraints memory]
+                                       [--samples 10000000] [--json figures.json]
 
 The graph is made up: parties are chosen by how often they were before, a quarter of the edges
 answer a recent one, a quarter pass on, a tenth close a path, and the times come in bursts. Or it is
@@ -11,24 +13,32 @@ Every motif is counted under `ties => 'strict'`. The rival (motif_backtracking.c
 with g++ -O3) matches the motif's edges in the order of time and visits every match, on one thread;
 it gets as many seconds as `--seconds` says, and the part of the edges that it has tried by then
 stands beside its time. Counts are compared where both finish.
+
+The other parts are in motif_samples.py: `speed`, the time of a sample; `error`, the time to an
+estimate within 5 % after an exact count as `auto` tries it; `constraints`, what becomes of samples
+with and without each of TIMEST's constraints; `memory`, the peak of a process (Linux only).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import tempfile
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import motif_samples
 import numba
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from raydb.kernels.cpu.threads import processor_count
+from raydb.kernels.motif.estimate import estimate
 from raydb.kernels.motif.exact import ExactCount, count_exact
 from raydb.kernels.motif.graph import TemporalGraph, build_graph
 from raydb.kernels.motif.shape import Motif
@@ -38,6 +48,7 @@ if TYPE_CHECKING:
 
     Columns = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]
 
+PARTS = ("exact", "speed", "error", "constraints", "memory")
 SEED = 1
 MEAN_GAP_SECONDS = 20
 SOURCE = Path(__file__).with_name("motif_backtracking.cpp")
@@ -47,11 +58,14 @@ MOTIFS = {
     "cycle3": "ab bc ca",
     "cycle4": "ab bc cd da",
     "cycle5": "ab bc cd de ea",
+    "cycle6": "ab bc cd de ef fa",
     "clique4": "ab ac bc ad bd cd",
     "path5": "ab bc cd de ef",
+    "path4": "ab bc cd de",
     "star_out3": "ab ac ad",
     "ping_pong": "ab ba ab ba",
     "scatter_gather3": "ab ac ad be ce de",
+    "scatter_gather4": "ab ac ad ae bf cf df ef",
     "bipartite23": "ax ay az bx by bz",
 }
 
@@ -159,14 +173,13 @@ def count_timed(
     return found, min(times)
 
 
-def compare_exact(graph: TemporalGraph, options: argparse.Namespace, folder: Path) -> Table:
+def compare_exact(
+    graph: TemporalGraph, options: argparse.Namespace, folder: Path
+) -> list[dict[str, Any]]:
     """Return the exact counts and times of each motif, one thread and several, beside the rival."""
     program, edges = compile_rival(folder), folder / "edges"
     write_edges(graph, edges)
-    table = Table(
-        *("motif", "count", "steps", "1 thread s", f"{options.threads} threads s", "ns/step"),
-        *("C++ s", "C++ steps", "C++ done", "ratio 1", f"ratio {options.threads}"),
-    )
+    rows = []
     for name in options.motifs:
         motif = motif_of(MOTIFS[name])
         found, alone = count_timed(graph, motif, options.delta, options.budget, 1)
@@ -180,10 +193,57 @@ def compare_exact(graph: TemporalGraph, options: argparse.Namespace, folder: Pat
             f"{'' if part == 1 else '> '}{rival.seconds / spent:.1f}" if found.finished else "-"
             for spent in (alone, several)
         ]
+        rows.append(
+            {
+                "motif": name,
+                "count": found.count if found.finished else "over budget",
+                "steps": found.steps,
+                "1 thread s": round(alone, 3),
+                f"{options.threads} threads s": round(several, 3),
+                "ns/step": round(alone / found.steps * 1e9),
+                "C++ s": round(rival.seconds, 3),
+                "C++ steps": rival.steps,
+                "C++ done": f"{part:.0%}",
+                "ratio 1": ratios[0],
+                f"ratio {options.threads}": ratios[1],
+            }
+        )
+    return rows
+
+
+# Sampled counts
+
+
+def sample_rows(
+    part: str, graph: TemporalGraph, columns: Columns, options: argparse.Namespace
+) -> list[dict[str, Any]]:
+    """Return the rows of a part of motif_samples."""
+    rows = []
+    for name in options.motifs:
+        motif = motif_of(MOTIFS[name])
+        asked = graph, name, motif, options.delta
+        match part:
+            case "speed":
+                rows.append(motif_samples.time_samples(*asked, options.samples, options.threads))
+            case "error":
+                rows.append(motif_samples.time_to_error(*asked, 60.0, options.threads))
+            case "constraints":
+                rows += motif_samples.rate_constraints(*asked, 10**6, options.threads)
+            case _:
+                make = partial(make_edges, len(columns[0]))
+                if options.file:
+                    make = partial(read_edges, options.file)
+                rows.append(
+                    motif_samples.measure_memory(make, name, motif, options.delta, options.threads)
+                )
+    return rows
+
+
+def table_of(rows: list[dict[str, Any]]) -> Table:
+    table = Table(*rows[0])
+    for row in rows:
         table.add_row(
-            *(name, f"{found.count:,}" if found.finished else "over budget", f"{found.steps:,}"),
-            *(f"{alone:.3f}", f"{several:.3f}", f"{alone / found.steps * 1e9:.0f}"),
-            *(f"{rival.seconds:.3f}", f"{rival.steps:,}", f"{part:.0%}", *ratios),
+            *(f"{value:,}" if type(value) is int else str(value) for value in row.values())
         )
     return table
 
@@ -207,19 +267,33 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20, help="what the rival gets a motif")
     parser.add_argument("--threads", type=int, default=processor_count())
     parser.add_argument("--motifs", nargs="+", choices=MOTIFS, default=list(MOTIFS))
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=["exact"])
+    parser.add_argument("--samples", type=int, default=10**7, help="of the part `speed`")
+    parser.add_argument("--json", type=Path, help="where all figures are written")
     options = parser.parse_args()
     console = Console(width=140)
     begin = time.perf_counter()
     tiny = build_graph(*make_edges(100))
     count_exact(tiny, motif_of("ab bc ca"), 10, "strict")
+    if set(options.parts) - {"exact"}:
+        estimate(tiny, motif_of("ab bc cd"), 1000, "strict", max_samples=1)
     console.print(f"loops ready after {time.perf_counter() - begin:.1f} s")
+    figures: list[dict[str, Any]] = []
     made = (make_edges(count) for count in options.edges)
     for columns in [read_edges(options.file)] if options.file else made:
         begin = time.perf_counter()
         graph = build_graph(*columns)
         console.print(describe(graph, time.perf_counter() - begin))
-        with tempfile.TemporaryDirectory() as folder:
-            console.print(compare_exact(graph, options, Path(folder)))
+        for part in options.parts:
+            if part == "exact":
+                with tempfile.TemporaryDirectory() as folder:
+                    rows = compare_exact(graph, options, Path(folder))
+            else:
+                rows = sample_rows(part, graph, columns, options)
+            console.print(part, table_of(rows))
+            figures.append({"edges": graph.edge_count, "part": part, "rows": rows})
+    if options.json:
+        options.json.write_text(json.dumps({"delta": options.delta, "figures": figures}, indent=1))
 
 
 if __name__ == "__main__":
