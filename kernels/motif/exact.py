@@ -204,6 +204,13 @@ def _prepare(graph: TemporalGraph, motif: Motif, ties: Ties) -> tuple[Lists, Pat
     if ties == "strict" and bool((graph.time[1:] == graph.time[:-1]).any()):
         same, later = np.empty_like(graph.source), np.empty_like(graph.source)
         exact_loops.find_ties(graph.time, same, later)
+    follower, following = _followers(motif), np.empty(0, np.uint32)
+    if bool((follower >= 0).any()):
+        following = np.empty_like(graph.source)
+        exact_loops.find_following(
+            *(graph.in_offsets, graph.in_edges, graph.out_offsets, graph.out_edges),
+            *(later, following),
+        )
     lists = exact_lists.Lists(
         graph.source,
         graph.target,
@@ -217,6 +224,7 @@ def _prepare(graph: TemporalGraph, motif: Motif, ties: Ties) -> tuple[Lists, Pat
         np.uint64(graph.pair_count.bit_length()),
         _frozen(same),
         _frozen(later),
+        _frozen(following),
     )
     ends = np.array(motif.edges, np.int64)
     touching = np.zeros((motif.vertex_count, len(motif.edges)), np.int64)
@@ -232,8 +240,23 @@ def _prepare(graph: TemporalGraph, motif: Motif, ties: Ties) -> tuple[Lists, Pat
         touching,
         degrees,
         motif.is_total,
+        follower,
     )
     return lists, pattern
+
+
+def _followers(motif: Motif) -> NDArray[np.int64]:
+    """Return for each edge the first edge of a later group that leaves its target, -1 for none."""
+    found = np.full(len(motif.edges), -1, np.int64)
+    for number, (_, target) in enumerate(motif.edges):
+        for other, (source, _) in enumerate(motif.edges):
+            if (
+                source == target
+                and motif.groups[other] > motif.groups[number]
+                and found[number] < 0
+            ):
+                found[number] = other
+    return found
 
 
 def _new_state(motif: Motif) -> State:

@@ -43,6 +43,8 @@ class Lists(NamedTuple):
 
     same, later: by edge number, the first edge of its time and the first of a later one; empty
     where equal times are in the order of the input.
+    following: by edge number, the first later edge that leaves its target, the number of edges for
+    none; empty where no edge of the motif follows another so.
     """
 
     source: Numbers
@@ -57,6 +59,7 @@ class Lists(NamedTuple):
     number_bits: np.uint64
     same: Numbers
     later: Numbers
+    following: Numbers
 
 
 class Pattern(NamedTuple):
@@ -64,6 +67,7 @@ class Pattern(NamedTuple):
 
     touching: shape (vertices, e), the edges at a vertex. degrees: their number. is_total: whether
     no two edges are of one group.
+    follower: for each edge the first later one that leaves its target, -1 for none.
     """
 
     source: Integers
@@ -72,6 +76,7 @@ class Pattern(NamedTuple):
     touching: Integers
     degrees: Integers
     is_total: bool
+    follower: Integers
 
 
 class State(NamedTuple):

@@ -61,6 +61,29 @@ def find_ties(time: Integers, same: Numbers, later: Numbers) -> None:
         later[edge] = edge + 1 if is_last else later[edge + 1]
 
 
+@compiled
+def find_following(
+    offsets: Numbers,
+    edges: Numbers,
+    next_offsets: Numbers,
+    next_edges: Numbers,
+    later: Numbers,
+    following: Numbers,
+) -> None:
+    """Write for each edge of a vertex's list the first edge of another of its lists that is later.
+
+    It is the number of edges where there is none. later: as in `Lists`.
+    """
+    for vertex in range(len(offsets) - 1):
+        place, end = np.int64(next_offsets[vertex]), np.int64(next_offsets[vertex + 1])
+        for own in range(np.int64(offsets[vertex]), np.int64(offsets[vertex + 1])):
+            edge = np.int64(edges[own])
+            after = np.int64(later[edge]) if len(later) else edge + 1
+            while place < end and np.int64(next_edges[place]) < after:
+                place += 1
+            following[edge] = next_edges[place] if place < end else len(following)
+
+
 @inlined
 def _bind_root(
     lists: Lists, pattern: Pattern, state: State, root: int, edge: int, window: int
@@ -103,12 +126,27 @@ def _bind_root(
 
 
 @inlined
+def _follower_end(pattern: Pattern, state: State, depth: int, chosen: int) -> Int:
+    """Return the edge before which an edge must leave the chosen one's target, -1 for none.
+
+    Most candidates of a path are followed by no edge in time, which one look at them tells.
+    """
+    follower = pattern.follower[chosen]
+    if follower < 0 or (state.edges[depth] >> follower) & 1:
+        return np.int64(-1)
+    return state.high[depth, follower]
+
+
+@inlined
 def _bind(lists: Lists, pattern: Pattern, state: State, depth: int, edge: int) -> bool:
     """Bind the edge chosen at a depth to a candidate; False where no match has it.
 
     The row of the next depth is written.
     """
     chosen = state.chosen[depth]
+    limit = _follower_end(pattern, state, depth, chosen)
+    if limit >= 0 and np.int64(lists.following[np.uint64(edge)]) >= limit:
+        return False
     vertices = state.vertices[depth]
     bound = state.edges[depth]
     group = pattern.group[chosen]
@@ -313,9 +351,12 @@ def _count_last(lists: Lists, pattern: Pattern, state: State, depth: int, new: i
     state.vertices[below] = state.vertices[depth] | (np.int64(1) << new)
     state.edges[below] = state.edges[depth] | (np.int64(1) << chosen)
     state.steps[0] += state.finish[depth] - state.cursor[depth]
+    limit = _follower_end(pattern, state, depth, chosen)
     total = np.int64(0)
     for place in range(state.cursor[depth], state.finish[depth]):
         edge = np.int64(lists.listed[place])
+        if limit >= 0 and np.int64(lists.following[np.uint64(edge)]) >= limit:
+            continue
         vertex = np.int64(lists.target[edge] if is_target else lists.source[edge])
         if is_mapped(state, state.vertices[depth], vertex):
             continue
