@@ -241,6 +241,7 @@ def _prepare(graph: TemporalGraph, motif: Motif, ties: Ties) -> tuple[Lists, Pat
         degrees,
         motif.is_total,
         follower,
+        _tails(motif, follower, degrees),
     )
     return lists, pattern
 
@@ -256,6 +257,20 @@ def _followers(motif: Motif) -> NDArray[np.int64]:
                 and found[number] < 0
             ):
                 found[number] = other
+    return found
+
+
+def _tails(
+    motif: Motif, follower: NDArray[np.int64], degrees: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return 1 for each edge from which two more hang in the order of time, and nothing else."""
+    found = np.zeros(len(motif.edges), np.int64)
+    for number, (_, target) in enumerate(motif.edges):
+        second = int(follower[number])
+        third = int(follower[second]) if second >= 0 else -1
+        if third >= 0:
+            others = [degrees[motif.edges[edge][1]] for edge in (second, third)]
+            found[number] = motif.is_total and [degrees[target], *others] == [2, 2, 1]
     return found
 
 

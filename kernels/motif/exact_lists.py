@@ -68,6 +68,7 @@ class Pattern(NamedTuple):
     touching: shape (vertices, e), the edges at a vertex. degrees: their number. is_total: whether
     no two edges are of one group.
     follower: for each edge the first later one that leaves its target, -1 for none.
+    tail: 1 for an edge that is the first of three in a row which end the motif's vertices, else 0.
     """
 
     source: Integers
@@ -77,6 +78,7 @@ class Pattern(NamedTuple):
     degrees: Integers
     is_total: bool
     follower: Integers
+    tail: Integers
 
 
 class State(NamedTuple):

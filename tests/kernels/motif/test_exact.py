@@ -23,6 +23,7 @@ from plain_matches import (
 
 from raydb.errors import DataError
 from raydb.kernels.motif.exact import ExactCount, count_exact, enumerate_instances
+from raydb.kernels.motif.graph import build_graph
 from raydb.kernels.motif.shape import TIES, Motif
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ def test_any_motif_in_any_graph(data: st.DataObject) -> None:
         *("ab ac ad", "ba ca da", "ab ac ad ae", "ab bc ad ca"),
         *("ab bc ca", "ab bc cd da", "ab bc cd de ea", "ab ac bc ad bd cd"),
         *("ab bc ab", "ab ca bc ab ca", "ax ay bx by", "ab ac bd cd"),
+        *("ab bc cd", "ab bc cd de", "ab bc cd de ef", "ab ac cd de ef", "ab bc bx cd de"),
+        *("ba bc cd de", "bc ab cd de", "ab bc cd ax de", "ab cb cd de", "ab bc {cd de}"),
         *("{ab ac}", "{ab ab}", "{ab ba} ab", "ab {bc bd}", "ab {bc bd} {ca da}", "{ab ab ab} ba"),
         *("ab {bc bc} ca", "{ab bc ca}", "ab {bc ca} ab", "ab {ba ba} {ab ab}"),
     ],
@@ -89,6 +92,21 @@ def test_shapes(text: str, ties: Ties) -> None:
         edges += [(*edge, group) for edge, group in zip(motif.edges, motif.groups, strict=True)]
         total += check(edges, motif, times, ties, 2)
     assert total >= 3
+
+
+@pytest.mark.parametrize("text", ["ab bc cd de", "ab ac cd de ef"])
+def test_ends_of_paths_at_busy_vertices(text: str) -> None:
+    """Counts of the last edges beside the list, which binds every edge."""
+    rng = np.random.default_rng([SEED, len(text)])
+    # Two vertices have hundreds of edges within delta, so that taken ones are looked up by pair.
+    ends = np.minimum(rng.integers(0, 40, (2, 400)), rng.integers(0, 60, (2, 400)))
+    ends[0, ::3] = rng.integers(0, 2, len(ends[0, ::3]))
+    graph = build_graph(*ends, rng.integers(0, 1000, 400))
+    for ties in TIES:
+        found = count_exact(graph, motif_of(text), 130, ties, threads=2)
+        numbers, _ = enumerate_instances(graph, motif_of(text), 130, ties, 2 * 10**6)
+        assert found.count == len(numbers)
+        assert found.count > 10**4
 
 
 def test_equal_times() -> None:
