@@ -339,7 +339,9 @@ class _Rounds:
         strata = (self._limits.samples - self.samples) / 2
         if self.samples and math.isfinite(self._limits.deadline):
             # A tenth is kept back: a batch that is not done in time is worth nothing.
+            # Weights that a batch makes anew cost the same whatever its size.
             left = 0.9 * (self._limits.deadline - time.monotonic())
+            left = max(left - self._source[1].remaking_seconds, 0.0)
             strata = min(strata, left * self.samples / max(self._seconds, 1e-9) / 2)
         return int(min(strata, _MOST_STRATA))
 
@@ -347,7 +349,8 @@ class _Rounds:
         """Return a batch, None where time ran out; `part` of the work is done before it."""
         from raydb.kernels.motif.sample import draw_samples  # noqa: PLC0415  (numba takes 0.3 s)
 
-        began = time.monotonic()
+        began, store = time.monotonic(), self._source[1]
+        made = store.seconds
 
         def told(samples: int) -> None:
             if self._keep_going is not None:
@@ -362,7 +365,7 @@ class _Rounds:
             )
         except _OutOfTimeError:
             return None
-        self._seconds += time.monotonic() - began
+        self._seconds += time.monotonic() - began - (store.seconds - made)
         self.samples += draw.samples
         self.nonzero += draw.nonzero
         return draw

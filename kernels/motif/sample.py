@@ -8,6 +8,7 @@ constraints alone and throws away what breaks the motif's.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -151,6 +152,8 @@ class WeightStore:
         self._kept: dict[int, Weights] = {}
         self.totals: dict[int, int | float] = {}
         self.kind: WeightType = "int64"
+        # What making weights has taken so far, and what a batch takes to make some anew.
+        self.seconds, self.remaking_seconds = 0.0, 0.0
         if not self._weigh_all(keep_going):
             self.kind = "float64"
             fits = self._weigh_all(keep_going)
@@ -166,12 +169,17 @@ class WeightStore:
         sampler = self._sampler
         rows = 1 + 2 * len(inner_places(sampler.tree))
         size = 8 * rows * sampler.graph.edge_count
-        if 2 * size > _SMALL_BYTES:
+        began = time.monotonic()
+        is_large = 2 * size > _SMALL_BYTES
+        if is_large:
             self._kept.clear()
         weights = weigh(
             *(sampler.graph, sampler.bounds, sampler.motif, sampler.tree, parity),
             *(sampler.constraints, self.kind, self._threads, keep_going),
         )
+        spent = time.monotonic() - began
+        self.seconds += spent
+        self.remaking_seconds = spent if is_large else 0.0
         if weights is None:
             return False
         self._kept[parity], self.totals[parity] = weights, weights.total
