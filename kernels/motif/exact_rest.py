@@ -272,7 +272,7 @@ def count_rest(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
     for edge in range(edge_count):
         if not (bound >> edge) & 1:
             size += 1
-            last = edge
+            last = np.int64(edge)
     if size == 0:
         return 1
     if size == 1:
@@ -300,7 +300,7 @@ def _count_parts(lists: Lists, pattern: Pattern, state: State, depth: int, size:
         for each in range(size - 1, -1, -1):
             if state.parts[each] == part:
                 members += 1
-                first = each
+                first = np.int64(each)
         if members == 0:
             continue
         if members == 1:
