@@ -34,6 +34,7 @@ from raydb.kernels.motif.exact_rest import (
     MOST,
     count_ordered,
     count_rest,
+    count_tail,
     count_within,
 )
 from raydb.kernels.motif.graph_loops import first_at_least
@@ -376,47 +377,6 @@ def _count_last(lists: Lists, pattern: Pattern, state: State, depth: int, new: i
 
 
 @inlined
-def _count_tail(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
-    """Return the matches at a depth where the rest is the end of a path: three edges in a row.
-
-    Of a path most partial matches have a candidate or two, so that choosing the next edge and
-    writing its row would take longer than trying them.
-    """
-    chosen, vertices = state.chosen[depth], state.vertices[depth]
-    second = pattern.follower[chosen]
-    third = pattern.follower[second]
-    low, high = state.low[depth, second], state.high[depth, second]
-    last_low, last_high = state.low[depth, third], state.high[depth, third]
-    below = depth + 1
-    state.vertices[below] = (
-        vertices | (np.int64(1) << pattern.target[chosen]) | (np.int64(1) << pattern.target[second])
-    )
-    state.steps[0] += state.finish[depth] - state.cursor[depth]
-    total = np.int64(0)
-    for place in range(state.cursor[depth], state.finish[depth]):
-        edge = np.uint64(lists.listed[place])
-        following = np.int64(lists.following[edge])
-        vertex = np.int64(lists.target[edge])
-        if following >= high or is_mapped(state, vertices, vertex):
-            continue
-        state.mapped[pattern.target[chosen]] = vertex
-        start, end = vertex_run(lists, vertex, True, max(low, following), high)
-        state.steps[0] += end - start
-        for inner in range(start, end):
-            edge = np.uint64(lists.listed[inner])
-            following = np.int64(lists.following[edge])
-            if following >= last_high:
-                continue
-            vertex = np.int64(lists.target[edge])
-            if is_mapped(state, vertices, vertex):
-                continue
-            state.mapped[pattern.target[second]] = vertex
-            first, last = vertex_run(lists, vertex, True, max(last_low, following), last_high)
-            total += count_within(lists, pattern, state, below, third, first, last)
-    return total
-
-
-@inlined
 def _settle(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
     """Count the matches at a depth where that can be done, else choose the next edge to bind."""
     vertices = state.vertices[depth]
@@ -438,7 +398,7 @@ def _settle(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
     if left == 3:
         is_rest = depth + 4 == len(pattern.source) and not (vertices >> new) & 1
         if is_rest and pattern.tail[chosen]:
-            return _count_tail(lists, pattern, state, depth)
+            return count_tail(lists, pattern, state, depth)
         return DEEPER
     if (vertices >> new) & 1:
         new = pattern.source[chosen]

@@ -21,6 +21,7 @@ from raydb.kernels.motif.exact_lists import (
     inner,
     is_mapped,
     pair_run,
+    vertex_run,
 )
 from raydb.kernels.motif.graph_loops import first_at_least
 
@@ -340,3 +341,44 @@ def count_ordered(lists: Lists, pattern: Pattern, state: State, depth: int, size
             return MOST
         product *= count
     return product
+
+
+@inlined
+def count_tail(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
+    """Return the matches at a depth where the rest is the end of a path: three edges in a row.
+
+    Of a path most partial matches have a candidate or two, so that choosing the next edge and
+    writing its row would take longer than trying them.
+    """
+    chosen, vertices = state.chosen[depth], state.vertices[depth]
+    second = pattern.follower[chosen]
+    third = pattern.follower[second]
+    low, high = state.low[depth, second], state.high[depth, second]
+    last_low, last_high = state.low[depth, third], state.high[depth, third]
+    below = depth + 1
+    state.vertices[below] = (
+        vertices | (np.int64(1) << pattern.target[chosen]) | (np.int64(1) << pattern.target[second])
+    )
+    state.steps[0] += state.finish[depth] - state.cursor[depth]
+    total = np.int64(0)
+    for place in range(state.cursor[depth], state.finish[depth]):
+        edge = np.uint64(lists.listed[place])
+        following = np.int64(lists.following[edge])
+        vertex = np.int64(lists.target[edge])
+        if following >= high or is_mapped(state, vertices, vertex):
+            continue
+        state.mapped[pattern.target[chosen]] = vertex
+        start, end = vertex_run(lists, vertex, True, max(low, following), high)
+        state.steps[0] += end - start
+        for next_place in range(start, end):
+            edge = np.uint64(lists.listed[next_place])
+            following = np.int64(lists.following[edge])
+            if following >= last_high:
+                continue
+            vertex = np.int64(lists.target[edge])
+            if is_mapped(state, vertices, vertex):
+                continue
+            state.mapped[pattern.target[second]] = vertex
+            first, last = vertex_run(lists, vertex, True, max(last_low, following), last_high)
+            total += count_within(lists, pattern, state, below, third, first, last)
+    return total
