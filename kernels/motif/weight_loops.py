@@ -159,6 +159,14 @@ def range_sum(prefix: NDArray[Any], begin: Any, low: Any, high: Any) -> Any:
     return prefix[high - 1] - (prefix[low - 1] if low > begin else prefix[0] - prefix[0])
 
 
+@inlined
+def _next_from(edges: Numbers, place: Any, end: Any, edge: Any) -> Any:
+    """Return the first place from `place` to `end` of an edge that is not before `edge`."""
+    while place < end and np.int64(edges[place]) < edge:
+        place += 1
+    return place
+
+
 @compiled
 def sum_of_pairs(
     first_pair: Any,
@@ -191,12 +199,9 @@ def sum_of_pairs(
                 sums[edge] = zero
                 continue
             first_edge = first_reached(bounds, edge, relation, parity)
-            while low < end and np.int64(pair_edges[low]) < first_edge:
-                low += 1
-            high = max(high, low)
             end_edge = end_of_reached(bounds, edge, relation, parity)
-            while high < end and np.int64(pair_edges[high]) < end_edge:
-                high += 1
+            low = _next_from(pair_edges, low, end, first_edge)
+            high = _next_from(pair_edges, max(high, low), end, end_edge)
             sums[edge] = range_sum(prefix, begin, low, high) if len(prefix) else zero + high - low
 
 
@@ -228,12 +233,9 @@ def subtract_from_reached(
                 sums[edge] = zero
                 continue
             first_edge = first_reached(bounds, edge, relation, parity)
-            while low < end and np.int64(child_edges[low]) < first_edge:
-                low += 1
-            high = max(high, low)
             end_edge = end_of_reached(bounds, edge, relation, parity)
-            while high < end and np.int64(child_edges[high]) < end_edge:
-                high += 1
+            low = _next_from(child_edges, low, end, first_edge)
+            high = _next_from(child_edges, max(high, low), end, end_edge)
             reached = range_sum(prefix, begin, low, high) if len(prefix) else zero + high - low
             sums[edge] = max(reached - sums[edge], zero)
 
