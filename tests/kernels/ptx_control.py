@@ -73,7 +73,8 @@ def _met(gang):
         for warp in np.unique(gang.warp[lanes]):
             some = lanes[gang.warp[lanes] == warp]
             low, high = gang.thread[some].min(), gang.thread[some].max() + 1
-            gang.shared.forget_threads(gang.block[some[0]], low, high)
+            for watch in gang.watches[:1]:
+                watch.forget_threads(gang.block[some[0]], low, high)
 
     return run
 

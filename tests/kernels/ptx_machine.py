@@ -15,7 +15,7 @@ from functools import lru_cache, partial
 import numpy as np
 from ptx_arithmetic import TYPES
 from ptx_control import AT_BARRIER, AT_WARP, CONTROL, DONE, RUNS
-from ptx_memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES, Banks, Fault
+from ptx_memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES, Banks, Fault, Watch
 from ptx_operands import BINDERS, WARP, bind_operation
 from ptx_text import WIDTHS, PtxError, read_kernel
 
@@ -127,19 +127,36 @@ class Gang:
         shared = start + shared_bytes
         if shared > SHARED_BYTES:
             raise Fault(0, f"{shared} bytes of shared memory for a block")
-        widths = [
-            WIDTHS[each.parts[-1]]
-            for each in self.kernel.instructions
-            if each.parts[0] in {"ld", "st", "atom", "red"} and "shared" in each.parts
-        ]
-        self.shared = Banks(
-            "shared", self.rng, self.block, shared, min(widths, default=0), self.thread
-        )
+        self.shared = Banks("shared", self.rng, self.block, shared)
         self.local = Banks("local", self.rng, self.lanes, sizes["local"])
         self.param = Banks("param", self.rng, self.lanes * 0, sizes["param"])
         for variable, word in zip(self.kernel.parameters, words, strict=True):
             offset = self.symbols[variable.name][1]
             self.param.bytes[offset : offset + len(word)] = np.frombuffer(word, np.uint8)
+        self.watches = self._watches()
+
+    def _watches(self):
+        """Return the watches of shared memory: where a warp has barriers, of warps too."""
+        texts = [each.parts for each in self.kernel.instructions]
+        accesses = [p for p in texts if p[0] in {"ld", "st", "atom", "red"}]
+        others = {"global", "const", "local", "param"}
+        # The bytes of the least access that may be to shared memory.
+        granule = min((WIDTHS[p[-1]] for p in accesses if not others & {*p}), default=0)
+        numbers = [self.thread]
+        if any(p[:2] == ("bar", "warp") for p in texts):
+            numbers.append(self.thread // WARP)
+        shape = len(self.blocks), self.shared.stride, granule
+        return [Watch(*shape, each) for each in numbers if granule]
+
+    def note(self, kind, lanes, offsets, width):
+        """Tell the watches of an access to shared memory."""
+        for watch in self.watches:
+            watch.note(kind, lanes, offsets, width)
+
+    def forget(self, blocks):
+        """All threads of some blocks have met."""
+        for watch in self.watches:
+            watch.forget(blocks)
 
     def run(self, blocks):
         """Run some blocks to their end."""
@@ -154,6 +171,7 @@ class Gang:
             garbage = self.rng.integers(0, 256, register.nbytes, np.uint8)
             register[:] = garbage & 1 if register.dtype == bool else garbage.view(register.dtype)
         self.shared.fill()
+        self.forget(slice(None))
         self.local.fill()
         for _ in range(MOST_STEPS):
             running = np.flatnonzero(self.state == RUNS)
@@ -213,7 +231,7 @@ class Gang:
                 raise self._told(fault, instruction, [lane])
             self.state[lanes] = RUNS
             self.place[lanes] += 1
-            self.shared.forget(block)
+            self.forget(block)
 
     def pieces(self, space, lanes, addresses, width):
         """Yield (memory, buffer, offsets, which of the lanes) of an access; see `Memory.pieces`."""

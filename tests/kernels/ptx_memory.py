@@ -21,8 +21,6 @@ SHARED_WINDOW = 0x0100_0000_0000
 LOCAL_WINDOW = 0x0200_0000_0000
 WINDOW_BYTES = 2**32
 
-NOBODY = -1
-
 
 class Fault(Exception):
     """What a device would stop at, or do wrong in silence. lane: whose access it was."""
@@ -94,90 +92,70 @@ class Memory:
 
 
 class Banks:
-    """Memory of which each owner (a block, a thread) has its own: shared or local memory.
+    """Memory of which each owner (a block, a thread) has its own: shared or local memory."""
 
-    granule: the bytes of the least access, where races are looked for; 0 where they cannot be.
-    """
-
-    def __init__(self, name, rng, owner_of_lane, size_bytes, granule=0, threads=None):
+    def __init__(self, name, rng, owner_of_lane, size_bytes):
         self.name, self.size_bytes = name, size_bytes
-        self._stride = max(-(-size_bytes // 16) * 16, 16)
+        self.stride = max(-(-size_bytes // 16) * 16, 16)
         self._owner_of_lane = owner_of_lane
-        owners = int(owner_of_lane.max()) + 1
         self._rng = rng
-        self.bytes = np.empty(owners * self._stride, np.uint8)
-        self._granule, self._threads = granule, threads
-        if granule:
-            shape = (owners, self._stride // granule)
-            # The thread that wrote without an atomic, that which did with one, and those from
-            # the first to the last that read, since the block's last barrier.
-            self._seen = {
-                kind: np.empty(shape, np.int32) for kind in ("write", "atomic", "first", "last")
-            }
+        self.bytes = np.empty((int(owner_of_lane.max()) + 1) * self.stride, np.uint8)
         self.fill()
 
     def fill(self):
         """Fill it with garbage, for blocks that begin."""
         self.bytes[:] = self._rng.integers(0, 256, len(self.bytes), np.uint8)
-        self.forget(slice(None))
 
     def pieces(self, lanes, addresses, width):
         """Yield what `Memory.pieces` does: one piece."""
         outside = addresses > np.uint64(max(self.size_bytes - width, 0))
         if self.size_bytes < width or outside.any():
             lane = int(np.argmax(outside))
-            reason = (
-                f"{width} bytes at {int(addresses[lane]):#x} outside of {self.size_bytes} bytes"
-            )
-            raise Fault(lanes[lane], f"{reason} of {self.name} memory")
-        offsets = self._owner_of_lane[lanes] * self._stride + addresses.astype(np.int64)
+            where = f"{self.size_bytes} bytes of {self.name} memory"
+            raise Fault(lanes[lane], f"{width} bytes at {int(addresses[lane]):#x} outside of {where}")
+        offsets = self._owner_of_lane[lanes] * self.stride + addresses.astype(np.int64)
         yield self.bytes, offsets, slice(None)
 
+
+# What an access does not agree with, where another thread does it and no barrier is between.
+RIVALS = {"read": ("write", "atomic"), "write": ("read", "write", "atomic"), "atomic": ("read", "write")}
+NOBODY = np.iinfo(np.int32).max
+
+
+class Watch:
+    """Looks for races in shared memory: who touched what since the last barrier.
+
+    Of each granule it knows the first and the last thread of those that read it, wrote it, or did
+    an atomic on it. Two watches, of threads and of warps, know what a barrier of a warp parts.
+    """
+
+    def __init__(self, blocks, stride, granule, number_of_lane):
+        self._granule, self._number_of_lane = granule, number_of_lane
+        self._seen = np.empty((3, 2, blocks, stride // granule), np.int32)
+        self.forget(slice(None))
+
     def note(self, kind, lanes, offsets, width):
-        """Look for a race, and remember who touched what: kind is read, write or atomic."""
-        if not self._granule:
-            return
+        """Remember an access: kind is read, write or atomic. Raises Fault where it is in a race."""
         steps = np.arange(max(width // self._granule, 1))
         places = (offsets[:, None] // self._granule + steps).ravel()
-        threads = np.repeat(self._threads[lanes], len(steps))
-        write, atomic, first, last = (each.reshape(-1) for each in self._seen.values())
+        numbers = np.repeat(self._number_of_lane[lanes], len(steps))
+        seen = dict(zip(RIVALS, self._seen.reshape(3, 2, -1), strict=True))
+        np.minimum.at(seen[kind][0], places, numbers)
+        np.maximum.at(seen[kind][1], places, numbers)
+        for rival in RIVALS[kind]:
+            first, last = seen[rival]
+            races = (first[places] < numbers) | (last[places] > numbers)
+            if races.any():
+                lane = lanes[int(np.argmax(races)) // len(steps)]
+                raise Fault(lane, f"a race: another thread's {rival}, and no barrier between")
 
-        def other(seen):
-            return (seen[places] != NOBODY) & (seen[places] != threads)
+    def forget(self, blocks):
+        """Forget what was seen of some blocks: all of their threads have met."""
+        self._seen[:, 0, blocks] = NOBODY
+        self._seen[:, 1, blocks] = -1
 
-        races = other(write)
-        if kind == "read":
-            races |= other(atomic)
-            mine = np.where(first[places] == NOBODY, threads, np.minimum(first[places], threads))
-            first[places] = mine
-            np.minimum.at(first, places, threads)
-            np.maximum.at(last, places, threads)
-        else:
-            races |= other(first) | other(last)
-            if kind == "write":
-                races |= other(atomic)
-            mark = write if kind == "write" else atomic
-            mark[places] = threads
-            # Of several threads that write the same place at once one is left.
-            races |= (mark[places] != threads) & (kind == "write")
-        if races.any():
-            lane = int(np.argmax(races)) // len(steps)
-            raise Fault(
-                lanes[lane], f"a race: another thread uses these bytes of {self.name} memory"
-            )
-
-    def forget(self, owners):
-        """Forget who touched what: all threads of these blocks have met at a barrier."""
-        if self._granule:
-            for seen in self._seen.values():
-                seen[owners] = NOBODY
-
-    def forget_threads(self, owner, low, high):
-        """Forget what threads from low to before high of a block touched: they have met."""
-        if self._granule:
-            for seen in self._seen.values():
-                row = seen[owner]
-                row[(row >= low) & (row < high)] = NOBODY
-            first, last = self._seen["first"][owner], self._seen["last"][owner]
-            first[first == NOBODY] = last[first == NOBODY]
-            last[last == NOBODY] = first[last == NOBODY]
+    def forget_threads(self, block, low, high):
+        """Forget what only threads from low to before high of a block touched: they have met."""
+        first, last = self._seen[:, 0, block], self._seen[:, 1, block]
+        own = (first >= low) & (last < high)
+        first[own], last[own] = NOBODY, -1

@@ -204,7 +204,7 @@ def bind_load(gang, instruction):
         values = np.empty((count, len(lanes)), dtype)
         for memory, buffer, offsets, which in gang.pieces(space, lanes, read_address(lanes), width):
             if memory is gang.shared:
-                memory.note("read", lanes[which], offsets, width)
+                gang.note("read", lanes[which], offsets, width)
             typed, first = buffer.view(dtype), offsets // dtype.itemsize
             for place in range(count):
                 values[place, which] = typed[first + place]
@@ -227,7 +227,7 @@ def bind_store(gang, instruction):
     def run(lanes, _):
         for memory, buffer, offsets, which in gang.pieces(space, lanes, read_address(lanes), width):
             if memory is gang.shared:
-                memory.note("write", lanes[which], offsets, width)
+                gang.note("write", lanes[which], offsets, width)
             typed, first = buffer.view(dtype), offsets // dtype.itemsize
             for place, read_one in enumerate(reads):
                 values = read_one(lanes)
@@ -268,7 +268,7 @@ def bind_atomic(gang, instruction):
             space, lanes, read_address(lanes), dtype.itemsize
         ):
             if memory is gang.shared:
-                memory.note("atomic", lanes[which], offsets, dtype.itemsize)
+                gang.note("atomic", lanes[which], offsets, dtype.itemsize)
             some, places = [each[which] for each in values], offsets // dtype.itemsize
             typed = buffer.view(dtype)
             if how in ATOMICS and (to == "_" or uses == 1):
