@@ -59,7 +59,8 @@ DOCTOR_ROWS = 2**12 if probe.is_simulated() else 2**22
 # cores over Crystal), and the part of the copy bandwidth that the scan reaches.
 TARGETS = {"bvh_to_scan_sf20": 8.5, "scan_to_copy": 0.85}
 
-AGREEMENT = Path(__file__).parent.parent / "kernels" / "cuda_in_simulator.py"
+KERNELS = Path(__file__).parent.parent / "kernels"
+AGREEMENT = ("cuda_in_simulator.py", "nearest_on_cuda.py", "cuda_compiled.py")
 
 QUIET = Progress(Console(file=io.StringIO()))
 
@@ -137,8 +138,9 @@ def run_doctor() -> list[dict[str, Any]]:
 
 
 def run_agreement() -> bool:
-    """Run on the device what the simulator runs in the test suite."""
-    arguments = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(AGREEMENT)]
+    """Run on the device what the simulator and the PTX machine run in the test suite."""
+    files = [str(KERNELS / name) for name in AGREEMENT]
+    arguments = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
     return subprocess.run(arguments, check=False).returncode == 0
 
 
