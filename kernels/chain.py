@@ -145,6 +145,7 @@ def describe_build(backend: Backend) -> str:
 
 FIGURES = {
     "device_ms": "ms on the device",
+    "scene_ms": "ms to make the scene before",
     "devices": "devices",
     "turns": "turns",
     "rays": "rays",
@@ -158,7 +159,7 @@ def _described(attempt: Attempt) -> str:
     for name, unit in FIGURES.items():
         if name in attempt.figures:
             figure = attempt.figures[name]
-            told.append(f"{figure:.3f} {unit}" if name == "device_ms" else f"{figure:.0f} {unit}")
+            told.append(f"{figure:.3f} {unit}" if name.endswith("_ms") else f"{figure:.0f} {unit}")
     return f"{attempt.ran_on} ({'; '.join(told)})" if told else attempt.ran_on
 
 

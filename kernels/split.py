@@ -27,36 +27,54 @@ PART_ROWS = 2**24
 # Tuples are numbered with a table of all that might be, up to so many and four a row.
 NUMBERED_TUPLES = 2**20
 
+# Rows are numbered so many at a time.
+BLOCK_ROWS = 2**17
+
 # A part may have so many times the rows of an equal share.
 MOST_SHARE = 1.25
 
 
-def number_tuples(bvh: Bvh) -> tuple[NDArray[np.int64], tuple[NDArray[np.int64], ...]]:
+def number_tuples(bvh: Bvh) -> tuple[NDArray[np.int32], tuple[NDArray[np.int64], ...]]:
     """Return the tuple of stored codes of each row, numbered in order, and the codes of each."""
-    numbers = np.zeros(bvh.row_count, np.int64)
+    numbers = np.zeros(bvh.row_count, np.int32)
     tuple_count = 1
     columns: list[NDArray[np.int64]] = []
     for position, codes in zip(bvh.stored, bvh.codes, strict=True):
         count = bvh.hierarchies[position].code_count
-        wide = codes.astype(np.int64)
-        wide[wide < 0] += count
-        distinct, numbers = _renumbered(numbers * count + wide, tuple_count * count)
+        distinct = _join(numbers, codes, tuple_count, count)
         tuple_count = len(distinct)
         before, last = np.divmod(distinct, max(count, 1))
         columns = [column[before] for column in columns] + [last]
     return numbers, tuple(columns)
 
 
-def _renumbered(
-    numbers: NDArray[np.int64], end: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct numbers, all below `end`, and the place of each number among them."""
-    if end > max(NUMBERED_TUPLES, 4 * len(numbers)):
-        return np.unique(numbers, return_inverse=True)
+def _join(
+    numbers: NDArray[np.int32], codes: NDArray[Any], tuple_count: int, code_count: int
+) -> NDArray[np.int64]:
+    """Put in place of each row's number that of the pair with its code, in order.
+
+    Returns number * code_count + code of every pair that occurs.
+    """
+
+    def pairs(first: int, last: int) -> NDArray[np.int64]:
+        wide = codes[first:last].astype(np.int64)
+        wide[wide < 0] += code_count
+        return wide + numbers[first:last].astype(np.int64) * code_count
+
+    row_count, end = len(numbers), tuple_count * code_count
+    if end > max(NUMBERED_TUPLES, 4 * row_count):
+        distinct, places = np.unique(pairs(0, row_count), return_inverse=True)
+        numbers[:] = places
+        return distinct
+    # In blocks, so that no array of wide numbers for all rows is made.
+    blocks = [(low, min(low + BLOCK_ROWS, row_count)) for low in range(0, row_count, BLOCK_ROWS)]
     occurs = np.zeros(end, np.bool_)
-    occurs[numbers] = True
-    places = np.cumsum(occurs, dtype=np.int64) - 1
-    return np.flatnonzero(occurs), places[numbers]
+    for block in blocks:
+        occurs[pairs(*block)] = True
+    place_of = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
+    for block in blocks:
+        numbers[slice(*block)] = place_of[pairs(*block)]
+    return np.flatnonzero(occurs)
 
 
 def cut_tuples(sizes: NDArray[np.int64], count: int) -> NDArray[np.int64]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 import weakref
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
     from raydb.kernels.rt.scene import Encoding, Scene
     from raydb.kernels.rt.tracer import Traced, Tracer
 
+# A job's rays are kept on the device up to so many, 8 bytes each and 20 a segment.
+KEPT_RAYS = 2**20
+
 # The group tuples from a number to before another.
 YRange: TypeAlias = "tuple[int, int]"
 
@@ -44,7 +49,7 @@ class Share:
     row_count: int
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Launch:
     """A job's segments on each device, and what EXPLAIN ANALYZE shows of its last launch."""
 
@@ -55,19 +60,35 @@ class Launch:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Loaded:
-    """A scene on the device, and the columns that were sent in the order of its rows."""
+    """A scene on the device, and what was sent for it.
+
+    columns: in the order of the scene's rows. rays: of the jobs that are still prepared.
+    """
 
     scene: Scene
     handle: Any
     columns: dict[Input, Any] = field(default_factory=dict)
+    rays: WeakKeyDictionary[Launch, _Sent] = field(default_factory=WeakKeyDictionary)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A job's rays through a scene, on the device."""
+
+    handle: Any
+    count: int
 
 
 class Scenes:
-    """The scenes on one device, the least recently used ones dropped over a budget."""
+    """The scenes on one device, the least recently used ones dropped over a budget.
+
+    made_seconds: what making scenes has taken so far.
+    """
 
     def __init__(self, tracer: Tracer) -> None:
         self.tracer = tracer
         self.slab_entries = SLAB_ENTRIES
+        self.made_seconds = 0.0
         self._kept: OrderedDict[object, tuple[Any, _Loaded, int]] = OrderedDict()
 
     @property
@@ -89,26 +110,30 @@ class Scenes:
         kept = self._kept.get(key)
         limit = device_memory.get().size_bytes
         if kept is None or (limit is not None and self.size_bytes > limit):
-            size = scene_bytes(bvh) * share.row_count // max(bvh.row_count, 1)
+            size = scene_bytes(bvh, encoding) * share.row_count // max(bvh.row_count, 1)
             budget = self.budget_bytes
             if size > budget:
                 self._kept.clear()
                 for y_range, _ in cut_y(bvh, -(-size // max(budget, 1)), share.y_range):
-                    yield self._load(build_scene(bvh, encoding, self.slab_entries, y_range))
+                    yield self._load(bvh, encoding, y_range)
                 return
             for other in [other for other in self._kept if other != key]:
                 if self.size_bytes + (size if kept is None else 0) <= budget:
                     break
                 self._kept.pop(other, None)
         if kept is None:
-            loaded = self._load(build_scene(bvh, encoding, self.slab_entries, share.y_range))
+            loaded = self._load(bvh, encoding, share.y_range)
             gone = weakref.ref(owner, lambda _: self._kept.pop(key, None))
             kept = self._kept[key] = gone, loaded, size
         self._kept.move_to_end(key)
         yield kept[1]
 
-    def _load(self, scene: Scene) -> _Loaded:
-        return _Loaded(scene, self.tracer.load(scene))
+    def _load(self, bvh: Bvh, encoding: Encoding, y_range: YRange | None) -> _Loaded:
+        start = time.perf_counter()
+        scene = build_scene(bvh, encoding, self.slab_entries, y_range)
+        loaded = _Loaded(scene, self.tracer.load(scene))
+        self.made_seconds += time.perf_counter() - start
+        return loaded
 
 
 def cut_y(bvh: Bvh, part_count: int, within: YRange | None = None) -> list[tuple[YRange, int]]:
@@ -165,13 +190,14 @@ class RtBackend:
             tracer, found = share.scenes.tracer, []
             for loaded, rays in self._launches(bvh, job, prepared, share):
                 inputs = [_column(tracer, loaded, each, bvh.measures) for each in totals.inputs]
-                traced = tracer.accumulate(loaded.handle, rays, inputs, totals, job.group_count)
+                traced = tracer.accumulate(
+                    loaded.handle, rays.handle, inputs, totals, job.group_count
+                )
                 found.append(replace(traced, ray_count=rays.count))
             return found
 
         with faults.translated(self.name):
-            found = _on_devices(prepared.shares, run)
-        _note(prepared, found)
+            found = self._on_devices(prepared, run)
         for traced in chain.from_iterable(found):
             rows += traced.rows
             merge_words(totals, words, traced.words)
@@ -187,14 +213,14 @@ class RtBackend:
         def run(share: Share) -> list[Traced]:
             found = []
             for loaded, rays in self._launches(bvh, job, prepared, share):
-                listed = share.scenes.tracer.list_rows(loaded.handle, rays)
+                listed = share.scenes.tracer.list_rows(loaded.handle, rays.handle)
                 # No row is in two scenes.
-                groups[loaded.scene.places] = listed.rows
+                groups[loaded.scene.where] = listed.rows
                 found.append(replace(listed, ray_count=rays.count))
             return found
 
         with faults.translated(self.name):
-            _note(prepared, _on_devices(prepared.shares, run))
+            self._on_devices(prepared, run)
         places = np.flatnonzero(groups >= 0)
         return places.astype(np.int64), groups[places]
 
@@ -230,32 +256,46 @@ class RtBackend:
 
     def _launches(
         self, bvh: Bvh, job: FusedJob, prepared: Launch, share: Share
-    ) -> Iterator[tuple[_Loaded, Rays]]:
+    ) -> Iterator[tuple[_Loaded, _Sent]]:
         """Yield each part of a device's scene that rays pass, with them."""
         if not len(prepared.segments.lows):
             return
-        entry_count = len(bvh.offsets) - 1
         for loaded in share.scenes.parts(bvh, self.encoding, share):
-            rays = plan_rays(loaded.scene, entry_count, job, bvh.stored, prepared.segments)
-            if rays.count and loaded.scene.bucket_count:
-                yield loaded, rays
+            if not loaded.scene.bucket_count:
+                continue
+            sent = loaded.rays.get(prepared)
+            if sent is None:
+                rays = plan_rays(loaded.scene, bvh, job, prepared.segments)
+                sent = _Sent(share.scenes.tracer.send(rays) if rays.count else None, rays.count)
+                if sent.count <= KEPT_RAYS:
+                    loaded.rays[prepared] = sent
+            if sent.count:
+                yield loaded, sent
 
+    def _on_devices(
+        self, prepared: Launch, run: Callable[[Share], list[Traced]]
+    ) -> list[list[Traced]]:
+        """Trace on each device at once; note and return the launches of each."""
 
-def _on_devices(
-    shares: Sequence[Share], run: Callable[[Share], list[Traced]]
-) -> list[list[Traced]]:
-    """Trace on each device at once; return the launches of each."""
+        def run_there(share: Share) -> list[Traced]:
+            with share.scenes.tracer.current():
+                return run(share)
 
-    def run_there(share: Share) -> list[Traced]:
-        with share.scenes.tracer.current():
-            return run(share)
+        before = self._made_seconds
+        found = at_once([partial(run_there, share) for share in prepared.shares])
+        _note(prepared, found)
+        if self._made_seconds > before:
+            prepared.figures["scene_ms"] = 1e3 * (self._made_seconds - before)
+        return found
 
-    return at_once([partial(run_there, share) for share in shares])
+    @property
+    def _made_seconds(self) -> float:
+        return sum(scenes.made_seconds for scenes in self.scenes)
 
 
 def _column(tracer: Tracer, loaded: _Loaded, each: Input, measures: Sequence[Measure]) -> Any:
     if each not in loaded.columns:
-        host = input_array(each, measures)[loaded.scene.places]
+        host = input_array(each, measures)[loaded.scene.where]
         loaded.columns[each] = tracer.upload(host.view(np.int8) if host.dtype == np.bool_ else host)
     return loaded.columns[each]
 

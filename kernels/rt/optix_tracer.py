@@ -17,7 +17,14 @@ import numpy as np
 import optix
 
 from raydb.kernels.device import DeviceError, LibraryError
-from raydb.kernels.rt.params import KINDS, MOST_IN_REGISTERS, MOST_TOTALS, PARAMS, PAYLOAD_COUNT
+from raydb.kernels.rt.params import (
+    HIT_COUNTS,
+    KINDS,
+    MOST_IN_REGISTERS,
+    MOST_TOTALS,
+    PARAMS,
+    PAYLOAD_COUNT,
+)
 from raydb.kernels.rt.program import program_ptx
 from raydb.kernels.rt.tracer import Traced
 
@@ -26,12 +33,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.kernels.device_totals import Totals
+    from raydb.kernels.device_totals import Total, Totals
     from raydb.kernels.rt.rays import Rays
     from raydb.kernels.rt.scene import Scene
 
 # OptiX launches this many rays at once at most.
 MOST_RAYS = 2**30
+
+# Groups have copies, for rays to add to: so many words of each total at most, which take the host
+# some microseconds to get and add up, and so many of a group.
+COPIED_WORDS = 2**12
+MOST_COPIES = 2**10
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -50,6 +62,15 @@ class LoadedScene:
     scene: Scene
     handle: int
     buffers: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SentRays:
+    """Rays on the device: the arrays by their names in the parameters."""
+
+    count: int
+    lane_count: int
+    buffers: dict[str, Any]
 
 
 @contextmanager
@@ -97,31 +118,17 @@ class OptixTracer:
         """Build the acceleration structure of a scene's triangles, each met once a ray."""
         if not scene.bucket_count:
             return LoadedScene(scene, 0)  # No ray will be sent.
-        corners = cupy.asarray(scene.triangles.reshape(-1))
-        options = optix.AccelBuildOptions(
-            buildFlags=int(optix.BUILD_FLAG_PREFER_FAST_TRACE),
-            operation=optix.BUILD_OPERATION_BUILD,
-        )
+        # Three corners around each point: made here, a third of them need be sent.
+        points = cupy.asarray(scene.points)
+        corners = points[:, None, :] + cupy.asarray(scene.corners)
         triangles = optix.BuildInputTriangleArray()
         triangles.vertexFormat = optix.VERTEX_FORMAT_FLOAT3
         triangles.numVertices = 3 * scene.bucket_count
         triangles.vertexBuffers = [corners.data.ptr]
+        # Without it a triangle may be met twice by one ray, in a structure that splits triangles.
         triangles.flags = [optix.GEOMETRY_FLAG_REQUIRE_SINGLE_ANYHIT_CALL]
         triangles.numSbtRecords = 1
-        sizes = self._context.accelComputeMemoryUsage([options], [triangles])
-        scratch = cupy.cuda.alloc(sizes.tempSizeInBytes)
-        structure = cupy.cuda.alloc(sizes.outputSizeInBytes)
-        handle = self._context.accelBuild(
-            0,
-            [options],
-            [triangles],
-            scratch.ptr,
-            sizes.tempSizeInBytes,
-            structure.ptr,
-            sizes.outputSizeInBytes,
-            [],
-        )
-        cupy.cuda.Stream.null.synchronize()
+        handle, structure = _build_structure(self._context, triangles)
         # The program asks for no corner, so the triangles themselves are given back.
         buffers = {
             "structure": structure,
@@ -134,10 +141,19 @@ class OptixTracer:
         """Send a column to the device."""
         return cupy.asarray(values)
 
+    def send(self, rays: Rays) -> SentRays:
+        """Send the rays of a job to the device."""
+        names = ["origin_z", "lengths", "offset_x", "groups", "lane_x", "lane_y"]
+        names += ["segments", "lanes"]
+        if rays.tuple_groups.any():
+            names.append("tuple_groups")
+        buffers = {name: cupy.asarray(getattr(rays, name)) for name in names}
+        return SentRays(rays.count, len(rays.lane_x), buffers)
+
     def accumulate(
         self,
         loaded: LoadedScene,
-        rays: Rays,
+        sent: SentRays,
         inputs: Sequence[Any],
         totals: Totals,
         group_count: int,
@@ -145,75 +161,125 @@ class OptixTracer:
         """Trace rays; add the rows of every bucket that is met to the totals of its group."""
         if len(totals.totals) > MOST_TOTALS:
             raise DeviceError(f"rt: a job has at most {MOST_TOTALS} totals on this backend")
-        rows = cupy.zeros(group_count, np.int64)
-        words = [cupy.full(group_count, total.neutral, np.int64) for total in totals.totals]
+        copies = min(max(COPIED_WORDS // max(group_count, 1), 1), MOST_COPIES)
+        word_count = copies * group_count
+        rows = cupy.zeros(word_count, np.int64)
+        words = [cupy.full(word_count, total.neutral, np.int64) for total in totals.totals]
         params = np.zeros(1, PARAMS)
         params["rows"] = rows.data.ptr
+        params["group_count"], params["copy_count"] = group_count, copies
         params["total_count"] = len(words)
-        params["in_registers"] = group_count == 1 and len(words) <= MOST_IN_REGISTERS
+        params["in_registers"] = len(words) <= MOST_IN_REGISTERS
         for number, (total, word) in enumerate(zip(totals.totals, words, strict=True)):
             values = inputs[total.input]
             valid = 0 if total.valid is None else inputs[total.valid].data.ptr
             width = values.dtype.itemsize if values.dtype.kind == "i" else 0
             described = (values.data.ptr, valid, word.data.ptr, total.neutral)
             params["totals"][0, number] = (*described, KINDS[total.kind], width, total.ordered, 0)
-        hits, device_ms = self._launch(loaded, rays, params)
-        return Traced(rows.get(), [word.get() for word in words], hits, device_ms)
+        hits, device_ms = self._launch(loaded, sent, params)
+        merged = [word.get().reshape(copies, group_count) for word in words]
+        return Traced(
+            rows.get().reshape(copies, group_count).sum(axis=0),
+            [add_copies(total, word) for total, word in zip(totals.totals, merged, strict=True)],
+            hits,
+            device_ms,
+        )
 
-    def list_rows(self, loaded: LoadedScene, rays: Rays) -> Traced:
+    def list_rows(self, loaded: LoadedScene, sent: SentRays) -> Traced:
         """Trace rays; return each scene row's group or -1 as the rows."""
-        found = cupy.full(len(loaded.scene.places), -1, np.int64)
+        found = cupy.full(loaded.scene.row_count, -1, np.int64)
         params = np.zeros(1, PARAMS)
         params["row_groups"] = found.data.ptr
-        hits, device_ms = self._launch(loaded, rays, params)
+        hits, device_ms = self._launch(loaded, sent, params)
         return Traced(found.get(), [], hits, device_ms)
 
-    def _launch(self, loaded: LoadedScene, rays: Rays, params: NDArray[Any]) -> tuple[int, float]:
-        """Launch a ray for each segment and lane; return (hits, milliseconds)."""
-        sent = {
-            name: cupy.asarray(getattr(rays, name))
-            for name in (
-                *("origin_z", "lengths", "offset_x", "groups", "lane_x", "lane_y"),
-                "tuple_groups",
-            )
-        }
-        hit_count = cupy.zeros(1, np.uint64)
-        sent |= {name: loaded.buffers[name] for name in ("tuple_of", "firsts")}
-        sent["hit_count"] = hit_count
+    def _launch(
+        self, loaded: LoadedScene, sent: SentRays, params: NDArray[Any]
+    ) -> tuple[int, float]:
+        """Launch rays; return (hits, milliseconds)."""
+        hit_counts = cupy.zeros(HIT_COUNTS, np.uint64)
+        used = sent.buffers | {name: loaded.buffers[name] for name in ("tuple_of", "firsts")}
+        used["hit_counts"] = hit_counts
         if loaded.scene.encoding == "paper":
-            sent["met"] = cupy.zeros(loaded.scene.bucket_count // 32 + 1, np.uint32)
+            used["met"] = cupy.zeros(loaded.scene.bucket_count // 32 + 1, np.uint32)
         params["scene"] = loaded.handle
-        for name, array in sent.items():
+        params["lane_count"] = sent.lane_count
+        for name, array in used.items():
             params[name] = array.data.ptr
-        lanes = len(rays.lane_x) * len(rays.lane_y)
-        step = max(MOST_RAYS // lanes, 1)
-        firsts = range(0, len(rays.origin_z), step)
+        firsts = range(0, sent.count, MOST_RAYS)
         # All are sent before the clock starts, and are there until the last launch has ended.
         launches = []
         for first in firsts:
-            params["first_segment"] = first
+            params["first_ray"] = first
             launches.append(cupy.asarray(params.view(np.uint8)))
         begin, end = cupy.cuda.Event(), cupy.cuda.Event()
         begin.record()
         for first, on_device in zip(firsts, launches, strict=True):
+            # One dimension: OptiX puts those of two and three into tiles.
             optix.launch(
                 self._pipeline.pipeline,
                 cupy.cuda.Stream.null.ptr,
                 on_device.data.ptr,
                 PARAMS.itemsize,
                 self._pipeline.records,
-                len(rays.lane_x),
-                len(rays.lane_y),
-                min(step, len(rays.origin_z) - first),
+                min(MOST_RAYS, sent.count - first),
+                1,
+                1,
             )
         end.record()
         end.synchronize()
-        return int(hit_count.get()[0]), float(cupy.cuda.get_elapsed_time(begin, end))
+        return int(hit_counts.get().sum()), float(cupy.cuda.get_elapsed_time(begin, end))
+
+
+def add_copies(total: Total, copies: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Make one word a group (group_count) of the copies (copy_count, group_count) of a total."""
+    match total.kind:
+        case "least":
+            return copies.min(axis=0)
+        case "most":
+            return copies.max(axis=0)
+        case "float":
+            return copies.view(np.float64).sum(axis=0).view(np.int64)
+        case _:
+            return copies.sum(axis=0)
 
 
 def open_tracers() -> tuple[OptixTracer, ...]:
     """Return a tracer for each device that the driver shows to this process."""
     return tuple(map(OptixTracer, range(cupy.cuda.runtime.getDeviceCount())))
+
+
+def _build_structure(context: Any, triangles: Any) -> tuple[int, Any]:
+    """Build an acceleration structure and compact it; return (handle, its memory)."""
+    options = optix.AccelBuildOptions(
+        buildFlags=int(optix.BUILD_FLAG_PREFER_FAST_TRACE) | int(optix.BUILD_FLAG_ALLOW_COMPACTION),
+        operation=optix.BUILD_OPERATION_BUILD,
+    )
+    sizes = context.accelComputeMemoryUsage([options], [triangles])
+    scratch = cupy.cuda.alloc(sizes.tempSizeInBytes)
+    structure = cupy.cuda.alloc(sizes.outputSizeInBytes)
+    compacted_size = cupy.zeros(1, np.uint64)
+    emitted = optix.AccelEmitDesc()
+    emitted.type = optix.PROPERTY_TYPE_COMPACTED_SIZE
+    emitted.result = compacted_size.data.ptr
+    handle = context.accelBuild(
+        0,
+        [options],
+        [triangles],
+        scratch.ptr,
+        sizes.tempSizeInBytes,
+        structure.ptr,
+        sizes.outputSizeInBytes,
+        [emitted],
+    )
+    size = int(compacted_size.get()[0])
+    if size < sizes.outputSizeInBytes:
+        # The memory of the first is given back when nothing in the stream needs it any more.
+        compact = cupy.cuda.alloc(size)
+        handle = context.accelCompact(0, handle, compact.ptr, size)
+        structure = compact
+    cupy.cuda.Stream.null.synchronize()
+    return handle, structure
 
 
 def _make_pipeline(context: Any, ptx: bytes) -> _Pipeline:

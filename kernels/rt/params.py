@@ -8,8 +8,11 @@ import numpy as np
 MOST_TOTALS = 16
 MOST_IN_REGISTERS = 4
 
-# Segment, hits, rows, and two registers for each total.
-PAYLOAD_COUNT = 3 + 2 * MOST_IN_REGISTERS
+# The segment's group, hits, rows, the group held, and two registers for each total.
+PAYLOAD_COUNT = 4 + 2 * MOST_IN_REGISTERS
+
+# Hits are counted in so many places: one place would take one ray after the other.
+HIT_COUNTS = 1024
 
 KINDS = {"sum": 0, "high": 1, "low": 2, "float": 3, "least": 4, "most": 5}
 
@@ -35,21 +38,26 @@ POINTERS = (
     "groups",
     "lane_x",
     "lane_y",
+    "segments",
+    "lanes",
     "tuple_groups",
     "tuple_of",
     "firsts",
     "met",
     "row_groups",
     "rows",
-    "hit_count",
+    "hit_counts",
 )
 
 PARAMS = np.dtype(
     [
         *((name, "u8") for name in POINTERS),
-        ("first_segment", "u4"),
-        ("total_count", "i4"),
+        ("group_count", "u8"),
+        ("copy_count", "u4"),
+        ("first_ray", "u4"),
+        ("lane_count", "u4"),
         ("in_registers", "i4"),
+        ("total_count", "i4"),
         ("unused", "i4"),
         ("totals", TOTAL, (MOST_TOTALS,)),
     ],

@@ -1,13 +1,15 @@
 // The device program of the RT backend: rays along Z, and what happens at every triangle they meet.
 //
-// A ray's payload: its segment, how many triangles it met, how many rows it counted, and the first
-// totals of a job without groups, so that such a job costs one atomic operation a ray instead of one
-// a row (RayDB's one loss against a scan, section 6.2).
+// A ray's payload: the group of its segment, how many triangles it met, and the totals of the group
+// that it met last: they are added to memory when another group comes, and at the end. A ray whose
+// triangles have one group, or whose job has none, costs one atomic operation for each total instead
+// of one a row (RayDB's one loss against a scan, section 6.2).
 
 #include <optix.h>
 
 #define MOST_TOTALS 16
 #define MOST_IN_REGISTERS 4
+#define HIT_COUNTS 1024
 
 typedef long long Word;
 typedef unsigned long long Unsigned;
@@ -35,34 +37,33 @@ struct Params {
     const Word* groups;
     const float* lane_x;
     const float* lane_y;
+    // For each ray its segment, and its lane: y * lane_count + x.
+    const unsigned int* segments;
+    const unsigned int* lanes;
+    // Null where no tuple adds anything.
     const Word* tuple_groups;
     const int* tuple_of;
-    const Word* firsts;
+    const unsigned int* firsts;
     // In the paper's encoding a bit for each row that was met; else null.
     unsigned int* met;
     // For each row its group, in a launch that lists rows; else null.
     Word* row_groups;
+    // Of each group as many copies as copy_count, group_count apart, so that rays that add to the
+    // same group seldom wait for each other; so it is with the words of the totals.
     Unsigned* rows;
-    Unsigned* hit_count;
-    unsigned int first_segment;
-    int total_count;
+    Unsigned* hit_counts;
+    Unsigned group_count;
+    unsigned int copy_count;
+    unsigned int first_ray;
+    unsigned int lane_count;
     int in_registers;
+    int total_count;
     int unused;
     Total totals[MOST_TOTALS];
 };
 
 extern "C" {
 __constant__ Params params;
-}
-
-static __forceinline__ __device__ Word load(const Total& total, Word row)
-{
-    switch (total.width) {
-        case 1: return static_cast<const signed char*>(total.values)[row];
-        case 2: return static_cast<const short*>(total.values)[row];
-        case 4: return static_cast<const int*>(total.values)[row];
-        default: return static_cast<const Word*>(total.values)[row];
-    }
 }
 
 // NaN is the greatest number; below zero the order of the bits is turned round.
@@ -93,19 +94,36 @@ static __forceinline__ __device__ void add(int kind, Word* word, Word value)
     }
 }
 
-// Return a total of the rows of one bucket.
-static __forceinline__ __device__ Word total_of(const Total& total, Word first, Word last)
+template <typename T>
+static __forceinline__ __device__ Word total_in(const Total& total, const T* values, unsigned int first, unsigned int last)
 {
     Word word = total.neutral;
-    for (Word row = first; row < last; ++row) {
+    if (total.kind == SUM && !total.valid) {
+        // Four loads are on their way at once.
+#pragma unroll 4
+        for (unsigned int row = first; row < last; ++row) word += values[row];
+        return word;
+    }
+    for (unsigned int row = first; row < last; ++row) {
         if (total.valid && !total.valid[row]) continue;
-        Word value = load(total, row);
+        Word value = values[row];
         if (total.ordered) value = ordered(value);
         if (total.kind == HIGH) value >>= 32;
         if (total.kind == LOW) value &= 0xffffffffLL;
         word = combine(total.kind, word, value);
     }
     return word;
+}
+
+// Return a total of the rows of one bucket.
+static __forceinline__ __device__ Word total_of(const Total& total, unsigned int first, unsigned int last)
+{
+    switch (total.width) {
+        case 1: return total_in(total, static_cast<const signed char*>(total.values), first, last);
+        case 2: return total_in(total, static_cast<const short*>(total.values), first, last);
+        case 4: return total_in(total, static_cast<const int*>(total.values), first, last);
+        default: return total_in(total, static_cast<const Word*>(total.values), first, last);
+    }
 }
 
 static __forceinline__ __device__ Word join(unsigned int low, unsigned int high)
@@ -123,65 +141,97 @@ static __forceinline__ __device__ unsigned int high_of(Word word)
     return static_cast<unsigned int>(static_cast<Unsigned>(word) >> 32);
 }
 
+// Return where a group's totals are that this ray adds to.
+static __forceinline__ __device__ Unsigned place_of(unsigned int group)
+{
+    return params.group_count * (optixGetLaunchIndex().x % params.copy_count) + group;
+}
+
+// The totals of one group, in registers.
+struct Held {
+    unsigned int rows;
+    unsigned int group;
+    Word words[MOST_IN_REGISTERS];
+};
+
+static __forceinline__ __device__ void clear(Held& held)
+{
+    held.rows = 0;
+#pragma unroll
+    for (int number = 0; number < MOST_IN_REGISTERS; ++number)
+        held.words[number] = number < params.total_count ? params.totals[number].neutral : 0;
+}
+
+static __forceinline__ __device__ void add_to_memory(const Held& held)
+{
+    const Unsigned place = place_of(held.group);
+    atomicAdd(params.rows + place, static_cast<Unsigned>(held.rows));
+#pragma unroll
+    for (int number = 0; number < MOST_IN_REGISTERS; ++number)
+        if (number < params.total_count)
+            add(params.totals[number].kind, params.totals[number].words + place, held.words[number]);
+}
+
 extern "C" __global__ void __raygen__lanes()
 {
-    const uint3 index = optixGetLaunchIndex();
-    const unsigned int segment = params.first_segment + index.z;
+    const unsigned int ray = params.first_ray + optixGetLaunchIndex().x;
+    const unsigned int segment = params.segments[ray], lane = params.lanes[ray];
     const float3 origin = make_float3(
-        params.lane_x[index.x] + params.offset_x[segment],
-        params.lane_y[index.y],
+        params.lane_x[lane % params.lane_count] + params.offset_x[segment],
+        params.lane_y[lane / params.lane_count],
         params.origin_z[segment]);
-    unsigned int p0 = segment, p1 = 0, p2 = 0;
-    Word words[MOST_IN_REGISTERS];
-    for (int number = 0; number < MOST_IN_REGISTERS; ++number)
-        words[number] = number < params.total_count ? params.totals[number].neutral : 0;
-    unsigned int p3 = low_of(words[0]), p4 = high_of(words[0]);
-    unsigned int p5 = low_of(words[1]), p6 = high_of(words[1]);
-    unsigned int p7 = low_of(words[2]), p8 = high_of(words[2]);
-    unsigned int p9 = low_of(words[3]), p10 = high_of(words[3]);
+    Held held;
+    clear(held);
+    unsigned int p0 = static_cast<unsigned int>(params.groups[segment]), p1 = 0, p2 = 0, p3 = 0;
+    unsigned int p4 = low_of(held.words[0]), p5 = high_of(held.words[0]);
+    unsigned int p6 = low_of(held.words[1]), p7 = high_of(held.words[1]);
+    unsigned int p8 = low_of(held.words[2]), p9 = high_of(held.words[2]);
+    unsigned int p10 = low_of(held.words[3]), p11 = high_of(held.words[3]);
     optixTrace(
         params.scene, origin, make_float3(0.0f, 0.0f, 1.0f), 0.0f, params.lengths[segment], 0.0f,
         OptixVisibilityMask(255), OPTIX_RAY_FLAG_ENFORCE_ANYHIT | OPTIX_RAY_FLAG_DISABLE_CLOSESTHIT,
-        0, 1, 0, p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10);
-    if (p1) atomicAdd(params.hit_count, static_cast<Unsigned>(p1));
-    if (!params.in_registers || !p2) return;
-    words[0] = join(p3, p4);
-    words[1] = join(p5, p6);
-    words[2] = join(p7, p8);
-    words[3] = join(p9, p10);
-    atomicAdd(params.rows, static_cast<Unsigned>(p2));
-    for (int number = 0; number < params.total_count; ++number)
-        add(params.totals[number].kind, params.totals[number].words, words[number]);
+        0, 1, 0, p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11);
+    if (p1) atomicAdd(params.hit_counts + ray % HIT_COUNTS, static_cast<Unsigned>(p1));
+    if (p2) add_to_memory({p2, p3, {join(p4, p5), join(p6, p7), join(p8, p9), join(p10, p11)}});
 }
 
-static __forceinline__ __device__ void add_in_registers(Word first, Word last)
+// Add a bucket to what the ray holds, or make room for its group first.
+static __forceinline__ __device__ void add_in_registers(unsigned int group, unsigned int first, unsigned int last)
 {
-    optixSetPayload_2(optixGetPayload_2() + static_cast<unsigned int>(last - first));
+    Held held = {
+        optixGetPayload_2(),
+        optixGetPayload_3(),
+        {join(optixGetPayload_4(), optixGetPayload_5()), join(optixGetPayload_6(), optixGetPayload_7()),
+         join(optixGetPayload_8(), optixGetPayload_9()), join(optixGetPayload_10(), optixGetPayload_11())}};
+    if (held.rows && held.group != group) {
+        add_to_memory(held);
+        clear(held);
+    }
+#pragma unroll
+    for (int number = 0; number < MOST_IN_REGISTERS; ++number)
+        if (number < params.total_count) {
+            const Total& total = params.totals[number];
+            held.words[number] = combine(total.kind, held.words[number], total_of(total, first, last));
+        }
+    optixSetPayload_2(held.rows + (last - first));
+    optixSetPayload_3(group);
+    optixSetPayload_4(low_of(held.words[0]));
+    optixSetPayload_5(high_of(held.words[0]));
+    optixSetPayload_6(low_of(held.words[1]));
+    optixSetPayload_7(high_of(held.words[1]));
+    optixSetPayload_8(low_of(held.words[2]));
+    optixSetPayload_9(high_of(held.words[2]));
+    optixSetPayload_10(low_of(held.words[3]));
+    optixSetPayload_11(high_of(held.words[3]));
+}
+
+static __forceinline__ __device__ void add_at_once(unsigned int group, unsigned int first, unsigned int last)
+{
+    const Unsigned place = place_of(group);
+    atomicAdd(params.rows + place, static_cast<Unsigned>(last - first));
     for (int number = 0; number < params.total_count; ++number) {
         const Total& total = params.totals[number];
-        const Word word = total_of(total, first, last);
-        Word sum;
-        switch (number) {
-            case 0:
-                sum = combine(total.kind, join(optixGetPayload_3(), optixGetPayload_4()), word);
-                optixSetPayload_3(low_of(sum));
-                optixSetPayload_4(high_of(sum));
-                break;
-            case 1:
-                sum = combine(total.kind, join(optixGetPayload_5(), optixGetPayload_6()), word);
-                optixSetPayload_5(low_of(sum));
-                optixSetPayload_6(high_of(sum));
-                break;
-            case 2:
-                sum = combine(total.kind, join(optixGetPayload_7(), optixGetPayload_8()), word);
-                optixSetPayload_7(low_of(sum));
-                optixSetPayload_8(high_of(sum));
-                break;
-            default:
-                sum = combine(total.kind, join(optixGetPayload_9(), optixGetPayload_10()), word);
-                optixSetPayload_9(low_of(sum));
-                optixSetPayload_10(high_of(sum));
-        }
+        add(total.kind, total.words + place, total_of(total, first, last));
     }
 }
 
@@ -189,28 +239,21 @@ extern "C" __global__ void __anyhit__bucket()
 {
     const unsigned int bucket = optixGetPrimitiveIndex();
     optixSetPayload_1(optixGetPayload_1() + 1);
-    const Word part = params.tuple_groups[params.tuple_of[bucket]];
+    const Word part = params.tuple_groups ? params.tuple_groups[params.tuple_of[bucket]] : 0;
     bool counts = part >= 0;
     if (counts && params.met) {
         const unsigned int bit = 1u << (bucket & 31);
         counts = !(atomicOr(params.met + (bucket >> 5), bit) & bit);
     }
     if (counts) {
-        const Word group = params.groups[optixGetPayload_0()] + part;
-        const Word first = params.firsts[bucket], last = params.firsts[bucket + 1];
-        if (params.row_groups) {
-            for (Word row = first; row < last; ++row) params.row_groups[row] = group;
-        } else if (params.in_registers) {
-            add_in_registers(first, last);
-        } else {
-            atomicAdd(params.rows + group, static_cast<Unsigned>(last - first));
-            for (int number = 0; number < params.total_count; ++number) {
-                const Total& total = params.totals[number];
-                const Word word = total_of(total, first, last);
-                if (word != total.neutral || total.kind < LEAST)
-                    add(total.kind, total.words + group, word);
-            }
-        }
+        const unsigned int group = optixGetPayload_0() + static_cast<unsigned int>(part);
+        const unsigned int first = params.firsts[bucket], last = params.firsts[bucket + 1];
+        if (params.row_groups)
+            for (unsigned int row = first; row < last; ++row) params.row_groups[row] = group;
+        else if (params.in_registers)
+            add_in_registers(group, first, last);
+        else
+            add_at_once(group, first, last);
     }
     optixIgnoreIntersection();
 }

@@ -3,7 +3,7 @@
     interval [4, 9)   ->  from z = 3.5, 5 long, through the middle of every triangle of entries 4..8
 
 A ray begins and ends half an entry beside the planes of triangles, so that rounding decides
-nothing. Long intervals are cut into segments, which run beside each other.
+nothing. Long intervals are cut into segments of about as many rows, whose rays run at once.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raydb.kernels.cells import list_entries
 from raydb.kernels.cpu.runs import find_runs
 
 if TYPE_CHECKING:
@@ -22,8 +23,13 @@ if TYPE_CHECKING:
     from raydb.kernels.bvh import Bvh
     from raydb.kernels.rt.scene import Scene
 
-# What a ray should meet: fewer triangles leave rays that are all start, more make rays that others
-# wait for (RTScan, section 4.3, finds the best length by trial; this one is not measured yet).
+# Rays that a device works on at once: with fewer of them some of it idles, so rays are short until
+# there are as many. (An RTX 4080 SUPER has room for 80 * 1536 threads, and rays take more registers
+# than leave room for all.) A plan, as all such figures here: no device has measured it yet.
+MANY_RAYS = 2**16
+
+# What a ray meets where there are many: fewer triangles leave rays that are all start, more make
+# rays that others wait for (RTScan, section 4.3, finds the best length by trial).
 HITS_A_RAY = 64
 
 # The distance to a hit is a float32 too: below 2**16 entries its error is below 1/128 of one.
@@ -44,12 +50,14 @@ class Segments:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Rays:
-    """A launch: a ray for each segment, lane of Y and lane of X.
+    """A launch: for each segment a ray through each lane that may hold a triangle of it.
 
     origin_z, lengths, offset_x: float32, shape (segment_count,); where the rays of a segment begin,
         how long they are, and how far their slab lies out on X.
     groups: int64, shape (segment_count,). lane_x, lane_y: float32, the lanes that rays run through.
     tuple_groups: int64, shape (tuple_count,); what a group tuple adds to the group number, or -1.
+    segments, lanes: uint32, shape (ray_count,); the segment of each ray, in order, and its lane:
+        of lane_y number lane // len(lane_x), of lane_x number lane % len(lane_x).
     """
 
     origin_z: NDArray[np.float32]
@@ -59,11 +67,13 @@ class Rays:
     lane_x: NDArray[np.float32]
     lane_y: NDArray[np.float32]
     tuple_groups: NDArray[np.int64]
+    segments: NDArray[np.uint32]
+    lanes: NDArray[np.uint32]
 
     @property
     def count(self) -> int:
         """The number of rays."""
-        return len(self.origin_z) * len(self.lane_x) * len(self.lane_y)
+        return len(self.segments)
 
 
 def find_segments(bvh: Bvh, job: FusedJob) -> Segments:
@@ -76,32 +86,49 @@ def find_segments(bvh: Bvh, job: FusedJob) -> Segments:
     return Segments(lows.astype(np.int64), highs.astype(np.int64), runs.groups)
 
 
-def plan_rays(
-    scene: Scene, entry_count: int, job: FusedJob, stored: tuple[int, ...], segments: Segments
-) -> Rays:
-    """Return the rays of a job through a scene; stored: the BVH's stored hierarchies."""
-    tuple_groups = _group_tuples(scene, job, stored)
+def plan_rays(scene: Scene, bvh: Bvh, job: FusedJob, segments: Segments) -> Rays:
+    """Return the rays of a job through a scene of the BVH."""
+    tuple_groups = _group_tuples(scene, job, bvh.stored)
     lane_y = scene.lane_y[_passing_lanes(scene, tuple_groups)]
-    longest = segment_entries(scene, entry_count)
-    lows, highs, groups = _cut(segments, scene.slab_entries, longest)
-    slabs = lows // scene.slab_entries
+    cut = _cut(segments, scene.slab_entries)
+    if len(cut.lows) and scene.bucket_count:
+        cut = _cut_by_rows(cut, bvh.offsets, scene, len(lane_y))
+    slabs = cut.lows // scene.slab_entries
+    numbers, lanes = _pass_lanes(scene, cut, len(lane_y))
     return Rays(
-        origin_z=(lows % scene.slab_entries - 0.5).astype(np.float32),
-        lengths=(highs - lows).astype(np.float32),
+        origin_z=(cut.lows % scene.slab_entries - 0.5).astype(np.float32),
+        lengths=(cut.highs - cut.lows).astype(np.float32),
         offset_x=(slabs * scene.slab_step).astype(np.float32),
-        groups=groups,
+        groups=cut.groups,
         lane_x=scene.lane_x,
         lane_y=lane_y,
         tuple_groups=tuple_groups,
+        segments=numbers,
+        lanes=lanes,
     )
 
 
-def segment_entries(scene: Scene, entry_count: int) -> int:
-    """Return how many entries a ray passes, so that it meets about HITS_A_RAY triangles."""
-    lanes = len(scene.lane_x) * len(scene.lane_y)
-    met_an_entry = scene.bucket_count / max(entry_count, 1) / lanes
-    wanted = HITS_A_RAY / met_an_entry if met_an_entry else LONGEST_SEGMENT
-    return int(min(max(wanted, 1), LONGEST_SEGMENT))
+def hits_a_ray(hit_count: float) -> float:
+    """Return how many triangles a ray should meet, of all that a job's rays will meet."""
+    return min(max(hit_count / MANY_RAYS, 1.0), HITS_A_RAY)
+
+
+def _pass_lanes(
+    scene: Scene, segments: Segments, y_count: int
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Return the segment and the lane of each ray: no lane of X that none of its entries has."""
+    count = len(segments.lows)
+    x_counts = np.full(count, len(scene.lane_x))
+    if scene.lane_counts is not None and count:
+        touched = list_entries(np.column_stack([segments.lows, segments.highs]))
+        lengths = segments.highs - segments.lows
+        firsts = np.cumsum(lengths) - lengths
+        x_counts = np.maximum.reduceat(scene.lane_counts[touched], firsts).astype(np.int64)
+    counts = x_counts * y_count
+    numbers = np.repeat(np.arange(count), counts)
+    beside = np.arange(len(numbers)) - np.repeat(np.cumsum(counts) - counts, counts)
+    y, x = np.divmod(beside, np.repeat(x_counts, counts))
+    return numbers.astype(np.uint32), (y * len(scene.lane_x) + x).astype(np.uint32)
 
 
 def _group_tuples(scene: Scene, job: FusedJob, stored: tuple[int, ...]) -> NDArray[np.int64]:
@@ -118,28 +145,50 @@ def _group_tuples(scene: Scene, job: FusedJob, stored: tuple[int, ...]) -> NDArr
 
 def _passing_lanes(scene: Scene, tuple_groups: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Tell which lanes of Y may meet a tuple that passes."""
-    step = scene.tuples_a_lane
-    padded = np.zeros(len(scene.lane_y) * step, np.bool_)
-    padded[: len(tuple_groups)] = tuple_groups >= 0
-    passes: NDArray[np.bool_] = np.logical_or.reduce(padded.reshape(-1, step), axis=1)
+    passes = np.zeros(len(scene.lane_y), np.bool_)
+    passes[scene.lane_of[tuple_groups >= 0]] = True
     if scene.encoding == "paper":
-        # A leg of two steps reaches the ray of its own step and the two after it.
-        passes[1:] |= passes[:-1]
+        # A leg of two steps reaches the ray of its own step and the one after it.
         passes[1:] |= passes[:-1]
     return passes
 
 
-def _cut(
-    segments: Segments, slab_entries: int, longest: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Cut intervals at the ends of slabs, and into pieces of at most `longest` entries."""
+def _cut(segments: Segments, slab_entries: int) -> Segments:
+    """Cut intervals at the ends of slabs, and into pieces of at most LONGEST_SEGMENT entries."""
     lows, highs, groups = segments.lows, segments.highs, segments.groups
-    for width, anchored in ((slab_entries, True), (longest, False)):
+    for width, anchored in ((slab_entries, True), (LONGEST_SEGMENT, False)):
         base = lows // width * width if anchored else lows
         counts = -(-(highs - base) // width)
-        number = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-        firsts = np.repeat(base, counts) + number * width
+        firsts = np.repeat(base, counts) + _count_up(counts) * width
         highs = np.minimum(firsts + width, np.repeat(highs, counts))
         lows = np.maximum(firsts, np.repeat(lows, counts))
         groups = np.repeat(groups, counts)
-    return lows, highs, groups
+    return Segments(lows, highs, groups)
+
+
+def _cut_by_rows(
+    segments: Segments, offsets: NDArray[np.int64], scene: Scene, y_count: int
+) -> Segments:
+    """Cut intervals into pieces of about as many rows, so that rays meet about as much each."""
+    starts = offsets[segments.lows]
+    rows = offsets[segments.highs] - starts
+    rows_a_bucket = scene.row_count / max(scene.bucket_count, 1)
+    hit_count = rows.sum() / rows_a_bucket * y_count / len(scene.lane_y)
+    # An entry's triangles lie on so many lanes, or on all of Y: some of these have none.
+    lanes = max(scene.beside, len(scene.lane_y))
+    rows_a_piece = hits_a_ray(hit_count) * lanes * rows_a_bucket
+    counts = np.maximum(np.ceil(rows / rows_a_piece), 1).astype(np.int64)
+    pieces = np.repeat(starts, counts) + np.repeat(rows / counts, counts) * _count_up(counts)
+    lows = np.searchsorted(offsets, pieces, side="left")
+    lows = np.maximum(lows, np.repeat(segments.lows, counts))
+    ends = np.cumsum(counts)
+    lows[ends - counts] = segments.lows
+    highs = np.append(lows[1:], 0)
+    highs[ends - 1] = segments.highs
+    filled = offsets[highs] > offsets[lows]
+    return Segments(lows[filled], highs[filled], np.repeat(segments.groups, counts)[filled])
+
+
+def _count_up(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return 0 .. count - 1 of every count, one after the other."""
+    return np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)

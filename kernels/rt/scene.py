@@ -1,7 +1,7 @@
 """A BVH as triangles: one for each bucket of rows, at the centre of the lane of a ray.
 
-    lanes   X lane, Y lane of group tuples, Z entry      one triangle a (cell, group) run, one hit
-    paper   X value, Y group tuple, Z entry              one triangle a row, one to three hits
+    lanes   X beside each other, Y group tuple, Z entry   one triangle a bucket, met once
+    paper   X value, Y group tuple, Z entry               one triangle a row, met one to three times
 
 In the paper's encoding (RayDB, sections 3.2 and 4) the point is the right angle of a triangle whose
 legs are twice the distance of the rays, so that every triangle meets at least one of them. In ours
@@ -13,12 +13,14 @@ Z counts the entries of the BVH's offsets, not its cells: cells that do not occu
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from raydb.kernels.device import DeviceError
+from raydb.kernels.rt.buckets import fill_buckets, number_beside
 from raydb.kernels.split import number_tuples
 
 if TYPE_CHECKING:
@@ -36,42 +38,64 @@ SLAB_ENTRIES = 2**23
 MOST_HALVES = 2**22
 MOST_WHOLE = 2**24
 
-# Lanes of Y let a ray pass by groups that are filtered out; lanes of X share out crowded cells.
-# More of either are more rays that meet nothing.
-MOST_Y_LANES = 64
-MOST_X_LANES = 32
+# The rows of a bucket are read by one thread, one after the other: 32 values of four bytes are one
+# line of a device's cache. More rows of one entry and tuple are triangles beside each other.
+MOST_ROWS = 32
 
-# In the paper's encoding: so many rays beside each other on X at most, and on Y.
-PAPER_LANES = 64
+# Lanes of X hold what lies beside each other in an entry; beyond so many, triangles share them.
+MOST_X_LANES = 256
+
+# Lanes of Y let rays pass by tuples that are filtered out. So many at most, and only as many that
+# in an entry this share of them has a triangle: a ray through an empty one meets nothing.
+MOST_Y_LANES = 64
+FILLED = 0.75
+
+# In the paper's encoding: so many rays pass an entry at most, and so many at least where X is wide,
+# since legs of two steps must not reach beyond what float32 tells apart.
+PAPER_LANES = 1_024
+WIDE_LANES = 64
 
 # A triangle around (0, 0) in units of the lanes' distance: the next rays, at 1, pass by.
-CORNERS = np.array([[-0.5, -0.5], [0.5, -0.5], [0.0, 0.5]], np.float32)
+CORNERS = np.array([[-0.5, -0.5, 0.0], [0.5, -0.5, 0.0], [0.0, 0.5, 0.0]], np.float32)
+
+# On the device: 36 bytes of corners while the structure is built, as many again for the structure,
+# and 8 for what a hit looks up.
+TRIANGLE_BYTES = 80
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Scene:
     """Triangles and what a hit needs to know.
 
-    triangles: float32, shape (bucket_count, 3, 3); the corners of each bucket's triangle.
-    firsts: int64, shape (bucket_count + 1,); bucket b has rows firsts[b] to before firsts[b + 1].
-    places: int64, shape (row_count,); the place in the BVH of each of the scene's rows.
+    points: float32, shape (bucket_count, 3); where each bucket's triangle lies.
+    corners: float32, shape (3, 3); the corners of every triangle, seen from its point.
+    firsts: uint32, shape (bucket_count + 1,); bucket b has rows firsts[b] to before firsts[b + 1].
+    places: uint32, shape (row_count,); the place in the BVH of each of the scene's rows, None where
+        that is its own number.
     tuple_of: int32, shape (bucket_count,); the group tuple of each bucket.
     tuple_codes: for each of the BVH's stored hierarchies the code of every tuple (int64).
+    lane_of: int64, shape (tuple_count,); the lane of Y of each tuple.
     lane_x, lane_y: float32, where rays run in one slab; slab_step: the distance of two slabs on X.
-    slab_entries: how many entries a slab has. tuples_a_lane: how many tuples share a lane of Y.
+    lane_counts: uint16, shape (entry_count,); how many lanes of X, from the first, have a triangle
+        of an entry; None where rays pass all.
+    slab_entries: how many entries a slab has. beside: the triangles of an entry, on average of those
+        that have any.
     """
 
     encoding: Encoding
-    triangles: NDArray[np.float32]
-    firsts: NDArray[np.int64]
-    places: NDArray[np.int64]
+    points: NDArray[np.float32]
+    corners: NDArray[np.float32]
+    firsts: NDArray[np.uint32]
+    places: NDArray[np.uint32] | None
     tuple_of: NDArray[np.int32]
     tuple_codes: tuple[NDArray[np.int64], ...]
+    lane_of: NDArray[np.int64]
     lane_x: NDArray[np.float32]
     lane_y: NDArray[np.float32]
+    lane_counts: NDArray[np.uint16] | None
     slab_step: int
     slab_entries: int
-    tuples_a_lane: int
+    beside: float
 
     @property
     def bucket_count(self) -> int:
@@ -79,18 +103,35 @@ class Scene:
         return len(self.tuple_of)
 
     @property
+    def row_count(self) -> int:
+        """The number of rows in all buckets."""
+        return int(self.firsts[-1])
+
+    @property
     def tuple_count(self) -> int:
         """The number of distinct tuples of stored codes; 1 where nothing is stored."""
-        return len(self.tuple_codes[0]) if self.tuple_codes else 1
+        return len(self.lane_of)
+
+    @property
+    def where(self) -> Any:
+        """The index that takes the scene's rows from a column of the BVH."""
+        return slice(None) if self.places is None else self.places
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Rows:
-    """Rows in the order of (entry, tuple, place), each with all three."""
+class _Buckets:
+    """Buckets in the order of (entry, tuple), and their rows, as in Scene.
 
-    entries: NDArray[np.int64]
-    tuples: NDArray[np.int64]
-    places: NDArray[np.int64]
+    entry_of: int64, shape (bucket_count,). filled, pairs: how many entries, and how many pairs of
+    entry and tuple, have rows.
+    """
+
+    entry_of: NDArray[np.int64]
+    tuple_of: NDArray[np.int32]
+    firsts: NDArray[np.uint32]
+    places: NDArray[np.uint32] | None
+    filled: int
+    pairs: int
 
 
 def build_scene(
@@ -105,121 +146,166 @@ def build_scene(
     what float32 tells apart.
     """
     tuples, tuple_codes = number_tuples(bvh)
-    rows = _sort_rows(bvh, tuples, y_range)
-    tuple_count = len(tuple_codes[0]) if tuple_codes else 1
-    slab_count = max(-(-(len(bvh.offsets) - 1) // slab_entries), 1)
+    ranks = _rank_tuples(bvh, tuple_codes)
     build = _build_lanes if encoding == "lanes" else _build_paper
-    return build(bvh, rows, tuple_codes, tuple_count, slab_entries, slab_count)
+    buckets = _find_buckets(
+        bvh, tuples, len(ranks), y_range, MOST_ROWS if encoding == "lanes" else 1
+    )
+    return build(bvh, buckets, tuple_codes, ranks, slab_entries)
 
 
-def _sort_rows(bvh: Bvh, tuples: NDArray[np.int64], y_range: tuple[int, int] | None) -> _Rows:
-    """Order the rows of a cell by their tuple; dead rows have no triangle."""
-    entries = np.repeat(np.arange(len(bvh.offsets) - 1), np.diff(bvh.offsets))
-    kept = np.ones(bvh.row_count, np.bool_)
-    if bvh.dead is not None:
-        kept[bvh.dead] = False
-    if y_range is not None:
-        kept &= (tuples >= y_range[0]) & (tuples < y_range[1])
-    places = np.flatnonzero(kept)
-    entries, tuples = entries[places], tuples[places]
-    if bvh.stored:
-        order = np.lexsort((tuples, entries))
-        entries, tuples, places = entries[order], tuples[order], places[order]
-    return _Rows(entries, tuples, places)
+def _rank_tuples(bvh: Bvh, tuple_codes: tuple[NDArray[np.int64], ...]) -> NDArray[np.int64]:
+    """Return each tuple's number among those that may be in an entry with it.
+
+    An entry has one coordinate of each hierarchy: of the cities of a nation, not of all cities.
+    """
+    if not tuple_codes:
+        return np.zeros(1, np.int64)
+    shared = np.zeros(len(tuple_codes[0]), np.int64)
+    for position, codes in zip(bvh.stored, tuple_codes, strict=True):
+        hierarchy = bvh.hierarchies[position]
+        shared = shared * hierarchy.scan_count + hierarchy.scan_codes[codes]
+    order = np.argsort(shared, kind="stable")
+    _, firsts, counts = np.unique(shared[order], return_index=True, return_counts=True)
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order)) - np.repeat(firsts, counts)
+    return ranks
+
+
+def _find_buckets(
+    bvh: Bvh,
+    tuples: NDArray[np.int32],
+    tuple_count: int,
+    y_range: tuple[int, int] | None,
+    most_rows: int,
+) -> _Buckets:
+    """Put the rows of each entry in the order of their tuples; dead rows have no triangle."""
+    row_count = bvh.row_count
+    in_order = not bvh.stored and bvh.dead is None and y_range is None
+    # Memory that is not written to is never given to the process: there may be few buckets.
+    places = np.empty(0 if in_order else row_count, np.uint32)
+    firsts = np.empty(row_count + 1, np.uint32)
+    tuple_of, entry_of = np.empty(row_count, np.int32), np.empty(row_count, np.int64)
+    count, filled, pairs = fill_buckets(
+        bvh.offsets,
+        tuples if bvh.stored else tuples[:0],
+        np.empty(0, np.int64) if bvh.dead is None else bvh.dead,
+        (0, tuple_count) if y_range is None else y_range,
+        tuple_count,
+        most_rows,
+        places,
+        firsts,
+        tuple_of,
+        entry_of,
+    )
+    firsts = firsts[: count + 1].copy()
+    return _Buckets(
+        entry_of[:count].copy(),
+        tuple_of[:count].copy(),
+        firsts,
+        None if in_order else places[: firsts[-1]].copy(),
+        filled,
+        pairs,
+    )
 
 
 def _build_lanes(
     bvh: Bvh,
-    rows: _Rows,
+    buckets: _Buckets,
     tuple_codes: tuple[NDArray[np.int64], ...],
-    tuple_count: int,
+    ranks: NDArray[np.int64],
     slab_entries: int,
-    slab_count: int,
 ) -> Scene:
     """One triangle for the rows of one entry and tuple."""
-    del bvh
-    changes = np.flatnonzero((np.diff(rows.entries) != 0) | (np.diff(rows.tuples) != 0)) + 1
-    firsts = np.concatenate([np.zeros(min(len(rows.places), 1), np.int64), changes])
-    entries, tuples = rows.entries[firsts], rows.tuples[firsts]
-    tuples_a_lane = -(-tuple_count // MOST_Y_LANES)
-    y = tuples // tuples_a_lane
-    # The position of a bucket among those of its entry and lane of Y decides its lane of X.
-    starts = np.flatnonzero(
-        np.concatenate(
-            [np.ones(min(len(y), 1), np.bool_), (np.diff(entries) != 0) | (np.diff(y) != 0)]
-        )
-    )
-    sizes = np.diff(np.append(starts, len(y)))
-    # As many as a bucket finds beside it on average: more would be rays that meet nothing, and
-    # what is more crowded shares a lane, triangle upon triangle.
-    beside = int((sizes**2).sum() / max(sizes.sum(), 1))
-    x_lanes = min(max(beside, 1), MOST_X_LANES)
-    x = (np.arange(len(y)) - np.repeat(starts, sizes)) % x_lanes
-    _check_width(slab_count * x_lanes, MOST_HALVES)
-    x += entries // slab_entries * x_lanes
-    z = entries % slab_entries
-    corners = np.empty((len(y), 3, 3), np.float32)
-    corners[:, :, 0] = x[:, None] + CORNERS[:, 0]
-    corners[:, :, 1] = y[:, None] + CORNERS[:, 1]
-    corners[:, :, 2] = z[:, None]
+    lane_of = ranks // _tuples_a_lane(buckets, int(ranks.max(initial=0)) + 1)
+    y = lane_of.astype(np.int32)[buckets.tuple_of]
+    x = np.empty(len(y), np.int32)
+    lane_counts = np.zeros(len(bvh.offsets) - 1, np.uint16)
+    x_lanes = max(number_beside(buckets.entry_of, y, MOST_X_LANES, x, lane_counts), 1)
+    slabs = buckets.entry_of // slab_entries
+    _check_width(_slab_count(bvh, slab_entries) * x_lanes, MOST_HALVES)
+    points = np.empty((len(y), 3), np.float32)
+    points[:, 0] = x + slabs * x_lanes
+    points[:, 1] = y
+    points[:, 2] = buckets.entry_of - slabs * slab_entries
     return Scene(
         encoding="lanes",
-        triangles=corners,
-        firsts=np.append(firsts, len(rows.places)),
-        places=rows.places,
-        tuple_of=tuples.astype(np.int32),
+        points=points,
+        corners=CORNERS,
+        firsts=buckets.firsts,
+        places=buckets.places,
+        tuple_of=buckets.tuple_of,
         tuple_codes=tuple_codes,
+        lane_of=lane_of,
         lane_x=np.arange(x_lanes, dtype=np.float32),
-        lane_y=np.arange(-(-tuple_count // tuples_a_lane), dtype=np.float32),
+        lane_y=np.arange(lane_of.max(initial=0) + 1, dtype=np.float32),
+        lane_counts=lane_counts if x_lanes > 1 else None,
         slab_step=x_lanes,
         slab_entries=slab_entries,
-        tuples_a_lane=tuples_a_lane,
+        beside=len(buckets.tuple_of) / max(buckets.filled, 1),
     )
+
+
+def _tuples_a_lane(buckets: _Buckets, rank_count: int) -> int:
+    """Return how many ranks share a lane of Y, so that few lanes of an entry are empty."""
+    filled = buckets.pairs / max(buckets.filled * rank_count, 1)
+    # A lane of so many ranks is empty with a probability of (1 - filled) ** ranks.
+    sharing = 1.0 if filled >= FILLED else math.log(1 - FILLED) / math.log1p(-max(filled, 1e-9))
+    return min(max(math.ceil(sharing), -(-rank_count // MOST_Y_LANES)), rank_count)
 
 
 def _build_paper(
     bvh: Bvh,
-    rows: _Rows,
+    buckets: _Buckets,
     tuple_codes: tuple[NDArray[np.int64], ...],
-    tuple_count: int,
+    ranks: NDArray[np.int64],
     slab_entries: int,
-    slab_count: int,
 ) -> Scene:
     """One triangle a row, at its first measure: (x, y, z), (x + 2 dx, y, z), (x, y + 2 dy, z)."""
-    x, width = _values(bvh, rows)
-    x_step = -(-width // PAPER_LANES)
-    y_step = -(-tuple_count // PAPER_LANES)
-    slab_step = (-(-width // x_step) + 3) * x_step
-    _check_width(tuple_count + 3 * y_step, MOST_HALVES)
-    _check_width(slab_count * slab_step, MOST_WHOLE)
+    x, width = _values(bvh, buckets)
+    tuple_count = max(len(ranks), 1)
+    # As many rays as an entry has rows. Those beside each other on Y all meet rows only where each
+    # entry may have every tuple: the cities of one nation lie close together on Y.
+    lanes = min(max(len(x) // max(buckets.filled, 1), 1), PAPER_LANES)
+    everywhere = int(ranks.max(initial=0)) + 1 == tuple_count
+    y_lanes = min(tuple_count, MOST_Y_LANES, lanes) if everywhere else 1
+    x_lanes = max(lanes // y_lanes, WIDE_LANES if width > MOST_HALVES else 1)
+    x_step, y_step = -(-width // x_lanes), -(-tuple_count // y_lanes)
+    slab_count = _slab_count(bvh, slab_entries)
+    # The first rays of a slab are a step behind the legs of the one before.
+    slab_step = (-(-width // x_step) + 1) * x_step
+    _check_width(tuple_count + 2 * y_step, MOST_HALVES)
+    _check_width(slab_count * slab_step + x_step, MOST_WHOLE)
     # Rays half a step beside the points meet none of them. Where X is too wide for halves, a point
     # on a ray is met by the next one, a whole step on and still inside of the leg.
-    x_side = 0.5 if slab_count * slab_step <= MOST_HALVES else 0.0
-    x = x + rows.entries // slab_entries * slab_step
-    z = rows.entries % slab_entries
-    corners = np.empty((len(x), 3, 3), np.float32)
-    corners[:, :, 0] = x[:, None] + np.array([0, 2 * x_step, 0])
-    corners[:, :, 1] = rows.tuples[:, None] + np.array([0, 0, 2 * y_step])
-    corners[:, :, 2] = z[:, None]
+    x_side = 0.5 if slab_count * slab_step + x_step <= MOST_HALVES else 0.0
+    slabs = buckets.entry_of // slab_entries
+    points = np.empty((len(x), 3), np.float32)
+    points[:, 0] = x + slabs * slab_step
+    points[:, 1] = buckets.tuple_of
+    points[:, 2] = buckets.entry_of - slabs * slab_entries
     return Scene(
         encoding="paper",
-        triangles=corners,
-        firsts=np.arange(len(x) + 1),
-        places=rows.places,
-        tuple_of=rows.tuples.astype(np.int32),
+        points=points,
+        corners=np.array([[0, 0, 0], [2 * x_step, 0, 0], [0, 2 * y_step, 0]], np.float32),
+        firsts=buckets.firsts,
+        places=buckets.places,
+        tuple_of=buckets.tuple_of,
         tuple_codes=tuple_codes,
-        lane_x=_beside(width, x_step, x_side),
-        lane_y=_beside(tuple_count, y_step, 0.5),
+        lane_of=np.arange(len(ranks)) // y_step,
+        lane_x=_behind(width, x_step, x_side),
+        lane_y=_behind(tuple_count, y_step, 0.5),
+        lane_counts=None,
         slab_step=slab_step,
         slab_entries=slab_entries,
-        tuples_a_lane=y_step,
+        beside=len(buckets.tuple_of) / max(buckets.filled, 1),
     )
 
 
-def _values(bvh: Bvh, rows: _Rows) -> tuple[NDArray[np.int64], int]:
+def _values(bvh: Bvh, buckets: _Buckets) -> tuple[NDArray[np.int64], int]:
     """Return X of each row, from 0, and how many values there may be."""
     if not bvh.measures:
-        return np.zeros(len(rows.places), np.int64), 1
+        return np.zeros(len(buckets.tuple_of), np.int64), 1
     measure = bvh.measures[0]
     width = measure.high - measure.low + 1
     if measure.is_float:
@@ -232,12 +318,22 @@ def _values(bvh: Bvh, rows: _Rows) -> tuple[NDArray[np.int64], int]:
             f"rt: the paper's encoding puts the first measure of the BVH on X, and float32 does "
             f"not tell {width} values apart; SET rt_encoding = 'lanes'"
         )
-    return measure.values[rows.places].astype(np.int64) - measure.low, width
+    values = measure.values if buckets.places is None else measure.values[buckets.places]
+    return values.astype(np.int64) - measure.low, width
 
 
-def _beside(width: int, step: int, side: float) -> NDArray[np.float32]:
-    """Return where rays run so that every leg of 2 * step from 0 .. width - 1 meets one inside."""
-    return np.arange(-(-width // step) + 2, dtype=np.float32) * np.float32(step) + np.float32(side)
+def _behind(width: int, step: int, side: float) -> NDArray[np.float32]:
+    """Return where rays run, one behind each step of 0 .. width - 1.
+
+    A leg of 2 * step meets the ray of its point's own step inside, and perhaps the next one.
+    """
+    return np.arange(1, -(-width // step) + 1, dtype=np.float32) * np.float32(step) - np.float32(
+        side
+    )
+
+
+def _slab_count(bvh: Bvh, slab_entries: int) -> int:
+    return max(-(-(len(bvh.offsets) - 1) // slab_entries), 1)
 
 
 def _check_width(width: int, most: int) -> None:
@@ -245,9 +341,14 @@ def _check_width(width: int, most: int) -> None:
         raise DeviceError(f"rt: of {width} places side by side float32 tells {most} apart")
 
 
-def scene_bytes(bvh: Bvh) -> int:
-    """Return at least what a scene and its acceleration structure take on a device.
-
-    36 bytes a triangle, about as many again in the structure, and the measures.
-    """
-    return 72 * bvh.row_count + sum(m.values.nbytes for m in bvh.measures)
+def scene_bytes(bvh: Bvh, encoding: Encoding) -> int:
+    """Return at most what a scene and its acceleration structure take on a device, about."""
+    count = bvh.row_count
+    if encoding == "lanes":
+        tuples = 1
+        for position in bvh.stored:
+            codes = np.bincount(bvh.hierarchies[position].scan_codes, minlength=1)
+            tuples *= int(codes.max())
+        entries = (len(bvh.offsets) - 1) * max(tuples, 1)
+        count = min(count, entries + count // MOST_ROWS)
+    return TRIANGLE_BYTES * count + sum(m.values.nbytes for m in bvh.measures)

@@ -52,10 +52,13 @@ class Tracer(Protocol):
     def upload(self, values: NDArray[Any]) -> Any:
         """Send a column to the device, in the order of the scene's rows."""
 
+    def send(self, rays: Rays) -> Any:
+        """Send the rays of a job to the device, for a launch or several."""
+
     def accumulate(
-        self, loaded: Any, rays: Rays, inputs: Sequence[Any], totals: Totals, group_count: int
+        self, loaded: Any, sent: Any, inputs: Sequence[Any], totals: Totals, group_count: int
     ) -> Traced:
         """Trace rays; add the rows of every bucket that is met to the totals of its group."""
 
-    def list_rows(self, loaded: Any, rays: Rays) -> Traced:
+    def list_rows(self, loaded: Any, sent: Any) -> Traced:
         """Trace rays; return each scene row's group or -1 as the rows."""

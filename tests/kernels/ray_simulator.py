@@ -38,31 +38,63 @@ def intersect(triangle, x, y, z, length):
 
 
 @numba.njit(cache=True)
-def trace(triangles, order, depths, origin_z, lengths, offset_x, lane_x, lane_y, hits):
-    """Write (segment, triangle) of every hit of every ray; return how many there were.
+def trace(
+    points,
+    corners,
+    order,
+    depths,
+    origin_z,
+    lengths,
+    offset_x,
+    lane_x,
+    lane_y,
+    segments,
+    lanes,
+    hits,
+    met_of,
+):
+    """Write (ray, triangle) of every hit, as far as there is room, and of each ray how many it met.
 
+    order, depths: the triangles and their entries, by entry. Returns how many hits there were.
     Triangles far from a ray are skipped by a box around them with a margin of one lane and entry.
     """
     count = 0
     one = np.float32(1)
-    for segment in range(len(origin_z)):
+    low_x, high_x = corners[:, 0].min() - one, corners[:, 0].max() + one
+    low_y, high_y = corners[:, 1].min() - one, corners[:, 1].max() + one
+    triangle = np.empty((3, 3), np.float32)
+    last_ray = 0
+    while last_ray < len(segments):
+        # The rays of one segment, whose lanes ascend.
+        segment, first_ray = segments[last_ray], last_ray
+        while last_ray < len(segments) and segments[last_ray] == segment:
+            last_ray += 1
         z, length = origin_z[segment], lengths[segment]
         first = np.searchsorted(depths, z - one)
         last = np.searchsorted(depths, z + length + one)
         for number in order[first:last]:
-            triangle = triangles[number]
-            low_x = min(triangle[0, 0], triangle[1, 0], triangle[2, 0]) - offset_x[segment] - one
-            high_x = max(triangle[0, 0], triangle[1, 0], triangle[2, 0]) - offset_x[segment] + one
-            low_y = min(triangle[0, 1], triangle[1, 1], triangle[2, 1]) - one
-            high_y = max(triangle[0, 1], triangle[1, 1], triangle[2, 1]) + one
-            from_x, to_x = np.searchsorted(lane_x, low_x), np.searchsorted(lane_x, high_x)
-            for y in lane_y[np.searchsorted(lane_y, low_y) : np.searchsorted(lane_y, high_y)]:
-                for x in lane_x[from_x:to_x]:
-                    if intersect(triangle, np.float32(x + offset_x[segment]), y, z, length):
+            for corner in range(3):
+                for axis in range(3):
+                    triangle[corner, axis] = points[number, axis] + corners[corner, axis]
+            beside, above = points[number, 0] - offset_x[segment], points[number, 1]
+            from_x, to_x = (
+                np.searchsorted(lane_x, beside + low_x),
+                np.searchsorted(lane_x, beside + high_x),
+            )
+            for y in range(
+                np.searchsorted(lane_y, above + low_y), np.searchsorted(lane_y, above + high_y)
+            ):
+                begin = y * len(lane_x) + from_x
+                ray = first_ray + np.searchsorted(lanes[first_ray:last_ray], begin)
+                while ray < last_ray and lanes[ray] < y * len(lane_x) + to_x:
+                    x = np.float32(lane_x[lanes[ray] % len(lane_x)] + offset_x[segment])
+                    if intersect(triangle, x, lane_y[y], z, length):
                         if count < len(hits):
-                            hits[count, 0] = segment
+                            hits[count, 0] = ray
                             hits[count, 1] = number
                         count += 1
+                        met_of[ray] += 1
+                    ray += 1
     return count
 
 
@@ -73,7 +105,7 @@ class RaySimulator:
 
     def __init__(self, room_bytes=2**40):
         self.room_bytes = room_bytes
-        self.loads = 0
+        self.loads = self.sends = 0
         self.most_hits = 0
 
     def current(self):
@@ -84,22 +116,30 @@ class RaySimulator:
 
     def load(self, scene):
         self.loads += 1
-        assert scene.triangles.dtype == np.float32
-        depths = scene.triangles[:, 0, 2]
+        assert scene.points.dtype == scene.corners.dtype == np.float32
+        depths = scene.points[:, 2]
         order = np.argsort(depths, kind="stable")
         return scene, order, depths[order]
 
     def upload(self, values):
         return values
 
-    def hits(self, loaded, rays):
-        """(segment, triangle) of every hit, and how many there were with repetitions."""
-        scene, order, depths = loaded
+    def send(self, rays):
+        self.sends += 1
         for array in (rays.origin_z, rays.lengths, rays.offset_x, rays.lane_x, rays.lane_y):
             assert array.dtype == np.float32
+        assert rays.segments.dtype == rays.lanes.dtype == np.uint32
+        return rays
+
+    def hits(self, loaded, rays):
+        """(ray, triangle) of every hit, and how many there were with repetitions."""
+        scene, order, depths = loaded
         found = np.empty((4 * scene.bucket_count + 16, 2), np.int64)
-        arguments = (scene.triangles, order, depths, rays.origin_z, rays.lengths, rays.offset_x)
-        count = trace(*arguments, rays.lane_x, rays.lane_y, found)
+        met_of = np.zeros(rays.count, np.int64)
+        count = trace(
+            *(scene.points, scene.corners, order, depths, rays.origin_z, rays.lengths),
+            *(rays.offset_x, rays.lane_x, rays.lane_y, rays.segments, rays.lanes, found, met_of),
+        )
         assert count <= len(found)
         _, times = np.unique(found[:count, 1], return_counts=True)
         self.most_hits = max(self.most_hits, int(times.max(initial=0)))
@@ -114,13 +154,14 @@ class RaySimulator:
         """(scene row, group) of every row that is met and passes."""
         scene = loaded[0]
         found, count = self.hits(loaded, rays)
-        segments, buckets = found[:, 0], found[:, 1]
+        segments, buckets = rays.segments[found[:, 0]], found[:, 1]
         parts = rays.tuple_groups[scene.tuple_of[buckets]]
         passed = parts >= 0
         groups = rays.groups[segments[passed]] + parts[passed]
         buckets = buckets[passed]
-        sizes = np.diff(scene.firsts)[buckets]
-        jumps = np.repeat(scene.firsts[buckets] - np.cumsum(sizes) + sizes, sizes)
+        firsts = scene.firsts.astype(np.int64)
+        sizes = np.diff(firsts)[buckets]
+        jumps = np.repeat(firsts[buckets] - np.cumsum(sizes) + sizes, sizes)
         return jumps + np.arange(len(jumps)), np.repeat(groups, sizes), count
 
     def accumulate(self, loaded, rays, inputs, totals, group_count):
@@ -151,7 +192,7 @@ class RaySimulator:
 
     def list_rows(self, loaded, rays):
         rows, groups, count = self.located(loaded, rays)
-        found = np.full(len(loaded[0].places), -1, np.int64)
+        found = np.full(loaded[0].row_count, -1, np.int64)
         found[rows] = groups
         return Traced(found, [], count, 0.0)
 

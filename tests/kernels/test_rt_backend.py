@@ -5,16 +5,24 @@ from dataclasses import replace
 import agreement
 import numpy as np
 import pytest
-from random_jobs import random_case, random_job
+from random_jobs import hierarchy, random_case, random_job
 from ray_simulator import RaySimulator, intersect
 
 from raydb.kernels import split
 from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
 from raydb.kernels.bvh_rows import source_of, unwatched
 from raydb.kernels.device import DEFAULT_MEMORY, DeviceError, DeviceMemory, device_memory
+from raydb.kernels.rt import rays as rays_module
 from raydb.kernels.rt.backend import RtBackend, Scenes, Share
-from raydb.kernels.rt.rays import LONGEST_SEGMENT, find_segments, plan_rays, segment_entries
-from raydb.kernels.rt.scene import MOST_WHOLE, SLAB_ENTRIES, build_scene, scene_bytes
+from raydb.kernels.rt.rays import HITS_A_RAY, LONGEST_SEGMENT, find_segments, plan_rays
+from raydb.kernels.rt.scene import (
+    MOST_ROWS,
+    MOST_WHOLE,
+    MOST_X_LANES,
+    SLAB_ENTRIES,
+    build_scene,
+    scene_bytes,
+)
 
 ENCODINGS = ("lanes", "paper")
 WHOLE = np.array([[0, 1]])
@@ -56,13 +64,15 @@ def test_gathered_rows(backend):
 
 
 def test_a_triangle_is_met_once_in_a_lane_and_up_to_three_times_in_the_paper():
-    rng, hierarchies, codes, measures = random_case(4, 3_000)
-    bvh = agreement.CPU.build(source_of(hierarchies, codes, measures, 3_000), unwatched())
-    job, _ = random_job(rng, bvh)
+    rng = np.random.default_rng(4)
+    codes = rng.integers(0, 90, 3_000)
+    bvh = agreement.flat_bvh(rng.integers(0, 10**6, 3_000), None, codes, 90)
+    by_code = CodeMap(0, by_cell=False, groups=np.arange(90), filters=False)
+    job = FusedJob(WHOLE, (by_code,), 90, SUM)
     most = {}
     for encoding in ENCODINGS:
         backend = RtBackend(encoding, [Scenes(RaySimulator())])
-        backend.launch(bvh, job, backend.prepare(bvh, job))
+        agreement.check_launch(backend, bvh, job)
         most[encoding] = backend.scenes[0].tracer.most_hits
     assert most == {"lanes": 1, "paper": 3}
 
@@ -123,14 +133,13 @@ def test_segments_are_short_enough_for_float32():
     bvh = far_bvh([0, 5, 2**22], SLAB_ENTRIES)
     scene = build_scene(bvh, "lanes")
     job = FusedJob(np.array([[0, SLAB_ENTRIES]]), (), 1, SUM)
-    rays = plan_rays(scene, SLAB_ENTRIES, job, bvh.stored, find_segments(bvh, job))
-    assert rays.lengths.max() <= LONGEST_SEGMENT
-    assert segment_entries(scene, SLAB_ENTRIES) == LONGEST_SEGMENT
+    rays = plan_rays(scene, bvh, job, find_segments(bvh, job))
+    assert 0 < rays.lengths.max() <= LONGEST_SEGMENT
 
 
 def test_rays_beside_a_triangle_miss_it():
     scene = build_scene(agreement.flat_bvh(np.arange(3)), "lanes")
-    triangle, long = scene.triangles[0], np.float32(1)
+    triangle, long = scene.points[0] + scene.corners, np.float32(1)
     for x, y, meets in [(0, 0, True), (1, 0, False), (-1, 0, False), (0, 1, False), (0, -1, False)]:
         met = intersect(triangle, np.float32(x), np.float32(y), np.float32(-0.5), long)
         assert met == meets, (x, y)
@@ -138,14 +147,69 @@ def test_rays_beside_a_triangle_miss_it():
         assert intersect(triangle, np.float32(0), np.float32(0), np.float32(z), long) == meets
 
 
-def test_rows_of_a_cell_and_group_share_a_triangle():
-    codes = np.arange(600) % 3
-    scene = build_scene(agreement.flat_bvh(np.arange(600), None, codes, 3), "lanes")
-    assert scene.bucket_count == 3
-    assert scene.firsts.tolist() == [0, 200, 400, 600]
-    assert (
-        build_scene(agreement.flat_bvh(np.arange(600), None, codes, 3), "paper").bucket_count == 600
-    )
+def test_rows_of_a_cell_and_group_share_triangles_of_few_rows():
+    codes = np.repeat([0, 1, 2], [1, 32, 65])
+    bvh = agreement.flat_bvh(np.arange(98), None, codes, 3)
+    scene = build_scene(bvh, "lanes")
+    assert scene.tuple_of.tolist() == [0, 1, 2, 2, 2]
+    assert np.diff(scene.firsts).tolist() == [1, 32, 21, 22, 22]
+    assert build_scene(bvh, "paper").bucket_count == 98
+
+
+def test_a_crowded_cell_is_shared_out_among_rays():
+    """One cell has 100,000 rows: as many rays as there are lanes beside each other, not one."""
+    codes = np.zeros(100_000, np.int64)
+    bvh = agreement.flat_bvh(np.arange(100_000), None, codes, 1)
+    job = FusedJob(WHOLE, (), 1, SUM)
+    backend = RtBackend("lanes", [Scenes(RaySimulator())])
+    agreement.check_launch(backend, bvh, job)
+    scene = build_scene(bvh, "lanes")
+    assert scene.bucket_count == 100_000 // MOST_ROWS
+    assert plan_rays(scene, bvh, job, find_segments(bvh, job)).count == MOST_X_LANES
+
+
+def sparse_bvh(row_counts, codes, code_count):
+    """A BVH of cells with so many rows each, and codes outside of Z."""
+    bvh = agreement.flat_bvh(np.arange(len(codes)), None, codes, code_count)
+    offsets = np.concatenate([[0], np.cumsum(row_counts)])
+    return replace(bvh, cell_count=len(row_counts), offsets=offsets)
+
+
+def test_no_ray_passes_lanes_of_x_that_its_cells_do_not_have():
+    rows = np.array([320, 1, 0, 64, 5, 0])
+    bvh = sparse_bvh(rows, np.zeros(rows.sum(), np.int64), 1)
+    scene = build_scene(bvh, "lanes")
+    job = FusedJob(np.array([[0, 1], [2, 3], [3, 4], [4, 6]]), (), 1, SUM)
+    rays = plan_rays(scene, bvh, job, find_segments(bvh, job))
+    assert len(scene.lane_x) == 10
+    assert np.bincount(rays.segments).tolist() == [10, 2]
+    assert rays.lengths.tolist() == [1, 2]
+
+
+def test_rays_meet_more_the_more_there_is_to_meet(monkeypatch):
+    rows = np.ones(4_096, np.int64)
+    bvh = sparse_bvh(rows, np.zeros(4_096, np.int64), 1)
+    scene = build_scene(bvh, "lanes")
+    job = FusedJob(np.array([[0, 4_096]]), (), 1, SUM)
+    segments = find_segments(bvh, job)
+    for many, lengths in [(2**16, 1), (1_024, 4), (64, 64), (1, HITS_A_RAY)]:
+        monkeypatch.setattr(rays_module, "MANY_RAYS", many)
+        found = plan_rays(scene, bvh, job, segments)
+        assert set(found.lengths.tolist()) == {lengths}, many
+        assert found.count == 4_096 // lengths
+
+
+def test_crowded_and_empty_cells_make_segments_of_as_many_rows(monkeypatch):
+    monkeypatch.setattr(rays_module, "MANY_RAYS", 8)
+    rng = np.random.default_rng(3)
+    rows = np.where(rng.random(3_000) < 0.1, rng.integers(1, 60, 3_000), 0)
+    bvh = sparse_bvh(rows, np.zeros(rows.sum(), np.int64), 1)
+    job = FusedJob(np.array([[0, 3_000]]), (), 1, SUM)
+    rays = plan_rays(build_scene(bvh, "lanes"), bvh, job, find_segments(bvh, job))
+    starts = (rays.origin_z + 0.5).astype(np.int64)
+    met = bvh.offsets[starts + rays.lengths.astype(np.int64)] - bvh.offsets[starts]
+    assert met.sum() == rows.sum()
+    assert met.max() - met.min() <= 2 * 60
 
 
 def test_lanes_of_groups_that_are_filtered_out_get_no_rays():
@@ -155,16 +219,71 @@ def test_lanes_of_groups_that_are_filtered_out_get_no_rays():
     parts = np.full(128, -1)
     parts[77] = 0
     job = FusedJob(WHOLE, (CodeMap(0, by_cell=False, groups=parts, filters=True),), 1, SUM)
-    rays = plan_rays(scene, 1, job, bvh.stored, find_segments(bvh, job))
+    rays = plan_rays(scene, bvh, job, find_segments(bvh, job))
     assert len(scene.lane_y) == 64
     assert rays.lane_y.tolist() == [38.0]
+
+
+def test_lanes_of_y_are_for_the_tuples_that_a_cell_may_have():
+    """Of 100 cities an entry has ten, those of its nation: there are ten lanes, not 100."""
+    nations = hierarchy(10, 10)
+    rng = np.random.default_rng(5)
+    codes = rng.integers(0, 100, 3_000).astype(np.int32)
+    source = source_of([nations], [codes], [(np.arange(3_000), None)], 3_000)
+    bvh = agreement.CPU.build(source, unwatched())
+    assert bvh.stored == (0,)
+    scene = build_scene(bvh, "lanes")
+    assert len(scene.lane_y) == 10
+    groups = np.full(100, -1)
+    groups[[7, 37, 92]] = 0, 1, 2
+    cities = CodeMap(0, by_cell=False, groups=groups, filters=True)
+    job = FusedJob(np.array([[0, 1], [3, 4], [9, 10]]), (cities,), 3, SUM)
+    rays = plan_rays(scene, bvh, job, find_segments(bvh, job))
+    assert rays.lane_y.tolist() == [2.0, 7.0]
+    agreement.check_launch(RtBackend("lanes", [Scenes(RaySimulator())]), bvh, job)
+
+
+def test_sparse_tuples_share_lanes_of_y():
+    """Entries with one of 60 tuples each: a lane for every tuple would be 59 rays that miss."""
+    rng = np.random.default_rng(6)
+    bvh = sparse_bvh(np.ones(500, np.int64), rng.integers(0, 60, 500), 60)
+    assert len(build_scene(bvh, "lanes").lane_y) == 1
+
+
+def test_rays_are_kept_while_a_job_is_prepared():
+    bvh = agreement.flat_bvh(np.arange(500))
+    job = FusedJob(WHOLE, (), 1, SUM)
+    backend = RtBackend("lanes", [Scenes(RaySimulator())])
+    tracer = backend.scenes[0].tracer
+    prepared = backend.prepare(bvh, job)
+    for _ in range(3):
+        backend.launch(bvh, job, prepared)
+    assert (tracer.loads, tracer.sends) == (1, 1)
+    assert prepared.figures["rays"] == 16
+    assert "scene_ms" not in prepared.figures
+    again = backend.prepare(bvh, job)
+    backend.launch(bvh, job, again)
+    assert (tracer.loads, tracer.sends) == (1, 2)
+    (kept,) = (loaded for _, loaded, _ in backend.scenes[0]._kept.values())
+    assert len(kept.rays) == 2
+    del prepared
+    assert len(kept.rays) == 1
+
+
+def test_the_launch_that_makes_a_scene_says_how_long_that_took():
+    bvh = agreement.flat_bvh(np.arange(500))
+    job = FusedJob(WHOLE, (), 1, SUM)
+    backend = RtBackend("lanes", [Scenes(RaySimulator())])
+    prepared = backend.prepare(bvh, job)
+    backend.launch(bvh, job, prepared)
+    assert prepared.figures["scene_ms"] > 0
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_scene_that_does_not_fit_is_cut_along_y(backend, seed):
     rng, hierarchies, codes, measures = random_case(seed, 1_500)
     bvh = agreement.CPU.build(source_of(hierarchies, codes, measures, 1_500), unwatched())
-    device_memory.set(DeviceMemory(scene_bytes(bvh) // 3))
+    device_memory.set(DeviceMemory(scene_bytes(bvh, "lanes") // 3))
     job, _ = random_job(rng, bvh)
     agreement.check_launch(backend, bvh, job)
     assert backend.scenes[0].tracer.loads >= 2
@@ -183,7 +302,7 @@ def test_one_group_that_does_not_fit_is_said():
 def test_the_least_recently_used_scene_leaves_first():
     first, second, third = (agreement.flat_bvh(np.arange(100)) for _ in range(3))
     scenes = Scenes(RaySimulator())
-    device_memory.set(DeviceMemory(2 * scene_bytes(first) + 10))
+    device_memory.set(DeviceMemory(2 * scene_bytes(first, "lanes") + 10))
     for bvh in (first, second, first, third, first):
         list(scenes.parts(bvh, "lanes", Share(scenes, None, 100)))
     assert scenes.tracer.loads == 3
@@ -229,7 +348,7 @@ def test_several_devices_have_a_range_of_y_each(encoding, seed, monkeypatch):
     if seed % 3:  # Else some devices may have nothing to trace.
         assert [scenes.tracer.loads > 0 for scenes in backend.scenes] == [True] * 3
     # Each device cuts its own range further where that does not fit.
-    device_memory.set(DeviceMemory(scene_bytes(bvh) // 7))
+    device_memory.set(DeviceMemory(scene_bytes(bvh, "lanes") // 7))
     loads = sum(scenes.tracer.loads for scenes in backend.scenes)
     agreement.check_launch(backend, bvh, job)
     assert sum(scenes.tracer.loads for scenes in backend.scenes) > loads + 3
@@ -249,8 +368,8 @@ def test_a_smaller_limit_drops_scenes_that_are_kept():
     scenes = Scenes(RaySimulator())
     for bvh in (first, second):
         list(scenes.parts(bvh, "lanes", Share(scenes, None, 100)))
-    assert scenes.size_bytes == 2 * scene_bytes(first)
-    device_memory.set(DeviceMemory(scene_bytes(first)))
+    assert scenes.size_bytes == 2 * scene_bytes(first, "lanes")
+    device_memory.set(DeviceMemory(scene_bytes(first, "lanes")))
     list(scenes.parts(second, "lanes", Share(scenes, None, 100)))
-    assert scenes.size_bytes == scene_bytes(first)
+    assert scenes.size_bytes == scene_bytes(first, "lanes")
     assert scenes.tracer.loads == 2
