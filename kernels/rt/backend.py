@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from raydb.kernels.backend import FusedJob, FusedResult
     from raydb.kernels.bvh import Bvh, Measure
     from raydb.kernels.bvh_rows import BuildControl, Source
-    from raydb.kernels.rt.rays import Rays
     from raydb.kernels.rt.scene import Encoding, Scene
     from raydb.kernels.rt.tracer import Traced, Tracer
 

@@ -100,13 +100,13 @@ def number_beside(
     y: NDArray[np.int32],
     most: int,
     x: NDArray[np.int32],
-    lane_counts: NDArray[np.uint16],
+    lane_counts: NDArray[np.uint8],
 ) -> int:
     """Number the buckets that lie beside each other: of one entry and lane of Y.
 
     entry_of, y (bucket_count): neither falls, y within an entry. At `most` the numbers begin again.
-    Writes x (bucket_count), and for each entry how many numbers it has (lane_counts, all 0 before);
-    returns the greatest of these.
+    Writes x (bucket_count), and how many numbers each entry has in each lane of Y: lane_counts
+    (entry_count, y_count), all 0 before. Returns the greatest of these.
     """
     widest = 0
     beside = 0
@@ -117,6 +117,6 @@ def number_beside(
             beside = 0
         x[bucket] = beside % most
         count = min(beside + 1, most)
-        lane_counts[entry_of[bucket]] = max(lane_counts[entry_of[bucket]], count)
+        lane_counts[entry_of[bucket], y[bucket]] = count
         widest = max(widest, count)
     return widest

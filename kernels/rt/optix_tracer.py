@@ -259,9 +259,9 @@ def _build_structure(context: Any, triangles: Any) -> tuple[int, Any]:
     scratch = cupy.cuda.alloc(sizes.tempSizeInBytes)
     structure = cupy.cuda.alloc(sizes.outputSizeInBytes)
     compacted_size = cupy.zeros(1, np.uint64)
-    emitted = optix.AccelEmitDesc()
-    emitted.type = optix.PROPERTY_TYPE_COMPACTED_SIZE
-    emitted.result = compacted_size.data.ptr
+    emitted = optix.AccelEmitDesc(
+        result=compacted_size.data.ptr, type=optix.PROPERTY_TYPE_COMPACTED_SIZE
+    )
     handle = context.accelBuild(
         0,
         [options],

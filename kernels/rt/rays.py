@@ -54,10 +54,10 @@ class Rays:
 
     origin_z, lengths, offset_x: float32, shape (segment_count,); where the rays of a segment begin,
         how long they are, and how far their slab lies out on X.
-    groups: int64, shape (segment_count,). lane_x, lane_y: float32, the lanes that rays run through.
+    groups: int64, shape (segment_count,). lane_x, lane_y: float32, the scene's lanes.
     tuple_groups: int64, shape (tuple_count,); what a group tuple adds to the group number, or -1.
-    segments, lanes: uint32, shape (ray_count,); the segment of each ray, in order, and its lane:
-        of lane_y number lane // len(lane_x), of lane_x number lane % len(lane_x).
+    segments, lanes: uint32, shape (ray_count,); the segment of each ray, and its lane: of lane_y
+        number lane // len(lane_x), of lane_x number lane % len(lane_x). Both in order.
     """
 
     origin_z: NDArray[np.float32]
@@ -89,19 +89,19 @@ def find_segments(bvh: Bvh, job: FusedJob) -> Segments:
 def plan_rays(scene: Scene, bvh: Bvh, job: FusedJob, segments: Segments) -> Rays:
     """Return the rays of a job through a scene of the BVH."""
     tuple_groups = _group_tuples(scene, job, bvh.stored)
-    lane_y = scene.lane_y[_passing_lanes(scene, tuple_groups)]
+    passing = np.flatnonzero(_passing_lanes(scene, tuple_groups))
     cut = _cut(segments, scene.slab_entries)
     if len(cut.lows) and scene.bucket_count:
-        cut = _cut_by_rows(cut, bvh.offsets, scene, len(lane_y))
+        cut = _cut_by_rows(cut, bvh.offsets, scene, len(passing))
     slabs = cut.lows // scene.slab_entries
-    numbers, lanes = _pass_lanes(scene, cut, len(lane_y))
+    numbers, lanes = _pass_lanes(scene, cut, passing)
     return Rays(
         origin_z=(cut.lows % scene.slab_entries - 0.5).astype(np.float32),
         lengths=(cut.highs - cut.lows).astype(np.float32),
         offset_x=(slabs * scene.slab_step).astype(np.float32),
         groups=cut.groups,
         lane_x=scene.lane_x,
-        lane_y=lane_y,
+        lane_y=scene.lane_y,
         tuple_groups=tuple_groups,
         segments=numbers,
         lanes=lanes,
@@ -114,21 +114,25 @@ def hits_a_ray(hit_count: float) -> float:
 
 
 def _pass_lanes(
-    scene: Scene, segments: Segments, y_count: int
+    scene: Scene, segments: Segments, passing: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return the segment and the lane of each ray: no lane of X that none of its entries has."""
-    count = len(segments.lows)
-    x_counts = np.full(count, len(scene.lane_x))
-    if scene.lane_counts is not None and count:
-        touched = list_entries(np.column_stack([segments.lows, segments.highs]))
+    """Return the segment and the lane of each ray: no lane that has none of its entries' triangles.
+
+    passing: the lanes of Y that may have a tuple that passes.
+    """
+    segment_count, x_count = len(segments.lows), len(scene.lane_x)
+    if scene.lane_counts is None or not segment_count:
+        counts = np.full((segment_count, len(passing)), x_count).ravel()
+    else:
         lengths = segments.highs - segments.lows
-        firsts = np.cumsum(lengths) - lengths
-        x_counts = np.maximum.reduceat(scene.lane_counts[touched], firsts).astype(np.int64)
-    counts = x_counts * y_count
-    numbers = np.repeat(np.arange(count), counts)
-    beside = np.arange(len(numbers)) - np.repeat(np.cumsum(counts) - counts, counts)
-    y, x = np.divmod(beside, np.repeat(x_counts, counts))
-    return numbers.astype(np.uint32), (y * len(scene.lane_x) + x).astype(np.uint32)
+        touched = list_entries(np.column_stack([segments.lows, segments.highs]))
+        in_entries = scene.lane_counts[touched[:, None], passing]
+        most = np.maximum.reduceat(in_entries, np.cumsum(lengths) - lengths)
+        counts = most.ravel().astype(np.int64)
+    firsts = np.tile(passing * x_count, segment_count)
+    numbers = np.repeat(np.repeat(np.arange(segment_count), len(passing)), counts)
+    lanes = np.repeat(firsts, counts) + _count_up(counts)
+    return numbers.astype(np.uint32), lanes.astype(np.uint32)
 
 
 def _group_tuples(scene: Scene, job: FusedJob, stored: tuple[int, ...]) -> NDArray[np.int64]:

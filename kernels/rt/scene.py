@@ -42,18 +42,17 @@ MOST_WHOLE = 2**24
 # line of a device's cache. More rows of one entry and tuple are triangles beside each other.
 MOST_ROWS = 32
 
-# Lanes of X hold what lies beside each other in an entry; beyond so many, triangles share them.
-MOST_X_LANES = 256
+# Lanes of X hold what lies beside each other in an entry and a lane of Y; beyond so many, triangles
+# share them. A byte counts them.
+MOST_X_LANES = 128
 
 # Lanes of Y let rays pass by tuples that are filtered out. So many at most, and only as many that
-# in an entry this share of them has a triangle: a ray through an empty one meets nothing.
+# in an entry about this share of them has a triangle: others would be counted for nothing.
 MOST_Y_LANES = 64
-FILLED = 0.75
+FILLED = 0.5
 
-# In the paper's encoding: so many rays pass an entry at most, and so many at least where X is wide,
-# since legs of two steps must not reach beyond what float32 tells apart.
+# In the paper's encoding: so many rays pass an entry at most.
 PAPER_LANES = 1_024
-WIDE_LANES = 64
 
 # A triangle around (0, 0) in units of the lanes' distance: the next rays, at 1, pass by.
 CORNERS = np.array([[-0.5, -0.5, 0.0], [0.5, -0.5, 0.0], [0.0, 0.5, 0.0]], np.float32)
@@ -76,9 +75,9 @@ class Scene:
     tuple_codes: for each of the BVH's stored hierarchies the code of every tuple (int64).
     lane_of: int64, shape (tuple_count,); the lane of Y of each tuple.
     lane_x, lane_y: float32, where rays run in one slab; slab_step: the distance of two slabs on X.
-    lane_counts: uint16, shape (entry_count,); how many lanes of X, from the first, have a triangle
-        of an entry; None where rays pass all.
-    slab_entries: how many entries a slab has. beside: the triangles of an entry, on average of those
+    lane_counts: uint8, shape (entry_count, lanes of Y); how many lanes of X, from the first, have a
+        triangle of an entry; None where rays pass all.
+    slab_entries: how many entries a slab has. beside: an entry's triangles, on average of those
         that have any.
     """
 
@@ -92,7 +91,7 @@ class Scene:
     lane_of: NDArray[np.int64]
     lane_x: NDArray[np.float32]
     lane_y: NDArray[np.float32]
-    lane_counts: NDArray[np.uint16] | None
+    lane_counts: NDArray[np.uint8] | None
     slab_step: int
     slab_entries: int
     beside: float
@@ -220,7 +219,8 @@ def _build_lanes(
     lane_of = ranks // _tuples_a_lane(buckets, int(ranks.max(initial=0)) + 1)
     y = lane_of.astype(np.int32)[buckets.tuple_of]
     x = np.empty(len(y), np.int32)
-    lane_counts = np.zeros(len(bvh.offsets) - 1, np.uint16)
+    y_lanes = int(lane_of.max(initial=0)) + 1
+    lane_counts = np.zeros((len(bvh.offsets) - 1, y_lanes), np.uint8)
     x_lanes = max(number_beside(buckets.entry_of, y, MOST_X_LANES, x, lane_counts), 1)
     slabs = buckets.entry_of // slab_entries
     _check_width(_slab_count(bvh, slab_entries) * x_lanes, MOST_HALVES)
@@ -238,8 +238,8 @@ def _build_lanes(
         tuple_codes=tuple_codes,
         lane_of=lane_of,
         lane_x=np.arange(x_lanes, dtype=np.float32),
-        lane_y=np.arange(lane_of.max(initial=0) + 1, dtype=np.float32),
-        lane_counts=lane_counts if x_lanes > 1 else None,
+        lane_y=np.arange(y_lanes, dtype=np.float32),
+        lane_counts=lane_counts if x_lanes * y_lanes > 1 else None,
         slab_step=x_lanes,
         slab_entries=slab_entries,
         beside=len(buckets.tuple_of) / max(buckets.filled, 1),
@@ -269,7 +269,8 @@ def _build_paper(
     lanes = min(max(len(x) // max(buckets.filled, 1), 1), PAPER_LANES)
     everywhere = int(ranks.max(initial=0)) + 1 == tuple_count
     y_lanes = min(tuple_count, MOST_Y_LANES, lanes) if everywhere else 1
-    x_lanes = max(lanes // y_lanes, WIDE_LANES if width > MOST_HALVES else 1)
+    # Legs of two steps must not reach beyond what float32 tells apart.
+    x_lanes = max(lanes // y_lanes, 3 * width // max(MOST_WHOLE - width, 1) + 1)
     x_step, y_step = -(-width // x_lanes), -(-tuple_count // y_lanes)
     slab_count = _slab_count(bvh, slab_entries)
     # The first rays of a slab are a step behind the legs of the one before.

@@ -19,10 +19,16 @@ class Array:
         self.host = self.memory[first : first + values.nbytes].view(values.dtype)
         self.host[...] = values.ravel()
         self.data = SimpleNamespace(ptr=self.host.ctypes.data if len(self.host) else 0)
-        self.dtype, self.nbytes = values.dtype, values.nbytes
+        self.dtype, self.nbytes, self.shape = values.dtype, values.nbytes, values.shape
 
     def get(self):
-        return self.host.copy()
+        return self.host.reshape(self.shape).copy()
+
+    def __getitem__(self, index):
+        return Array(self.get()[index])
+
+    def __add__(self, other):
+        return Array(self.get() + other.get())
 
 
 class Event:

@@ -50,15 +50,22 @@ def trace(
     lane_y,
     segments,
     lanes,
+    sizes,
+    parts,
     hits,
-    met_of,
+    tally,
 ):
-    """Write (ray, triangle) of every hit, as far as there is room, and of each ray how many it met.
+    """Write (ray, triangle) of every hit, as far as there is room, and what each ray did.
 
-    order, depths: the triangles and their entries, by entry. Returns how many hits there were.
+    order, depths: the triangles and their entries, by entry; sizes, parts: their rows, and what
+    their tuples add to the group, or -1. tally (ray_count, 4): hits, those of tuples that do not
+    pass, rows met first, and how often they had another group than before. Returns how many hits
+    there were.
     Triangles far from a ray are skipped by a box around them with a margin of one lane and entry.
     """
     count = 0
+    last_part = np.full(len(segments), -1, np.int64)
+    met = np.zeros(len(points), np.bool_)
     one = np.float32(1)
     low_x, high_x = corners[:, 0].min() - one, corners[:, 0].max() + one
     low_y, high_y = corners[:, 1].min() - one, corners[:, 1].max() + one
@@ -93,9 +100,39 @@ def trace(
                             hits[count, 0] = ray
                             hits[count, 1] = number
                         count += 1
-                        met_of[ray] += 1
+                        tally[ray, 0] += 1
+                        tally[ray, 1] += parts[number] < 0
+                        if parts[number] >= 0 and not met[number]:
+                            tally[ray, 2] += sizes[number]
+                            tally[ray, 3] += parts[number] != last_part[ray]
+                            last_part[ray] = parts[number]
+                            met[number] = True
                     ray += 1
     return count
+
+
+def load_scene(scene):
+    """A scene with its triangles in the order of their entries."""
+    assert scene.points.dtype == scene.corners.dtype == np.float32
+    depths = scene.points[:, 2]
+    order = np.argsort(depths, kind="stable")
+    return scene, order, depths[order]
+
+
+def trace_rays(loaded, rays, hits):
+    """(how many hits, what each ray did) as `trace` has it; it writes as many hits as fit."""
+    scene, order, depths = loaded
+    for array in (rays.origin_z, rays.lengths, rays.offset_x, rays.lane_x, rays.lane_y):
+        assert array.dtype == np.float32
+    assert rays.segments.dtype == rays.lanes.dtype == np.uint32
+    sizes = np.diff(scene.firsts).astype(np.int64)
+    parts = rays.tuple_groups[scene.tuple_of]
+    tally = np.zeros((rays.count, 4), np.int64)
+    count = trace(
+        *(scene.points, scene.corners, order, depths, rays.origin_z, rays.lengths, rays.offset_x),
+        *(rays.lane_x, rays.lane_y, rays.segments, rays.lanes, sizes, parts, hits, tally),
+    )
+    return count, tally
 
 
 class RaySimulator:
@@ -116,31 +153,21 @@ class RaySimulator:
 
     def load(self, scene):
         self.loads += 1
-        assert scene.points.dtype == scene.corners.dtype == np.float32
-        depths = scene.points[:, 2]
-        order = np.argsort(depths, kind="stable")
-        return scene, order, depths[order]
+        return load_scene(scene)
 
     def upload(self, values):
         return values
 
     def send(self, rays):
         self.sends += 1
-        for array in (rays.origin_z, rays.lengths, rays.offset_x, rays.lane_x, rays.lane_y):
-            assert array.dtype == np.float32
-        assert rays.segments.dtype == rays.lanes.dtype == np.uint32
         return rays
 
     def hits(self, loaded, rays):
         """(ray, triangle) of every hit, and how many there were with repetitions."""
-        scene, order, depths = loaded
+        scene = loaded[0]
         found = np.empty((4 * scene.bucket_count + 16, 2), np.int64)
-        met_of = np.zeros(rays.count, np.int64)
-        count = trace(
-            *(scene.points, scene.corners, order, depths, rays.origin_z, rays.lengths),
-            *(rays.offset_x, rays.lane_x, rays.lane_y, rays.segments, rays.lanes, found, met_of),
-        )
-        assert count <= len(found)
+        count, tally = trace_rays(loaded, rays, found)
+        assert count == tally[:, 0].sum() <= len(found)
         _, times = np.unique(found[:count, 1], return_counts=True)
         self.most_hits = max(self.most_hits, int(times.max(initial=0)))
         if scene.encoding == "lanes":

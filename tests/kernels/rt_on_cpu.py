@@ -10,12 +10,14 @@ import cupy_on_host
 import numpy as np
 import pytest
 from random_jobs import random_case, random_job
+from ray_simulator import RaySimulator
 
 cupy_on_host.install()
 
-from raydb.kernels.backend import Accumulator, FusedJob  # noqa: E402
+from raydb.kernels.backend import Accumulator, CodeMap, FusedJob  # noqa: E402
 from raydb.kernels.bvh_rows import source_of, unwatched  # noqa: E402
 from raydb.kernels.device import DeviceError, faults  # noqa: E402
+from raydb.kernels.rt import rays  # noqa: E402
 from raydb.kernels.rt.backend import RtBackend, Scenes  # noqa: E402
 from raydb.kernels.rt.optix_tracer import open_tracers  # noqa: E402
 
@@ -46,6 +48,47 @@ def test_dead_rows(backend):
     job, _ = random_job(np.random.default_rng(1), bvh)
     agreement.check_launch(backend, replace(bvh, dead=np.arange(0, 300, 4)), job)
     agreement.check_locate(backend, replace(bvh, dead=np.arange(0, 300, 4)), job)
+
+
+@pytest.mark.parametrize("many", [1, 300])
+@pytest.mark.parametrize("keep", [1, 2, 3])
+def test_a_ray_adds_what_it_holds_when_another_group_comes(keep, many, monkeypatch):
+    """Totals in registers, over rays that meet several groups or one, and tuples that are dropped."""
+    monkeypatch.setattr(rays, "MANY_RAYS", many)
+    rng, hierarchies, codes, measures = random_case(1, 900)
+    bvh = agreement.CPU.build(source_of(hierarchies, codes, measures, 900), unwatched())
+    job, _ = random_job(rng, bvh)
+    by_row = CodeMap(0, by_cell=False, groups=np.arange(12) % 4 * 3 - 3, filters=True)
+    by_row.groups[by_row.groups < 0] = -1
+    outside = CodeMap(2, by_cell=False, groups=np.arange(6) % 2 * 20, filters=False)
+    accumulators = {
+        1: [("sum", 0), ("min", 1), ("max", 2), ("sum", 2)],
+        2: [("sum", 1), ("count", 1)],
+        3: [("count", 0)],
+    }
+    job = replace(
+        job,
+        maps=(by_row, outside),
+        group_count=40,
+        accumulators=tuple(Accumulator(*each) for each in accumulators[keep]),
+    )
+    for encoding in ("lanes", "paper"):
+        agreement.check_launch(RtBackend(encoding, [Scenes(TRACER)]), bvh, job)
+
+
+def test_rays_and_hits_are_the_simulator_s():
+    _, hierarchies, codes, measures = random_case(2, 2_000)
+    bvh = agreement.CPU.build(source_of(hierarchies, codes, measures, 2_000), unwatched())
+    job, _ = random_job(np.random.default_rng(2), bvh)
+    for encoding in ("lanes", "paper"):
+        figures = []
+        for tracer in (TRACER, RaySimulator()):
+            backend = RtBackend(encoding, [Scenes(tracer)])
+            prepared = backend.prepare(bvh, job)
+            backend.launch(bvh, job, prepared)
+            figures.append((prepared.figures["rays"], prepared.figures["hits"]))
+        assert figures[0] == figures[1]
+        assert figures[0][1] > 0
 
 
 @pytest.mark.parametrize(

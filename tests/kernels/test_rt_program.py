@@ -14,6 +14,7 @@ from raydb.kernels.device import DeviceError
 from raydb.kernels.device_totals import NEUTRAL
 from raydb.kernels.rt import program
 from raydb.kernels.rt.params import (
+    HIT_COUNTS,
     KINDS,
     MOST_IN_REGISTERS,
     MOST_TOTALS,
@@ -38,6 +39,7 @@ def test_the_fields_are_the_same_in_the_same_order():
 def test_the_constants_are_the_same():
     assert f"#define MOST_TOTALS {MOST_TOTALS}\n" in TEXT
     assert f"#define MOST_IN_REGISTERS {MOST_IN_REGISTERS}\n" in TEXT
+    assert f"#define HIT_COUNTS {HIT_COUNTS}\n" in TEXT
     kinds = re.search(r"enum Kind {([^}]*)}", TEXT)[1].replace(" ", "").lower().split(",")
     assert kinds == list(KINDS) == list(NEUTRAL)
     assert f"optixSetPayload_{PAYLOAD_COUNT - 1}(" in TEXT
