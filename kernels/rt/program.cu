@@ -94,36 +94,48 @@ static __forceinline__ __device__ void add(int kind, Word* word, Word value)
     }
 }
 
-template <typename T>
-static __forceinline__ __device__ Word total_in(const Total& total, const T* values, unsigned int first, unsigned int last)
+static __forceinline__ __device__ Word load(const Total& total, unsigned int row)
 {
-    Word word = total.neutral;
-    if (total.kind == SUM && !total.valid) {
-        // Four loads are on their way at once.
-#pragma unroll 4
-        for (unsigned int row = first; row < last; ++row) word += values[row];
-        return word;
+    switch (total.width) {
+        case 1: return static_cast<const signed char*>(total.values)[row];
+        case 2: return static_cast<const short*>(total.values)[row];
+        case 4: return static_cast<const int*>(total.values)[row];
+        default: return static_cast<const Word*>(total.values)[row];
     }
+}
+
+template <typename T>
+static __forceinline__ __device__ Word sum_of(const void* values, unsigned int first, unsigned int last)
+{
+    Word sum = 0;
+    // Four loads are on their way at once.
+#pragma unroll 4
+    for (unsigned int row = first; row < last; ++row) sum += static_cast<const T*>(values)[row];
+    return sum;
+}
+
+// Return a total of the rows of one bucket. Plain sums, which most jobs ask for, have loops of their
+// own; the others share one, which keeps the program small.
+static __forceinline__ __device__ Word total_of(const Total& total, unsigned int first, unsigned int last)
+{
+    if (total.kind == SUM && !total.valid)
+        switch (total.width) {
+            case 1: return sum_of<signed char>(total.values, first, last);
+            case 2: return sum_of<short>(total.values, first, last);
+            case 4: return sum_of<int>(total.values, first, last);
+            default: return sum_of<Word>(total.values, first, last);
+        }
+    Word word = total.neutral;
+#pragma unroll 1
     for (unsigned int row = first; row < last; ++row) {
         if (total.valid && !total.valid[row]) continue;
-        Word value = values[row];
+        Word value = load(total, row);
         if (total.ordered) value = ordered(value);
         if (total.kind == HIGH) value >>= 32;
         if (total.kind == LOW) value &= 0xffffffffLL;
         word = combine(total.kind, word, value);
     }
     return word;
-}
-
-// Return a total of the rows of one bucket.
-static __forceinline__ __device__ Word total_of(const Total& total, unsigned int first, unsigned int last)
-{
-    switch (total.width) {
-        case 1: return total_in(total, static_cast<const signed char*>(total.values), first, last);
-        case 2: return total_in(total, static_cast<const short*>(total.values), first, last);
-        case 4: return total_in(total, static_cast<const int*>(total.values), first, last);
-        default: return total_in(total, static_cast<const Word*>(total.values), first, last);
-    }
 }
 
 static __forceinline__ __device__ Word join(unsigned int low, unsigned int high)
@@ -195,26 +207,19 @@ extern "C" __global__ void __raygen__lanes()
     if (p2) add_to_memory({p2, p3, {join(p4, p5), join(p6, p7), join(p8, p9), join(p10, p11)}});
 }
 
-// Add a bucket to what the ray holds, or make room for its group first.
-static __forceinline__ __device__ void add_in_registers(unsigned int group, unsigned int first, unsigned int last)
+static __forceinline__ __device__ Held get_held()
 {
-    Held held = {
+    return {
         optixGetPayload_2(),
         optixGetPayload_3(),
         {join(optixGetPayload_4(), optixGetPayload_5()), join(optixGetPayload_6(), optixGetPayload_7()),
          join(optixGetPayload_8(), optixGetPayload_9()), join(optixGetPayload_10(), optixGetPayload_11())}};
-    if (held.rows && held.group != group) {
-        add_to_memory(held);
-        clear(held);
-    }
-#pragma unroll
-    for (int number = 0; number < MOST_IN_REGISTERS; ++number)
-        if (number < params.total_count) {
-            const Total& total = params.totals[number];
-            held.words[number] = combine(total.kind, held.words[number], total_of(total, first, last));
-        }
-    optixSetPayload_2(held.rows + (last - first));
-    optixSetPayload_3(group);
+}
+
+static __forceinline__ __device__ void set_held(const Held& held)
+{
+    optixSetPayload_2(held.rows);
+    optixSetPayload_3(held.group);
     optixSetPayload_4(low_of(held.words[0]));
     optixSetPayload_5(high_of(held.words[0]));
     optixSetPayload_6(low_of(held.words[1]));
@@ -225,14 +230,33 @@ static __forceinline__ __device__ void add_in_registers(unsigned int group, unsi
     optixSetPayload_11(high_of(held.words[3]));
 }
 
-static __forceinline__ __device__ void add_at_once(unsigned int group, unsigned int first, unsigned int last)
+// Add a bucket to what the ray holds, whose group makes room first for another one; or, of a job
+// with more totals than registers, to memory.
+static __forceinline__ __device__ void add_bucket(unsigned int group, unsigned int first, unsigned int last)
 {
+    Held held = get_held();
     const Unsigned place = place_of(group);
-    atomicAdd(params.rows + place, static_cast<Unsigned>(last - first));
+    if (params.in_registers) {
+        if (held.rows && held.group != group) {
+            add_to_memory(held);
+            clear(held);
+        }
+        held.group = group;
+        held.rows += last - first;
+    } else {
+        atomicAdd(params.rows + place, static_cast<Unsigned>(last - first));
+    }
+#pragma unroll 1
     for (int number = 0; number < params.total_count; ++number) {
         const Total& total = params.totals[number];
-        add(total.kind, total.words + place, total_of(total, first, last));
+        const Word word = total_of(total, first, last);
+        if (!params.in_registers) add(total.kind, total.words + place, word);
+        // Registers have no index.
+#pragma unroll
+        for (int each = 0; each < MOST_IN_REGISTERS; ++each)
+            if (each == number) held.words[each] = combine(total.kind, held.words[each], word);
     }
+    if (params.in_registers) set_held(held);
 }
 
 extern "C" __global__ void __anyhit__bucket()
@@ -250,10 +274,8 @@ extern "C" __global__ void __anyhit__bucket()
         const unsigned int first = params.firsts[bucket], last = params.firsts[bucket + 1];
         if (params.row_groups)
             for (unsigned int row = first; row < last; ++row) params.row_groups[row] = group;
-        else if (params.in_registers)
-            add_in_registers(group, first, last);
         else
-            add_at_once(group, first, last);
+            add_bucket(group, first, last);
     }
     optixIgnoreIntersection();
 }
