@@ -1,11 +1,11 @@
 """The loops that make a scene: rows in the order of their buckets, and where each bucket lies.
 
-A bucket is a run of rows of one entry and one group tuple, and becomes one triangle.
+A bucket is a run of rows of one entry and one lane of Y, and becomes one triangle.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
@@ -20,78 +20,75 @@ def fill_buckets(
     tuples: NDArray[np.int32],
     dead: NDArray[np.int64],
     y_range: tuple[int, int],
-    tuple_count: int,
+    lane_of: NDArray[np.int32],
     most_rows: int,
     places: NDArray[np.uint32],
+    tuples_in_order: NDArray[Any],
     firsts: NDArray[np.uint32],
-    tuple_of: NDArray[np.int32],
+    y: NDArray[np.int32],
     entry_of: NDArray[np.int64],
-) -> tuple[int, int, int]:
+) -> int:
     """Order the rows of each entry by their tuples, and cut them into buckets.
 
     tuples (row_count), or none where all rows have tuple 0; dead (ascending) places and tuples
-    outside of y_range (low, high) are left out; a bucket has at most most_rows.
-    Writes: places (row_count) of the rows, or none if it has no length; firsts (row_count + 1), the
-    first row of each bucket; tuple_of, entry_of (row_count) of the buckets.
-    Returns how many buckets there are, and of how many entries and pairs of entry and tuple.
+    outside of y_range (low, high) are left out. lane_of (tuple_count): the lane of Y of each tuple,
+    which never falls among those of one entry. A bucket has one lane, and at most most_rows.
+    Writes: places and tuples_in_order (row_count) of the rows, where they have a length; firsts
+    (row_count + 1), the first row of each bucket; y, entry_of (row_count) of the buckets.
+    Returns how many buckets there are.
     """
     low, high = y_range
-    counts = np.zeros(tuple_count, np.int64)
-    starts = np.zeros(tuple_count, np.int64)
-    seen = np.empty(tuple_count, np.int64)
-    buckets = entries = pairs = row = 0
-    at_dead = 0
+    counts = np.zeros(len(lane_of), np.int64)
+    starts = np.zeros(len(lane_of), np.int64)
+    seen = np.empty(len(lane_of), np.int64)
+    buckets = row = at_dead = 0
     for entry in range(len(offsets) - 1):
         first, last = offsets[entry], offsets[entry + 1]
-        while at_dead < len(dead) and dead[at_dead] < first:
-            at_dead += 1
         # Counted, then placed: a sort of few keys that reads the rows of an entry twice.
         distinct = 0
-        skipped = at_dead
+        after_dead = at_dead
         for place in range(first, last):
-            if skipped < len(dead) and dead[skipped] == place:
-                skipped += 1
+            if after_dead < len(dead) and dead[after_dead] == place:
+                after_dead += 1
                 continue
             number = tuples[place] if len(tuples) else 0
-            if not low <= number < high:
-                continue
-            if counts[number] == 0:
-                seen[distinct] = number
-                distinct += 1
-            counts[number] += 1
-        if distinct == 0:
-            at_dead = skipped
-            continue
+            if low <= number < high:
+                if counts[number] == 0:
+                    seen[distinct] = number
+                    distinct += 1
+                counts[number] += 1
         if distinct > 1:
             seen[:distinct].sort()
-        entries += 1
-        pairs += distinct
-        for number in seen[:distinct]:
-            count = counts[number]
+        lane_row = row
+        for at in range(distinct):
+            number = seen[at]
+            starts[number] = row
+            row += counts[number]
+            counts[number] = 0
+            if at + 1 < distinct and lane_of[seen[at + 1]] == lane_of[number]:
+                continue
+            count = row - lane_row
             pieces = -(-count // most_rows)
             for piece in range(pieces):
                 # Of about as many rows each: a ray waits for the largest one.
-                firsts[buckets] = row + count * piece // pieces
-                tuple_of[buckets] = number
+                firsts[buckets] = lane_row + count * piece // pieces
+                y[buckets] = lane_of[number]
                 entry_of[buckets] = entry
                 buckets += 1
-            starts[number] = row
-            row += count
+            lane_row = row
         if len(places):
-            skipped = at_dead
             for place in range(first, last):
-                if skipped < len(dead) and dead[skipped] == place:
-                    skipped += 1
+                if at_dead < len(dead) and dead[at_dead] == place:
+                    at_dead += 1
                     continue
                 number = tuples[place] if len(tuples) else 0
                 if low <= number < high:
                     places[starts[number]] = place
+                    if len(tuples_in_order):
+                        tuples_in_order[starts[number]] = number
                     starts[number] += 1
-        for number in seen[:distinct]:
-            counts[number] = 0
-        at_dead = skipped
     firsts[buckets] = row
-    return buckets, entries, pairs
+    return buckets
 
 
 @numba.njit(cache=True, nogil=True)
@@ -120,3 +117,41 @@ def number_beside(
         lane_counts[entry_of[bucket], y[bucket]] = count
         widest = max(widest, count)
     return widest
+
+
+@numba.njit(cache=True, nogil=True)
+def count_lanes(
+    lows: NDArray[np.int64],
+    highs: NDArray[np.int64],
+    passing: NDArray[np.int64],
+    lane_counts: NDArray[np.uint8],
+    counts: NDArray[np.int64],
+) -> None:
+    """Write to counts (segment_count, passing) how many lanes of X the entries of segments have.
+
+    lows, highs: the segments' entries. passing: lanes of Y.
+    """
+    for segment in range(len(lows)):
+        for at in range(len(passing)):
+            most = np.uint8(0)
+            for entry in range(lows[segment], highs[segment]):
+                most = max(most, lane_counts[entry, passing[at]])
+            counts[segment, at] = most
+
+
+@numba.njit(cache=True, nogil=True)
+def list_rays(
+    counts: NDArray[np.int64],
+    passing: NDArray[np.int64],
+    x_count: int,
+    segments: NDArray[np.uint32],
+    lanes: NDArray[np.uint32],
+) -> None:
+    """Write the segment and the lane, y * x_count + x, of each ray; counts as of `count_lanes`."""
+    ray = 0
+    for segment in range(len(counts)):
+        for at in range(len(passing)):
+            for x in range(counts[segment, at]):
+                segments[ray] = segment
+                lanes[ray] = passing[at] * x_count + x
+                ray += 1

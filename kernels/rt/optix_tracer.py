@@ -132,7 +132,6 @@ class OptixTracer:
         # The program asks for no corner, so the triangles themselves are given back.
         buffers = {
             "structure": structure,
-            "tuple_of": cupy.asarray(scene.tuple_of),
             "firsts": cupy.asarray(scene.firsts),
         }
         return LoadedScene(scene, handle, buffers)
@@ -198,7 +197,13 @@ class OptixTracer:
     ) -> tuple[int, float]:
         """Launch rays; return (hits, milliseconds)."""
         hit_counts = cupy.zeros(HIT_COUNTS, np.uint64)
-        used = sent.buffers | {name: loaded.buffers[name] for name in ("tuple_of", "firsts")}
+        used = sent.buffers | {"firsts": loaded.buffers["firsts"]}
+        if "tuple_groups" in used:
+            # Sent with the first job that asks for a code that is stored.
+            if "tuples" not in loaded.buffers:
+                loaded.buffers["tuples"] = cupy.asarray(loaded.scene.tuples)
+            used["tuples"] = loaded.buffers["tuples"]
+            params["tuple_width"] = loaded.scene.tuples.itemsize
         used["hit_counts"] = hit_counts
         if loaded.scene.encoding == "paper":
             used["met"] = cupy.zeros(loaded.scene.bucket_count // 32 + 1, np.uint32)

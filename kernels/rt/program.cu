@@ -2,8 +2,8 @@
 //
 // A ray's payload: the group of its segment, how many triangles it met, and the totals of the group
 // that it met last: they are added to memory when another group comes, and at the end. A ray whose
-// triangles have one group, or whose job has none, costs one atomic operation for each total instead
-// of one a row (RayDB's one loss against a scan, section 6.2).
+// rows have one group, or whose job has none, costs one atomic operation for each total instead of
+// one a row (RayDB's one loss against a scan, section 6.2).
 
 #include <optix.h>
 
@@ -40,9 +40,10 @@ struct Params {
     // For each ray its segment, and its lane: y * lane_count + x.
     const unsigned int* segments;
     const unsigned int* lanes;
-    // Null where no tuple adds anything.
+    // What each tuple adds to the group, or -1; null where none adds anything.
     const Word* tuple_groups;
-    const int* tuple_of;
+    // Of each row its tuple, in unsigned integers of tuple_width bytes.
+    const void* tuples;
     const unsigned int* firsts;
     // In the paper's encoding a bit for each row that was met; else null.
     unsigned int* met;
@@ -58,7 +59,7 @@ struct Params {
     unsigned int lane_count;
     int in_registers;
     int total_count;
-    int unused;
+    int tuple_width;
     Total totals[MOST_TOTALS];
 };
 
@@ -230,9 +231,9 @@ static __forceinline__ __device__ void set_held(const Held& held)
     optixSetPayload_11(high_of(held.words[3]));
 }
 
-// Add a bucket to what the ray holds, whose group makes room first for another one; or, of a job
-// with more totals than registers, to memory.
-static __forceinline__ __device__ void add_bucket(unsigned int group, unsigned int first, unsigned int last)
+// Add rows of one group to what the ray holds, whose group makes room first for another one; or, of
+// a job with more totals than registers, to memory.
+static __forceinline__ __device__ void add_rows(unsigned int group, unsigned int first, unsigned int last)
 {
     Held held = get_held();
     const Unsigned place = place_of(group);
@@ -259,23 +260,44 @@ static __forceinline__ __device__ void add_bucket(unsigned int group, unsigned i
     if (params.in_registers) set_held(held);
 }
 
+static __forceinline__ __device__ unsigned int tuple_of(unsigned int row)
+{
+    switch (params.tuple_width) {
+        case 1: return static_cast<const unsigned char*>(params.tuples)[row];
+        case 2: return static_cast<const unsigned short*>(params.tuples)[row];
+        default: return static_cast<const unsigned int*>(params.tuples)[row];
+    }
+}
+
 extern "C" __global__ void __anyhit__bucket()
 {
     const unsigned int bucket = optixGetPrimitiveIndex();
     optixSetPayload_1(optixGetPayload_1() + 1);
-    const Word part = params.tuple_groups ? params.tuple_groups[params.tuple_of[bucket]] : 0;
-    bool counts = part >= 0;
-    if (counts && params.met) {
+    bool counts = true;
+    if (params.met) {
         const unsigned int bit = 1u << (bucket & 31);
         counts = !(atomicOr(params.met + (bucket >> 5), bit) & bit);
     }
     if (counts) {
-        const unsigned int group = optixGetPayload_0() + static_cast<unsigned int>(part);
-        const unsigned int first = params.firsts[bucket], last = params.firsts[bucket + 1];
-        if (params.row_groups)
-            for (unsigned int row = first; row < last; ++row) params.row_groups[row] = group;
-        else
-            add_bucket(group, first, last);
+        unsigned int first = params.firsts[bucket];
+        const unsigned int last = params.firsts[bucket + 1];
+        // Rows lie in the order of their tuples: one run after the other.
+#pragma unroll 1
+        while (first < last) {
+            unsigned int end = last;
+            Word part = 0;
+            if (params.tuple_groups) {
+                const unsigned int tuple = tuple_of(first);
+                part = params.tuple_groups[tuple];
+                end = first + 1;
+                while (end < last && tuple_of(end) == tuple) ++end;
+            }
+            const unsigned int group = optixGetPayload_0() + static_cast<unsigned int>(part);
+            if (part >= 0 && !params.row_groups) add_rows(group, first, end);
+            if (part >= 0 && params.row_groups)
+                for (unsigned int row = first; row < end; ++row) params.row_groups[row] = group;
+            first = end;
+        }
     }
     optixIgnoreIntersection();
 }

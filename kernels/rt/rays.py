@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raydb.kernels.cells import list_entries
 from raydb.kernels.cpu.runs import find_runs
+from raydb.kernels.rt.buckets import count_lanes, list_rays
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -120,19 +120,14 @@ def _pass_lanes(
 
     passing: the lanes of Y that may have a tuple that passes.
     """
-    segment_count, x_count = len(segments.lows), len(scene.lane_x)
-    if scene.lane_counts is None or not segment_count:
-        counts = np.full((segment_count, len(passing)), x_count).ravel()
-    else:
-        lengths = segments.highs - segments.lows
-        touched = list_entries(np.column_stack([segments.lows, segments.highs]))
-        in_entries = scene.lane_counts[touched[:, None], passing]
-        most = np.maximum.reduceat(in_entries, np.cumsum(lengths) - lengths)
-        counts = most.ravel().astype(np.int64)
-    firsts = np.tile(passing * x_count, segment_count)
-    numbers = np.repeat(np.repeat(np.arange(segment_count), len(passing)), counts)
-    lanes = np.repeat(firsts, counts) + _count_up(counts)
-    return numbers.astype(np.uint32), lanes.astype(np.uint32)
+    x_count = len(scene.lane_x)
+    counts = np.full((len(segments.lows), len(passing)), x_count)
+    if scene.lane_counts is not None:
+        count_lanes(segments.lows, segments.highs, passing, scene.lane_counts, counts)
+    ray_count = int(counts.sum())
+    numbers, lanes = np.empty(ray_count, np.uint32), np.empty(ray_count, np.uint32)
+    list_rays(counts, passing, x_count, numbers, lanes)
+    return numbers, lanes
 
 
 def _group_tuples(scene: Scene, job: FusedJob, stored: tuple[int, ...]) -> NDArray[np.int64]:
@@ -182,7 +177,8 @@ def _cut_by_rows(
     lanes = max(scene.beside, len(scene.lane_y))
     rows_a_piece = hits_a_ray(hit_count) * lanes * rows_a_bucket
     counts = np.maximum(np.ceil(rows / rows_a_piece), 1).astype(np.int64)
-    pieces = np.repeat(starts, counts) + np.repeat(rows / counts, counts) * _count_up(counts)
+    pieces = np.repeat(rows, counts) * _count_up(counts) // np.repeat(counts, counts)
+    pieces += np.repeat(starts, counts)
     lows = np.searchsorted(offsets, pieces, side="left")
     lows = np.maximum(lows, np.repeat(segments.lows, counts))
     ends = np.cumsum(counts)

@@ -1,24 +1,25 @@
 """A BVH as triangles: one for each bucket of rows, at the centre of the lane of a ray.
 
-    lanes   X beside each other, Y group tuple, Z entry   one triangle a bucket, met once
-    paper   X value, Y group tuple, Z entry               one triangle a row, met one to three times
+    lanes   X beside each other, Y group tuples, Z entry   one triangle a bucket, met once
+    paper   X value, Y group tuple, Z entry                one triangle a row, met up to three times
 
 In the paper's encoding (RayDB, sections 3.2 and 4) the point is the right angle of a triangle whose
 legs are twice the distance of the rays, so that every triangle meets at least one of them. In ours
-a ray runs through the middle of each triangle, the value stays in an integer column, and rows of
-one cell and group tuple share a triangle, as in cgRX (arXiv 2406.03965).
+a ray runs through the middle of each triangle, the value stays in an integer column, and some rows
+of one cell share a triangle, as in cgRX (arXiv 2406.03965): those of a group tuple, or of several
+where tuples have few rows.
 
 Z counts the entries of the BVH's offsets, not its cells: cells that do not occur take no room.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from raydb.kernels.bvh import code_type
 from raydb.kernels.device import DeviceError
 from raydb.kernels.rt.buckets import fill_buckets, number_beside
 from raydb.kernels.split import number_tuples
@@ -39,27 +40,28 @@ MOST_HALVES = 2**22
 MOST_WHOLE = 2**24
 
 # The rows of a bucket are read by one thread, one after the other: 32 values of four bytes are one
-# line of a device's cache. More rows of one entry and tuple are triangles beside each other.
+# line of a device's cache. More rows of one entry and lane are triangles beside each other.
 MOST_ROWS = 32
+
+# Lanes of Y let rays pass by tuples that are filtered out. Tuples share a lane where they have so
+# few rows in an entry that these make no bucket: about this many, so that few lanes have too many.
+LANE_ROWS = 24
+MOST_Y_LANES = 4096
 
 # Lanes of X hold what lies beside each other in an entry and a lane of Y; beyond so many, triangles
 # share them. A byte counts them.
 MOST_X_LANES = 128
 
-# Lanes of Y let rays pass by tuples that are filtered out. So many at most, and only as many that
-# in an entry about this share of them has a triangle: others would be counted for nothing.
-MOST_Y_LANES = 64
-FILLED = 0.5
-
-# In the paper's encoding: so many rays pass an entry at most.
+# In the paper's encoding: so many rays pass an entry at most, and so many on Y.
 PAPER_LANES = 1_024
+PAPER_Y_LANES = 64
 
 # A triangle around (0, 0) in units of the lanes' distance: the next rays, at 1, pass by.
 CORNERS = np.array([[-0.5, -0.5, 0.0], [0.5, -0.5, 0.0], [0.0, 0.5, 0.0]], np.float32)
 
-# On the device: 36 bytes of corners while the structure is built, as many again for the structure,
-# and 8 for what a hit looks up.
-TRIANGLE_BYTES = 80
+# On the device: 12 bytes of a point and 36 of corners while the structure is built, as many again
+# for the structure, and 4 for the first row.
+TRIANGLE_BYTES = 88
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -71,7 +73,8 @@ class Scene:
     firsts: uint32, shape (bucket_count + 1,); bucket b has rows firsts[b] to before firsts[b + 1].
     places: uint32, shape (row_count,); the place in the BVH of each of the scene's rows, None where
         that is its own number.
-    tuple_of: int32, shape (bucket_count,); the group tuple of each bucket.
+    tuples: unsigned integers, shape (row_count,); the group tuple of each row, empty where all have
+        tuple 0.
     tuple_codes: for each of the BVH's stored hierarchies the code of every tuple (int64).
     lane_of: int64, shape (tuple_count,); the lane of Y of each tuple.
     lane_x, lane_y: float32, where rays run in one slab; slab_step: the distance of two slabs on X.
@@ -86,7 +89,7 @@ class Scene:
     corners: NDArray[np.float32]
     firsts: NDArray[np.uint32]
     places: NDArray[np.uint32] | None
-    tuple_of: NDArray[np.int32]
+    tuples: NDArray[Any]
     tuple_codes: tuple[NDArray[np.int64], ...]
     lane_of: NDArray[np.int64]
     lane_x: NDArray[np.float32]
@@ -99,7 +102,7 @@ class Scene:
     @property
     def bucket_count(self) -> int:
         """The number of triangles."""
-        return len(self.tuple_of)
+        return len(self.points)
 
     @property
     def row_count(self) -> int:
@@ -119,18 +122,16 @@ class Scene:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Buckets:
-    """Buckets in the order of (entry, tuple), and their rows, as in Scene.
+    """Buckets in the order of (entry, lane of Y), and their rows, as in Scene.
 
-    entry_of: int64, shape (bucket_count,). filled, pairs: how many entries, and how many pairs of
-    entry and tuple, have rows.
+    entry_of, y: int64 and int32, shape (bucket_count,); the entry of each bucket, and its lane.
     """
 
     entry_of: NDArray[np.int64]
-    tuple_of: NDArray[np.int32]
+    y: NDArray[np.int32]
     firsts: NDArray[np.uint32]
     places: NDArray[np.uint32] | None
-    filled: int
-    pairs: int
+    tuples: NDArray[Any]
 
 
 def build_scene(
@@ -147,10 +148,7 @@ def build_scene(
     tuples, tuple_codes = number_tuples(bvh)
     ranks = _rank_tuples(bvh, tuple_codes)
     build = _build_lanes if encoding == "lanes" else _build_paper
-    buckets = _find_buckets(
-        bvh, tuples, len(ranks), y_range, MOST_ROWS if encoding == "lanes" else 1
-    )
-    return build(bvh, buckets, tuple_codes, ranks, slab_entries)
+    return build(bvh, tuples, tuple_codes, ranks, y_range, slab_entries)
 
 
 def _rank_tuples(bvh: Bvh, tuple_codes: tuple[NDArray[np.int64], ...]) -> NDArray[np.int64]:
@@ -174,59 +172,64 @@ def _rank_tuples(bvh: Bvh, tuple_codes: tuple[NDArray[np.int64], ...]) -> NDArra
 def _find_buckets(
     bvh: Bvh,
     tuples: NDArray[np.int32],
-    tuple_count: int,
+    lane_of: NDArray[np.int64],
     y_range: tuple[int, int] | None,
     most_rows: int,
 ) -> _Buckets:
     """Put the rows of each entry in the order of their tuples; dead rows have no triangle."""
-    row_count = bvh.row_count
+    row_count, tuple_count = bvh.row_count, len(lane_of)
     in_order = not bvh.stored and bvh.dead is None and y_range is None
     # Memory that is not written to is never given to the process: there may be few buckets.
     places = np.empty(0 if in_order else row_count, np.uint32)
+    ordered = np.empty(row_count if bvh.stored else 0, code_type(tuple_count))
     firsts = np.empty(row_count + 1, np.uint32)
-    tuple_of, entry_of = np.empty(row_count, np.int32), np.empty(row_count, np.int64)
-    count, filled, pairs = fill_buckets(
+    y, entry_of = np.empty(row_count, np.int32), np.empty(row_count, np.int64)
+    count = fill_buckets(
         bvh.offsets,
         tuples if bvh.stored else tuples[:0],
         np.empty(0, np.int64) if bvh.dead is None else bvh.dead,
         (0, tuple_count) if y_range is None else y_range,
-        tuple_count,
+        lane_of.astype(np.int32),
         most_rows,
         places,
+        ordered,
         firsts,
-        tuple_of,
+        y,
         entry_of,
     )
     firsts = firsts[: count + 1].copy()
+    kept = int(firsts[-1])
     return _Buckets(
         entry_of[:count].copy(),
-        tuple_of[:count].copy(),
+        y[:count].copy(),
         firsts,
-        None if in_order else places[: firsts[-1]].copy(),
-        filled,
-        pairs,
+        None if in_order else places[:kept].copy(),
+        ordered[:kept].copy(),
     )
 
 
 def _build_lanes(
     bvh: Bvh,
-    buckets: _Buckets,
+    tuples: NDArray[np.int32],
     tuple_codes: tuple[NDArray[np.int64], ...],
     ranks: NDArray[np.int64],
+    y_range: tuple[int, int] | None,
     slab_entries: int,
 ) -> Scene:
-    """One triangle for the rows of one entry and tuple."""
-    lane_of = ranks // _tuples_a_lane(buckets, int(ranks.max(initial=0)) + 1)
-    y = lane_of.astype(np.int32)[buckets.tuple_of]
-    x = np.empty(len(y), np.int32)
-    y_lanes = int(lane_of.max(initial=0)) + 1
+    """One triangle for the rows of one entry and lane of Y, or for each MOST_ROWS of them."""
+    rank_count = int(ranks.max(initial=0)) + 1
+    y_lanes = _count_y_lanes(bvh, rank_count)
+    lane_of = ranks * y_lanes // rank_count
+    buckets = _find_buckets(bvh, tuples, lane_of, y_range, MOST_ROWS)
+    x = np.empty(len(buckets.y), np.int32)
     lane_counts = np.zeros((len(bvh.offsets) - 1, y_lanes), np.uint8)
-    x_lanes = max(number_beside(buckets.entry_of, y, MOST_X_LANES, x, lane_counts), 1)
-    slabs = buckets.entry_of // slab_entries
+    widest = number_beside(buckets.entry_of, buckets.y, MOST_X_LANES, x, lane_counts)
+    x_lanes = max(widest, 1)
     _check_width(_slab_count(bvh, slab_entries) * x_lanes, MOST_HALVES)
-    points = np.empty((len(y), 3), np.float32)
+    slabs = buckets.entry_of // slab_entries
+    points = np.empty((len(x), 3), np.float32)
     points[:, 0] = x + slabs * x_lanes
-    points[:, 1] = y
+    points[:, 1] = buckets.y
     points[:, 2] = buckets.entry_of - slabs * slab_entries
     return Scene(
         encoding="lanes",
@@ -234,7 +237,7 @@ def _build_lanes(
         corners=CORNERS,
         firsts=buckets.firsts,
         places=buckets.places,
-        tuple_of=buckets.tuple_of,
+        tuples=buckets.tuples,
         tuple_codes=tuple_codes,
         lane_of=lane_of,
         lane_x=np.arange(x_lanes, dtype=np.float32),
@@ -242,33 +245,39 @@ def _build_lanes(
         lane_counts=lane_counts if x_lanes * y_lanes > 1 else None,
         slab_step=x_lanes,
         slab_entries=slab_entries,
-        beside=len(buckets.tuple_of) / max(buckets.filled, 1),
+        beside=len(x) / _count_filled(bvh),
     )
 
 
-def _tuples_a_lane(buckets: _Buckets, rank_count: int) -> int:
-    """Return how many ranks share a lane of Y, so that few lanes of an entry are empty."""
-    filled = buckets.pairs / max(buckets.filled * rank_count, 1)
-    # A lane of so many ranks is empty with a probability of (1 - filled) ** ranks.
-    sharing = 1.0 if filled >= FILLED else math.log(1 - FILLED) / math.log1p(-max(filled, 1e-9))
-    return min(max(math.ceil(sharing), -(-rank_count // MOST_Y_LANES)), rank_count)
+def _count_y_lanes(bvh: Bvh, rank_count: int) -> int:
+    """Return how many lanes of Y there are, for as many tuples that an entry may have."""
+    wanted = bvh.row_count / _count_filled(bvh) / LANE_ROWS
+    return int(min(max(wanted, 1), rank_count, MOST_Y_LANES))
+
+
+def _count_filled(bvh: Bvh) -> int:
+    """Return how many entries have rows; 1 where none has."""
+    return max(int(np.count_nonzero(bvh.offsets[1:] > bvh.offsets[:-1])), 1)
 
 
 def _build_paper(
     bvh: Bvh,
-    buckets: _Buckets,
+    tuples: NDArray[np.int32],
     tuple_codes: tuple[NDArray[np.int64], ...],
     ranks: NDArray[np.int64],
+    y_range: tuple[int, int] | None,
     slab_entries: int,
 ) -> Scene:
     """One triangle a row, at its first measure: (x, y, z), (x + 2 dx, y, z), (x, y + 2 dy, z)."""
-    x, width = _values(bvh, buckets)
     tuple_count = max(len(ranks), 1)
+    buckets = _find_buckets(bvh, tuples, np.arange(len(ranks)), y_range, 1)
+    x, width = _values(bvh, buckets)
     # As many rays as an entry has rows. Those beside each other on Y all meet rows only where each
     # entry may have every tuple: the cities of one nation lie close together on Y.
-    lanes = min(max(len(x) // max(buckets.filled, 1), 1), PAPER_LANES)
+    beside = bvh.row_count / _count_filled(bvh)
+    lanes = min(max(int(beside), 1), PAPER_LANES)
     everywhere = int(ranks.max(initial=0)) + 1 == tuple_count
-    y_lanes = min(tuple_count, MOST_Y_LANES, lanes) if everywhere else 1
+    y_lanes = min(tuple_count, PAPER_Y_LANES, lanes) if everywhere else 1
     # Legs of two steps must not reach beyond what float32 tells apart.
     x_lanes = max(lanes // y_lanes, 3 * width // max(MOST_WHOLE - width, 1) + 1)
     x_step, y_step = -(-width // x_lanes), -(-tuple_count // y_lanes)
@@ -283,7 +292,7 @@ def _build_paper(
     slabs = buckets.entry_of // slab_entries
     points = np.empty((len(x), 3), np.float32)
     points[:, 0] = x + slabs * slab_step
-    points[:, 1] = buckets.tuple_of
+    points[:, 1] = buckets.y
     points[:, 2] = buckets.entry_of - slabs * slab_entries
     return Scene(
         encoding="paper",
@@ -291,7 +300,7 @@ def _build_paper(
         corners=np.array([[0, 0, 0], [2 * x_step, 0, 0], [0, 2 * y_step, 0]], np.float32),
         firsts=buckets.firsts,
         places=buckets.places,
-        tuple_of=buckets.tuple_of,
+        tuples=buckets.tuples,
         tuple_codes=tuple_codes,
         lane_of=np.arange(len(ranks)) // y_step,
         lane_x=_behind(width, x_step, x_side),
@@ -299,14 +308,14 @@ def _build_paper(
         lane_counts=None,
         slab_step=slab_step,
         slab_entries=slab_entries,
-        beside=len(buckets.tuple_of) / max(buckets.filled, 1),
+        beside=beside,
     )
 
 
 def _values(bvh: Bvh, buckets: _Buckets) -> tuple[NDArray[np.int64], int]:
     """Return X of each row, from 0, and how many values there may be."""
     if not bvh.measures:
-        return np.zeros(len(buckets.tuple_of), np.int64), 1
+        return np.zeros(len(buckets.y), np.int64), 1
     measure = bvh.measures[0]
     width = measure.high - measure.low + 1
     if measure.is_float:
@@ -346,10 +355,9 @@ def scene_bytes(bvh: Bvh, encoding: Encoding) -> int:
     """Return at most what a scene and its acceleration structure take on a device, about."""
     count = bvh.row_count
     if encoding == "lanes":
-        tuples = 1
+        ranks = 1
         for position in bvh.stored:
-            codes = np.bincount(bvh.hierarchies[position].scan_codes, minlength=1)
-            tuples *= int(codes.max())
-        entries = (len(bvh.offsets) - 1) * max(tuples, 1)
-        count = min(count, entries + count // MOST_ROWS)
+            ranks *= int(np.bincount(bvh.hierarchies[position].scan_codes, minlength=1).max())
+        lanes = _count_filled(bvh) * _count_y_lanes(bvh, max(ranks, 1))
+        count = min(count, lanes + count // MOST_ROWS)
     return TRIANGLE_BYTES * count + sum(m.values.nbytes for m in bvh.measures)

@@ -7,7 +7,8 @@ as the `rt` backend does, and traced by the tests' simulator, which meets the ac
 triangles. The rows that the rays find are compared with the processor's.
 
     rays      that are launched; missed: the share of them that meets nothing
-    hits      calls of the any-hit program; filtered: those of groups that the query drops
+    hits      calls of the any-hit program; dropped: rows that they read for nothing, since the
+              query drops their group
     a ray     mean of those that meet any / 99th percentile / the most: what others wait for
     adds      to memory, each of a word for every total and one for the number of rows
 
@@ -111,7 +112,7 @@ def record(folder: Path) -> list[tuple[str, str, Bvh, FusedJob, int]]:
 
 def show(encoding: Encoding, jobs: list[tuple[str, str, Bvh, FusedJob, int]]) -> bool:
     """Print an encoding's scenes and plans as Markdown; whether all rows were found."""
-    columns = "| rows | rays | missed | hits | filtered | hits a ray | rows a ray | adds |"
+    columns = "| rows | rays | missed | hits | dropped | hits a ray | rows a ray | adds |"
     plans = [f"| {encoding} {columns}", "|---" * columns.count("|") + "|"]
     columns = "| entries | triangles | rows of one | lanes | MB | seconds | memory, MB |"
     print(f"| {encoding} {columns}\n" + "|---" * columns.count("|") + "|")
@@ -156,16 +157,16 @@ def load(encoding: Encoding, name: str, bvh: Bvh) -> Any:
 
 def sent_bytes(scene: Scene) -> int:
     """Return what is sent to a device for a scene: its points, and what hits look up."""
-    return scene.points.nbytes + scene.firsts.nbytes + scene.tuple_of.nbytes
+    return scene.points.nbytes + scene.firsts.nbytes + scene.tuples.nbytes
 
 
 def describe_plan(query: str, tally: NDArray[np.int64]) -> str:
     """Return a query's line; tally: of each ray what `ray_simulator.trace` tells."""
-    hits, filtered, rows, adds = tally.T
+    hits, dropped, rows, adds = tally.T
     missed = np.count_nonzero(hits == 0) / max(len(hits), 1)
     return (
         f"| {query} | {rows.sum():,} | {len(hits):,} | {missed:.0%} | {hits.sum():,} "
-        f"| {filtered.sum():,} | {describe_rays(hits)} | {describe_rays(rows)} | {adds.sum():,} |"
+        f"| {dropped.sum():,} | {describe_rays(hits)} | {describe_rays(rows)} | {adds.sum():,} |"
     )
 
 

@@ -50,17 +50,17 @@ def trace(
     lane_y,
     segments,
     lanes,
-    sizes,
+    firsts,
     parts,
     hits,
     tally,
 ):
     """Write (ray, triangle) of every hit, as far as there is room, and what each ray did.
 
-    order, depths: the triangles and their entries, by entry; sizes, parts: their rows, and what
-    their tuples add to the group, or -1. tally (ray_count, 4): hits, those of tuples that do not
-    pass, rows met first, and how often they had another group than before. Returns how many hits
-    there were.
+    order, depths: the triangles and their entries, by entry; firsts: their first rows; parts: what
+    the rows' tuples add to the group, or -1. tally (ray_count, 4): hits, and of the rows that are
+    met first those that do not pass, those that do, and how often they had another group than
+    before. Returns how many hits there were.
     Triangles far from a ray are skipped by a box around them with a margin of one lane and entry.
     """
     count = 0
@@ -101,12 +101,14 @@ def trace(
                             hits[count, 1] = number
                         count += 1
                         tally[ray, 0] += 1
-                        tally[ray, 1] += parts[number] < 0
-                        if parts[number] >= 0 and not met[number]:
-                            tally[ray, 2] += sizes[number]
-                            tally[ray, 3] += parts[number] != last_part[ray]
-                            last_part[ray] = parts[number]
+                        if not met[number]:
                             met[number] = True
+                            for part in parts[firsts[number] : firsts[number + 1]]:
+                                tally[ray, 1] += part < 0
+                                tally[ray, 2] += part >= 0
+                                if part >= 0 and part != last_part[ray]:
+                                    last_part[ray] = part
+                                    tally[ray, 3] += 1
                     ray += 1
     return count
 
@@ -125,14 +127,20 @@ def trace_rays(loaded, rays, hits):
     for array in (rays.origin_z, rays.lengths, rays.offset_x, rays.lane_x, rays.lane_y):
         assert array.dtype == np.float32
     assert rays.segments.dtype == rays.lanes.dtype == np.uint32
-    sizes = np.diff(scene.firsts).astype(np.int64)
-    parts = rays.tuple_groups[scene.tuple_of]
+    firsts, parts = scene.firsts.astype(np.int64), parts_of(scene, rays)
     tally = np.zeros((rays.count, 4), np.int64)
     count = trace(
         *(scene.points, scene.corners, order, depths, rays.origin_z, rays.lengths, rays.offset_x),
-        *(rays.lane_x, rays.lane_y, rays.segments, rays.lanes, sizes, parts, hits, tally),
+        *(rays.lane_x, rays.lane_y, rays.segments, rays.lanes, firsts, parts, hits, tally),
     )
     return count, tally
+
+
+def parts_of(scene, rays):
+    """What the tuple of each of the scene's rows adds to the group, or -1."""
+    if not len(scene.tuples):
+        return np.broadcast_to(rays.tuple_groups, scene.row_count)
+    return rays.tuple_groups[scene.tuples]
 
 
 class RaySimulator:
@@ -182,14 +190,13 @@ class RaySimulator:
         scene = loaded[0]
         found, count = self.hits(loaded, rays)
         segments, buckets = rays.segments[found[:, 0]], found[:, 1]
-        parts = rays.tuple_groups[scene.tuple_of[buckets]]
-        passed = parts >= 0
-        groups = rays.groups[segments[passed]] + parts[passed]
-        buckets = buckets[passed]
         firsts = scene.firsts.astype(np.int64)
         sizes = np.diff(firsts)[buckets]
         jumps = np.repeat(firsts[buckets] - np.cumsum(sizes) + sizes, sizes)
-        return jumps + np.arange(len(jumps)), np.repeat(groups, sizes), count
+        rows = jumps + np.arange(len(jumps))
+        parts = parts_of(scene, rays)[rows]
+        groups = np.repeat(rays.groups[segments], sizes) + parts
+        return rows[parts >= 0], groups[parts >= 0], count
 
     def accumulate(self, loaded, rays, inputs, totals, group_count):
         rows, groups, count = self.located(loaded, rays)

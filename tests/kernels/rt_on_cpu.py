@@ -53,7 +53,7 @@ def test_dead_rows(backend):
 @pytest.mark.parametrize("many", [1, 300])
 @pytest.mark.parametrize("keep", [1, 2, 3])
 def test_a_ray_adds_what_it_holds_when_another_group_comes(keep, many, monkeypatch):
-    """Totals in registers, over rays that meet several groups or one, and tuples that are dropped."""
+    """Totals in registers, over rays that meet several groups or one, and rows that are dropped."""
     monkeypatch.setattr(rays, "MANY_RAYS", many)
     rng, hierarchies, codes, measures = random_case(1, 900)
     bvh = agreement.CPU.build(source_of(hierarchies, codes, measures, 900), unwatched())

@@ -151,7 +151,8 @@ def test_rows_of_a_cell_and_group_share_triangles_of_few_rows():
     codes = np.repeat([0, 1, 2], [1, 32, 65])
     bvh = agreement.flat_bvh(np.arange(98), None, codes, 3)
     scene = build_scene(bvh, "lanes")
-    assert scene.tuple_of.tolist() == [0, 1, 2, 2, 2]
+    assert scene.tuples[scene.firsts[:-1]].tolist() == [0, 1, 2, 2, 2]
+    assert scene.points[:, 1].tolist() == [0, 1, 2, 2, 2]
     assert np.diff(scene.firsts).tolist() == [1, 32, 21, 22, 22]
     assert build_scene(bvh, "paper").bucket_count == 98
 
@@ -212,16 +213,30 @@ def test_crowded_and_empty_cells_make_segments_of_as_many_rows(monkeypatch):
     assert met.max() - met.min() <= 2 * 60
 
 
+def test_tuples_of_few_rows_share_a_triangle():
+    """Of 40 tuples with two rows each in a cell, 13 or 14 make a bucket of at most 28 rows."""
+    codes = np.repeat(np.arange(40), 2)
+    bvh = agreement.flat_bvh(np.arange(80), None, codes, 40)
+    scene = build_scene(bvh, "lanes")
+    assert np.diff(scene.firsts).tolist() == [28, 26, 26]
+    assert scene.tuples.tolist() == codes.tolist()
+    groups = np.where(np.arange(40) % 3 == 0, -1, np.arange(40) % 2)
+    by_code = CodeMap(0, by_cell=False, groups=groups, filters=True)
+    backend = RtBackend("lanes", [Scenes(RaySimulator())])
+    agreement.check_launch(backend, bvh, FusedJob(WHOLE, (by_code,), 2, SUM))
+    agreement.check_locate(backend, bvh, FusedJob(WHOLE, (by_code,), 2, SUM))
+
+
 def test_lanes_of_groups_that_are_filtered_out_get_no_rays():
-    codes = np.arange(256) % 128
-    bvh = agreement.flat_bvh(np.arange(256), None, codes, 128)
+    codes = np.arange(4_000) % 128
+    bvh = agreement.flat_bvh(np.arange(4_000), None, codes, 128)
     scene = build_scene(bvh, "lanes")
     parts = np.full(128, -1)
     parts[77] = 0
     job = FusedJob(WHOLE, (CodeMap(0, by_cell=False, groups=parts, filters=True),), 1, SUM)
     rays = plan_rays(scene, bvh, job, find_segments(bvh, job))
-    assert len(scene.lane_y) == 64
-    assert (rays.lanes // len(rays.lane_x)).tolist() == [38] * 2
+    assert len(scene.lane_y) == 128
+    assert (rays.lanes // len(rays.lane_x)).tolist() == [77]
 
 
 def test_lanes_of_y_are_for_the_tuples_that_a_cell_may_have():
@@ -243,16 +258,19 @@ def test_lanes_of_y_are_for_the_tuples_that_a_cell_may_have():
     agreement.check_launch(RtBackend("lanes", [Scenes(RaySimulator())]), bvh, job)
 
 
-def test_sparse_tuples_share_lanes_of_y():
-    """Entries with one of 60 tuples each: a lane for every tuple would be empty 59 times of 60."""
-    rng = np.random.default_rng(6)
-    bvh = sparse_bvh(np.ones(500, np.int64), rng.integers(0, 60, 500), 60)
+@pytest.mark.parametrize("row_count", [500, 5_000, 50_000])
+def test_every_ray_meets_a_triangle(row_count):
+    rng = np.random.default_rng(row_count)
+    cells = rng.integers(0, 400, row_count) // rng.integers(1, 9, row_count)
+    rows = np.bincount(cells, minlength=400)
+    bvh = sparse_bvh(rows, rng.integers(0, 60, row_count), 60)
     scene = build_scene(bvh, "lanes")
-    assert len(scene.lane_y) == 2
-    job = FusedJob(np.array([[0, 500]]), (), 1, SUM)
-    rays = plan_rays(scene, bvh, job, find_segments(bvh, job))
-    _, tally = trace_rays(load_scene(scene), rays, np.empty((0, 2), np.int64))
-    assert tally[:, 0].min() > 0
+    for low, high in [(0, 400), (7, 8), (30, 200)]:
+        job = FusedJob(np.array([[low, high]]), (), 1, SUM)
+        rays = plan_rays(scene, bvh, job, find_segments(bvh, job))
+        _, tally = trace_rays(load_scene(scene), rays, np.empty((0, 2), np.int64))
+        assert tally[:, 0].min() > 0
+        assert tally[:, 2].sum() == rows[low:high].sum()
 
 
 def test_rays_are_kept_while_a_job_is_prepared():
