@@ -14,6 +14,23 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+# So many numbers are sorted faster by hand than by NumPy's sort, which a cell of few rows would call
+# for nothing else: 4.4 million cells of 1.4 rows take 0.1 s instead of 0.7.
+FEW = 16
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _sort_few(numbers: NDArray[np.int64], count: int) -> None:
+    """Sort the first numbers in place, by insertion."""
+    for at in range(1, count):
+        number = numbers[at]
+        before = at
+        while before > 0 and numbers[before - 1] > number:
+            numbers[before] = numbers[before - 1]
+            before -= 1
+        numbers[before] = number
+
+
 @numba.njit(cache=True, nogil=True)
 def fill_buckets(
     offsets: NDArray[np.int64],
@@ -57,8 +74,10 @@ def fill_buckets(
                     seen[distinct] = number
                     distinct += 1
                 counts[number] += 1
-        if distinct > 1:
+        if distinct > FEW:
             seen[:distinct].sort()
+        else:
+            _sort_few(seen, distinct)
         lane_row = row
         for at in range(distinct):
             number = seen[at]
