@@ -20,6 +20,7 @@ from raydb.kernels.device import DeviceError, LibraryError
 from raydb.kernels.rt.params import (
     HIT_COUNTS,
     KINDS,
+    MOST_GROUPS,
     MOST_IN_REGISTERS,
     MOST_TOTALS,
     PARAMS,
@@ -160,6 +161,8 @@ class OptixTracer:
         """Trace rays; add the rows of every bucket that is met to the totals of its group."""
         if len(totals.totals) > MOST_TOTALS:
             raise DeviceError(f"rt: a job has at most {MOST_TOTALS} totals on this backend")
+        if group_count > MOST_GROUPS:
+            raise DeviceError(f"rt: a job has at most {MOST_GROUPS} groups on this backend")
         copies = min(max(COPIED_WORDS // max(group_count, 1), 1), MOST_COPIES)
         word_count = copies * group_count
         rows = cupy.zeros(word_count, np.int64)
@@ -238,15 +241,17 @@ class OptixTracer:
 
 def add_copies(total: Total, copies: NDArray[np.int64]) -> NDArray[np.int64]:
     """Make one word a group (group_count) of the copies (copy_count, group_count) of a total."""
+    words: NDArray[np.int64]
     match total.kind:
         case "least":
-            return copies.min(axis=0)
+            words = copies.min(axis=0)
         case "most":
-            return copies.max(axis=0)
+            words = copies.max(axis=0)
         case "float":
-            return copies.view(np.float64).sum(axis=0).view(np.int64)
+            words = copies.view(np.float64).sum(axis=0).view(np.int64)
         case _:
-            return copies.sum(axis=0)
+            words = copies.sum(axis=0)
+    return words
 
 
 def open_tracers() -> tuple[OptixTracer, ...]:

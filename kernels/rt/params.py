@@ -8,8 +8,11 @@ import numpy as np
 MOST_TOTALS = 16
 MOST_IN_REGISTERS = 4
 
-# The segment's group, hits, rows, the group held, and two registers for each total.
+# Segment, hits, rows, the group held, and two registers for each total.
 PAYLOAD_COUNT = 4 + 2 * MOST_IN_REGISTERS
+
+# A ray holds the number of a group in one register.
+MOST_GROUPS = 2**32
 
 # Hits are counted in so many places: one place would take one ray after the other.
 HIT_COUNTS = 1024

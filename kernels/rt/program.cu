@@ -1,6 +1,6 @@
 // The device program of the RT backend: rays along Z, and what happens at every triangle they meet.
 //
-// A ray's payload: the group of its segment, how many triangles it met, and the totals of the group
+// A ray's payload: its segment, how many triangles it met, and the totals of the group
 // that it met last: they are added to memory when another group comes, and at the end. A ray whose
 // rows have one group, or whose job has none, costs one atomic operation for each total instead of
 // one a row (RayDB's one loss against a scan, section 6.2).
@@ -195,7 +195,7 @@ extern "C" __global__ void __raygen__lanes()
         params.origin_z[segment]);
     Held held;
     clear(held);
-    unsigned int p0 = static_cast<unsigned int>(params.groups[segment]), p1 = 0, p2 = 0, p3 = 0;
+    unsigned int p0 = segment, p1 = 0, p2 = 0, p3 = 0;
     unsigned int p4 = low_of(held.words[0]), p5 = high_of(held.words[0]);
     unsigned int p6 = low_of(held.words[1]), p7 = high_of(held.words[1]);
     unsigned int p8 = low_of(held.words[2]), p9 = high_of(held.words[2]);
@@ -279,6 +279,7 @@ extern "C" __global__ void __anyhit__bucket()
         counts = !(atomicOr(params.met + (bucket >> 5), bit) & bit);
     }
     if (counts) {
+        const Word cell_group = params.groups[optixGetPayload_0()];
         unsigned int first = params.firsts[bucket];
         const unsigned int last = params.firsts[bucket + 1];
         // Rows lie in the order of their tuples: one run after the other.
@@ -292,8 +293,8 @@ extern "C" __global__ void __anyhit__bucket()
                 end = first + 1;
                 while (end < last && tuple_of(end) == tuple) ++end;
             }
-            const unsigned int group = optixGetPayload_0() + static_cast<unsigned int>(part);
-            if (part >= 0 && !params.row_groups) add_rows(group, first, end);
+            const Word group = cell_group + part;
+            if (part >= 0 && !params.row_groups) add_rows(static_cast<unsigned int>(group), first, end);
             if (part >= 0 && params.row_groups)
                 for (unsigned int row = first; row < end; ++row) params.row_groups[row] = group;
             first = end;

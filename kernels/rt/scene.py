@@ -44,7 +44,8 @@ MOST_WHOLE = 2**24
 MOST_ROWS = 32
 
 # Lanes of Y let rays pass by tuples that are filtered out. Tuples share a lane where they have so
-# few rows in an entry that these make no bucket: about this many, so that few lanes have too many.
+# few rows in an entry that these make no bucket: so many on average, so that few lanes have more
+# than a bucket holds.
 LANE_ROWS = 24
 MOST_Y_LANES = 4096
 
@@ -251,8 +252,9 @@ def _build_lanes(
 
 def _count_y_lanes(bvh: Bvh, rank_count: int) -> int:
     """Return how many lanes of Y there are, for as many tuples that an entry may have."""
-    wanted = bvh.row_count / _count_filled(bvh) / LANE_ROWS
-    return int(min(max(wanted, 1), rank_count, MOST_Y_LANES))
+    rows_a_rank = max(bvh.row_count / _count_filled(bvh) / rank_count, 1e-9)
+    shared = min(max(int(LANE_ROWS / rows_a_rank), 1), rank_count)
+    return min(-(-rank_count // shared), MOST_Y_LANES)
 
 
 def _count_filled(bvh: Bvh) -> int:

@@ -13,14 +13,15 @@ triangles. The rows that the rays find are compared with the processor's.
     adds      to memory, each of a word for every total and one for the number of rows
 
 A scene's line tells its triangles, the rows of one, lanes of X and Y, what is sent to a device, and
-what the host takes to make it: seconds, and the memory above the most that was taken before.
+what the host takes to make it: seconds, and the most memory above what was in use (on Linux).
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
+import gc
 import io
-import resource
 import sys
 import tempfile
 import time
@@ -136,23 +137,38 @@ def show(encoding: Encoding, jobs: list[tuple[str, str, Bvh, FusedJob, int]]) ->
 
 def load(encoding: Encoding, name: str, bvh: Bvh) -> Any:
     """Make a scene and print its line; None where the encoding cannot."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.perf_counter()
     try:
-        scene = build_scene(bvh, encoding)
+        build_scene(bvh, encoding)
     except DeviceError as error:
         print(f"| {name} | {error} |")
         return None
+    before = forget_peak()
+    start = time.perf_counter()
+    scene = build_scene(bvh, encoding)
     seconds = time.perf_counter() - start
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    memory = memory_of("VmHWM") - before
     print(
         f"| {name} | {len(bvh.offsets) - 1:,} | {scene.bucket_count:,} "
         f"| {scene.row_count / max(scene.bucket_count, 1):.1f} "
         f"| {len(scene.lane_x)} x {len(scene.lane_y)} | {sent_bytes(scene) / 1e6:.1f} "
-        f"| {seconds:.2f} | {memory / 1e3:.0f} |",
+        f"| {seconds:.3f} | {memory / 1e3:.0f} |",
         flush=True,
     )
     return load_scene(scene)
+
+
+def forget_peak() -> int:
+    """Give back what is free, and begin a new peak; return the kilobytes that are in use."""
+    gc.collect()
+    ctypes.CDLL("libc.so.6").malloc_trim(0)
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    return memory_of("VmRSS")
+
+
+def memory_of(name: str) -> int:
+    """Return a line of the process's status, in kilobytes."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(name))
 
 
 def sent_bytes(scene: Scene) -> int:

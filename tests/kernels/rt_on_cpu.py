@@ -17,7 +17,7 @@ cupy_on_host.install()
 from raydb.kernels.backend import Accumulator, CodeMap, FusedJob  # noqa: E402
 from raydb.kernels.bvh_rows import source_of, unwatched  # noqa: E402
 from raydb.kernels.device import DeviceError, faults  # noqa: E402
-from raydb.kernels.rt import rays  # noqa: E402
+from raydb.kernels.rt import optix_tracer, rays  # noqa: E402
 from raydb.kernels.rt.backend import RtBackend, Scenes  # noqa: E402
 from raydb.kernels.rt.optix_tracer import open_tracers  # noqa: E402
 
@@ -74,6 +74,29 @@ def test_a_ray_adds_what_it_holds_when_another_group_comes(keep, many, monkeypat
     )
     for encoding in ("lanes", "paper"):
         agreement.check_launch(RtBackend(encoding, [Scenes(TRACER)]), bvh, job)
+
+
+def test_more_rays_than_a_launch_takes(monkeypatch):
+    """The 29 rays of a cell of 900 rows, in launches of three."""
+    monkeypatch.setattr(optix_tracer, "MOST_RAYS", 3)
+    bvh = agreement.flat_bvh(np.arange(900))
+    totals = tuple(Accumulator(each, 0) for each in ("sum", "min", "max"))
+    job = FusedJob(np.array([[0, 1]]), (), 1, totals)
+    backend = RtBackend("lanes", [Scenes(TRACER)])
+    agreement.check_launch(backend, bvh, job)
+    agreement.check_locate(backend, bvh, job)
+    prepared = backend.prepare(bvh, job)
+    backend.launch(bvh, job, prepared)
+    assert prepared.figures["rays"] == 29
+
+
+def test_located_groups_need_more_than_32_bits(backend):
+    _, hierarchies, codes, measures = random_case(1, 300)
+    bvh = agreement.CPU.build(source_of(hierarchies, codes, measures, 300), unwatched())
+    cells = CodeMap(1, by_cell=True, groups=np.arange(5) * 2**40, filters=False)
+    rows = CodeMap(0, by_cell=False, groups=np.arange(12) * 2**33, filters=False)
+    everything = np.array([[0, bvh.cell_count]])
+    agreement.check_locate(backend, bvh, FusedJob(everything, (cells, rows), 2**43, ()))
 
 
 def test_rays_and_hits_are_the_simulator_s():

@@ -16,6 +16,7 @@ from raydb.kernels.rt import rays as rays_module
 from raydb.kernels.rt.backend import RtBackend, Scenes, Share
 from raydb.kernels.rt.rays import HITS_A_RAY, LONGEST_SEGMENT, find_segments, plan_rays
 from raydb.kernels.rt.scene import (
+    MOST_HALVES,
     MOST_ROWS,
     MOST_WHOLE,
     MOST_X_LANES,
@@ -129,6 +130,22 @@ def test_entries_around_the_last_that_float32_tells_apart(encoding):
         agreement.check_locate(backend, bvh, job)
 
 
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_slabs_as_far_out_on_x_as_float32_has_halves(encoding):
+    """Slabs of one entry: the last of the first has its triangle from 2**22 - 1.5 to 2**22 - 0.5."""
+    last = MOST_HALVES if encoding == "lanes" else MOST_HALVES // 2 - 1
+    entries = [0, 1, last // 2 - 1, last // 2, last - 2, last - 1]
+    bvh = replace(far_bvh(entries, last), measures=())
+    backend = RtBackend(encoding, [Scenes(RaySimulator())])
+    backend.scenes[0].slab_entries = 1
+    for low, high in [(0, 1), (last // 2, last // 2 + 1), (last - 1, last)]:
+        job = FusedJob(np.array([[low, high]]), (), 1, ())
+        assert agreement.check_launch(backend, bvh, job).rows.tolist() == [1]
+    farther = far_bvh([0], last + 1 if encoding == "lanes" else MOST_WHOLE // 2)
+    with pytest.raises(DeviceError, match="places side by side"):
+        build_scene(replace(farther, measures=()), encoding, 1)
+
+
 def test_segments_are_short_enough_for_float32():
     bvh = far_bvh([0, 5, 2**22], SLAB_ENTRIES)
     scene = build_scene(bvh, "lanes")
@@ -214,11 +231,11 @@ def test_crowded_and_empty_cells_make_segments_of_as_many_rows(monkeypatch):
 
 
 def test_tuples_of_few_rows_share_a_triangle():
-    """Of 40 tuples with two rows each in a cell, 13 or 14 make a bucket of at most 28 rows."""
+    """Of 40 tuples with two rows each in a cell, ten make a bucket of 20 rows."""
     codes = np.repeat(np.arange(40), 2)
     bvh = agreement.flat_bvh(np.arange(80), None, codes, 40)
     scene = build_scene(bvh, "lanes")
-    assert np.diff(scene.firsts).tolist() == [28, 26, 26]
+    assert np.diff(scene.firsts).tolist() == [20, 20, 20, 20]
     assert scene.tuples.tolist() == codes.tolist()
     groups = np.where(np.arange(40) % 3 == 0, -1, np.arange(40) % 2)
     by_code = CodeMap(0, by_cell=False, groups=groups, filters=True)
