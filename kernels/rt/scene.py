@@ -198,15 +198,20 @@ def _find_buckets(
         y,
         entry_of,
     )
-    firsts = firsts[: count + 1].copy()
+    firsts = _first_of(firsts, count + 1)
     kept = int(firsts[-1])
     return _Buckets(
-        entry_of[:count].copy(),
-        y[:count].copy(),
+        _first_of(entry_of, count),
+        _first_of(y, count),
         firsts,
-        None if in_order else places[:kept].copy(),
-        ordered[:kept].copy(),
+        None if in_order else _first_of(places, kept),
+        _first_of(ordered, kept),
     )
+
+
+def _first_of(array: NDArray[Any], count: int) -> NDArray[Any]:
+    """Return the first elements of an array, or of an empty one none, without the others' room."""
+    return array if len(array) <= count else array[:count].copy()
 
 
 def _build_lanes(

@@ -84,7 +84,9 @@ def test_a_query_is_answered_by_rays(con, machine):
     assert "backend: rt, else cpu (SET backend = 'rt'; cuda: " in plan
     assert "ran on: rt (0.000 ms on the device; " in plan
     assert " rays; 3 hits)" in plan
+    assert "the scene" not in plan
     con.execute("SET rt_encoding = 'paper'")
+    assert " ms to make the scene before; " in explain(con, QUERY, "ANALYZE")
     assert con.execute(QUERY).fetchall() == expected
     assert "rt-paper, else cpu (SET backend = 'rt'; rt_encoding = 'paper'; " in explain(con, QUERY)
     residual = (

@@ -21,6 +21,7 @@ from raydb.kernels.rt.scene import (
     MOST_WHOLE,
     MOST_X_LANES,
     SLAB_ENTRIES,
+    TRIANGLE_BYTES,
     build_scene,
     scene_bytes,
 )
@@ -132,7 +133,7 @@ def test_entries_around_the_last_that_float32_tells_apart(encoding):
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_slabs_as_far_out_on_x_as_float32_has_halves(encoding):
-    """Slabs of one entry: the last of the first has its triangle from 2**22 - 1.5 to 2**22 - 0.5."""
+    """Slabs of one entry each, beside each other: the last one's triangle ends at 2**22 - 0.5."""
     last = MOST_HALVES if encoding == "lanes" else MOST_HALVES // 2 - 1
     entries = [0, 1, last // 2 - 1, last // 2, last - 2, last - 1]
     bvh = replace(far_bvh(entries, last), measures=())
@@ -300,9 +301,9 @@ def test_rays_are_kept_while_a_job_is_prepared():
         backend.launch(bvh, job, prepared)
     assert (tracer.loads, tracer.sends) == (1, 1)
     assert prepared.figures["rays"] == 16
-    assert "scene_ms" not in prepared.figures
     again = backend.prepare(bvh, job)
     backend.launch(bvh, job, again)
+    assert "scene_ms" not in again.figures
     assert (tracer.loads, tracer.sends) == (1, 2)
     (kept,) = (loaded for _, loaded, _ in backend.scenes[0]._kept.values())
     assert len(kept.rays) == 2
@@ -310,13 +311,25 @@ def test_rays_are_kept_while_a_job_is_prepared():
     assert len(kept.rays) == 1
 
 
-def test_the_launch_that_makes_a_scene_says_how_long_that_took():
+def test_a_job_that_made_a_scene_says_how_long_that_took():
     bvh = agreement.flat_bvh(np.arange(500))
     job = FusedJob(WHOLE, (), 1, SUM)
     backend = RtBackend("lanes", [Scenes(RaySimulator())])
     prepared = backend.prepare(bvh, job)
-    backend.launch(bvh, job, prepared)
-    assert prepared.figures["scene_ms"] > 0
+    for _ in range(2):
+        backend.launch(bvh, job, prepared)
+        assert prepared.figures["scene_ms"] > 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_a_scene_has_no_more_triangles_than_is_weighed(encoding, seed):
+    _, hierarchies, codes, measures = random_case(seed, 2_000)
+    bvh = agreement.CPU.build(source_of(hierarchies, codes, measures, 2_000), unwatched())
+    most = (
+        scene_bytes(bvh, encoding) - sum(m.values.nbytes for m in bvh.measures)
+    ) / TRIANGLE_BYTES
+    assert build_scene(bvh, encoding).bucket_count <= most <= 2_000
 
 
 @pytest.mark.parametrize("seed", range(3))
