@@ -126,7 +126,7 @@ class OptixTracer:
         triangles.vertexFormat = optix.VERTEX_FORMAT_FLOAT3
         triangles.numVertices = 3 * scene.bucket_count
         triangles.vertexBuffers = [corners.data.ptr]
-        # Without it a triangle may be met twice by one ray, in a structure that splits triangles.
+        # Without it one ray may call the any-hit program more than once for a triangle.
         triangles.flags = [optix.GEOMETRY_FLAG_REQUIRE_SINGLE_ANYHIT_CALL]
         triangles.numSbtRecords = 1
         handle, structure = _build_structure(self._context, triangles)

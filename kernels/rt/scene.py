@@ -360,11 +360,20 @@ def _check_width(width: int, most: int) -> None:
 
 def scene_bytes(bvh: Bvh, encoding: Encoding) -> int:
     """Return at most what a scene and its acceleration structure take on a device, about."""
-    count = bvh.row_count
-    if encoding == "lanes":
-        ranks = 1
-        for position in bvh.stored:
-            ranks *= int(np.bincount(bvh.hierarchies[position].scan_codes, minlength=1).max())
-        lanes = _count_filled(bvh) * _count_y_lanes(bvh, max(ranks, 1))
-        count = min(count, lanes + count // MOST_ROWS)
-    return TRIANGLE_BYTES * count + sum(m.values.nbytes for m in bvh.measures)
+    tuple_count = 1
+    for position in bvh.stored:
+        tuple_count *= bvh.hierarchies[position].code_count
+    tuples = code_type(tuple_count).itemsize * bvh.row_count if bvh.stored else 0
+    columns = tuples + sum(m.values.nbytes for m in bvh.measures)
+    return TRIANGLE_BYTES * most_triangles(bvh, encoding) + columns
+
+
+def most_triangles(bvh: Bvh, encoding: Encoding) -> int:
+    """Return how many triangles a scene has at most, without making it."""
+    if encoding == "paper":
+        return bvh.row_count
+    ranks = 1
+    for position in bvh.stored:
+        ranks *= int(np.bincount(bvh.hierarchies[position].scan_codes, minlength=1).max())
+    lanes = _count_filled(bvh) * _count_y_lanes(bvh, max(ranks, 1))
+    return min(bvh.row_count, lanes + bvh.row_count // MOST_ROWS)
