@@ -31,8 +31,10 @@ else:
 # A thread loads four values at once, so a column's last four are there even if they are not rows.
 UNIT_ROWS = 4
 
-# What the simulator says that it has.
+# What the simulator says that it has: memory, multiprocessors, and shared memory of each.
 SIMULATED_BYTES = 2**30
+SIMULATED_MULTIPROCESSORS = 2
+SIMULATED_SHARED_BYTES = 2**16
 
 # While a measured kernel's launch is being prepared, the device waits about so long: see `Clock`.
 LEAD_STEPS = 16
@@ -45,6 +47,11 @@ class Device:
     def __init__(self, number: int) -> None:
         self.number = number
         self.columns = Columns(upload, self.free_bytes)
+        known = {} if SIMULATED else xp.cuda.Device(number).attributes
+        self.multiprocessors: int = known.get("MultiProcessorCount", SIMULATED_MULTIPROCESSORS)
+        self.shared_bytes: int = known.get(
+            "MaxSharedMemoryPerMultiprocessor", SIMULATED_SHARED_BYTES
+        )
 
     def current(self) -> AbstractContextManager[None]:
         """Make it the current device of this thread, for cupy and for numba."""
@@ -133,14 +140,18 @@ class Clock:
                 _idle_kernel()[1, 1](LEAD_STEPS, LEAD_STEP_NS)
             self._events[0].record()
 
-    def stop(self) -> float:
-        """Wait for the device and return the milliseconds since the clock was made.
+    def stop(self) -> None:
+        """Note the time when the device has done what it was given so far."""
+        if self._events:
+            self._events[1].record()
+
+    def elapsed_ms(self) -> float:
+        """Wait for the device and return the milliseconds between the two points.
 
         The simulator's threads have no time of their own: 0.0.
         """
         if not self._events:
             return 0.0
-        self._events[1].record()
         self._events[1].synchronize()
         elapsed: float = xp.cuda.get_elapsed_time(*self._events)
         return elapsed

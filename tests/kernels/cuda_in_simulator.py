@@ -84,8 +84,7 @@ def test_gathered_rows():
 
 
 def test_several_blocks_share_groups(monkeypatch):
-    monkeypatch.setattr(cuda_backend, "MOST_BLOCKS", 1_000)
-    monkeypatch.setattr(cuda_backend, "THREAD_UNITS", 1)
+    monkeypatch.setattr(devices()[0], "multiprocessors", 1_000)
     agreement.check_random(CUDA, 11, 700, 2)
 
 
@@ -96,9 +95,8 @@ def test_columns_that_do_not_fit_are_sent_in_turns(seed):
     for _ in range(2):
         job, _ = random_job(rng, bvh)
         work = CUDA.prepare(bvh, job).shares[0].work
-        maps = sum(parts.nbytes for _, parts in work.maps)
         # Room for the runs, the maps and about a hundred rows.
-        allow(sum(array.nbytes for array in work.runs) + maps + 3_000)
+        allow(work.control.nbytes + 3_000)
         agreement.check_launch(CUDA, bvh, job)
         agreement.check_locate(CUDA, bvh, job)
     allow(100)
