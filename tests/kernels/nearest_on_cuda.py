@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from raydb.kernels.cuda import nearest as cuda_nearest
-from raydb.kernels.cuda.memory import devices
+from raydb.kernels.cuda.memory import argument, devices, send, to_host, xp
 from raydb.kernels.cuda.nearest import _scores_of, find_kth, search_on_device
 from raydb.kernels.device import DEFAULT_MEMORY, DeviceError, DeviceMemory, device_memory
 from raydb.kernels.ivf import build_ivf, search_ivf
@@ -91,10 +91,11 @@ def test_the_kth_of_any_scores():
     scores[:4] = -0.0, 0.0, np.inf, 1e-40
     firsts = np.array([0, 90, 90, 95, 200])
     for k in (1, 7, 80):
-        keys = np.empty(4, np.int64)
-        find_kth[4, 8](scores.view(np.int32), firsts, k, keys)
+        keys = xp.empty(4, np.int64)
+        sent = argument(send(scores.view(np.int32))), argument(send(firsts))
+        find_kth[4, 8](*sent, k, argument(keys))
         expected = []
         for low, high in pairwise(firsts):
             some = np.sort(scores[low:high][~np.isnan(scores[low:high])])
             expected.append(float(some[k - 1]) if k <= len(some) else np.inf)
-        assert _scores_of(keys).tolist() == expected, k
+        assert _scores_of(to_host(keys)).tolist() == expected, k

@@ -1,0 +1,180 @@
+"""A CUDA device for tests, without one: a pytest plugin, to be loaded before RayDB's kernels are.
+
+    pytest -p ptx_device tests/kernels/cuda_in_simulator.py
+
+Kernels are compiled to PTX by numba-cuda itself, for the types of the arguments that a launch has,
+and its arguments are laid out as numba-cuda lays them out; the PTX machine runs them. In the place
+of cupy is NumPy, over the machine's memory, with addresses of a device. It refuses arrays of the
+host where cupy does, but what cupy's own functions compute is NumPy's.
+"""
+
+import ctypes
+import os
+import sys
+import threading
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import numpy as np
+import ptx_machine
+from ptx_memory import Memory
+
+SEED = int(os.environ.get("RAYDB_PTX_SEED", "1"))
+COMPUTE_CAPABILITY = (8, 0)
+MEMORY_BYTES = 2**30
+
+memory = Memory(SEED)
+_one_at_a_time = threading.RLock()
+_launches = 0
+
+
+class DeviceArray(np.ndarray):
+    """An array of the device, with the methods of cupy's that RayDB uses."""
+
+    @property
+    def __cuda_array_interface__(self):
+        return {
+            "shape": self.shape,
+            "strides": None if self.flags.c_contiguous else self.strides,
+            "typestr": self.dtype.str,
+            "data": (memory.address_of(self), False),
+            "version": 3,
+        }
+
+    def __array_ufunc__(self, function, method, *inputs, out=(), **options):
+        for array in (*inputs, *out):
+            if isinstance(array, np.ndarray) and array.ndim and not isinstance(array, DeviceArray):
+                raise TypeError(f"an array of the host for {function.__name__} on the device")
+
+        def plain(arrays):
+            return tuple(a.view(np.ndarray) if isinstance(a, DeviceArray) else a for a in arrays)
+
+        if out:
+            options["out"] = plain(out)
+        found = getattr(function, method)(*plain(inputs), **options)
+        return out[0] if out else on_device(found)
+
+    def set(self, host):
+        assert type(host) is np.ndarray
+        self[...] = host
+
+    def get(self, out=None):
+        found = np.array(self)
+        if out is None:
+            return found
+        out[...] = found
+        return out
+
+
+def empty(shape, dtype=np.float64):
+    shape = (shape,) if np.isscalar(shape) else tuple(shape)
+    size_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    with _one_at_a_time:
+        buffer, _ = memory.allocate(size_bytes)
+    return buffer[:size_bytes].view(dtype).reshape(shape).view(DeviceArray)
+
+
+def full(shape, value, dtype):
+    made = empty(shape, dtype)
+    made[...] = value
+    return made
+
+
+def on_device(host):
+    host = np.asarray(host)
+    return full(host.shape, host.view(np.ndarray), host.dtype)
+
+
+def _of_numpy(function):
+    """A function of NumPy for arrays of the device."""
+
+    def call(*arrays, out=None, **options):
+        assert all(isinstance(array, DeviceArray) for array in arrays)
+        found = on_device(function(*(array.view(np.ndarray) for array in arrays), **options))
+        if out is None:
+            return found
+        out[...] = found
+        return out
+
+    return call
+
+
+class Event:
+    def record(self):
+        pass
+
+    def synchronize(self):
+        pass
+
+
+CUPY = SimpleNamespace(
+    empty=empty,
+    full=full,
+    zeros=lambda shape, dtype: full(shape, 0, dtype),
+    ones=lambda shape, dtype: full(shape, 1, dtype),
+    asarray=on_device,
+    **{
+        function.__name__: _of_numpy(function)
+        for function in (np.argsort, np.cumsum, np.bincount, np.flatnonzero)
+    },
+    get_default_memory_pool=lambda: SimpleNamespace(free_bytes=lambda: 0),
+    cuda=SimpleNamespace(
+        Event=Event,
+        get_elapsed_time=lambda begin, end: 0.0,
+        runtime=SimpleNamespace(
+            getDeviceCount=lambda: 1, memGetInfo=lambda: (MEMORY_BYTES, MEMORY_BYTES)
+        ),
+    ),
+)
+
+
+def launch(kernel, arguments, grid, block, stream=0, shared_bytes=0):
+    """Launch a kernel of numba-cuda, as its own method does."""
+    global _launches
+    laid_out = []
+    for kind, argument in zip(kernel.argument_types, arguments, strict=True):
+        kernel._prepare_args(kind, argument, stream, [], laid_out)
+    words = [_bytes(each) for each in laid_out]
+    text = kernel._codelibrary.get_asm_str()
+    with _one_at_a_time:
+        _launches += 1
+        ptx_machine.launch(memory, text, words, grid, block, shared_bytes, (SEED, _launches))
+
+
+def _bytes(argument):
+    """Return an argument as a driver gets it: a Python integer is a pointer's."""
+    match argument:
+        case bool():
+            return bytes(ctypes.c_bool(argument))
+        case int():
+            return bytes(ctypes.c_int64(argument))
+        case ctypes._SimpleCData():
+            return bytes(argument)
+        case _:
+            return int(argument).to_bytes(8, "little")
+
+
+def install():
+    """Make `import cupy` find the functions of this module, and numba-cuda launch here."""
+    sys.modules["cupy"] = CUPY
+    from numba.cuda import dispatcher
+    from numba.cuda.cudadrv import devices
+
+    device = SimpleNamespace(compute_capability=COMPUTE_CAPABILITY)
+    context = SimpleNamespace(device=device)
+    devices._runtime.get_or_create_context = lambda number=None: context
+    devices._runtime.ensure_context = nullcontext
+    # To bind a kernel is to give it to a driver.
+    dispatcher._Kernel.bind = lambda kernel: None
+    dispatcher._Kernel.launch = launch
+
+    from raydb.kernels import probe
+
+    probe.cuda_lacks = lambda backend: iter(())
+
+
+def pytest_report_header():
+    return f"ptx machine: RAYDB_PTX_SEED={SEED}"
+
+
+install()
