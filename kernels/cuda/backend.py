@@ -307,13 +307,14 @@ def _shape(
     work: Work, inputs: Sequence[NDArray[Any]], totals: tuple[Total, ...], where: Where
 ) -> Shape:
     """Return the shape of a job, with as many units in flight as there are registers for."""
+    is_sparse = work.is_sparse and where != "list"
     # Four values of a column for each unit; of sparse rows only the codes that are tested.
-    columns = [each.codes for each in work.maps if each.lookup.test != "none" or not work.is_sparse]
-    loaded = [*columns, *(() if work.is_sparse else inputs)]
-    registers = sum(column.itemsize for column in loaded)
+    tested = [m.codes for m in work.maps if m.lookup.test != "none" or not is_sparse]
+    registers = sum(each.itemsize for each in (*tested, *(() if is_sparse else inputs)))
     units = next((n for n in (4, 2) if n * registers <= LOADED_REGISTERS), 1)
     lookups = tuple(each.lookup for each in work.maps)
-    return Shape(lookups, len(inputs), totals, where, units, work.is_sparse and where != "list")
+    has_run_groups = bool(work.groups.any())
+    return Shape(lookups, len(inputs), totals, where, units, is_sparse, has_run_groups)
 
 
 def _copies(size_bytes: int) -> int:

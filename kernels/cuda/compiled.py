@@ -97,11 +97,6 @@ else:
         value.set_metadata("invariant.load", builder.module.add_metadata([]))
         return value
 
-    def _rotation(module: Any) -> Any:
-        return module.declare_intrinsic(
-            "llvm.fshr.i32", fnty=ir.FunctionType(ir.IntType(32), [ir.IntType(32)] * 3)
-        )
-
     @intrinsic
     def load_four(typing_context: Any, array: Any, base: Any) -> Any:
         """Return four neighbouring values with one load of 4 to 32 bytes; base is 4 * k."""
@@ -147,9 +142,6 @@ else:
             mask, code = arguments
             if code.type.width < mask.type.width:
                 code = builder.zext(code, mask.type)
-            if mask.type.width == 32:
-                # A rotation looks at five bits of the code: the others need not be cut off.
-                return builder.call(_rotation(builder.module), [mask, mask, code])
             return builder.trunc(builder.lshr(mask, code), ir.IntType(32))
 
         return types.uint32(mask, code), generate

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 LANES = range(4)
 
+# How a least or a most one is found; all others are added up.
+FUNCTIONS = {"least": "min", "most": "max"}
+
 Where = Literal["shared", "global", "list"]
 Test = Literal["none", "word", "words", "bits"]
 
@@ -55,6 +58,7 @@ class Shape:
         and the group of every row.
     units: how many units a thread has in flight: 1, 2 or 4.
     is_sparse: whether few rows pass the tests.
+    has_run_groups: whether runs have groups other than 0.
     """
 
     lookups: tuple[Lookup, ...]
@@ -63,6 +67,7 @@ class Shape:
     where: Where
     units: int
     is_sparse: bool = False
+    has_run_groups: bool = True
 
     @property
     def by_run(self) -> bool:
@@ -173,7 +178,6 @@ def _find_units(shape: Shape) -> list[str]:
         inside += [
             f"place{unit} = int32(place + {4 * unit} * THREADS)",
             f"lanes{unit} = int32(15)",
-            f"group{unit} = group",
         ]
         found += [
             f"other = {number}",
@@ -181,12 +185,14 @@ def _find_units(shape: Shape) -> list[str]:
             "    run = find_run(control, int32(run + 1), last_run, other)",
             "    before, start, end, group = load_four(control, int32(4 * run))",
             "    run_end = end_of(before, start, end)",
-            f"group{unit} = group",
             f"place{unit} = int32((start & -4) + 4 * (other - before))",
             f"lanes{unit} = lanes_of(place{unit}, start, end)",
             # Beyond the last unit any row will do.
             f"place{unit} = place{unit} if lanes{unit} else int32(start & -4)",
         ]
+        if shape.has_run_groups:
+            inside.append(f"group{unit} = group")
+            found.append(f"group{unit} = group")
     return [
         f"if before < unit and int32(unit + {shape.units - 1} * THREADS + 1) < run_end:",
         "    place = int32((start & -4) + 4 * (unit - before))",
@@ -237,7 +243,7 @@ def _group(shape: Shape, unit: int, lane: int) -> list[str]:
             parts.append(f"part{number}")
     least = f"min({', '.join(parts)})" if len(parts) > 1 else "".join(parts)
     passes = f"lanes{unit} & {1 << lane}" + (f" and {least} >= 0" if parts else "")
-    group = " + ".join([f"group{unit}", *parts])
+    group = " + ".join([*([f"group{unit}"] if shape.has_run_groups else []), *parts]) or "0"
     return [*lines, f"found{unit}_{lane} = int32({group}) if {passes} else NONE"]
 
 
@@ -272,8 +278,11 @@ def _add_rows(shape: Shape) -> list[str]:
         "    lane = int32(cuda.ffs(lanes) - 1)",
         "    lanes = int32(lanes & (lanes - 1))",
         f"    place = int32(choose{shape.units}(lane >> 2, {places}) + (lane & 3))",
-        f"    found = choose{shape.units}(lane >> 2, {groups})",
     ]
+    if shape.has_run_groups:
+        lines.append(f"    found = choose{shape.units}(lane >> 2, {groups})")
+    elif not shape.by_run:
+        lines.append("    found = int32(0)")
     for number, lookup in enumerate(shape.lookups):
         if lookup.adds:
             lines.append(f"    code{number} = load_one(codes{number}, place)")
@@ -326,6 +335,8 @@ def _add_by_run(shape: Shape) -> list[str]:
 
 def _hold(shape: Shape, group: str) -> list[str]:
     """Write what a thread holds where another group begins."""
+    if not shape.has_run_groups:
+        return []
     return [f"if {group} != held:", *_indent(_flush(shape), 1), f"    held = {group}"]
 
 
@@ -333,7 +344,7 @@ def _flush(shape: Shape) -> list[str]:
     """Add what a thread holds to its group's accumulators."""
     lines = ["if rows > 0:", f"    {_add(shape, -1, 'rows', 'held')}"]
     for number in range(len(shape.totals)):
-        lines += _indent(_accumulate(shape, number, f"total{number}", "held"), 1)
+        lines.append(f"    {_add(shape, number, f'total{number}', 'held')}")
     return [*lines, *_indent(_forget(shape), 1)]
 
 
@@ -365,16 +376,15 @@ def _add_values(shape: Shape, values: list[str], group: str) -> list[str]:
     for number, total in enumerate(shape.totals):
         value = _value(total, values)
         if not shape.by_run:
-            added = _accumulate(shape, number, value, group)
-        elif total.kind in {"least", "most"}:
-            function = "min" if total.kind == "least" else "max"
-            added = [f"total{number} = {function}(total{number}, {value})"]
+            added = _add(shape, number, value, group)
+        elif total.kind in FUNCTIONS:
+            added = f"total{number} = {FUNCTIONS[total.kind]}(total{number}, {value})"
         else:
-            added = [f"total{number} += {value}"]
+            added = f"total{number} += {value}"
         if total.valid is None:
-            lines += added
+            lines.append(added)
         else:
-            lines += [f"if {values[total.valid]}:", *_indent(added, 1)]
+            lines += [f"if {values[total.valid]}:", f"    {added}"]
     return lines
 
 
@@ -394,19 +404,6 @@ def _value(total: Total, values: list[str]) -> str:
             return f"int64({value})"
 
 
-def _accumulate(shape: Shape, number: int, value: str, group: str) -> list[str]:
-    """Add to a total's accumulator; a least or most one is asked first, as it seldom changes."""
-    kind = shape.totals[number].kind
-    if kind not in {"least", "most"}:
-        return [_add(shape, number, value, group)]
-    array, place = _word(shape, number, group)
-    sign, function = ("<", "min") if kind == "least" else (">", "max")
-    return [
-        f"if {value} {sign} {array}[{place}]:",
-        f"    cuda.atomic.{function}({array}, {place}, {value})",
-    ]
-
-
 def _word(shape: Shape, number: int, group: str) -> tuple[str, str]:
     """Return the array and the place of a total's accumulator."""
     is_float = shape.totals[number].kind == "float"
@@ -418,16 +415,17 @@ def _word(shape: Shape, number: int, group: str) -> tuple[str, str]:
 
 
 def _add(shape: Shape, number: int, value: str, group: str) -> str:
-    """Return the statement that adds to the accumulator of a sum; -1 is the number of rows."""
+    """Return the statement that adds to a total's accumulator; -1 is the number of rows."""
     if number < 0:
         if shape.where == "global":
             return f"cuda.atomic.add(out, uint64({group}), int64({value}))"
         place = f"int32({2 * len(shape.totals)} * slots) + {group} * int32(copies) + copy"
         return f"cuda.atomic.add(counts, uint32({place}), int32({value}))"
     array, place = _word(shape, number, group)
-    if array == "words":
+    function = FUNCTIONS.get(shape.totals[number].kind, "add")
+    if array == "words" and function == "add":
         return f"add_word(words, halves, {place}, {value})"
-    return f"cuda.atomic.add({array}, {place}, {value})"
+    return f"cuda.atomic.{function}({array}, {place}, {value})"
 
 
 def _end(shape: Shape) -> list[str]:
@@ -448,7 +446,7 @@ def _end(shape: Shape) -> list[str]:
     for number, total in enumerate(shape.totals):
         array, name = ("floats", "out_floats") if total.kind == "float" else ("words", "out")
         found = f"{array}[uint32({number} * slots + place)]"
-        function = {"least": "min", "most": "max"}.get(total.kind)
+        function = FUNCTIONS.get(total.kind)
         merged = f"{function}(total{number}, {found})" if function else f"total{number} + {found}"
         lines.append(f"        total{number} = {merged}")
         place = f"uint32({shape.row_of(number)} * group_count + slot)"

@@ -120,6 +120,9 @@ CUPY = SimpleNamespace(
     get_default_memory_pool=lambda: SimpleNamespace(free_bytes=lambda: 0),
     cuda=SimpleNamespace(
         Event=Event,
+        Device=lambda number: SimpleNamespace(
+            attributes={"MultiProcessorCount": 2, "MaxSharedMemoryPerMultiprocessor": 2**17}
+        ),
         get_elapsed_time=lambda begin, end: 0.0,
         runtime=SimpleNamespace(
             getDeviceCount=lambda: 1, memGetInfo=lambda: (MEMORY_BYTES, MEMORY_BYTES)
