@@ -343,8 +343,10 @@ def _hold(shape: Shape, group: str) -> list[str]:
 def _flush(shape: Shape) -> list[str]:
     """Add what a thread holds to its group's accumulators."""
     lines = ["if rows > 0:", f"    {_add(shape, -1, 'rows', 'held')}"]
-    for number in range(len(shape.totals)):
-        lines.append(f"    {_add(shape, number, f'total{number}', 'held')}")
+    lines += [
+        f"    {_add(shape, number, f'total{number}', 'held')}"
+        for number in range(len(shape.totals))
+    ]
     return [*lines, *_indent(_forget(shape), 1)]
 
 

@@ -31,6 +31,7 @@ def operation(parts):
         or (kind[0] == "f" and _of_floats(name, modifiers, kind))
         or (kind[0] in "bus" and _of_integers(name, modifiers, kind))
         or _of_bits(name, modifiers, kind)
+        or _of_fields(name, modifiers, kind)
     )
     if not found:
         raise PtxError(f"unknown opcode: {'.'.join(parts)}")
@@ -98,6 +99,37 @@ def _of_bits(name, modifiers, kind):
         return both[name], (kind, kind), kind
     if name == "not":
         return np.invert, (kind,), kind
+    return None
+
+
+def _of_fields(name, modifiers, kind):
+    """Bits by their places: turned round, the first one, some of them replaced by others."""
+    dtype, bits = TYPES[kind], 8 * WIDTHS[kind]
+
+    def replaced(field, word, place, count):
+        place, count = np.minimum(place & 255, bits), np.minimum(count & 255, bits)
+        wide = np.broadcast_arrays(*(np.asarray(a).astype(object) for a in (field, word, place, count)))
+        masks = [((1 << c) - 1) << p for p, c in zip(wide[2].flat, wide[3].flat, strict=True)]
+        found = [
+            (w & ~mask | (f << p) & mask) & (2**bits - 1)
+            for f, w, p, mask in zip(*(a.flat for a in wide[:3]), masks, strict=True)
+        ]
+        return np.array(found, dtype)
+
+    def turned(words):
+        return np.array([int(f"{int(word):0{bits}b}"[::-1], 2) for word in np.ravel(words)], dtype)
+
+    def shift_of_first(words):
+        """How far the first bit is from the highest place; all ones where there is none."""
+        return np.where(words == 0, 2**32 - 1, _leading_zeros(words, bits)).astype(np.uint32)
+
+    match name, modifiers:
+        case ("bfi", ()):
+            return replaced, (kind, kind, "u32", "u32"), kind
+        case ("brev", ()):
+            return turned, (kind,), kind
+        case ("bfind", ("shiftamt",)) if kind[0] == "u":
+            return shift_of_first, (kind,), "u32"
     return None
 
 
