@@ -28,6 +28,10 @@ BLOCK_THREADS = 8 if SIMULATED else 256
 # What a block works on at one time: as many units a thread as one has in flight at most.
 TILE_UNITS = 4 * BLOCK_THREADS
 
+# How many threads share a vector: 8 read 128 of its bytes at once. The simulator's threads cannot
+# exchange values.
+ROW_LANES = 1 if SIMULATED else 8
+
 # So that four blocks, 1,024 threads, are on a multiprocessor at once.
 MOST_REGISTERS = 64
 
@@ -74,6 +78,10 @@ if SIMULATED:
 
     def await_loads() -> None:
         """Do nothing."""
+
+    def over_lanes(value: Any) -> Any:
+        """Return the sum over the one thread that a vector has."""
+        return value
 
     def add_word(words: Any, _halves: Any, place: Any, value: Any) -> None:
         """Add to a word of 64 bits in shared memory."""
@@ -161,6 +169,13 @@ else:
     def await_loads() -> None:
         """Begin all loads before this before anything that uses them: the assembler delays some."""
         cuda.syncwarp()
+
+    @cuda.jit(device=True)
+    def over_lanes(value: Any) -> Any:
+        """Return the sum over the threads that share a vector; all of the warp must come here."""
+        for distance in (4, 2, 1):
+            value += cuda.shfl_xor_sync(0xFFFFFFFF, value, distance)
+        return value
 
     @cuda.jit(device=True)
     def add_word(_words: Any, halves: Any, place: Any, value: Any) -> None:
