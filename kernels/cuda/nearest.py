@@ -24,6 +24,7 @@ from raydb.kernels.cuda.compiled import (
     ROW_LANES,
     SIMULATED,
     cuda,
+    device_function,
     float32,
     int64,
     load_four,
@@ -58,6 +59,18 @@ DIGIT_STEP = 16
 NO_KEY = 0xFFFFFFFF
 
 
+@device_function
+def added(total: Any, mine: Any, theirs: Any, is_squares: Any) -> Any:
+    """Add to a score what four numbers of a row and of a query make."""
+    for number in range(4):
+        if is_squares:
+            difference = mine[number] - theirs[number]
+            total += difference * difference
+        else:
+            total -= mine[number] * theirs[number]
+    return total
+
+
 @cuda.jit
 def score_rows(
     vectors: Any,
@@ -84,29 +97,33 @@ def score_rows(
     lane = cuda.threadIdx.x % ROW_LANES
     last = lasts[pair]
     first = firsts[pair]
-    # Threads behind the last row come along, as all of a warp add up together.
+    step = cuda.blockDim.x // ROW_LANES
+    # Threads behind the last row come along, as all of a warp add up together. Each has two rows.
     while first < last:
         row = first + cuda.threadIdx.x // ROW_LANES
         base = min(row, last - 1) * width
+        other_base = min(row + step, last - 1) * width
         total = float32(0.0)
+        other_total = float32(0.0)
         for place in range(4 * lane, width, 4 * ROW_LANES):
-            mine = load_four(vectors, base + place)
             theirs = load_four(queries, query + place)
-            if is_squares:
-                for number in range(4):
-                    difference = mine[number] - theirs[number]
-                    total += difference * difference
-            else:
-                for number in range(4):
-                    total -= mine[number] * theirs[number]
+            mine = load_four(vectors, base + place)
+            other = load_four(vectors, other_base + place)
+            total = added(total, mine, theirs, is_squares)
+            other_total = added(other_total, other, theirs, is_squares)
         total = over_lanes(total)
-        if row < last and lane == 0:
-            if len(scales) > 0:
-                total *= scales[row]
-            if len(allowed) > 0 and allowed[row_ids[row]] == 0:
-                total = NAN
-            scores[outs[pair] + row - firsts[pair]] = total
-        first += cuda.blockDim.x // ROW_LANES
+        other_total = over_lanes(other_total)
+        if lane == 0:
+            for _ in range(2):
+                if row < last:
+                    if len(scales) > 0:
+                        total *= scales[row]
+                    if len(allowed) > 0 and allowed[row_ids[row]] == 0:
+                        total = NAN
+                    scores[outs[pair] + row - firsts[pair]] = total
+                row += step
+                total = other_total
+        first += 2 * step
 
 
 @cuda.jit(device=True)
