@@ -76,6 +76,15 @@ class Share:
     work: Work
 
 
+@dataclass(frozen=True, slots=True)
+class LaunchPlan:
+    """A kernel's shape, how often each group is in shared memory (a power of two), and its size."""
+
+    shape: Shape
+    copies: int
+    shared_bytes: int
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Prepared:
     """A job on each device that has a part of it.
@@ -272,11 +281,8 @@ def _add_up(
     group_count: int,
 ) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
     """Launch the kernel once; return the rows and the words of each group."""
-    group_bytes = 8 * len(totals.totals) + 4
-    where: Where = "shared" if group_bytes * group_count <= SHARED_BYTES else "global"
-    copies = _copies(group_bytes * group_count) if where == "shared" else 1
-    shared = group_bytes * group_count * copies if where == "shared" else 0
-    shape = _shape(work, inputs, totals.totals, where)
+    plan = plan_launch(work, inputs, totals.totals, group_count)
+    shape = plan.shape
     # The rows of each group and each total's words, which come back together. Sums of floats, which
     # are behind the others, start from 0.0, whose bits are those of 0.
     found = xp.zeros((1 + len(totals.totals), group_count), np.int64)
@@ -289,9 +295,9 @@ def _add_up(
         outs.append(argument(found[whole:].reshape(-1).view(np.float64)))
     clock = Clock()
     if work.tile_count:
-        grid, *tiles = _tiles(device, work, shared)
-        kernel(shape)[grid, BLOCK_THREADS, 0, -(-shared // 8) * 8](
-            arrays[0], *tiles, group_count, copies, *_columns_and_tables(work, arrays), *outs
+        grid, *tiles = _tiles(device, work, plan.shared_bytes)
+        kernel(shape)[grid, BLOCK_THREADS, 0, plan.shared_bytes](
+            arrays[0], *tiles, group_count, plan.copies, *_columns_and_tables(work, arrays), *outs
         )
     clock.stop()
     words = to_host(found)
@@ -301,6 +307,20 @@ def _add_up(
         words[shape.row_of(number) + (whole if total.kind == "float" else 0)]
         for number, total in enumerate(totals.totals)
     ]
+
+
+def plan_launch(
+    work: Work, inputs: Sequence[NDArray[Any]], totals: tuple[Total, ...], group_count: int
+) -> LaunchPlan:
+    """Decide where a job is accumulated, and by which kernel."""
+    size_bytes = (8 * len(totals) + 4) * group_count
+    if size_bytes > SHARED_BYTES:
+        return LaunchPlan(_shape(work, inputs, totals, "global"), 1, 0)
+    copies = 1
+    while copies < MOST_COPIES and 2 * copies * size_bytes <= COPIES_BYTES:
+        copies *= 2
+    shape = _shape(work, inputs, totals, "shared")
+    return LaunchPlan(shape, copies, -(-copies * size_bytes // 8) * 8)
 
 
 def _shape(
@@ -315,14 +335,6 @@ def _shape(
     lookups = tuple(each.lookup for each in work.maps)
     has_run_groups = bool(work.groups.any())
     return Shape(lookups, len(inputs), totals, where, units, is_sparse, has_run_groups)
-
-
-def _copies(size_bytes: int) -> int:
-    """Return how often each group is in shared memory: a power of two."""
-    copies = 1
-    while copies < MOST_COPIES and 2 * copies * size_bytes <= COPIES_BYTES:
-        copies *= 2
-    return copies
 
 
 def _tiles(device: Device, work: Work, shared_bytes: int) -> tuple[int, int, int, int]:
