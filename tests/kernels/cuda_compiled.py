@@ -54,7 +54,7 @@ def check_ungrouped(values, valid=None, functions=FUNCTIONS):
 
 
 def test_the_blocks_are_a_device_s():
-    assert (BLOCK_THREADS, cuda_backend.MOST_BLOCKS, SHARED_BYTES) == (256, 4096, 48 * 1024)
+    assert (BLOCK_THREADS, SHARED_BYTES) == (256, 48 * 1024)
     assert not compiled.SIMULATED
 
 
@@ -85,12 +85,9 @@ def test_the_ends_of_64_bits(end, where, monkeypatch):
             check_ungrouped(values)
         else:
             check_groups(rng, values, None, 3)
-    sums = CUDA.accumulate(("sum",), [agreement.narrow_measure(np.full(9, end), None)], *one_group(9))
+    measure = agreement.narrow_measure(np.full(9, end), None)
+    sums = CUDA.accumulate(("sum",), [measure], np.zeros(9, np.int64), 1)
     assert sums.values[0].tolist() == [9 * int(end)]
-
-
-def one_group(row_count):
-    return np.zeros(row_count, np.int64), 1
 
 
 @pytest.mark.parametrize("where", ["register", "shared", "global"])
@@ -113,12 +110,14 @@ def test_doubles_of_every_kind(where, monkeypatch):
     check_ungrouped(np.abs(finite), None, ("sum",))
 
 
-UNITS = BLOCK_THREADS * cuda_backend.THREAD_UNITS
+# What the threads of a block load at once, and what a block works on.
+BLOCK_ROWS = 4 * BLOCK_THREADS
+TILE_ROWS = 4 * BLOCK_ROWS
 
 
 @pytest.mark.parametrize(
     "row_count",
-    [*range(1, 10), *(4 * n + more for n, more in product((BLOCK_THREADS, UNITS), (-1, 0, 1)))],
+    [*range(1, 10), *(rows + more for rows, more in product((BLOCK_ROWS, TILE_ROWS), (-1, 0, 1)))],
 )
 def test_rows_around_units_and_blocks(row_count):
     rng = np.random.default_rng(row_count)
@@ -130,7 +129,7 @@ def test_rows_around_units_and_blocks(row_count):
 @pytest.mark.parametrize("seed", range(3))
 def test_runs_that_begin_and_end_anywhere(seed):
     rng = np.random.default_rng(seed)
-    row_count = 3 * 4 * UNITS + int(rng.integers(0, 9))
+    row_count = 3 * TILE_ROWS + int(rng.integers(0, 9))
     hierarchies = [agreement.hierarchy(700, 1), agreement.hierarchy(1, 5)]
     codes = [rng.integers(0, h.code_count, row_count).astype(np.int32) for h in hierarchies]
     values = rng.integers(-(2**40), 2**40, row_count)
@@ -145,7 +144,9 @@ def test_runs_that_begin_and_end_anywhere(seed):
         check_locate(CUDA, bvh, job)
 
 
-@pytest.mark.parametrize(("functions", "words"), [(("sum",), 1), (("min", "max"), 2), (FUNCTIONS, 3)])
+@pytest.mark.parametrize(
+    ("functions", "words"), [(("sum",), 1), (("min", "max"), 2), (FUNCTIONS, 3)]
+)
 def test_groups_as_many_as_shared_memory_holds_and_one_more(functions, words):
     rng = np.random.default_rng(words)
     most = SHARED_BYTES // (8 * words + 4)

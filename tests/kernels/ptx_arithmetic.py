@@ -108,7 +108,9 @@ def _of_fields(name, modifiers, kind):
 
     def replaced(field, word, place, count):
         place, count = np.minimum(place & 255, bits), np.minimum(count & 255, bits)
-        wide = np.broadcast_arrays(*(np.asarray(a).astype(object) for a in (field, word, place, count)))
+        wide = np.broadcast_arrays(
+            *(np.asarray(a).astype(object) for a in (field, word, place, count))
+        )
         masks = [((1 << c) - 1) << p for p, c in zip(wide[2].flat, wide[3].flat, strict=True)]
         found = [
             (w & ~mask | (f << p) & mask) & (2**bits - 1)
@@ -290,7 +292,7 @@ def _fused_64(a, b, c):
     """a * b + c rounded once, in fractions."""
     plain = np.atleast_1d(a * b + c)
     found = plain.copy()
-    for place, (x, y, z) in enumerate(zip(*np.broadcast_arrays(*map(np.atleast_1d, (a, b, c))))):
+    for place, (x, y, z) in enumerate(np.broadcast(*map(np.atleast_1d, (a, b, c)))):
         if np.isfinite([x, y, z]).all():
             exact = Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))
             if exact:

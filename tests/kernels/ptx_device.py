@@ -13,6 +13,7 @@ import os
 import sys
 import threading
 from contextlib import nullcontext
+from itertools import count
 from types import SimpleNamespace
 
 import numpy as np
@@ -25,7 +26,7 @@ MEMORY_BYTES = 2**30
 
 memory = Memory(SEED)
 _one_at_a_time = threading.RLock()
-_launches = 0
+_launches = count(1)
 
 
 class DeviceArray(np.ndarray):
@@ -133,15 +134,14 @@ CUPY = SimpleNamespace(
 
 def launch(kernel, arguments, grid, block, stream=0, shared_bytes=0):
     """Launch a kernel of numba-cuda, as its own method does."""
-    global _launches
     laid_out = []
     for kind, argument in zip(kernel.argument_types, arguments, strict=True):
         kernel._prepare_args(kind, argument, stream, [], laid_out)
     words = [_bytes(each) for each in laid_out]
     text = kernel._codelibrary.get_asm_str()
     with _one_at_a_time:
-        _launches += 1
-        ptx_machine.launch(memory, text, words, grid, block, shared_bytes, (SEED, _launches))
+        seed = SEED, next(_launches)
+        ptx_machine.launch(memory, text, words, grid, block, shared_bytes, seed)
 
 
 def _bytes(argument):

@@ -2,7 +2,7 @@
 
     gang     several blocks at once: each register is an array, with a value for each thread
     step     the threads at the least place that any has, until they meet others or part
-    barrier  a thread waits until all of its block, or those of its warp that a mask names, have come
+    barrier  a thread waits until all of its block, or all of its warp that a mask names, have come
 
 Registers have the widths that the text declares, and like shared memory they begin with garbage.
 Blocks run in an order that follows from the seed. What a device would stop at, or do wrong in
@@ -36,7 +36,7 @@ def launch(memory, text, words, grid, block, shared_bytes=0, seed=1):
     kernel = read(text)
     rng = np.random.default_rng(seed)
     threads, blocks = int(np.prod(block)), int(np.prod(grid))
-    if not 0 < threads <= kernel.most_threads or not 0 < blocks:
+    if not 0 < threads <= kernel.most_threads or blocks < 1:
         raise Fault(0, f"a grid of {blocks} blocks of {threads} threads")
     count = min(max(GANG_THREADS // threads, 1), blocks)
     gang = Gang(memory, kernel, words, grid, block, count, shared_bytes, rng)

@@ -22,7 +22,7 @@ LOCAL_WINDOW = 0x0200_0000_0000
 WINDOW_BYTES = 2**32
 
 
-class Fault(Exception):
+class Fault(Exception):  # noqa: N818  (as a device has it)
     """What a device would stop at, or do wrong in silence. lane: whose access it was."""
 
     def __init__(self, lane, reason):
@@ -112,13 +112,19 @@ class Banks:
         if self.size_bytes < width or outside.any():
             lane = int(np.argmax(outside))
             where = f"{self.size_bytes} bytes of {self.name} memory"
-            raise Fault(lanes[lane], f"{width} bytes at {int(addresses[lane]):#x} outside of {where}")
+            raise Fault(
+                lanes[lane], f"{width} bytes at {int(addresses[lane]):#x} outside of {where}"
+            )
         offsets = self._owner_of_lane[lanes] * self.stride + addresses.astype(np.int64)
         yield self.bytes, offsets, slice(None)
 
 
 # What an access does not agree with, where another thread does it and no barrier is between.
-RIVALS = {"read": ("write", "atomic"), "write": ("read", "write", "atomic"), "atomic": ("read", "write")}
+RIVALS = {
+    "read": ("write", "atomic"),
+    "write": ("read", "write", "atomic"),
+    "atomic": ("read", "write"),
+}
 NOBODY = np.iinfo(np.int32).max
 
 

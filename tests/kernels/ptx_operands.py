@@ -14,7 +14,12 @@ from ptx_text import WIDTHS
 WARP = 32
 
 # How an access is cached, ordered or seen changes nothing here.
-UNSEEN = set("volatile nc ca cg cs lu cv wb wt relaxed acquire release acq_rel cta gpu sys".split())
+UNSEEN = {"volatile", "nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "cta", "gpu", "sys"} | {
+    "relaxed",
+    "acquire",
+    "release",
+    "acq_rel",
+}
 SPACES = ("global", "shared", "local", "param", "const")
 
 

@@ -15,6 +15,8 @@ WIDTHS = {f"{kind}{8 * size}": size for size in (1, 2, 4, 8) for kind in "bus"} 
     "pred": 1,
 }
 
+MOST_THREADS = 1024
+
 VARIABLE = re.compile(
     r"(?:\.(?:visible|extern|common|weak)\s+)*\.(?P<space>shared|global|const|local|param)\s+"
     r"(?:\.align\s+(?P<align>\d+)\s+)?\.(?P<type>\w+)\s+(?P<name>[\w$%]+)"
@@ -65,55 +67,39 @@ class Kernel:
 
 def read_kernel(text):
     """Return the one kernel of a text. Raises PtxError where there is none, or more than that."""
-    text = re.sub(r"/\*.*?\*/|//[^\n]*|^\s*\.(?:loc|file)\b[^\n]*", "", text, flags=re.S | re.M)
-    if re.search(r"^\s*(?:\.\w+\s+)*\.func\b", text, re.M):
+    text = re.sub(r"(?s)/\*.*?\*/", "", text)
+    text = re.sub(r"(?m)//.*|^\s*\.(?:loc|file|version|target|address_size)\b.*", "", text)
+    if re.search(r"(?m)^\s*(?:\.\w+\s+)*\.func\b", text):
         raise PtxError("a function that is not inlined")
     heads = list(re.finditer(r"(?:\.\w+\s+)*\.entry\s+([\w$]+)\s*\(([^)]*)\)([^{]*)\{", text))
     if len(heads) != 1:
         raise PtxError(f"{len(heads)} kernels in a text")
-    head = heads[0]
-    end = _closing(text, head.end())
-    most = re.search(r"\.(?:maxntid|reqntid)\s+(\d+)", head[3])
-    kernel = Kernel(
-        head[1],
-        tuple(map(_variable, filter(None, map(str.strip, head[2].split(","))))),
-        {},
-        (),
-        (),
-        {},
-        {},
-        int(most[1]) if most else 1024,
-    )
-    variables, instructions = [], []
-    outside = text[: head.start()] + text[end:]
-    for statement in _statements(outside):
-        if not statement.startswith((".version", ".target", ".address_size")):
-            variables.append(
-                _variable(re.sub(r"^(\.(version|target|address_size).*\n)+", "", statement))
-            )
-    for statement in _statements(text[head.end() : end - 1]):
-        while label := re.match(r"([\w$]+):\s*", statement):
-            kernel.labels[label[1]] = len(instructions)
-            statement = statement[label.end() :]
-            targets = re.match(r"\.branchtargets\s+(.*)", statement, re.S)
-            if targets:
-                kernel.tables[label[1]] = tuple(_split(targets[1]))
-                statement = ""
-        if statement.startswith(".reg"):
-            _declare(statement, kernel.registers)
+    name, parameters, limits = heads[0].groups()
+    end = _closing(text, heads[0].end())
+    body, outside = text[heads[0].end() : end - 1], text[: heads[0].start()] + text[end:]
+    variables = [_variable(statement) for statement in _statements(outside)]
+    registers, labels, tables, instructions = {}, {}, {}, []
+    for labelled in _statements(body):
+        *names, statement = re.split(r"(?<=[\w$]):\s+", labelled)
+        labels.update(dict.fromkeys(names, len(instructions)))
+        if statement.startswith(".branchtargets"):
+            tables[names[-1]] = tuple(_split(statement.removeprefix(".branchtargets")))
+        elif statement.startswith(".reg"):
+            _declare(statement, registers)
         elif statement.startswith((".shared", ".local")):
             variables.append(_variable(statement))
         elif statement and not statement.startswith(".pragma"):
             instructions.append(_instruction(statement))
+    most = re.search(r"\.(?:maxntid|reqntid)\s+(\d+)", limits)
     return Kernel(
-        kernel.name,
-        kernel.parameters,
-        kernel.registers,
+        name,
+        tuple(_variable(each) for each in _split(parameters)),
+        registers,
         tuple(variables),
         tuple(instructions),
-        kernel.labels,
-        kernel.tables,
-        kernel.most_threads,
+        labels,
+        tables,
+        int(most[1]) if most else MOST_THREADS,
     )
 
 
@@ -128,7 +114,6 @@ def _closing(text, place):
 
 def _statements(text):
     """Yield what ends in a semicolon; braces that only open or close a scope are left out."""
-    text = re.sub(r"^\s*\.(?:version|target|address_size)\b[^\n]*", "", text, flags=re.M)
     for statement in text.split(";"):
         found = re.sub(r"^[\s{}]+", "", statement).strip()
         if found:
@@ -147,7 +132,7 @@ def _variable(text):
 
 
 def _declare(text, registers):
-    kind, names = re.match(r"\.reg\s+\.(\w+)\s+(.*)", text, re.S).groups()
+    kind, names = re.match(r"(?s)\.reg\s+\.(\w+)\s+(.*)", text).groups()
     if kind not in WIDTHS:
         raise PtxError(f"unknown declaration: {text}")
     for name in _split(names):

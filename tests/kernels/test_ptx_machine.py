@@ -306,7 +306,9 @@ def test_memory_that_was_given_back_is_no_address():
 def test_registers_and_shared_memory_begin_with_garbage():
     body = f"""{MINE_4}{OWN_SHARED}
         ld.shared.u32 %r3, [%d8]; add.u32 %r4, %r3, %r9; st.global.u32 [%d9], %r4;"""
-    found = {run(body, np.zeros(64, np.uint32), shared_bytes=256, seed=n)[0].tobytes() for n in range(3)}
+    found = {
+        run(body, np.zeros(64, np.uint32), shared_bytes=256, seed=n)[0].tobytes() for n in range(3)
+    }
     assert len(found) == 3
 
 
@@ -432,7 +434,8 @@ def test_lanes_wait_for_those_of_the_mask():
 def test_variables_pieces_of_words_and_generic_addresses():
     body = """mov.u64 %d3, seven; ld.global.u64 %d4, [%d3]; ld.global.u64 %d5, [seven];
         add.u64 %d4, %d4, %d5;
-        mov.b64 {%r2, %r3}, 0x500000003; { .reg .b32 %low; mov.b32 %low, %r3; mov.b64 %d6, {%r2, %low}; }
+        mov.b64 {%r2, %r3}, 0x500000003;
+        { .reg .b32 %low; mov.b32 %low, %r3; mov.b64 %d6, {%r2, %low}; }
         mov.u64 %d8, static; cvta.shared.u64 %d8, %d8; st.u64 [%d8], %d6;
         ld.shared.u64 %d6, [static]; mov.u64 %d7, own; cvta.local.u64 %d7, %d7;
         st.u64 [%d7+8], %d6; ld.local.u64 %d6, [own+8];
