@@ -333,8 +333,7 @@ def _shape(
     registers = sum(each.itemsize for each in (*tested, *(() if is_sparse else inputs)))
     units = next((n for n in (4, 2) if n * registers <= LOADED_REGISTERS), 1)
     lookups = tuple(each.lookup for each in work.maps)
-    has_run_groups = bool(work.groups.any())
-    return Shape(lookups, len(inputs), totals, where, units, is_sparse, has_run_groups)
+    return Shape(lookups, len(inputs), totals, where, units, is_sparse, work.has_run_groups)
 
 
 def _tiles(device: Device, work: Work, shared_bytes: int) -> tuple[int, int, int, int]:

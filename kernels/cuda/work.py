@@ -55,8 +55,10 @@ class RowMap:
 class Work:
     """Runs of places (int64, shape (run_count,)) with their groups, and the maps by row.
 
-    tables: where in `control` the tables of the maps lie, in the kernels' order.
     is_sparse: whether few rows pass the maps.
+    has_run_groups: whether runs have groups other than 0.
+    row_count: the rows in all runs.
+    tables: where in `control` the tables of the maps lie, in the kernels' order.
     figures: what EXPLAIN ANALYZE shows of the last launch.
     """
 
@@ -65,15 +67,12 @@ class Work:
     groups: NDArray[np.int64]
     maps: tuple[RowMap, ...]
     is_sparse: bool
+    has_run_groups: bool
+    row_count: int
     control: NDArray[np.int32]
     tables: tuple[tuple[int, ...], ...]
     tile_count: int
     figures: dict[str, float] = field(default_factory=dict)
-
-    @property
-    def row_count(self) -> int:
-        """The number of rows."""
-        return int((self.ends - self.starts).sum())
 
     @property
     def last_place(self) -> int:
@@ -144,7 +143,18 @@ def _work(
             pieces.append(table)
         tables.append(tuple(places))
     control = np.concatenate(pieces)
-    return Work(starts, ends, groups, maps, is_sparse, control, tuple(tables), tile_count)
+    return Work(
+        starts,
+        ends,
+        groups,
+        maps,
+        is_sparse,
+        bool(groups.any()),
+        int((ends - starts).sum()),
+        control,
+        tuple(tables),
+        tile_count,
+    )
 
 
 def _tables(row_map: RowMap) -> Iterator[tuple[NDArray[np.int32], int]]:
