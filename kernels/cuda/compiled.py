@@ -273,7 +273,7 @@ def listed(group: Any, place: Any) -> Any:
 @device_function
 def ordered(value: Any) -> Any:
     """Return a float as an integer of the same order, every NaN as the greatest."""
-    bits = float_bits(value)  # type: ignore[call-arg]
+    bits = float_bits(value)
     if (bits & GREATEST) > INFINITY:
         return GREATEST - 1
     return bits ^ GREATEST if bits < 0 else bits
