@@ -62,7 +62,8 @@ TARGETS = {"bvh_to_scan_sf20": 8.5, "scan_to_copy": 0.85}
 # What is read from memory at the least.
 SECTOR_BYTES = 32
 
-AGREEMENT = Path(__file__).parent.parent / "kernels" / "cuda_in_simulator.py"
+KERNELS = Path(__file__).parent.parent / "kernels"
+AGREEMENT = ("cuda_in_simulator.py", "nearest_on_cuda.py", "cuda_compiled.py")
 
 QUIET = Progress(Console(file=io.StringIO()))
 
@@ -140,8 +141,9 @@ def run_doctor() -> list[dict[str, Any]]:
 
 
 def run_agreement() -> bool:
-    """Run on the device what the simulator runs in the test suite."""
-    arguments = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(AGREEMENT)]
+    """Run on the device what the simulator and the PTX machine run in the test suite."""
+    files = [str(KERNELS / name) for name in AGREEMENT]
+    arguments = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
     return subprocess.run(arguments, check=False).returncode == 0
 
 

@@ -15,7 +15,16 @@ from functools import lru_cache, partial
 import numpy as np
 from ptx_arithmetic import TYPES
 from ptx_control import AT_BARRIER, AT_WARP, CONTROL, DONE, RUNS
-from ptx_memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES, Banks, Fault, Watch
+from ptx_memory import (
+    BLOCK_RIVALS,
+    LOCAL_WINDOW,
+    RIVALS,
+    SHARED_WINDOW,
+    WINDOW_BYTES,
+    Banks,
+    Fault,
+    Watch,
+)
 from ptx_operands import BINDERS, WARP, bind_operation
 from ptx_text import WIDTHS, PtxError, read_kernel
 
@@ -134,24 +143,36 @@ class Gang:
             offset = self.symbols[variable.name][1]
             self.param.bytes[offset : offset + len(word)] = np.frombuffer(word, np.uint8)
         self.watches = self._watches()
+        # The watches of allocations that are written, from the first write on.
+        self._written, self._number = {}, np.zeros(len(self.lanes), np.int32)
 
     def _watches(self):
         """Return the watches of shared memory: where a warp has barriers, of warps too."""
-        texts = [each.parts for each in self.kernel.instructions]
-        accesses = [p for p in texts if p[0] in {"ld", "st", "atom", "red"}]
-        others = {"global", "const", "local", "param"}
-        # The bytes of the least access that may be to shared memory.
-        granule = min((WIDTHS[p[-1]] for p in accesses if not others & {*p}), default=0)
+        granule = self._least_access({"global", "const", "local", "param"})
         numbers = [self.thread]
-        if any(p[:2] == ("bar", "warp") for p in texts):
+        if any(each.parts[:2] == ("bar", "warp") for each in self.kernel.instructions):
             numbers.append(self.thread // WARP)
         shape = len(self.blocks), self.shared.stride, granule
-        return [Watch(*shape, each) for each in numbers if granule]
+        return [Watch(*shape, each, RIVALS) for each in numbers if granule]
 
-    def note(self, kind, lanes, offsets, width):
-        """Tell the watches of an access to shared memory."""
-        for watch in self.watches:
-            watch.note(kind, lanes, offsets, width)
+    def _least_access(self, others):
+        """Return the bytes of the least access that is not to other spaces; 0 for none."""
+        texts = [each.parts for each in self.kernel.instructions]
+        accesses = [parts for parts in texts if parts[0] in {"ld", "st", "atom", "red"}]
+        return min((WIDTHS[parts[-1]] for parts in accesses if not others & {*parts}), default=0)
+
+    def note(self, memory, buffer, kind, lanes, offsets, width):
+        """Tell the watches of an access."""
+        if memory is self.shared:
+            for watch in self.watches:
+                watch.note(kind, lanes, offsets, width)
+        elif memory is self.memory:
+            if kind == "write" and id(buffer) not in self._written:
+                granule = self._least_access({"shared", "const", "local", "param"})
+                shape = 1, len(buffer), granule
+                self._written[id(buffer)] = Watch(*shape, self._number, BLOCK_RIVALS)
+            if id(buffer) in self._written:
+                self._written[id(buffer)].note(kind, lanes, offsets, width)
 
     def forget(self, blocks):
         """All threads of some blocks have met."""
@@ -161,6 +182,7 @@ class Gang:
     def run(self, blocks):
         """Run some blocks to their end."""
         self.blocks[: len(blocks)] = blocks
+        self._number[:] = self.blocks[self.block]
         # x is the axis that changes first.
         numbers = np.unravel_index(self.blocks, self.grid[::-1])[::-1]
         for axis, number in zip("xyz", numbers, strict=True):

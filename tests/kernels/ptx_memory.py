@@ -125,18 +125,21 @@ RIVALS = {
     "write": ("read", "write", "atomic"),
     "atomic": ("read", "write"),
 }
+# Between blocks there is no barrier; to read beside their atomics is a way to save some.
+BLOCK_RIVALS = {"read": ("write",), "write": RIVALS["write"], "atomic": ("write",)}
 NOBODY = np.iinfo(np.int32).max
 
 
 class Watch:
-    """Looks for races in shared memory: who touched what since the last barrier.
+    """Looks for races: who touched what since the last barrier.
 
     Of each granule it knows the first and the last thread of those that read it, wrote it, or did
-    an atomic on it. Two watches, of threads and of warps, know what a barrier of a warp parts.
+    an atomic on it. Two watches, of threads and of warps, know what a barrier of a warp parts; in
+    global memory it is blocks that are watched.
     """
 
-    def __init__(self, blocks, stride, granule, number_of_lane):
-        self._granule, self._number_of_lane = granule, number_of_lane
+    def __init__(self, blocks, stride, granule, number_of_lane, rivals):
+        self._granule, self._number_of_lane, self._rivals = granule, number_of_lane, rivals
         self._seen = np.empty((3, 2, blocks, stride // granule), np.int32)
         self.forget(slice(None))
 
@@ -148,7 +151,7 @@ class Watch:
         seen = dict(zip(RIVALS, self._seen.reshape(3, 2, -1), strict=True))
         np.minimum.at(seen[kind][0], places, numbers)
         np.maximum.at(seen[kind][1], places, numbers)
-        for rival in RIVALS[kind]:
+        for rival in self._rivals[kind]:
             first, last = seen[rival]
             races = (first[places] < numbers) | (last[places] > numbers)
             if races.any():

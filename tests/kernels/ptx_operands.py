@@ -208,8 +208,7 @@ def bind_load(gang, instruction):
     def run(lanes, _):
         values = np.empty((count, len(lanes)), dtype)
         for memory, buffer, offsets, which in gang.pieces(space, lanes, read_address(lanes), width):
-            if memory is gang.shared:
-                gang.note("read", lanes[which], offsets, width)
+            gang.note(memory, buffer, "read", lanes[which], offsets, width)
             typed, first = buffer.view(dtype), offsets // dtype.itemsize
             for place in range(count):
                 values[place, which] = typed[first + place]
@@ -231,8 +230,7 @@ def bind_store(gang, instruction):
 
     def run(lanes, _):
         for memory, buffer, offsets, which in gang.pieces(space, lanes, read_address(lanes), width):
-            if memory is gang.shared:
-                gang.note("write", lanes[which], offsets, width)
+            gang.note(memory, buffer, "write", lanes[which], offsets, width)
             typed, first = buffer.view(dtype), offsets // dtype.itemsize
             for place, read_one in enumerate(reads):
                 values = read_one(lanes)
@@ -272,8 +270,7 @@ def bind_atomic(gang, instruction):
         for memory, buffer, offsets, which in gang.pieces(
             space, lanes, read_address(lanes), dtype.itemsize
         ):
-            if memory is gang.shared:
-                gang.note("atomic", lanes[which], offsets, dtype.itemsize)
+            gang.note(memory, buffer, "atomic", lanes[which], offsets, dtype.itemsize)
             some, places = [each[which] for each in values], offsets // dtype.itemsize
             typed = buffer.view(dtype)
             if how in ATOMICS and (to == "_" or uses == 1):

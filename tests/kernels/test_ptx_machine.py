@@ -367,6 +367,24 @@ def test_races(body, is_race):
         run(text, shared_bytes=256, grid=40)
 
 
+@pytest.mark.parametrize(("body", "is_race"), [
+    ("setp.eq.u32 %p1, %r0, 0; @%p1 st.global.u32 [%d1], %r1;", True),
+    ("st.global.u32 [%d8], %r1; add.u64 %d8, %d8, 4; ld.global.u32 %r2, [%d8+4];", True),
+    ("st.global.u32 [%d8], %r1; red.global.add.u32 [%d1], 1;", True),
+    ("st.global.u32 [%d8], %r1; bar.sync 0; ld.global.u32 %r2, [%d8];", False),
+    ("red.global.add.u32 [%d1], 1; ld.global.u32 %r2, [%d1];", False),
+])  # fmt: skip
+def test_races_between_blocks(body, is_race):
+    text = f"mad.wide.u32 %d8, %r1, 8, %d1; {body}"
+    for seed in range(3):
+        sources = (np.zeros(9, np.uint64),)
+        if is_race:
+            told = fault(text, *sources, grid=4, block=1, seed=seed)
+            assert "a race: another thread" in told
+        else:
+            run(text, *sources, grid=4, block=1, seed=seed)
+
+
 def test_blocks_have_their_own_shared_memory_and_run_in_an_order_of_chance():
     body = f"""{OWN_SHARED} st.shared.u32 [%d8], %r1; bar.sync 0;
         mov.u64 %d7, dynamic; ld.shared.u32 %r2, [%d7+4];
