@@ -42,16 +42,19 @@ LEAD_STEP_NS = 50_000
 
 
 class Device:
-    """A device by its number, and the columns that are kept on it."""
+    """A device by its number, and the columns that are kept on it.
+
+    multiprocessors, shared_bytes: how many it has, and the shared memory of each.
+    """
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.columns = Columns(upload, self.free_bytes)
-        known = {} if SIMULATED else xp.cuda.Device(number).attributes
-        self.multiprocessors: int = known.get("MultiProcessorCount", SIMULATED_MULTIPROCESSORS)
-        self.shared_bytes: int = known.get(
-            "MaxSharedMemoryPerMultiprocessor", SIMULATED_SHARED_BYTES
-        )
+        self.multiprocessors, self.shared_bytes = SIMULATED_MULTIPROCESSORS, SIMULATED_SHARED_BYTES
+        if not SIMULATED:
+            known = xp.cuda.Device(number).attributes
+            self.multiprocessors = known["MultiProcessorCount"]
+            self.shared_bytes = known["MaxSharedMemoryPerMultiprocessor"]
 
     def current(self) -> AbstractContextManager[None]:
         """Make it the current device of this thread, for cupy and for numba."""
