@@ -9,7 +9,7 @@ toolkit on the PATH). For each kernel:
 
     registers   of a thread, and what of them was spilled to memory, in bytes
     shared      bytes of a block in this job
-    threads     on a multiprocessor at once, as the registers and the shared memory allow
+    threads     on a multiprocessor at once, as registers, shared memory and our grids allow
     code        instructions of the kernel, and of its loop over tiles
     loads       the most that are begun before one of them is used, and their bytes
     in flight   these bytes of all threads of a multiprocessor
@@ -137,7 +137,7 @@ def ask(scale: float) -> Iterator[tuple[str, dict[str, tuple[Bvh, FusedJob]]]]:
 
 def examine(bvh: Bvh, job: FusedJob, architecture: str) -> dict[str, Any]:
     """Return the figures of the kernel of a job."""
-    from raydb.kernels.cuda.backend import plan_launch
+    from raydb.kernels.cuda.backend import WAVE_BLOCKS, plan_launch
     from raydb.kernels.cuda.compiled import BLOCK_THREADS
     from raydb.kernels.cuda.work import find_work
     from raydb.kernels.device_totals import input_array, plan_totals
@@ -152,6 +152,7 @@ def examine(bvh: Bvh, job: FusedJob, architecture: str) -> dict[str, Any]:
     kernel = compiled(plan.shape, codes, kinds, architecture)
     threads, shared, registers = LIMITS[architecture]
     blocks = min(
+        WAVE_BLOCKS,
         threads // BLOCK_THREADS,
         registers // (BLOCK_THREADS * -(-kernel.registers // 8) * 8),
         shared // (plan.shared_bytes + 1024),
