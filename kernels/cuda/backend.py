@@ -17,7 +17,7 @@ import numpy as np
 
 from raydb.kernels import split
 from raydb.kernels.cuda.build import build_bvh
-from raydb.kernels.cuda.compiled import SIMULATED, kernel
+from raydb.kernels.cuda.compiled import BLOCK_THREADS, SIMULATED, TILE_UNITS, kernel
 from raydb.kernels.cuda.memory import (
     UNIT_ROWS,
     Clock,
@@ -29,7 +29,7 @@ from raydb.kernels.cuda.memory import (
     xp,
 )
 from raydb.kernels.cuda.source import Shape, Where
-from raydb.kernels.cuda.work import Work, find_work, windows, work_of_rows
+from raydb.kernels.cuda.work import MOST_ROWS, Work, find_work, windows, work_of_rows
 from raydb.kernels.device import DeviceError, at_once, faults
 from raydb.kernels.device_totals import answer, input_array, merge_words, plan_totals
 
@@ -41,22 +41,30 @@ if TYPE_CHECKING:
     from raydb.kernels.backend import FusedJob, FusedResult
     from raydb.kernels.bvh import Bvh, Measure
     from raydb.kernels.bvh_rows import BuildControl, Source
-    from raydb.kernels.device_totals import Totals
+    from raydb.kernels.device_totals import Total, Totals
 
 T = TypeVar("T")
 
-# A block of the simulator is as many Python threads, so that few of them show all that there is.
-BLOCK_THREADS = 8 if SIMULATED else 256
-
-# Units that a block works on: four a thread at least, and as many blocks as keep a device busy.
-THREAD_UNITS = 4
-MOST_BLOCKS = 8 if SIMULATED else 4096
+# Blocks that a multiprocessor has at once: 1,024 threads, each with up to 64 registers. A job has
+# no more blocks: each takes its part of the tiles, and no second wave leaves half a device idle.
+WAVE_BLOCKS = 4
 
 # What a block has without asking the driver for more: 4,096 groups of one total and their rows.
 SHARED_BYTES = 48 * 1024
 
-# What a located row takes on the device: its place and its group, twice while they are picked out.
-LOCATED_BYTES = 40
+# Below this, each group is there up to 32 times, so that the threads of a warp do not wait for each
+# other at one word.
+COPIES_BYTES = 12 * 1024
+MOST_COPIES = 32
+
+# What the driver takes of the shared memory for each block.
+RESERVED_BYTES = 1024
+
+# Registers for values that were loaded and are not used yet, in a thread that may have 64.
+LOADED_REGISTERS = 32
+
+# What a listed row takes on the device: its word, whether it passes, and once more if it does.
+LOCATED_BYTES = 24
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -66,6 +74,15 @@ class Share:
     device: Device
     bvh: Bvh
     work: Work
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchPlan:
+    """A kernel's shape, how often each group is in shared memory (a power of two), and its size."""
+
+    shape: Shape
+    copies: int
+    shared_bytes: int
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -204,10 +221,17 @@ def _accumulate(
     device, work = share.device, share.work
     _check_groups(device, totals, group_count)
     work.figures.clear()
-    arrays = device.columns.get(*work.runs, *_maps_of(work), *inputs)
+    arrays = _columns(device, work, inputs)
     if arrays is None:
         return _in_turns(device, work, inputs, totals, group_count)
-    return _add_up(work, arrays, len(inputs), totals, group_count)
+    return _add_up(device, work, arrays, inputs, totals, group_count)
+
+
+def _columns(device: Device, work: Work, inputs: list[NDArray[Any]]) -> list[Any] | None:
+    """Return what a job needs on its device, where it is kept; None where it must go in turns."""
+    if work.last_place > MOST_ROWS:
+        return None
+    return device.columns.get(work.control, *work.codes, *inputs)
 
 
 def _check_groups(device: Device, totals: Totals, group_count: int) -> None:
@@ -227,24 +251,19 @@ def _in_turns(
     rows = np.zeros(group_count, np.int64)
     words = [np.full(group_count, total.neutral, np.int64) for total in totals.totals]
     for _, part, part_inputs in _windows(device, work, inputs):
-        arrays = [upload(host) for host in (*part.runs, *_maps_of(part), *part_inputs)]
-        part_rows, part_words = _add_up(part, arrays, len(inputs), totals, group_count)
+        arrays = [upload(host) for host in (part.control, *part.codes, *part_inputs)]
+        part_rows, part_words = _add_up(device, part, arrays, inputs, totals, group_count)
         rows += part_rows
         merge_words(totals, words, part_words)
         _add_figures(work, part)
     return rows, words
 
 
-def _maps_of(work: Work) -> list[NDArray[Any]]:
-    return [array for pair in work.maps for array in pair]
-
-
 def _windows(device: Device, work: Work, inputs: list[NDArray[Any]], found_bytes: int = 0) -> Any:
     """Return the windows of a job; what is kept leaves the device where it is in the way."""
-    fixed = sum(array.nbytes for array in (*work.runs, *(parts for _, parts in work.maps)))
-    columns = (*inputs, *(codes for codes, _ in work.maps))
-    last = int(work.ends[-1]) if len(work.ends) else 0
-    whole = (found_bytes + sum(column.itemsize for column in columns)) * (last + UNIT_ROWS)
+    fixed = work.control.nbytes
+    row_bytes = found_bytes + sum(column.itemsize for column in (*inputs, *work.codes))
+    whole = row_bytes * (work.last_place + UNIT_ROWS)
     if not device.columns.make_room(fixed + whole):
         device.columns.clear()
     room = device.columns.budget_bytes - device.columns.size_bytes - fixed
@@ -254,63 +273,96 @@ def _windows(device: Device, work: Work, inputs: list[NDArray[Any]], found_bytes
 
 
 def _add_up(
-    work: Work, arrays: Sequence[Any], input_count: int, totals: Totals, group_count: int
+    device: Device,
+    work: Work,
+    arrays: Sequence[Any],
+    inputs: Sequence[NDArray[Any]],
+    totals: Totals,
+    group_count: int,
 ) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
     """Launch the kernel once; return the rows and the words of each group."""
-    where = _place(len(totals.totals), group_count)
-    shape = Shape(_signed(work), input_count, totals.totals, where)
-    # The rows of each group and each total's words, which come back together.
+    plan = plan_launch(work, inputs, totals.totals, group_count)
+    shape = plan.shape
+    # The rows of each group and each total's words, which come back together. Sums of floats, which
+    # are behind the others, start from 0.0, whose bits are those of 0.
     found = xp.zeros((1 + len(totals.totals), group_count), np.int64)
-    outs = [argument(found[0])]
-    for word, total in zip(found[1:], totals.totals, strict=True):
+    whole = 1 + len(totals.totals) - shape.float_count
+    for number, total in enumerate(totals.totals):
         if total.neutral:
-            word[...] = total.neutral
-        # Sums of floats start from 0.0, whose bits are those of 0.
-        outs.append(argument(word.view(np.float64) if total.kind == "float" else word))
-    shared = 0 if where == "global" else (8 * len(totals.totals) + 4) * group_count
+            found[shape.row_of(number)] = total.neutral
+    outs = [argument(found[:whole].reshape(-1))]
+    if shape.float_count:
+        outs.append(argument(found[whole:].reshape(-1).view(np.float64)))
     clock = Clock()
-    if work.unit_count:
-        units = _units_a_block(work.unit_count, group_count if where == "shared" else 1)
-        grid = -(-work.unit_count // units)
-        runs, rest = arrays[: len(work.runs)], arrays[len(work.runs) :]
-        kernel(shape)[grid, BLOCK_THREADS, 0, -(-shared // 8) * 8](
-            *runs, units, group_count, *rest, *outs
+    if work.tile_count:
+        grid, *tiles = _tiles(device, work, plan.shared_bytes)
+        kernel(shape)[grid, BLOCK_THREADS, 0, plan.shared_bytes](
+            arrays[0], *tiles, group_count, plan.copies, *_columns_and_tables(work, arrays), *outs
         )
-    work.figures["device_ms"] = clock.stop()
+    clock.stop()
+    words = to_host(found)
+    work.figures["device_ms"] = clock.elapsed_ms()
     work.figures["rows"] = float(work.row_count)
-    rows, *words = to_host(found)
-    return rows, words
+    return words[0], [
+        words[shape.row_of(number) + (whole if total.kind == "float" else 0)]
+        for number, total in enumerate(totals.totals)
+    ]
 
 
-def _signed(work: Work) -> tuple[bool, ...]:
-    return tuple(codes.dtype.kind == "i" for codes, _ in work.maps)
+def plan_launch(
+    work: Work, inputs: Sequence[NDArray[Any]], totals: tuple[Total, ...], group_count: int
+) -> LaunchPlan:
+    """Decide where a job is accumulated, and by which kernel."""
+    size_bytes = (8 * len(totals) + 4) * group_count
+    if size_bytes > SHARED_BYTES:
+        return LaunchPlan(_shape(work, inputs, totals, "global"), 1, 0)
+    copies = 1
+    while copies < MOST_COPIES and 2 * copies * size_bytes <= COPIES_BYTES:
+        copies *= 2
+    shape = _shape(work, inputs, totals, "shared")
+    return LaunchPlan(shape, copies, -(-copies * size_bytes // 8) * 8)
 
 
-def _place(total_count: int, group_count: int) -> Where:
-    """Return where a job of so many groups is accumulated."""
-    if group_count == 1:
-        return "register"
-    return "shared" if (8 * total_count + 4) * group_count <= SHARED_BYTES else "global"
+def _shape(
+    work: Work, inputs: Sequence[NDArray[Any]], totals: tuple[Total, ...], where: Where
+) -> Shape:
+    """Return the shape of a job, with as many units in flight as there are registers for."""
+    is_sparse = work.is_sparse and where != "list"
+    # Four values of a column for each unit; of sparse rows only the codes that are tested.
+    tested = [m.codes for m in work.maps if m.lookup.test != "none" or not is_sparse]
+    registers = sum(each.itemsize for each in (*tested, *(() if is_sparse else inputs)))
+    units = next((n for n in (4, 2) if n * registers <= LOADED_REGISTERS), 1)
+    lookups = tuple(each.lookup for each in work.maps)
+    return Shape(lookups, len(inputs), totals, where, units, is_sparse, work.has_run_groups)
 
 
-def _units_a_block(unit_count: int, group_count: int) -> int:
-    """Return how many units a block gets: more where it must write many groups at its end."""
-    least = max(BLOCK_THREADS * THREAD_UNITS, group_count)
-    return max(least, -(-unit_count // MOST_BLOCKS))
+def _tiles(device: Device, work: Work, shared_bytes: int) -> tuple[int, int, int, int]:
+    """Return the grid, where the runs of tiles lie, how many tiles there are, and those a block."""
+    fitting = device.shared_bytes // (shared_bytes + RESERVED_BYTES)
+    blocks = device.multiprocessors * max(min(WAVE_BLOCKS, fitting), 1)
+    block_tiles = -(-work.tile_count // blocks)
+    return -(-work.tile_count // block_tiles), work.tiles, work.tile_count, block_tiles
+
+
+def _columns_and_tables(work: Work, arrays: Sequence[Any]) -> list[Any]:
+    """Return codes and tables of each map, and the inputs, as a kernel takes them."""
+    codes, inputs = arrays[1 : 1 + len(work.maps)], arrays[1 + len(work.maps) :]
+    pairs = zip(codes, work.tables, strict=True)
+    return [each for column, tables in pairs for each in (column, *tables)] + list(inputs)
 
 
 def _locate(share: Share) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return (places, groups) of the rows that one device has, in order of place."""
     device, work = share.device, share.work
     work.figures.clear()
-    if device.columns.has_room(work.unit_count * UNIT_ROWS * LOCATED_BYTES):
-        arrays = device.columns.get(*work.runs, *_maps_of(work))
+    if device.columns.has_room(work.tile_count * TILE_UNITS * UNIT_ROWS * LOCATED_BYTES):
+        arrays = _columns(device, work, [])
         if arrays is not None:
-            return _list_rows(work, arrays)
+            return _list_rows(device, work, arrays)
     found = []
     for first, part, _ in _windows(device, work, [], LOCATED_BYTES):
-        arrays = [upload(host) for host in (*part.runs, *_maps_of(part))]
-        places, groups = _list_rows(part, arrays)
+        arrays = [upload(host) for host in (part.control, *part.codes)]
+        places, groups = _list_rows(device, part, arrays)
         found.append((places + first, groups))
         _add_figures(work, part)
     if not found:
@@ -319,23 +371,23 @@ def _locate(share: Share) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return np.concatenate(all_places), np.concatenate(all_groups)
 
 
-def _list_rows(work: Work, arrays: Sequence[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """List the place and the group of each row, and keep those that pass, in their order."""
-    if not work.unit_count:
+def _list_rows(
+    device: Device, work: Work, arrays: Sequence[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """List the group and the place of each row, and keep those that pass, in their order."""
+    if not work.tile_count:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    shape = Shape(_signed(work), 0, (), "list")
-    places = xp.empty(work.unit_count * UNIT_ROWS, np.int64)
-    groups = xp.empty(work.unit_count * UNIT_ROWS, np.int64)
-    units = _units_a_block(work.unit_count, 1)
-    runs, maps = arrays[: len(work.runs)], arrays[len(work.runs) :]
-    outs = argument(places), argument(groups)
+    listed = xp.empty(work.tile_count * TILE_UNITS * UNIT_ROWS, np.int64)
+    grid, *tiles = _tiles(device, work, 0)
     clock = Clock()
-    kernel(shape)[-(-work.unit_count // units), BLOCK_THREADS](*runs, units, 1, *maps, *outs)
-    passed = xp.flatnonzero(groups >= 0)
-    found = to_host(places[passed]), to_host(groups[passed])
-    work.figures["device_ms"] = clock.stop()
+    kernel(_shape(work, (), (), "list"))[grid, BLOCK_THREADS](
+        arrays[0], *tiles, 1, 1, *_columns_and_tables(work, arrays), argument(listed)
+    )
+    words = to_host(listed[xp.flatnonzero(listed >= 0)])
+    clock.stop()
+    work.figures["device_ms"] = clock.elapsed_ms()
     work.figures["rows"] = float(work.row_count)
-    return found
+    return words & 0xFFFFFFFF, words >> 32
 
 
 def _add_figures(work: Work, part: Work) -> None:

@@ -1,6 +1,6 @@
 """Builds a BVH on the device: a sort by cell, prefix sums, and a gather of the payload.
 
-    cells     code tables and pointers -> the cell of each row     int64 on the device
+    cells     code tables and pointers -> the cell of each row     int32 or int64 on the device
     order     a stable sort of the cells                           int64 on the device
     payload   each column is sent, gathered in that order, and comes back
 
@@ -54,7 +54,9 @@ def _build(source: Source, control: BuildControl, cell_count: int, *, is_dense: 
     stored = tuple(n for n, h in enumerate(source.hierarchies) if not h.is_scan_only)
     room.take((4 + sum(_code_type(source, n).itemsize for n in stored)) * row_count)
     numbers = None if source.row_numbers is None else send(source.row_numbers)
-    cells_of_rows = _cells_of_rows(source, numbers, control)
+    # A radix sort of 32-bit numbers takes half as many passes, over half as many bytes.
+    cell_type = np.dtype(np.int32 if cell_count < 2**31 else np.int64)
+    cells_of_rows = _cells_of_rows(source, numbers, cell_type, control)
     order = xp.argsort(cells_of_rows, kind="stable")
     cells, offsets = _find_offsets(cells_of_rows[order], cell_count, control, is_dense=is_dense)
     del cells_of_rows
@@ -99,13 +101,15 @@ def _places(row_codes: RowCodes, numbers: Any) -> Any:
     return pointers if numbers is None else pointers[numbers]
 
 
-def _cells_of_rows(source: Source, numbers: Any, control: BuildControl) -> Any:
-    """Return the cell of each row, int64 on the device."""
-    cells = xp.zeros(source.row_count, np.int64)
+def _cells_of_rows(
+    source: Source, numbers: Any, cell_type: np.dtype[Any], control: BuildControl
+) -> Any:
+    """Return the cell of each row on the device."""
+    cells = xp.zeros(source.row_count, cell_type)
     for number, hierarchy in enumerate(source.hierarchies):
         if hierarchy.scan_count > 1:
             row_codes = source.codes[number]
-            coordinates = send(row_codes.table(hierarchy.scan_codes))
+            coordinates = send(row_codes.table(hierarchy.scan_codes).astype(cell_type))
             cells *= hierarchy.scan_count
             cells += coordinates[_places(row_codes, numbers)]
         control.report("send", (number + 1) / len(source.hierarchies))
@@ -128,7 +132,7 @@ def _find_offsets(
     control.room.take(16 * len(firsts))
     ends = xp.full(len(firsts) + 1, row_count, np.int64)
     ends[:-1] = firsts
-    return _received(sorted_cells[firsts]), _received(ends)
+    return _received(sorted_cells[firsts].astype(np.int64)), _received(ends)
 
 
 def _gather(read: ReadValues, row_count: int, order: Any, control: BuildControl) -> Measure:

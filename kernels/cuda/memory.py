@@ -31,8 +31,10 @@ else:
 # A thread loads four values at once, so a column's last four are there even if they are not rows.
 UNIT_ROWS = 4
 
-# What the simulator says that it has.
+# What the simulator says that it has: memory, multiprocessors, and shared memory of each.
 SIMULATED_BYTES = 2**30
+SIMULATED_MULTIPROCESSORS = 2
+SIMULATED_SHARED_BYTES = 2**16
 
 # While a measured kernel's launch is being prepared, the device waits about so long: see `Clock`.
 LEAD_STEPS = 16
@@ -40,11 +42,19 @@ LEAD_STEP_NS = 50_000
 
 
 class Device:
-    """A device by its number, and the columns that are kept on it."""
+    """A device by its number, and the columns that are kept on it.
+
+    multiprocessors, shared_bytes: how many it has, and the shared memory of each.
+    """
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.columns = Columns(upload, self.free_bytes)
+        self.multiprocessors, self.shared_bytes = SIMULATED_MULTIPROCESSORS, SIMULATED_SHARED_BYTES
+        if not SIMULATED:
+            known = xp.cuda.Device(number).attributes
+            self.multiprocessors = known["MultiProcessorCount"]
+            self.shared_bytes = known["MaxSharedMemoryPerMultiprocessor"]
 
     def current(self) -> AbstractContextManager[None]:
         """Make it the current device of this thread, for cupy and for numba."""
@@ -133,14 +143,18 @@ class Clock:
                 _idle_kernel()[1, 1](LEAD_STEPS, LEAD_STEP_NS)
             self._events[0].record()
 
-    def stop(self) -> float:
-        """Wait for the device and return the milliseconds since the clock was made.
+    def stop(self) -> None:
+        """Note the time when the device has done what it was given so far."""
+        if self._events:
+            self._events[1].record()
+
+    def elapsed_ms(self) -> float:
+        """Wait for the device and return the milliseconds between the two points.
 
         The simulator's threads have no time of their own: 0.0.
         """
         if not self._events:
             return 0.0
-        self._events[1].record()
         self._events[1].synchronize()
         elapsed: float = xp.cuda.get_elapsed_time(*self._events)
         return elapsed

@@ -19,7 +19,17 @@ from raydb.kernels.cpu.lanes import PADDED
 from raydb.kernels.cpu.lists import Lists, score_lists
 from raydb.kernels.cpu.nearest import Entries, Rows, Targets, rank
 from raydb.kernels.cpu.stop import margin, squared
-from raydb.kernels.cuda.compiled import INT32, SIMULATED, cuda, float32, int64, load_four
+from raydb.kernels.cuda.compiled import (
+    INT32,
+    ROW_LANES,
+    SIMULATED,
+    cuda,
+    device_function,
+    float32,
+    int64,
+    load_four,
+    over_lanes,
+)
 from raydb.kernels.cuda.memory import argument, devices, send, to_host, upload, xp
 from raydb.kernels.device import DeviceError, faults
 from raydb.kernels.nearest import METRICS, frozen, no_neighbours, slack_of, unit
@@ -42,8 +52,23 @@ SCORED_BYTES = 16
 NAN = np.float32(np.nan)
 DIGITS = 256
 
+# Digits are first added up by so many.
+DIGIT_STEP = 16
+
 # The key of a score that is no number, above those of all others.
 NO_KEY = 0xFFFFFFFF
+
+
+@device_function
+def added(total: Any, mine: Any, theirs: Any, is_squares: Any) -> Any:
+    """Add to a score what four numbers of a row and of a query make."""
+    for number in range(4):
+        if is_squares:
+            difference = mine[number] - theirs[number]
+            total += difference * difference
+        else:
+            total -= mine[number] * theirs[number]
+    return total
 
 
 @cuda.jit
@@ -64,30 +89,41 @@ def score_rows(
     """Write the score of each row of each pair's list, NaN for one that does not count.
 
     vectors, queries: rows of `width` numbers, a multiple of four, one after the other. scales,
-    allowed: empty where there are none. A block has a pair, a thread every blockDim-th of its rows.
+    allowed: empty where there are none. A block has a pair; neighbouring threads share a row, so
+    that what they read lies together.
     """
     pair = cuda.blockIdx.x
     query = int64(pair_queries[pair]) * width
-    row = firsts[pair] + cuda.threadIdx.x
-    while row < lasts[pair]:
+    lane = cuda.threadIdx.x % ROW_LANES
+    last = lasts[pair]
+    first = firsts[pair]
+    step = cuda.blockDim.x // ROW_LANES
+    # Threads behind the last row come along, as all of a warp add up together. Each has two rows.
+    while first < last:
+        row = first + cuda.threadIdx.x // ROW_LANES
+        base = min(row, last - 1) * width
+        other_base = min(row + step, last - 1) * width
         total = float32(0.0)
-        base = row * width
-        for place in range(0, width, 4):
-            mine = load_four(vectors, base + place)
+        other_total = float32(0.0)
+        for place in range(4 * lane, width, 4 * ROW_LANES):
             theirs = load_four(queries, query + place)
-            if is_squares:
-                for lane in range(4):
-                    difference = mine[lane] - theirs[lane]
-                    total += difference * difference
-            else:
-                for lane in range(4):
-                    total -= mine[lane] * theirs[lane]
-        if len(scales) > 0:
-            total *= scales[row]
-        if len(allowed) > 0 and allowed[row_ids[row]] == 0:
-            total = NAN
-        scores[outs[pair] + row - firsts[pair]] = total
-        row += cuda.blockDim.x
+            mine = load_four(vectors, base + place)
+            other = load_four(vectors, other_base + place)
+            total = added(total, mine, theirs, is_squares)
+            other_total = added(other_total, other, theirs, is_squares)
+        total = over_lanes(total)
+        other_total = over_lanes(other_total)
+        if lane == 0:
+            for _ in range(2):
+                if row < last:
+                    if len(scales) > 0:
+                        total *= scales[row]
+                    if len(allowed) > 0 and allowed[row_ids[row]] == 0:
+                        total = NAN
+                    scores[outs[pair] + row - firsts[pair]] = total
+                row += step
+                total = other_total
+        first += 2 * step
 
 
 @cuda.jit(device=True)
@@ -107,6 +143,7 @@ def find_kth(bits: Any, firsts: Any, k: Any, keys: Any) -> None:
     a query: it counts the keys' digits of 8 bits from the first one down, as in a radix sort.
     """
     counts = cuda.shared.array(DIGITS, INT32)
+    sums = cuda.shared.array(DIGIT_STEP, INT32)
     chosen = cuda.shared.array(2, INT32)
     query = cuda.blockIdx.x
     prefix = int64(0)
@@ -125,9 +162,21 @@ def find_kth(bits: Any, firsts: Any, k: Any, keys: Any) -> None:
                 cuda.atomic.add(counts, (key >> shift) & 255, 1)
             place += cuda.blockDim.x
         cuda.syncthreads()
+        part = cuda.threadIdx.x
+        while part < DIGIT_STEP:
+            found = 0
+            for digit in range(part * DIGIT_STEP, (part + 1) * DIGIT_STEP):
+                found += counts[digit]
+            sums[part] = found
+            part += cuda.blockDim.x
+        cuda.syncthreads()
         if cuda.threadIdx.x == 0:
             before = 0
-            last = 0
+            part = 0
+            while part < DIGIT_STEP - 1 and before + sums[part] < left:
+                before += sums[part]
+                part += 1
+            last = part * DIGIT_STEP
             while last < DIGITS - 1 and before + counts[last] < left:
                 before += counts[last]
                 last += 1

@@ -59,6 +59,9 @@ DOCTOR_ROWS = 2**12 if probe.is_simulated() else 2**22
 # cores over Crystal), and the part of the copy bandwidth that the scan reaches.
 TARGETS = {"bvh_to_scan_sf20": 8.5, "scan_to_copy": 0.85}
 
+# What is read from memory at the least.
+SECTOR_BYTES = 32
+
 KERNELS = Path(__file__).parent.parent / "kernels"
 AGREEMENT = ("cuda_in_simulator.py", "nearest_on_cuda.py", "cuda_compiled.py")
 
@@ -276,13 +279,34 @@ def median_ms(ask: Callable[[], Any]) -> float:
 
 
 def describe_scan(bvh: Any, job: Any, device_ms: float, copy_gb_s: float | None) -> dict[str, Any]:
-    """Return the bandwidth of a scan. Of its bytes only the codes count, which are always read."""
-    by_row = [m.hierarchy for m in job.maps if not m.by_cell]
-    width = sum(bvh.codes[bvh.stored.index(number)].itemsize for number in by_row)
+    """Return the bandwidth of a scan, by the bytes that it cannot but read."""
     if not device_ms:
-        return {"least_gb_s": None, "scan_to_copy": None}
-    least_gb_s = width * bvh.count_rows(job.intervals) / device_ms / 1e6
-    return {"least_gb_s": least_gb_s, "scan_to_copy": copy_gb_s and least_gb_s / copy_gb_s}
+        return {"least_gb": None, "least_gb_s": None, "scan_to_copy": None}
+    least_gb = count_least_bytes(bvh, job) / 1e9
+    least_gb_s = least_gb / device_ms * 1e3
+    scan_to_copy = copy_gb_s and least_gb_s / copy_gb_s
+    return {"least_gb": least_gb, "least_gb_s": least_gb_s, "scan_to_copy": scan_to_copy}
+
+
+def count_least_bytes(bvh: Any, job: Any) -> int:
+    """Count the codes that decide which rows pass, and of other columns the sectors of those."""
+    from raydb.kernels.cuda.work import find_work
+    from raydb.kernels.device_totals import input_array, plan_totals
+
+    work = find_work(bvh, job)
+    cpu = choice.open_backend("cpu")
+    places, _ = cpu.locate(bvh, job, cpu.prepare(bvh, job))
+    functions = [(each.function, each.measure) for each in job.accumulators]
+    inputs = plan_totals(functions, bvh.measures, work.row_count).inputs
+    columns = [input_array(each, bvh.measures) for each in inputs]
+    count = 0
+    for row_map in work.maps:
+        if row_map.lookup.test != "none" or not work.is_sparse:
+            count += work.row_count * row_map.codes.itemsize
+        else:
+            columns.append(row_map.codes)
+    sectors = (len(np.unique(places * each.itemsize // SECTOR_BYTES)) for each in columns)
+    return count + SECTOR_BYTES * sum(sectors)
 
 
 def measure_cupy(bvh: Any, job: Any) -> float:

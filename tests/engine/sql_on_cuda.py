@@ -124,7 +124,7 @@ def test_device_memory_limits_what_is_kept(con):
     assert devices()[0].columns.size_bytes <= 500
     mine, theirs = answers(con, LOCATED)
     assert mine == theirs
-    con.execute("SET device_memory = '60B'")
+    con.execute("SET device_memory = '20B'")
     cursor = con.execute(QUERY)
     assert "do not fit the device's memory; cpu answered" in str(cursor.messages[0][1])
     con.execute("RESET device_memory")
@@ -185,7 +185,7 @@ def test_a_stream_tells_what_happened(con, monkeypatch):
     con.stream(QUERY).read_all()
     assert con.messages == []
     # A stream is read with the limit that is set, also after its statement.
-    con.execute("SET device_memory = '60B'")
+    con.execute("SET device_memory = '20B'")
     con.stream(text).read_all()
     assert "do not fit" in str(con.messages[0][1])
 

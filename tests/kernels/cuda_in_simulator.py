@@ -17,6 +17,7 @@ from raydb.kernels.bvh_arrays import to_arrays
 from raydb.kernels.bvh_rows import BuildControl, Room, source_of, unwatched
 from raydb.kernels.cuda import backend as cuda_backend
 from raydb.kernels.cuda import build as cuda_build
+from raydb.kernels.cuda import work as cuda_work
 from raydb.kernels.cuda.backend import CudaBackend
 from raydb.kernels.cuda.memory import Device, devices
 from raydb.kernels.device import DEFAULT_MEMORY, DeviceError, DeviceMemory, device_memory
@@ -84,8 +85,7 @@ def test_gathered_rows():
 
 
 def test_several_blocks_share_groups(monkeypatch):
-    monkeypatch.setattr(cuda_backend, "MOST_BLOCKS", 1_000)
-    monkeypatch.setattr(cuda_backend, "THREAD_UNITS", 1)
+    monkeypatch.setattr(devices()[0], "multiprocessors", 1_000)
     agreement.check_random(CUDA, 11, 700, 2)
 
 
@@ -96,9 +96,8 @@ def test_columns_that_do_not_fit_are_sent_in_turns(seed):
     for _ in range(2):
         job, _ = random_job(rng, bvh)
         work = CUDA.prepare(bvh, job).shares[0].work
-        maps = sum(parts.nbytes for _, parts in work.maps)
         # Room for the runs, the maps and about a hundred rows.
-        allow(sum(array.nbytes for array in work.runs) + maps + 3_000)
+        allow(work.control.nbytes + 3_000)
         agreement.check_launch(CUDA, bvh, job)
         agreement.check_locate(CUDA, bvh, job)
     allow(100)
@@ -125,6 +124,55 @@ def test_a_long_run_and_many_short_ones():
     by_code = CodeMap(0, by_cell=False, groups=np.arange(7), filters=False)
     job = FusedJob(np.array([[0, 1]]), (by_code,), 7, (Accumulator("sum", 0),))
     agreement.check_launch(CUDA, bvh, job)
+
+
+@pytest.mark.parametrize("code_count", [2, 32, 64, 65])
+@pytest.mark.parametrize("is_signed", [False, True])
+def test_few_rows_pass(code_count, is_signed):
+    """By bits in a register, in two, or in memory; then also by what passing rows add."""
+    rng = np.random.default_rng(code_count)
+    codes = np.where(rng.random(1_500) < 0.1, rng.integers(0, code_count, 1_500), 1)
+    bvh = agreement.flat_bvh(rng.integers(-99, 99, 1_500), None, codes, code_count)
+    if is_signed:
+        # -1 stands for the last code.
+        signed = codes.astype(np.int32)
+        signed[codes == code_count - 1] = -1
+        bvh = replace(bvh, codes=(signed,))
+    for group_count in (1, 2):
+        groups = np.full(code_count, -1)
+        groups[[0, code_count - 1]] = 0, group_count - 1
+        by_code = CodeMap(0, by_cell=False, groups=groups, filters=True)
+        job = FusedJob(np.array([[0, 1]]), (by_code,), group_count, (Accumulator("sum", 0),))
+        work = CUDA.prepare(bvh, job).shares[0].work
+        assert work.is_sparse == (code_count > 16)
+        agreement.check_launch(CUDA, bvh, job)
+        agreement.check_locate(CUDA, bvh, job)
+
+
+@pytest.mark.parametrize("group_count", [2, 700])
+def test_sums_carry_from_their_low_half(group_count):
+    rng = np.random.default_rng(group_count)
+    codes = rng.integers(0, group_count, 2_000)
+    by_code = CodeMap(0, by_cell=False, groups=np.arange(group_count), filters=False)
+    totals = tuple(Accumulator(f, 0) for f in ("sum", "min", "max"))
+    whole = np.array([[0, 1]])
+    jobs = FusedJob(whole, (by_code,), group_count, totals), FusedJob(whole, (), 1, totals)
+    for most in (2**31 - 1, 2**50):
+        values = rng.choice([most, -most, most // 2, -1, 0, 1], 2_000)
+        bvh = agreement.flat_bvh(values, None, codes, group_count)
+        for job in jobs:
+            agreement.check_launch(CUDA, bvh, job)
+
+
+def test_more_rows_than_places_have_numbers_for(monkeypatch):
+    monkeypatch.setattr(cuda_backend, "MOST_ROWS", 600)
+    monkeypatch.setattr(cuda_work, "MOST_ROWS", 600)
+    job = FusedJob(np.array([[0, 1]]), (), 1, (Accumulator("sum", 0),))
+    bvh = agreement.flat_bvh(np.arange(1_900))
+    prepared = CUDA.prepare(bvh, job)
+    assert CUDA.launch(bvh, job, prepared).values[0].tolist() == [1_900 * 1_899 // 2]
+    assert prepared.figures["turns"] == 4
+    agreement.check_locate(CUDA, bvh, job)
 
 
 def test_a_smaller_limit_drops_columns_that_are_kept(columns):
