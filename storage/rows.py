@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 import numpy as np
 import pyarrow as pa
 
-from raydb.kernels.interrupts import beside
+from raydb.kernels.interrupts import beside, check_interrupt
 from raydb.storage.flat.select import select_rows
 
 if TYPE_CHECKING:
@@ -69,6 +69,9 @@ class Part(Protocol):
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns, which are read together."""
 
+    def dictionary(self, name: str) -> pa.ChunkedArray | None:
+        """Return a column as Arrow's dictionary arrays, None where it is not stored as such."""
+
     def null_count(self, name: str) -> int:
         """Count a column's NULLs, without decoding it where the part knows."""
 
@@ -119,6 +122,10 @@ class PlainPart:
     def is_seekable(self) -> bool:
         """True: a column can be read at any row."""
         return True
+
+    def dictionary(self, name: str) -> None:
+        """Return None: columns are read as their values."""
+        del name
 
     def null_count(self, name: str) -> int:
         """Count a column's NULLs."""
@@ -209,6 +216,10 @@ class FilePart:
             else self.flat.column(self._stored(name))
             for name in names
         ]
+
+    def dictionary(self, name: str) -> None:
+        """Return None: chunks are decoded to values."""
+        del name
 
     def null_count(self, name: str) -> int:
         """Count a column's NULLs, from the metadata."""
@@ -316,6 +327,29 @@ class Rows:
                     [chunk for chunk in chunks if len(chunk)], self.schema.field(name).type
                 )
         return [self._columns[name] for name in names]
+
+    def coded(self, name: str) -> pa.ChunkedArray:
+        """Return a column's values, as Arrow's dictionary arrays where all parts store them so.
+
+        It is not kept.
+        """
+        if name in self._columns:
+            return self._columns[name]
+
+        def read() -> list[pa.ChunkedArray | None]:
+            found: list[pa.ChunkedArray | None] = []
+            for part in self.parts:
+                check_interrupt()
+                found.append(part.dictionary(name))
+                if found[-1] is None:
+                    break
+            return found
+
+        pieces = beside(read, self.expected_row_count)
+        chunks = [chunk for piece in pieces if piece is not None for chunk in piece.chunks]
+        if not chunks or pieces[-1] is None:
+            return self.column(name)
+        return pa.chunked_array(chunks)
 
     def _read(self, names: Sequence[str]) -> list[list[pa.ChunkedArray]]:
         """Return the columns of each part; several files are read side by side."""
