@@ -133,7 +133,7 @@ def test_groups_of_texts_are_those_of_a_table(con, layout):
     table = pa.table(
         {
             "id": pa.array(range(count), pa.int32()),
-            "word": sum(words, []),
+            "word": [*words[0], *words[1]],
             "other": pa.array([None] * LEAST_ROWS + draw.choices("äöü", k=LEAST_ROWS)),
             "raw": draw.choices([b"", b"\0\xff", None], k=count),
         }
