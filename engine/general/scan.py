@@ -24,6 +24,7 @@ from raydb.engine.general.relation import Collector, Relation, for_each_morsel
 from raydb.kernels.interrupts import check_interrupt
 from raydb.planner.expression import Call, Column, Expression, Literal, columns_of, conjuncts
 from raydb.planner.functions import evaluate, may_raise
+from raydb.storage.finder import candidates
 from raydb.storage.rows import Comparison, Rows
 from raydb.storage.table import ROW_NUMBER
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.engine.memory import Memory
+    from raydb.planner.physical import KeySearch
     from raydb.storage.table import Table
 
 # What a text or a list takes at least, mostly.
@@ -142,6 +144,28 @@ def scan_matches(
     numbers = matches.columns[_NUMBER].to_numpy()
     others = fetch_rows(table, [c for c in columns if c not in read], numbers)
     return Relation({**matches.columns, **others.columns}, len(numbers)).select(columns)
+
+
+def search_rows(
+    table: Table, columns: Sequence[Column], search: KeySearch, memory: Memory
+) -> Relation | None:
+    """Return some columns of the visible rows with some keys; others may be among them.
+
+    None where it is no better than to compare all rows.
+    """
+    schema = table.rows.schema
+    values = zip(*([each.value for each in key] for key in search.keys), strict=True)
+    keys = [
+        pa.array(column, schema.field(name).type)
+        for name, column in zip(search.columns, values, strict=False)
+    ]
+    if not search.keys:
+        return fetch_rows(table, columns, np.empty(0, np.int64))
+    most = max(_ALWAYS_FEW, table.row_count // _SPARSE)
+    found = candidates(table.rows, search.columns, keys, most, memory.room())
+    if found is None:
+        return None
+    return fetch_rows(table, columns, found if table.live is None else found[table.live[found]])
 
 
 def scan_slice(table: Table, columns: Sequence[Column], offset: int, count: int) -> Relation | None:
