@@ -176,6 +176,8 @@ def _details(node: Mapping[str, Any]) -> dict[str, Any]:
             "rows": node["rows_touched"],
             "backend": f"{node['backend']} ({node['backend_reason']})",
         }
+    if "change" in node:
+        return dict(node["change"])
     if "index" in node:
         return {"index": node["index"]}
     if node["node"] == "DeltaScan":
