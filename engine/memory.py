@@ -228,6 +228,7 @@ def parse_device_memory(text: str) -> DeviceMemory:
     return DeviceMemory(size_bytes, float(share))
 
 
+@functools.cache
 def _size_of(text: str, name: str) -> tuple[Fraction, int | None]:
     """Return a share, or with it a number of bytes, that a setting's text says."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(%|[a-z]+)", text.strip(), re.IGNORECASE)

@@ -7,7 +7,10 @@ The filter stays above the scan: what is found is compared once more.
 from __future__ import annotations
 
 import itertools
+import math
 from typing import TYPE_CHECKING
+
+import pyarrow.compute as pc
 
 from raydb.planner.expression import Attribute, Call, Column, Literal, conjuncts
 from raydb.planner.functions.evaluator import may_raise
@@ -21,6 +24,10 @@ if TYPE_CHECKING:
     from raydb.planner.catalog import TableInfo
     from raydb.planner.expression import Expression
     from raydb.storage.table import TableDefinition
+
+
+# A scan is given up where at most one row in 64 is wanted.
+_LEAST_KEYS = 64
 
 
 def search_keys(predicates: Sequence[Expression], table: TableInfo) -> KeySearch | None:
@@ -37,11 +44,22 @@ def search_keys(predicates: Sequence[Expression], table: TableInfo) -> KeySearch
     sought = _constants(predicates, table.definition)
     found = []
     for columns, name, is_unique in keys:
-        if all(column in sought for column in columns):
-            values = list(itertools.product(*(sought[column] for column in columns)))
-            if len(values) <= MOST_KEYS:
-                found.append(KeySearch(name, columns, tuple(values), is_unique))
+        if not all(column in sought for column in columns):
+            continue
+        if math.prod(len(sought[column]) for column in columns) > MOST_KEYS:
+            continue
+        if is_unique or _tells_rows_apart(columns, table):
+            values = tuple(itertools.product(*(sought[column] for column in columns)))
+            found.append(KeySearch(name, columns, values, is_unique))
     return max(found, key=lambda each: (each.is_unique, len(each.columns)), default=None)
+
+
+def _tells_rows_apart(columns: Sequence[str], table: TableInfo) -> bool:
+    """Whether rows with one key are few, by a sample: else a scan is as good."""
+    count = 1
+    for column in columns:
+        count *= pc.count_distinct(table.sample[column]).as_py()
+    return count >= _LEAST_KEYS
 
 
 def _keys(definition: TableDefinition) -> list[tuple[tuple[str, ...], str, bool]]:

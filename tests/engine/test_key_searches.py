@@ -31,6 +31,7 @@ STEPS = ("insert", "update", "delete", "begin", "rollback", "commit", "savepoint
 def soon(monkeypatch):
     """Sort the smallest tables, at the second look-up, and added rows from three on."""
     monkeypatch.setattr(search_keys, "LEAST_ROWS", 1)
+    monkeypatch.setattr(search_keys, "_LEAST_KEYS", 1)
     monkeypatch.setattr(finder, "LEAST_ROWS", 1)
     monkeypatch.setattr(finder, "_COMPARED_IN_MEMORY", 1)
     monkeypatch.setattr(finder, "_COMPARED_IN_FILES", 1)
@@ -78,6 +79,7 @@ NOT_FOUND = [
     "id + 0 = 5",
     "id = 5 OR a = 2",
     "id <> 5",
+    f"a IN ({', '.join(map(str, range(9)))}) AND b IN ({', '.join(map(repr, 'abcdefgh'))})",
     "1 / a = 1 AND id = 5",  # The division fails for other rows, and has to.
     f"id IN ({', '.join(map(str, range(65)))})",
 ]
@@ -96,6 +98,15 @@ def test_explain_names_the_index(con, condition):
 @pytest.mark.parametrize("condition", NOT_FOUND)
 def test_other_conditions_compare_all_rows(con, condition):
     assert explained(con, f"SELECT * FROM t WHERE {condition}") == []
+
+
+def test_an_index_of_few_values_is_none_to_search(con, monkeypatch):
+    monkeypatch.setattr(search_keys, "_LEAST_KEYS", 64)
+    assert explained(con, "SELECT * FROM t WHERE day = '2026-01-03'") == []
+    assert explained(con, "SELECT * FROM t WHERE amount = 2.25") == ["by_amount (amount), 1 key"]
+    con.execute("CREATE INDEX both ON t (a, amount)")
+    query = "SELECT * FROM t WHERE a = 2 AND amount = 2.25"
+    assert explained(con, query) == ["both (a, amount), 1 key"]
 
 
 def test_an_aggregate_of_one_row_finds_it(con):
