@@ -341,12 +341,17 @@ class Rows:
         return [self._columns[name] for name in names]
 
     def coded(self, name: str) -> pa.ChunkedArray:
-        """Return a column's values, as Arrow's dictionary arrays where all parts store them so.
+        """Return a column's values, as Arrow's dictionary arrays where all parts store them so."""
+        if name in self._columns:
+            return self._columns[name]
+        found = self.dictionary(name)
+        return self.column(name) if found is None else found
+
+    def dictionary(self, name: str) -> pa.ChunkedArray | None:
+        """Return a column as Arrow's dictionary arrays, None where a part does not store it so.
 
         It is not kept.
         """
-        if name in self._columns:
-            return self._columns[name]
 
         def read() -> list[pa.ChunkedArray | None]:
             found: list[pa.ChunkedArray | None] = []
@@ -359,9 +364,7 @@ class Rows:
 
         pieces = beside(read, self.expected_row_count)
         chunks = [chunk for piece in pieces if piece is not None for chunk in piece.chunks]
-        if not chunks or pieces[-1] is None:
-            return self.column(name)
-        return pa.chunked_array(chunks)
+        return None if not chunks or pieces[-1] is None else pa.chunked_array(chunks)
 
     def _read(self, names: Sequence[str]) -> list[list[pa.ChunkedArray]]:
         """Return the columns of each part; several files are read side by side."""

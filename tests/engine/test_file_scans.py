@@ -114,6 +114,15 @@ def test_a_limit_decodes_the_first_rows_only(con, decoded):
 
 
 BY_TEXT = [
+    "SELECT id, word FROM {} WHERE word = 'word 4'",
+    "SELECT id FROM {} WHERE word IN ('word 1', 'word 9', 'none') AND id % 5 = 0",
+    "SELECT other, raw FROM {} WHERE word > 'word 5' AND word < 'word 7' AND other = 'ä'",
+    "SELECT id FROM {} WHERE word IS NULL AND raw IS NOT NULL",
+    "SELECT word FROM {} WHERE word LIKE '%1_' OR word = 'word 10'",
+    "SELECT id FROM {} WHERE raw = '\\x00\\xFF'::BLOB AND length(word) = 7",
+    "SELECT id FROM {} WHERE word IS NOT NULL AND id < 9",
+    "SELECT a.id FROM {} a JOIN (SELECT 5 AS id) b ON a.id > b.id WHERE a.word = 'word 2'",
+    "SELECT word, id FROM {} WHERE word <> 'word 3' LIMIT 200000 OFFSET 3",
     "SELECT word, count(*), sum(id) FROM {} GROUP BY word",
     "SELECT word, other, count(*) FROM {} WHERE id % 3 = 0 GROUP BY ALL",
     "SELECT count(DISTINCT word), min(word), max(other), count(word) FROM {}",
