@@ -140,8 +140,9 @@ class Memory:
         self.close()
 
     def _held(self) -> int:
+        # What was there before may be freed meanwhile, which gives this statement no more room.
         held: int = pa.total_allocated_bytes() - self._before
-        return held
+        return max(held, 0)
 
 
 class SpillFile:
