@@ -140,8 +140,9 @@ class Memory:
         self.close()
 
     def _held(self) -> int:
+        # What was there before may be freed meanwhile, which gives this statement no more room.
         held: int = pa.total_allocated_bytes() - self._before
-        return held
+        return max(held, 0)
 
 
 class SpillFile:
@@ -228,6 +229,7 @@ def parse_device_memory(text: str) -> DeviceMemory:
     return DeviceMemory(size_bytes, float(share))
 
 
+@functools.cache
 def _size_of(text: str, name: str) -> tuple[Fraction, int | None]:
     """Return a share, or with it a number of bytes, that a setting's text says."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(%|[a-z]+)", text.strip(), re.IGNORECASE)

@@ -160,11 +160,23 @@ class PlanRunner:
         self._uses.note(run.used)
         run.told.extend(self._uses.searches.take_warnings())
 
-    def explain(self, prepared: PreparedPlan, statement: sql.Explain) -> list[str]:
-        """Return the lines of EXPLAIN, with ANALYZE after running the plan."""
+    def explain(
+        self, prepared: PreparedPlan, statement: sql.Explain, change: sql.Changed | None
+    ) -> list[str]:
+        """Return the lines of EXPLAIN, with ANALYZE after running the plan.
+
+        change: what the rows would change.
+        """
         graphs = graph_states(prepared.plan, self._database.snapshot.tables, self.kept)
         measured = self._measure(prepared) if statement.analyze else None
         described = describe(prepared.plan, measured, graphs)
+        if change is not None:
+            described["plan"] = {
+                "node": change.node,
+                "summary": change.summary,
+                "change": dict(change.details),
+                "children": [described["plan"]],
+            }
         match statement.format:
             case "json":
                 return [json.dumps(described)]

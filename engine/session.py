@@ -26,6 +26,7 @@ from raydb.engine.memory import allowed, parse_device_memory
 from raydb.engine.merge import Merger
 from raydb.engine.plan_cache import PlanCache, PreparedPlan, plan_key
 from raydb.engine.plan_runner import PlanRunner
+from raydb.engine.prepared import PreparedStatements
 from raydb.engine.python_tables import PythonTables
 from raydb.engine.reports import Uses, open_sources
 from raydb.engine.result import Result
@@ -39,9 +40,9 @@ from raydb.engine.settings import (
 from raydb.engine.statements.definitions import apply_definition
 from raydb.engine.statements.names import check_table
 from raydb.engine.statements.work import Work
-from raydb.engine.statements.write import write
+from raydb.engine.statements.write import bind_change, write
 from raydb.engine.summarize import summarize
-from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
+from raydb.errors import Error, NotSupportedError, OperationalError, ProgrammingError
 from raydb.kernels.device import device_memory
 from raydb.kernels.interrupts import check_interrupt
 from raydb.planner import plan_query
@@ -103,6 +104,7 @@ class Session:
         self.read_only = read_only
         self.settings = Settings()
         self._cache = PlanCache()
+        self._prepared = PreparedStatements()
         self._uses = Uses()
         folder = None if store is None or read_only else str(store.home.folder)
         self._runner = PlanRunner(self.database, self._uses, lambda: self.settings, folder)
@@ -256,6 +258,8 @@ class Session:
                 return self._runner.run(self._prepare(statement, parameters))
             case sql.Explain():
                 return self._explain(statement, parameters)
+            case sql.Prepare() | sql.Execute() | sql.Deallocate():
+                return self._use_prepared(statement, parameters)
             case sql.Insert() | sql.Copy() | sql.Update() | sql.Delete():
                 return self._write(statement, parameters)
             case sql.CopyTo():
@@ -382,8 +386,45 @@ class Session:
             run.told.extend(self._end(before))
 
     def _explain(self, statement: sql.Explain, parameters: Parameters) -> Result:
-        lines = self._runner.explain(self._prepare(statement.select, parameters), statement)
+        """Describe a plan. Of a statement that writes rows, what gives them; nothing is written."""
+        explained: sql.Statement = statement.statement
+        if isinstance(explained, sql.Execute):
+            prepared = self._prepared.find(explained.name)
+            parameters = sql.bind_arguments(explained, prepared, parameters)
+            (explained,) = sql.parse(prepared.text)
+        change = None
+        if isinstance(explained, sql.Select):
+            plan = self._prepare(explained, parameters)
+        else:
+            assert isinstance(explained, sql.Insert | sql.Update | sql.Delete), explained
+            check_table(explained.table, self.database.snapshot)
+            logical, files, change = bind_change(explained, self._work(parameters))
+            plan = self._plan(logical, files)
+        lines = self._runner.explain(plan, statement, change)
         return Result(pa.table({"c0": pa.array(lines, pa.string())}), ("explain",), len(lines))
+
+    def _use_prepared(
+        self, statement: sql.Prepare | sql.Execute | sql.Deallocate, parameters: Parameters
+    ) -> Result:
+        match statement:
+            case sql.Prepare():
+                if parameters:
+                    raise ProgrammingError("PREPARE takes no values: EXECUTE gives them")
+                self._prepared.keep(statement)
+            case sql.Deallocate(name=name):
+                self._prepared.forget(name)
+            case sql.Execute(name=name):
+                prepared = self._prepared.find(name)
+                values = sql.bind_arguments(statement, prepared, parameters)
+                try:
+                    return self._execute_text(prepared.text, values)
+                except Error as error:
+                    # The place would be one in a text that is not the one that runs.
+                    error.position = None
+                    raise
+            case _:
+                assert_never(statement)
+        return Result(None, (), -1)
 
     def _copy_to(self, statement: sql.CopyTo, parameters: Parameters) -> Result:
         """Write the rows of a query to a file."""

@@ -204,7 +204,7 @@ class Store:
                 parts.append(FilePart(name, open_table(self.home.path_of(name))))
             elif part.row_count:
                 parts.append(part)
-        return replace(table, rows=Rows(table.rows.schema, tuple(parts)))
+        return replace(table, rows=Rows(table.rows.schema, tuple(parts), dict(table.rows.finders)))
 
     def _describe_table(self, table: Table) -> dict[str, Any]:
         definition = table.definition

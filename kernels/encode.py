@@ -99,11 +99,13 @@ def encode_column(values: pa.ChunkedArray | pa.Array) -> EncodedColumn:
     codes [1, 2, 0, 1], values ["a", "b", None]
     """
     chunked = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+    is_encoded = pa.types.is_dictionary(chunked.type)
     if pa.types.is_floating(chunked.type):
         chunked = pc.add(chunked, pa.scalar(0.0, chunked.type))  # -0.0 and 0.0 are one value
     if len(chunked) == 0:
         return EncodedColumn(np.empty(0, np.int32), pa.array([], chunked.type))
-    encoded = pc.dictionary_encode(chunked).unify_dictionaries()
+    encoded = chunked if is_encoded else pc.dictionary_encode(chunked)
+    encoded = encoded.unify_dictionaries()
     values = encoded.chunk(0).dictionary
     order = pc.array_sort_indices(values).to_numpy()
     null_code = len(order)

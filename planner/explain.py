@@ -41,6 +41,7 @@ from raydb.planner.physical import (
     FilterRows,
     HashAggregate,
     HashJoin,
+    KeySearch,
     LimitRows,
     MotifRows,
     NearestRows,
@@ -175,6 +176,10 @@ def _details(node: Mapping[str, Any]) -> dict[str, Any]:
             "rows": node["rows_touched"],
             "backend": f"{node['backend']} ({node['backend_reason']})",
         }
+    if "change" in node:
+        return dict(node["change"])
+    if "index" in node:
+        return {"index": node["index"]}
     if node["node"] == "DeltaScan":
         return {
             "newer than bvh": node["bvh"],
@@ -223,6 +228,11 @@ def _node(plan: PhysicalPlan, summary: str, *sources: PhysicalPlan, **more: Any)
     }
 
 
+def _sought(search: KeySearch) -> str:
+    keys = f"{len(search.keys)} key{'' if len(search.keys) == 1 else 's'}"
+    return f"{search.index} ({', '.join(search.columns)}), {keys}"
+
+
 def _described(
     plan: PhysicalPlan, seen: set[int], measured: Measured, graphs: Mapping[int, str]
 ) -> dict[str, Any]:
@@ -250,8 +260,9 @@ def _described(
 def _describe(plan: PhysicalPlan) -> dict[str, Any]:
     """Return a node as JSON values; its children are plans still."""
     match plan:
-        case ScanTable(table=table, columns=columns):
-            return _node(plan, f"{table} ({_names(columns)})" if columns else table)
+        case ScanTable(table=table, columns=columns, search=search):
+            summary = f"{table} ({_names(columns)})" if columns else table
+            return _node(plan, summary, **({} if search is None else {"index": _sought(search)}))
         case ConstantRows(rows=rows):
             return _node(plan, f"{len(rows)} rows")
         case SeriesRows(start=start, stop=stop, step=step):

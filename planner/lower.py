@@ -63,6 +63,7 @@ from raydb.planner.physical import (
     WindowRows,
     WorkingRows,
 )
+from raydb.planner.search_keys import search_keys
 from raydb.planner.search_vectors import lower_search
 from raydb.planner.star import NoStar, Star
 
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from raydb.planner import PlannerOptions
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.logical import GroupingSets
+    from raydb.planner.physical import KeySearch
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +112,8 @@ def _lower(plan: Plan, lowering: _Lowering) -> PhysicalPlan:
             return SharedRows(number, name, lowering.shared[number], columns)
         case WorkingTable(number=number, columns=columns):
             return WorkingRows(number, columns)
-        case Filter(source=source, predicate=predicate):
-            return FilterRows(go(source), predicate)
+        case Filter():
+            return _lower_filter(plan, lowering)
         case Project(source=source, items=items):
             return ComputeColumns(go(source), items)
         case Unnest(source=source, items=items, keep=keep, number=number):
@@ -143,6 +145,16 @@ def _lower(plan: Plan, lowering: _Lowering) -> PhysicalPlan:
             assert_never(plan)
 
 
+def _lower_filter(plan: Filter, lowering: _Lowering) -> FilterRows:
+    """Filter rows; those of a table are found by a key where the predicate gives it."""
+    match plan.source:
+        case Scan(table=table, columns=columns):
+            search = search_keys([plan.predicate], lowering.catalog.tables[table])
+            return FilterRows(ScanTable(table, columns, search), plan.predicate)
+        case source:
+            return FilterRows(_lower(source, lowering), plan.predicate)
+
+
 def _keep_unchanged(step: Plan, number: int, lowering: _Lowering) -> Plan:
     """Return a step of a recursion that computes once what is the same every time."""
     if isinstance(step, Leaf):
@@ -158,6 +170,8 @@ def _lower_aggregate(plan: Aggregate, lowering: _Lowering) -> PhysicalPlan:
     match plan.star:
         case NoStar(reason=reason):
             pass
+        case Star() as star if (search := _found_by_key(star, lowering.catalog)) is not None:
+            reason = f"rows are found by '{search.index}'"
         case Star() as star if lowering.options.fused_path:
             if plan.grouping is None:
                 fused: PhysicalPlan | str = _fuse(star, lowering)
@@ -173,6 +187,12 @@ def _lower_aggregate(plan: Aggregate, lowering: _Lowering) -> PhysicalPlan:
         return _lower(optimize_unfused(unfused, lowering.catalog), lowering)
     source = _lower(plan.source, lowering)
     return HashAggregate(source, plan.keys, plan.aggregates, reason, plan.grouping)
+
+
+def _found_by_key(star: Star, catalog: CatalogInfo) -> KeySearch | None:
+    """Return how the few rows of a star are found by a unique key of its fact table."""
+    search = search_keys(star.predicates, catalog.tables[star.fact])
+    return search if search is not None and search.is_unique else None
 
 
 def _fuse(star: Star, lowering: _Lowering) -> PhysicalPlan | str:

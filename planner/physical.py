@@ -22,17 +22,35 @@ if TYPE_CHECKING:
     from raydb.planner.catalog import CalibrationInfo
     from raydb.planner.delta import DeltaScan
     from raydb.planner.expression import AggregateCall, Column, Expression, WindowCall
+    from raydb.planner.expression import Literal as Constant
     from raydb.planner.fuse import FusedScanAggregate
     from raydb.planner.logical import GroupingSets, MotifQuestion, SortKey
     from raydb.planner.table_scan import FusedTableScan
 
 
 @dataclass(frozen=True, slots=True)
+class KeySearch:
+    """Some values of the columns of a key or an index; `index` is its name.
+
+    keys: for each key that is sought the value of each column, as pairs with `columns`.
+    """
+
+    index: str
+    columns: tuple[str, ...]
+    keys: tuple[tuple[Constant, ...], ...]
+    is_unique: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ScanTable:
-    """The rows of a stored table; each output column bears the name of the column it reads."""
+    """The rows of a stored table; each output column bears the name of the column it reads.
+
+    search: where only rows with some keys are wanted. Others may be among what is given.
+    """
 
     table: str
     columns: tuple[Column, ...]
+    search: KeySearch | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,10 @@ from raydb.sql.bind_constraint import (
 )
 from raydb.sql.bind_file import files_of, tables_named
 from raydb.sql.bind_insert import bind_insert
+from raydb.sql.bind_prepared import bind_arguments
 from raydb.sql.bind_query import bind_at_once, bind_select
 from raydb.sql.bind_upsert import Conflict, bind_conflict, bind_upsert
+from raydb.sql.changed import Changed, describe_change
 from raydb.sql.describe import bind_describe, bind_show_tables
 from raydb.sql.kept_text import renamed_check
 from raydb.sql.nodes import refuse_deep_nesting
@@ -47,6 +49,7 @@ from raydb.sql.statements import (
     CreateTable,
     CreateTableAs,
     CreateView,
+    Deallocate,
     Definition,
     Delete,
     Describe,
@@ -56,8 +59,10 @@ from raydb.sql.statements import (
     DropIndex,
     DropTable,
     DropView,
+    Execute,
     Explain,
     Insert,
+    Prepare,
     Reindex,
     Release,
     RenameColumn,
@@ -98,6 +103,7 @@ __all__ = [
     "Calibrate",
     "CalibrationList",
     "Catalog",
+    "Changed",
     "Checkpoint",
     "Commit",
     "Conflict",
@@ -109,6 +115,7 @@ __all__ = [
     "CreateTable",
     "CreateTableAs",
     "CreateView",
+    "Deallocate",
     "Definition",
     "Delete",
     "Describe",
@@ -118,8 +125,10 @@ __all__ = [
     "DropIndex",
     "DropTable",
     "DropView",
+    "Execute",
     "Explain",
     "Insert",
+    "Prepare",
     "Reindex",
     "Release",
     "RenameColumn",
@@ -148,6 +157,7 @@ __all__ = [
     "VectorIndexList",
     "Write",
     "attribute_text",
+    "bind_arguments",
     "bind_at_once",
     "bind_bvh",
     "bind_check",
@@ -165,6 +175,7 @@ __all__ = [
     "bind_upsert",
     "bvh_text",
     "check_texts",
+    "describe_change",
     "each_statement",
     "files_of",
     "locate_name",

@@ -58,6 +58,7 @@ from raydb.sql.literals import constant
 from raydb.sql.nodes import locate, require_only, unsupported
 from raydb.sql.operators import arithmetic, concatenate, negate
 from raydb.sql.parameters import parameter_key
+from raydb.sql.quantified import compare_all, compare_any
 from raydb.sql.reader import fold
 from raydb.sql.row_values import compare_rows, row_nodes, rows_are_distinct
 from raydb.sql.scope import Scope
@@ -227,11 +228,15 @@ def _comparison(function: str) -> _Binder:
         match right:
             case exp.Any() | exp.All():
                 require_only(right, "this")
+                every = isinstance(right, exp.All)
                 query = query_in(right.this)
-                if query is None:
-                    raise NotSupportedError("ANY and ALL of an array are not supported")
-                bind_quantified = bind_any if isinstance(right, exp.Any) else bind_all
-                return bind_quantified(function, left, query, context)
+                if query is not None:
+                    return (bind_all if every else bind_any)(function, left, query, context)
+                compare_each = compare_all if every else compare_any
+                return compare_each(function, left, bind_expression(right.this, context))
+            case exp.Anonymous(expressions=[values]) if right.name.upper() in ("ALL", "SOME"):
+                compare_each = compare_all if right.name.upper() == "ALL" else compare_any
+                return compare_each(function, left, bind_expression(values, context))
             case exp.Subquery() if len(left) > 1:
                 return bind_row_subquery(function, left, right, context)
             case _:

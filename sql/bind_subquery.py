@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Arguments = tuple[tuple[Column, Expression], ...]
 
 # x op ALL (query) says that x <opposite> ANY (query) is false.
-_OPPOSITES = {
+OPPOSITES = {
     "equal": "not_equal",
     "not_equal": "equal",
     "less": "greater_equal",
@@ -100,7 +100,7 @@ def bind_all(
     function: str, operands: Sequence[Expression], node: exp.Expr, context: Context
 ) -> Expression:
     """Return whether a comparison holds for every row of a query: `x < ALL (...)`."""
-    return Call("not", (bind_any(_OPPOSITES[function], operands, node, context),), BOOLEAN)
+    return Call("not", (bind_any(OPPOSITES[function], operands, node, context),), BOOLEAN)
 
 
 def bind_row_subquery(

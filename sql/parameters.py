@@ -94,6 +94,8 @@ def _counted(count: int, noun: str) -> str:
 
 def _literal(key: str, value: Any) -> Literal:
     match value:
+        case Literal():
+            return value
         case np.generic():
             return _numpy_literal(key, value)
         case None:

@@ -31,32 +31,45 @@ from raydb.sql.statements import (
     Begin,
     Checkpoint,
     Commit,
+    Deallocate,
+    Delete,
     Describe,
+    Execute,
     Explain,
+    Insert,
+    Prepare,
     Release,
     ResetOption,
     Rollback,
     RollbackTo,
     Savepoint,
+    Select,
     SetOption,
     ShowOption,
     ShowTables,
     Statement,
     Summarize,
+    Update,
     Vacuum,
 )
+from raydb.sql.types import data_type_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    import pyarrow as pa
     from sqlglot import Token
 
 # Statements of other databases, so that they are told from a misspelt word.
 _UNSUPPORTED = (
-    "ANALYZE ATTACH CALL CLOSE CLUSTER COMMENT DEALLOCATE DECLARE DETACH DO EXECUTE EXPORT FETCH"
-    " GRANT IMPORT INSTALL KILL LISTEN LOAD LOCK MERGE NOTIFY PIVOT PRAGMA PREPARE REFRESH"
+    "ANALYZE ATTACH CALL CLOSE CLUSTER COMMENT DECLARE DETACH DO EXPORT FETCH"
+    " GRANT IMPORT INSTALL KILL LISTEN LOAD LOCK MERGE NOTIFY PIVOT PRAGMA REFRESH"
     " REPLACE REVOKE UNPIVOT USE"
 )
+
+
+# What changes rows, beside a query that does so behind WITH.
+_CHANGES = ("INSERT", "UPDATE", "DELETE")
 
 
 def parse(text: str) -> tuple[Statement, ...]:
@@ -133,9 +146,19 @@ def _explain(reader: TokenReader) -> Explain:
             written = _explain_format(reader)
     elif reader.accept("(", "FORMAT"):
         written = _explain_format(reader)
-    if not reader.at_any(*QUERY_WORDS) and reader.peek() is not None:
-        raise NotSupportedError(f"EXPLAIN {reader.take().text.upper()} is not supported")
-    return Explain(read_query(reader), _EXPLAIN_FORMATS[written], analyze)
+    if reader.peek() is None:
+        raise reader.error("a query, INSERT, UPDATE, DELETE or EXECUTE")
+    _refuse_others(reader, "EXPLAIN", *QUERY_WORDS, *_CHANGES, "EXECUTE")
+    statement = _parse_statement(reader.text, reader.rest())
+    assert isinstance(statement, Select | Insert | Update | Delete | Execute), statement
+    return Explain(statement, _EXPLAIN_FORMATS[written], analyze)
+
+
+def _refuse_others(reader: TokenReader, what: str, *words: str) -> None:
+    """Raise NotSupportedError for a statement that begins with none of the words."""
+    is_known = reader.at_any(*_STATEMENTS, *_UNSUPPORTED.split())
+    if is_known and not reader.at_any(*words):
+        raise NotSupportedError(f"{what} {reader.take().text.upper()} is not supported")
 
 
 def _explain_format(reader: TokenReader) -> str:
@@ -226,6 +249,47 @@ def _release(reader: TokenReader) -> Release:
     return Release(reader.name("the name of a savepoint"))
 
 
+def _prepare(reader: TokenReader) -> Prepare:
+    """Read PREPARE; the statement is parsed for its errors, and kept as text."""
+    name = reader.name("the name of the statement")
+    types: list[pa.DataType] = []
+    if reader.accept("("):
+        types.append(data_type_of(reader.data_type()))
+        while reader.accept(","):
+            types.append(data_type_of(reader.data_type()))
+        reader.expect(")")
+    reader.expect("AS")
+    _refuse_others(reader, "PREPARE of", *QUERY_WORDS, *_CHANGES)
+    tokens = reader.rest()
+    _parse_statement(reader.text, tokens)
+    return Prepare(name, tuple(types), reader.text[tokens[0].start : tokens[-1].end + 1])
+
+
+def _execute(reader: TokenReader) -> Execute:
+    name = reader.name("the name of a prepared statement")
+    if not reader.at_any("(") or reader.accept("(", ")"):
+        return Execute(name, ())
+    reader.expect("(")
+    arguments = [reader.named_scalar()]
+    while reader.accept(","):
+        arguments.append(reader.named_scalar())
+    reader.expect(")")
+    names = [each for each, _ in arguments if each is not None]
+    if names and len(names) < len(arguments):
+        raise ProgrammingError("the values of EXECUTE all have a name, or none has")
+    twice = next((each for place, each in enumerate(names) if each in names[:place]), None)
+    if twice is not None:
+        raise ProgrammingError(f"parameter '{twice}' is given twice")
+    return Execute(name, tuple(arguments))
+
+
+def _deallocate(reader: TokenReader) -> Deallocate:
+    reader.accept("PREPARE")
+    if reader.accept("ALL"):
+        return Deallocate(None)
+    return Deallocate(reader.name("the name of a prepared statement"))
+
+
 def _checkpoint(_: TokenReader) -> Checkpoint:
     return Checkpoint()
 
@@ -261,6 +325,9 @@ _STATEMENTS: dict[str, Callable[[TokenReader], Statement]] = {
     "ROLLBACK": _rollback,
     "ABORT": _abort,
     "SAVEPOINT": _savepoint,
+    "PREPARE": _prepare,
+    "EXECUTE": _execute,
+    "DEALLOCATE": _deallocate,
     "RELEASE": _release,
     "CHECKPOINT": _checkpoint,
     "VACUUM": _vacuum,

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _NAME_TOKENS = identifier_tokens()
 _CLOSED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
+_CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 _OPENERS = {"'": "string", '"': "quoted name", "/*": "comment"}
 
 
@@ -283,6 +285,16 @@ class TokenReader:
         self.expect(")")
         return tuple(found)
 
+    def named_scalar(self) -> tuple[str | None, exp.Expr]:
+        """Read an expression, or `name := expression`, where => means the same."""
+        ahead = self._tokens[self._index : self._index + 2]
+        if len(ahead) < 2 or ahead[0].token_type not in _NAME_TOKENS:
+            return None, self.scalar()
+        if ahead[1].token_type not in (TokenType.COLON_EQ, TokenType.FARROW):
+            return None, self.scalar()
+        self._index += 2
+        return ahead[0].text, self.scalar()
+
     def scalar(self) -> exp.Expr:
         """Read an expression, which ends before a comma or a parenthesis."""
         tokens = self._until_comma()
@@ -328,9 +340,7 @@ class TokenReader:
         while (token := self.peek()) is not None:
             if depth == 0 and (token.token_type in ends or _word(token) in words):
                 break
-            depth += (token.token_type is TokenType.L_PAREN) - (
-                token.token_type is TokenType.R_PAREN
-            )
+            depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
             self._index += 1
         return self._tokens[start : self._index]
 

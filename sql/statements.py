@@ -23,18 +23,6 @@ class Select:
 
 
 @dataclass(frozen=True, slots=True)
-class Explain:
-    """EXPLAIN [ANALYZE] SELECT ... or EXPLAIN ([ANALYZE,] FORMAT {TEXT | JSON | HTML}) SELECT ...
-
-    analyze: whether the query is run, and timed.
-    """
-
-    select: Select
-    format: Literal["text", "json", "html"]
-    analyze: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class CreateTable:
     """CREATE TABLE. The foreign keys written without a column list have empty `references`."""
 
@@ -254,6 +242,48 @@ class Delete:
 
 
 @dataclass(frozen=True, slots=True)
+class Prepare:
+    """PREPARE name [(type, ...)] AS statement; `text` is the statement as it is written.
+
+    types: those of its parameters $1, $2, ..., empty where none are given.
+    """
+
+    name: str
+    types: tuple[pa.DataType, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Execute:
+    """EXECUTE name [(value, ...)], or with the names of parameters: EXECUTE name (x := 1).
+
+    arguments: the name, None for a place, and sqlglot's tree of each value.
+    """
+
+    name: str
+    arguments: tuple[tuple[str | None, exp.Expr], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Deallocate:
+    """DEALLOCATE [PREPARE] name; None is ALL."""
+
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """EXPLAIN [ANALYZE] statement or EXPLAIN ([ANALYZE,] FORMAT {TEXT | JSON | HTML}) statement.
+
+    analyze: whether the query, or what gives the rows to write, is run and timed.
+    """
+
+    statement: Select | Insert | Update | Delete | Execute
+    format: Literal["text", "json", "html"]
+    analyze: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class CreateBvh:
     """CREATE BVH name ON table (SCAN (...), GROUP BY (...), AGGREGATE (...)) [WITH (...)].
 
@@ -427,6 +457,7 @@ Definition = (
 Write = Insert | Copy | Update | Delete
 Control = Begin | Commit | Rollback | Savepoint | Release | RollbackTo
 Setting = SetOption | ResetOption
+Prepared = Prepare | Execute | Deallocate
 Catalog = ShowOption | ShowTables | Describe
 
 Statement = (
@@ -438,6 +469,7 @@ Statement = (
     | Write
     | Control
     | Setting
+    | Prepared
     | Catalog
     | Checkpoint
     | Vacuum

@@ -146,10 +146,13 @@ def update_rows(
     """
     after = append_rows(_masked(table, row_numbers), rows, tables, "updated row")
     changed = {table.name: after}
+    referrers = list(_referrers(after, tables))
+    if not referrers:
+        return changed
     numbers = np.arange(after.row_count, dtype=np.int32)
     numbers[row_numbers] = numbers[table.row_count :]
     replaced = _flags(row_numbers, after.row_count)
-    for referrer, key in _referrers(after, tables):
+    for referrer, key in referrers:
         old = [table.rows.column(name).take(pa.array(row_numbers)) for name in key.references]
         new = [rows.column(name) for name in key.references]
         other_key = find_rows(new, old) != np.arange(len(row_numbers))

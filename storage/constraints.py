@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import IntegrityError, NotSupportedError, ProgrammingError, did_you_mean
+from raydb.storage.finder import find_few
 from raydb.storage.flat.plan import plan_columns
 from raydb.storage.keys import ABSENT, find_rows, first_repeat, is_key_type
 from raydb.storage.rows import Rows
@@ -32,7 +33,7 @@ from raydb.storage.table import (
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -321,11 +322,17 @@ def _check_repeats(batch: _Batch, key: UniqueKey) -> None:
 
 def find_key(rows: pa.Table, table: Table, key: UniqueKey) -> NDArray[np.int32]:
     """Return for each row the number of the table's visible row that has its key, else below 0."""
-    found = find_rows(
-        [rows.column(column) for column in key.columns],
-        [table.live_column(column) for column in key.columns],
-    )
-    return _numbers_of(found, table)
+    return _find([rows.column(column) for column in key.columns], table, key.columns)
+
+
+def _find(
+    probe: Sequence[pa.ChunkedArray], table: Table, columns: tuple[str, ...]
+) -> NDArray[np.int32]:
+    """Return for each key the number of the table's visible row that has it, else below 0."""
+    few = find_few(table.rows, table.live, columns, probe)
+    if few is not None:
+        return few
+    return _numbers_of(find_rows(probe, [table.live_column(column) for column in columns]), table)
 
 
 def _numbers_of(found: NDArray[np.int32], table: Table) -> NDArray[np.int32]:
@@ -338,15 +345,12 @@ def _numbers_of(found: NDArray[np.int32], table: Table) -> NDArray[np.int32]:
 
 def _find_references(batch: _Batch, key: ForeignKey, target: Table) -> NDArray[np.int32]:
     """Return the rows of `target` that the foreign key points to, -1 where it is NULL."""
-    found = find_rows(
-        [batch.rows.column(column) for column in key.columns],
-        [target.live_column(column) for column in key.references],
-    )
+    found = _find([batch.rows.column(column) for column in key.columns], target, key.references)
     absent = found == ABSENT
     if absent.any():
         to = f"has no row in '{key.table}' ({', '.join(key.references)})"
         _raise_row(batch, int(np.argmax(absent)), "foreign key", key, to)
-    return _numbers_of(found, target)
+    return found
 
 
 def _raise_row(

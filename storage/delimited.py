@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
+from raydb.kernels.interrupts import check_interrupt
 from raydb.storage.faults import locate_fault, miscount
 from raydb.storage.records import Layout, Record, records, split_fields, unquote
 from raydb.storage.type_names import sql_type_name
@@ -262,6 +263,8 @@ def _read_all(
         )
         table = _with_schema(csv.read_csv(source, **options), schema)
     except pa.ArrowInvalid as error:
+        # Who reads for Arrow may have been interrupted; what Arrow makes of that is no fault.
+        check_interrupt()
         return nothing, str(error)
     if layout.quotes:
         end = table.slice(table.num_rows - 1)
@@ -357,6 +360,7 @@ def _has_empty_line(data: mmap.mmap | bytes, start: int) -> bool:
     """Tell whether two line ends meet, perhaps within quotes."""
     first = True
     for place in range(start, len(data), _BLOCK_BYTES):
+        check_interrupt()
         # One byte more on the left, two more on the right for a line end of two.
         part = data[max(place - 1, start) : place + _BLOCK_BYTES + 2]
         if (first and part[:1] in (b"\n", b"\r")) or _EMPTY_LINE.search(part):
@@ -402,6 +406,7 @@ def _has_misfit(column: pa.ChunkedArray) -> bool:
 
 def fails(part: bytes, schema: pa.Schema, layout: Layout, chosen: list[int]) -> bool:
     """Tell whether some fields of whole records cannot be converted."""
+    check_interrupt()
     if not chosen:
         return False
     if part[-1:] not in (b"\n", b"\r"):

@@ -131,6 +131,12 @@ class FittedPart:
         columns = dict(zip(present, self.part.columns(present), strict=True))
         return [self._cast(field, columns.get(field.name)) for field in fields]
 
+    def dictionary(self, name: str) -> pa.ChunkedArray | None:
+        """Return a column as dictionary arrays, None where the file has another type or none."""
+        kind = self._field(name).type
+        same = name in self.found.names and self.found.field(name).type == kind
+        return self.part.dictionary(name) if same else None
+
     def null_count(self, name: str) -> int:
         """Count a column's NULLs; all rows may be where it takes reading them all."""
         if name in self.found.names:
@@ -230,6 +236,10 @@ class NamedPart:
         """Return the values of some columns."""
         others = self._others(names)
         return self._with_paths(names, others, self.part.columns(others), self.row_count)
+
+    def dictionary(self, name: str) -> pa.ChunkedArray | None:
+        """Return a column as dictionary arrays where the file has it so."""
+        return None if name == self.name else self.part.dictionary(name)
 
     def null_count(self, name: str) -> int:
         """Count a column's NULLs; the path is none."""

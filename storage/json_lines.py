@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from pyarrow import json as arrow_json
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
-from raydb.kernels.interrupts import beside
+from raydb.kernels.interrupts import beside, check_interrupt
 from raydb.storage.faults import first_failure
 from raydb.storage.fit import fit_columns
 from raydb.storage.infer import LateValueError
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 # Arrow reads blocks of this size, on all processors; a line must fit into one.
 _BLOCK_BYTES = 16 << 20
+# Reading a line again, in Python, takes some microseconds.
+_LINES_A_CHECK = 4096
 _DATE = r"^\d{4}-\d{2}-\d{2}$"
 _TIME = r"^\d{2}:\d{2}:\d{2}(\.\d{1,6})?$"
 _TIMESTAMP = r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?$"
@@ -85,6 +87,10 @@ class JsonPart:
         if wanted:
             self._columns.update(zip(wanted, self._read(self.file, wanted), strict=True))
         return [self._columns[name] for name in names]
+
+    def dictionary(self, name: str) -> None:
+        """Return None: the file has values."""
+        del name
 
     def null_count(self, name: str) -> int:
         """Return how many NULLs there may be: all rows."""
@@ -243,12 +249,17 @@ def _read(file: TextFile, kinds: Mapping[str, pa.DataType], infer: bool = True) 
         unexpected_field_behavior="infer" if infer else "ignore",
     )
     blocks = arrow_json.ReadOptions(block_size=_BLOCK_BYTES)
-    try:
-        rows = beside(lambda: arrow_json.read_json(file.stream(start), blocks, options))
+
+    def read() -> pa.Table:
+        rows = arrow_json.read_json(file.stream(start), blocks, options)
         # Arrow takes any bytes for text; `names` reads those of the keys.
         rows.validate(full=bool(rows.schema.names))
         return rows
+
+    try:
+        return beside(read)
     except (pa.ArrowException, UnicodeDecodeError) as error:
+        check_interrupt()
         fault = _locate_fault(file, start, kinds) or f"reading failed: {error}"
         raise DataError(f"file '{file.path}', {fault}") from None
 
@@ -288,6 +299,8 @@ def _lines(file: TextFile, start: int) -> Iterator[_Line]:
     with file.view() as data:
         number = 1
         while start < len(data):
+            if number % _LINES_A_CHECK == 0:
+                check_interrupt()
             stop = data.find(b"\n", start)
             stop = len(data) if stop < 0 else stop
             text = data[start:stop]

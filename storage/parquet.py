@@ -179,6 +179,20 @@ class ParquetPart:
         except (pa.ArrowException, OSError) as error:
             raise _damaged(self.path, error) from None
 
+    def dictionary(self, name: str) -> pa.ChunkedArray | None:
+        """Return a column of texts by the dictionaries of its pages, None for another column."""
+        from pyarrow import dataset  # noqa: PLC0415
+
+        kind = self.schema.field(name).type
+        if not (pa.types.is_string(kind) or pa.types.is_binary(kind)) or not self.row_groups:
+            return None
+        by_codes = dataset.ParquetFileFormat(dictionary_columns={name})
+        chosen = by_codes.make_fragment(self.source).subset(row_group_ids=list(self.row_groups))
+        try:
+            return chosen.to_table(columns=[name]).column(0)
+        except (pa.ArrowException, OSError) as error:
+            raise _damaged(self.path, error) from None
+
     def null_count(self, name: str) -> int:
         """Count a column's NULLs in the statistics; all rows where there are none."""
         place = self._place(name)

@@ -10,14 +10,19 @@ A line ends with \n, \r\n or \r. A quote is special only where a field begins.
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from raydb.kernels.interrupts import check_interrupt
 
 if TYPE_CHECKING:
     import mmap
     from collections.abc import Iterator
 
+# Records take about a microsecond each.
+_RECORDS_A_CHECK = 4096
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
@@ -59,7 +64,11 @@ def records(
 ) -> Iterator[Record]:
     """Yield the records of a file from the byte `start`, which lies in the given line."""
     pattern = _record_pattern(layout)
-    while start < len(data):
+    for number in itertools.count():
+        if start >= len(data):
+            return
+        if number % _RECORDS_A_CHECK == 0:
+            check_interrupt()
         found = pattern.match(data, start)
         if found is None:
             yield Record(start, len(data), len(data), line, closed=False)

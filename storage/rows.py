@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 import numpy as np
 import pyarrow as pa
 
-from raydb.kernels.interrupts import beside
+from raydb.kernels.interrupts import beside, check_interrupt
 from raydb.storage.flat.select import select_rows
 
 if TYPE_CHECKING:
@@ -24,11 +24,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.storage.finder import Finder
     from raydb.storage.flat import FlatTable
 
 # Single-row inserts would leave one chunk a row. Chunks up to this size are merged with their
 # neighbour as it grows to their size, so that a row is copied at most about 20 times.
 MERGED_BYTES = 2**24
+
+# So many rows of a column are taken one by one.
+_MOST_SLICES = 1024
+
+# And so many become one chunk again.
+_MOST_JOINED = 2**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +75,9 @@ class Part(Protocol):
 
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns, which are read together."""
+
+    def dictionary(self, name: str) -> pa.ChunkedArray | None:
+        """Return a column as Arrow's dictionary arrays, None where it is not stored as such."""
 
     def null_count(self, name: str) -> int:
         """Count a column's NULLs, without decoding it where the part knows."""
@@ -120,13 +130,17 @@ class PlainPart:
         """True: a column can be read at any row."""
         return True
 
+    def dictionary(self, name: str) -> None:
+        """Return None: columns are read as their values."""
+        del name
+
     def null_count(self, name: str) -> int:
         """Count a column's NULLs."""
         return int(self.columns([name])[0].null_count)
 
     def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
         """Return a column's values in some rows."""
-        return self.columns([name])[0].take(pa.array(row_numbers))
+        return take_rows(self.columns([name])[0], row_numbers)
 
     def matching_rows(self, comparisons: Sequence[Comparison]) -> None:
         """Return None: the rows are compared by whoever asks."""
@@ -210,6 +224,10 @@ class FilePart:
             for name in names
         ]
 
+    def dictionary(self, name: str) -> None:
+        """Return None: chunks are decoded to values."""
+        del name
+
     def null_count(self, name: str) -> int:
         """Count a column's NULLs, from the metadata."""
         if name in self.absent:
@@ -280,10 +298,15 @@ class RestPart(PlainPart):
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Rows:
-    """The rows of one version of a table."""
+    """The rows of one version of a table.
+
+    finders: those of some columns; what they know of these rows is right for rows that begin with
+    them, too.
+    """
 
     schema: pa.Schema
     parts: tuple[Part, ...] = ()
+    finders: dict[tuple[str, ...], Finder] = field(default_factory=dict)
     _columns: dict[str, pa.ChunkedArray] = field(default_factory=dict)
 
     @property
@@ -317,6 +340,32 @@ class Rows:
                 )
         return [self._columns[name] for name in names]
 
+    def coded(self, name: str) -> pa.ChunkedArray:
+        """Return a column's values, as Arrow's dictionary arrays where all parts store them so."""
+        if name in self._columns:
+            return self._columns[name]
+        found = self.dictionary(name)
+        return self.column(name) if found is None else found
+
+    def dictionary(self, name: str) -> pa.ChunkedArray | None:
+        """Return a column as Arrow's dictionary arrays, None where a part does not store it so.
+
+        It is not kept.
+        """
+
+        def read() -> list[pa.ChunkedArray | None]:
+            found: list[pa.ChunkedArray | None] = []
+            for part in self.parts:
+                check_interrupt()
+                found.append(part.dictionary(name))
+                if found[-1] is None:
+                    break
+            return found
+
+        pieces = beside(read, self.expected_row_count)
+        chunks = [chunk for piece in pieces if piece is not None for chunk in piece.chunks]
+        return None if not chunks or pieces[-1] is None else pa.chunked_array(chunks)
+
     def _read(self, names: Sequence[str]) -> list[list[pa.ChunkedArray]]:
         """Return the columns of each part; several files are read side by side."""
         encoded = [part.expected_row_count for part in self.parts if not part.is_decoded]
@@ -345,7 +394,7 @@ class Rows:
     def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
         """Return a column's values in some rows, given by their ascending numbers."""
         if name in self._columns:
-            return self._columns[name].take(pa.array(row_numbers))
+            return take_rows(self._columns[name], row_numbers)
         chunks = []
         first = 0
         for part in self.parts:
@@ -414,8 +463,33 @@ class Rows:
         """
         *before, last = self.parts or (ArrowPart(self.schema.empty_table()),)
         if isinstance(last, ArrowPart):
-            return Rows(self.schema, (*before, ArrowPart(_concatenate(last.table, rows))))
-        return Rows(self.schema, (*before, last, ArrowPart(rows)))
+            parts = (*before, ArrowPart(_concatenate(last.table, rows)))
+        else:
+            parts = (*before, last, ArrowPart(rows))
+        return Rows(self.schema, parts, dict(self.finders))
+
+
+def take_rows(column: pa.ChunkedArray, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
+    """Return a column's values in some rows, given by their ascending numbers.
+
+    Arrow looks at every chunk first: one row of 46 chunks takes it 110 us or more, as a slice 1,
+    and 120 rows of text 6 ms.
+    """
+    if column.num_chunks < 2:
+        return column.take(pa.array(row_numbers))
+    if len(row_numbers) <= _MOST_SLICES:
+        chunks = [column.slice(number, 1).chunk(0) for number in row_numbers.tolist()]
+    else:
+        ends = np.cumsum([len(chunk) for chunk in column.chunks])
+        numbers, starts = np.unique(np.searchsorted(ends, row_numbers, "right"), return_index=True)
+        parts = np.split(row_numbers, starts[1:])
+        chunks = []
+        for number, part in zip(numbers.tolist(), parts, strict=True):
+            chunk = column.chunk(number)
+            chunks.append(chunk.take(pa.array(part - (ends[number] - len(chunk)))))
+    if len(row_numbers) <= _MOST_JOINED:
+        chunks = [pa.concat_arrays(chunks)] if chunks else []
+    return pa.chunked_array(chunks, column.type)
 
 
 def _concatenate(table: pa.Table, rows: pa.Table) -> pa.Table:

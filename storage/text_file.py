@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import mmap
 import re
 from contextlib import contextmanager
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
     from raydb.storage.records import Layout
 
+# Decompressed in about 0.1 s, after which an interrupt is heard.
+_PIECE_BYTES = 16 << 20
+# Fields whose quotes are doubled between two questions for an interrupt.
+_FIELDS_A_CHECK = 4096
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -36,9 +41,17 @@ class TextFile:
         self._check_interrupt = interrupt_check()
         if compression is not None:
             try:
-                self._content = pa.CompressedInputStream(self._file, compression).read()
+                self._content = self._decompressed(compression)
             except (OSError, pa.ArrowException) as error:
                 raise DataError(f"file '{path}' is not a {compression} file: {error}") from None
+
+    def _decompressed(self, compression: str) -> bytes:
+        stream = pa.CompressedInputStream(self._file, compression)
+        parts = []
+        while part := stream.read(_PIECE_BYTES):
+            self._check_interrupt()
+            parts.append(part)
+        return b"".join(parts)
 
     @property
     def size_bytes(self) -> int:
@@ -94,7 +107,11 @@ class TextFile:
         one, two, other = re.escape(quote), re.escape(mark), re.escape(layout.delimiter.encode())
         escaped = re.compile(two + rb"([" + one + two + rb"])")
 
+        numbers = itertools.count()
+
         def double(field: re.Match[bytes]) -> bytes:
+            if next(numbers) % _FIELDS_A_CHECK == 0:
+                self._check_interrupt()
             if not field[0].startswith(quote):
                 return field[0]
             inside = escaped.sub(rb"\1", field[0][1:-1])

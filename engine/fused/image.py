@@ -390,7 +390,7 @@ class Image:
                     live = self.fact.live[self.first_row :].view(np.uint8)
                     return _Coded(live, (pa.array([False, True]),))
                 case (Attribute(path=(), name=name),):
-                    return _column_codes(self.fact.rows.column(name).slice(self.first_row))
+                    return _column_codes(self.fact.rows.coded(name).slice(self.first_row))
                 case tuple():
                     return self._dimension_codes(source)
                 case _:

@@ -30,7 +30,13 @@ from raydb.engine.general.relation import (
     concatenate,
     for_each_morsel,
 )
-from raydb.engine.general.scan import scan_matches, scan_slice, scan_table, without_excluded
+from raydb.engine.general.scan import (
+    scan_matches,
+    scan_slice,
+    scan_table,
+    search_rows,
+    without_excluded,
+)
 from raydb.engine.general.sort import sort
 from raydb.engine.general.unnest import unnest_lists
 from raydb.engine.memory import Memory
@@ -394,6 +400,10 @@ def scan_steps(steps: Steps, sources: Sources) -> Relation | None:
     lowest, table = steps.lowest, sources.tables[node.table]
 
     def scan() -> Relation:
+        if node.search is not None:
+            rows = search_rows(table, read, node.search, sources.memory)
+            if rows is not None:
+                return rows
         some = without_excluded(table, read, lowest)
         rows = scan_matches(some, read, lowest, sources.memory)
         return rows or scan_table(some, read, sources.memory)

@@ -20,10 +20,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from raydb.engine.general.relation import Collector, Relation, for_each_morsel
+from raydb.engine.general.relation import Collector, Relation, for_each_morsel, joined
 from raydb.kernels.interrupts import check_interrupt
 from raydb.planner.expression import Call, Column, Expression, Literal, columns_of, conjuncts
-from raydb.planner.functions import evaluate, may_raise
+from raydb.planner.functions import evaluate, is_volatile, may_raise
+from raydb.planner.table_scan import is_small
+from raydb.storage.finder import candidates
 from raydb.storage.rows import Comparison, Rows
 from raydb.storage.table import ROW_NUMBER
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.engine.memory import Memory
+    from raydb.planner.physical import KeySearch
     from raydb.storage.table import Table
 
 # What a text or a list takes at least, mostly.
@@ -126,6 +129,9 @@ def scan_matches(
     read = columns_of(predicate)
     if all(_is_decoded(table, column) for column in {*columns, *read}):
         return None
+    by_codes = _match_codes(table, columns, predicate, memory)
+    if by_codes is not None:
+        return by_codes
     if not comparisons and read.issuperset(columns):
         return None
     candidates = _candidates(table, comparisons)
@@ -142,6 +148,91 @@ def scan_matches(
     numbers = matches.columns[_NUMBER].to_numpy()
     others = fetch_rows(table, [c for c in columns if c not in read], numbers)
     return Relation({**matches.columns, **others.columns}, len(numbers)).select(columns)
+
+
+def _match_codes(
+    table: Table, columns: Sequence[Column], predicate: Expression, memory: Memory
+) -> Relation | None:
+    """Return some columns of the rows that texts of few values do not exclude.
+
+    Parts of the predicate that read one such text are evaluated for each entry of the dictionaries
+    that its file has. None where no text is stored so, and where most rows match.
+    """
+    texts: dict[Column, tuple[NDArray[np.int32], pa.Array]] = {}
+    kept: NDArray[np.bool_] | None = None
+    if table.live is not None or any(column.name == ROW_NUMBER for column in columns):
+        return None
+    for part in conjuncts(predicate):
+        if may_raise(part):
+            break
+        read = columns_of(part)
+        if len(read) != 1 or is_volatile(part):
+            continue
+        (column,) = read
+        if column not in texts:
+            codes = _text_codes(table, column)
+            if codes is None:
+                continue
+            texts[column] = codes
+        numbers, values = texts[column]
+        mask = joined(pc.fill_null(evaluate(part, {column: values}, len(values)), False))
+        holds = mask.to_numpy(zero_copy_only=False)[numbers]
+        kept = holds if kept is None else kept & holds
+    if kept is None or 2 * np.count_nonzero(kept) > len(kept):
+        return None
+    rows = np.flatnonzero(kept)
+    others = [column for column in columns if column not in texts]
+    if not _are_few(len(rows), table):
+        needed = _decoded_bytes(table.rows, [column.name for column in others])
+        if needed > memory.room() // 2:
+            return None
+    found = {
+        column: values.take(pa.array(numbers[rows])) for column, (numbers, values) in texts.items()
+    }
+    return Relation({**fetch_rows(table, others, rows).columns, **found}, len(rows)).select(columns)
+
+
+def _text_codes(table: Table, column: Column) -> tuple[NDArray[np.int32], pa.Array] | None:
+    """Return a text as the number of each row's value, and the values, the last of them NULL.
+
+    None where it is decoded already, has many values or is not stored so.
+    """
+    kind = column.type
+    if not (pa.types.is_string(kind) or pa.types.is_binary(kind)):
+        return None
+    if _is_decoded(table, column) or is_small(table.sample(column.name)) is None:
+        return None
+    coded = table.rows.dictionary(column.name)
+    if coded is None:
+        return None
+    coded = coded.unify_dictionaries()
+    values = coded.chunk(0).dictionary
+    if 4 * len(values) > len(coded):
+        return None
+    numbers = [pc.fill_null(chunk.indices, len(values)).to_numpy() for chunk in coded.chunks]
+    return np.concatenate(numbers), pa.concat_arrays([values, pa.nulls(1, values.type)])
+
+
+def search_rows(
+    table: Table, columns: Sequence[Column], search: KeySearch, memory: Memory
+) -> Relation | None:
+    """Return some columns of the visible rows with some keys; others may be among them.
+
+    None where it is no better than to compare all rows.
+    """
+    schema = table.rows.schema
+    values = zip(*([each.value for each in key] for key in search.keys), strict=True)
+    keys = [
+        pa.array(column, schema.field(name).type)
+        for name, column in zip(search.columns, values, strict=False)
+    ]
+    if not search.keys:
+        return fetch_rows(table, columns, np.empty(0, np.int64))
+    most = max(_ALWAYS_FEW, table.row_count // _SPARSE)
+    found = candidates(table.rows, search.columns, keys, most, memory.room())
+    if found is None:
+        return None
+    return fetch_rows(table, columns, found if table.live is None else found[table.live[found]])
 
 
 def scan_slice(table: Table, columns: Sequence[Column], offset: int, count: int) -> Relation | None:

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from raydb.engine.general.relation import Relation, mapped, schema_of
-from raydb.kernels.numbers import words_of
 from raydb.planner.functions import order_codes
 from raydb.planner.intervals import order_intervals
+from raydb.storage.row_hashes import add_to_hashes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -107,28 +107,6 @@ def hash_rows(keys: Sequence[pa.ChunkedArray | pa.Array]) -> NDArray[np.uint64]:
         values = order_intervals(order_codes(key))
         start = 0
         for chunk in values.chunks if isinstance(values, pa.ChunkedArray) else [values]:
-            _hash_chunk(chunk, hashes[start : start + len(chunk)])
+            add_to_hashes(chunk, hashes[start : start + len(chunk)])
             start += len(chunk)
     return hashes
-
-
-def _hash_chunk(values: pa.Array, hashes: NDArray[np.uint64]) -> None:
-    """Go on with the hashes by one column; values without an order leave them as they are."""
-    from raydb.kernels.cpu.hash import hash_bytes, hash_words  # noqa: PLC0415  (numba: 0.24 s)
-
-    kind = values.type
-    if pt.is_nested(kind) or pt.is_null(kind):
-        return
-    if pt.is_string(kind) or pt.is_binary(kind):
-        if values.null_count:
-            values = values.fill_null("" if pt.is_string(kind) else b"")
-        _, offsets, data = values.buffers()
-        starts = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1]
-        hash_bytes(starts, np.frombuffer(data or b"", np.uint8), hashes)
-        return
-    words = words_of(values.cast(pa.int8()) if pt.is_boolean(kind) else values)
-    if values.null_count:
-        valid = values.is_valid().to_numpy(zero_copy_only=False)
-        words = np.where(valid[:, None] if words.ndim == 2 else valid, words, 0)
-    for column in words.astype(np.int64, copy=False).reshape(len(values), -1).T:
-        hash_words(np.ascontiguousarray(column).view(np.uint64), hashes)

@@ -47,6 +47,24 @@ def write(statement: sql.Write, work: Work) -> Written:
             assert_never(statement)
 
 
+def bind_change(
+    statement: sql.Insert | sql.Update | sql.Delete, work: Work
+) -> tuple[Plan, Mapping[str, Table], sql.Changed]:
+    """Return the plan of the rows to write, the files that it reads, and what they would change."""
+    files = work.open_files(statement)
+    catalog = work.snapshot.with_changes(files).describe()
+    match statement:
+        case sql.Insert():
+            logical = sql.bind_insert(statement, catalog, work.parameters)
+        case sql.Update():
+            logical = sql.bind_update(statement, catalog, work.parameters)
+        case sql.Delete():
+            logical = sql.bind_delete(statement, catalog, work.parameters)
+        case _:
+            assert_never(statement)
+    return logical, files, sql.describe_change(statement, catalog)
+
+
 def _insert(statement: sql.Insert, definition: TableDefinition, work: Work) -> Written:
     files = work.open_files(statement)
     catalog = work.snapshot.with_changes(files).describe()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
@@ -14,13 +15,16 @@ from raydb.planner.casts import Values, cast_values
 from raydb.planner.functions.decimals import is_narrow, unscaled
 from raydb.planner.functions.doubles import canonical_floats, order_codes
 from raydb.planner.functions.function import Function
-from raydb.planner.functions.lists import equal_lists
+from raydb.planner.functions.lists import by_columns, equal_lists, lists_of
 from raydb.planner.intervals import order_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from raydb.planner.expression import Call
+
+
+_COMPARED = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 
 
 def _compare(name: str, _: Call, left: Values, right: Values) -> Values:
@@ -37,6 +41,21 @@ def _compare(name: str, _: Call, left: Values, right: Values) -> Values:
     elif left.type == right.type and is_narrow(left.type):
         left, right = unscaled(left), unscaled(right)
     return compute(left, right)
+
+
+def _compare_any(name: str, call: Call, operand: Values, values: Values) -> Values:
+    """Return whether a comparison with some element holds, or may hold where one is NULL."""
+
+    def compare(_: Call, operand: pa.Array, array: pa.Array) -> pa.Array:
+        lists = lists_of(array)
+        parents = lists.parents()
+        answers = _compare(name, call, operand.take(pa.array(parents)), lists.elements)
+        found, unknown = np.zeros((2, len(array)), np.bool_)
+        found[parents[pc.fill_null(answers, False).to_numpy(zero_copy_only=False)]] = True
+        unknown[parents[pc.is_null(answers).to_numpy(zero_copy_only=False)]] = True
+        return pa.array(found, mask=~found & (unknown | ~lists.valid))
+
+    return by_columns(compare)(call, operand, values)
 
 
 def _not_distinct(call: Call, left: Values, right: Values) -> Values:
@@ -65,9 +84,10 @@ def _single(_: Call, value: Values, count: Values) -> Values:
 
 
 COMPARISONS: Mapping[str, Function] = {
+    **{name: Function(functools.partial(_compare, name)) for name in _COMPARED},
     **{
-        name: Function(functools.partial(_compare, name))
-        for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+        f"any_{name}": Function(functools.partial(_compare_any, name), strict=False)
+        for name in _COMPARED
     },
     "not_distinct": Function(_not_distinct, strict=False),
     "in": Function(_in),

@@ -50,7 +50,8 @@ class Lists:
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
 
-def _lists_of(array: pa.Array) -> Lists:
+def lists_of(array: pa.Array) -> Lists:
+    """Return lists with their elements in one array."""
     lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy().astype(np.int64)
     starts = np.cumsum(lengths) - lengths
     valid = array.is_valid().to_numpy(zero_copy_only=False)
@@ -65,7 +66,7 @@ def _array_of(
     return pa.ListArray.from_arrays(ends, elements, mask=mask)
 
 
-def _columns(
+def by_columns(
     function: Callable[..., pa.Array], target: pa.DataType | None = None
 ) -> Callable[..., Values]:
     """Make a function of (call, *arrays of one length) a function of values of the call's type."""
@@ -109,7 +110,7 @@ def _list_value(call: Call, *elements: pa.Array) -> pa.Array:
 
 def _concat(call: Call, left: pa.Array, right: pa.Array) -> pa.Array:
     """Join lists; NULL beside a list is an empty one."""
-    one, other = (_lists_of(cast_values(array, call.type)) for array in (left, right))
+    one, other = (lists_of(cast_values(array, call.type)) for array in (left, right))
     together = pa.concat_arrays([one.elements, other.elements])
     starts = np.stack([one.starts, len(one.elements) + other.starts], axis=1).ravel()
     lengths = np.stack([one.lengths, other.lengths], axis=1).ravel()
@@ -138,7 +139,7 @@ def _length(_: Call, array: pa.Array) -> pa.Array:
 
 def _extract(_: Call, array: pa.Array, index: pa.Array) -> pa.Array:
     """Return the element at a place, NULL outside of the list."""
-    lists = _lists_of(array)
+    lists = lists_of(array)
     number = pc.fill_null(index, 0).to_numpy().astype(np.int64)
     inside = (number >= 1) & (number <= lists.lengths)
     return lists.elements.take(_nullable(lists.starts + number - 1, inside))
@@ -146,7 +147,7 @@ def _extract(_: Call, array: pa.Array, index: pa.Array) -> pa.Array:
 
 def _slice(_: Call, array: pa.Array, first: pa.Array, last: pa.Array) -> pa.Array:
     """Return the elements from one place to another, both included, as far as there are any."""
-    lists = _lists_of(array)
+    lists = lists_of(array)
     valid = lists.valid & ~_nulls(first, last)
     start = np.maximum(pc.fill_null(first, 1).to_numpy().astype(np.int64), 1)
     stop = np.minimum(pc.fill_null(last, 0).to_numpy().astype(np.int64), lists.lengths)
@@ -164,7 +165,7 @@ def _nulls(*arrays: pa.Array) -> NDArray[np.bool_]:
 
 def _hits(array: pa.Array, wanted: pa.Array) -> tuple[Lists, NDArray[np.bool_], NDArray[np.int64]]:
     """Return lists, which of their elements are what is wanted in their list, and their parents."""
-    lists = _lists_of(array)
+    lists = lists_of(array)
     parents = lists.parents()
     return lists, _equal_elements(lists.elements, wanted.take(pa.array(parents))), parents
 
@@ -193,10 +194,10 @@ def equal_lists(left: Values, right: Values) -> Values:
     """Return whether lists of one type have the same elements."""
 
     def compare(_: None, *arrays: pa.Array) -> pa.Array:
-        one, other = map(_lists_of, arrays)
+        one, other = map(lists_of, arrays)
         return _nullable(_equal_lists(one, other), one.valid & other.valid)
 
-    return _columns(compare, pa.bool_())(None, left, right)
+    return by_columns(compare, pa.bool_())(None, left, right)
 
 
 def _equal_lists(one: Lists, other: Lists) -> NDArray[np.bool_]:
@@ -213,7 +214,7 @@ def _equal_elements(left: pa.Array, right: pa.Array) -> NDArray[np.bool_]:
     if pt.is_null(left.type) or pt.is_null(right.type):
         return _nulls(left) & _nulls(right)
     if pt.is_nested(left.type):
-        one, other = _lists_of(left), _lists_of(right)
+        one, other = lists_of(left), lists_of(right)
         return _equal_lists(one, other) & ~(one.valid ^ other.valid)
     equal = pc.fill_null(pc.equal(_keys(left), _keys(right)), False)
     found: NDArray[np.bool_] = equal.to_numpy(zero_copy_only=False)
@@ -233,13 +234,13 @@ def _order(lists: Lists, descending: bool = False) -> NDArray[np.int64]:
 
 
 def _sort(descending: bool, _: Call, array: pa.Array) -> pa.Array:
-    lists = _lists_of(array)
+    lists = lists_of(array)
     elements = lists.elements.take(pa.array(_order(lists, descending)))
     return _array_of(elements, lists.lengths, lists.valid)
 
 
 def _reverse(_: Call, array: pa.Array) -> pa.Array:
-    lists = _lists_of(array)
+    lists = lists_of(array)
     ends = np.repeat(2 * lists.starts + lists.lengths - 1, lists.lengths)
     elements = lists.elements.take(pa.array(ends - np.arange(len(lists.elements))))
     return _array_of(elements, lists.lengths, lists.valid)
@@ -247,7 +248,7 @@ def _reverse(_: Call, array: pa.Array) -> pa.Array:
 
 def _distinct(_: Call, array: pa.Array) -> pa.Array:
     """Return the first of equal elements, without NULL."""
-    lists = _lists_of(array)
+    lists = lists_of(array)
     elements = canonical_floats(lists.elements)
     codes = pc.fill_null(_keys(elements).dictionary_encode().indices, -1).to_numpy()
     parents = lists.parents()
@@ -260,7 +261,7 @@ def _distinct(_: Call, array: pa.Array) -> pa.Array:
 
 def _extreme(greatest: bool, _: Call, array: pa.Array) -> pa.Array:
     """Return the least or the greatest element, NULL where there is none."""
-    lists = _lists_of(array)
+    lists = lists_of(array)
     first = _order(lists, greatest)[np.minimum(lists.starts, max(len(lists.elements) - 1, 0))]
     return lists.elements.take(_nullable(first, lists.lengths > 0))
 
@@ -270,7 +271,7 @@ def _extreme(greatest: bool, _: Call, array: pa.Array) -> pa.Array:
 
 def _sum(call: Call, array: pa.Array) -> pa.Array:
     """Return the exact sum of the elements, or that of doubles; NULL where there is none."""
-    lists = _lists_of(array)
+    lists = lists_of(array)
     exact = not pt.is_floating(lists.elements.type)
     wide = pa.decimal128(38, getattr(call.type, "scale", 0)) if exact else pa.float64()
     table = pa.table({"list": lists.parents(), "x": cast_values(lists.elements, wide)})
@@ -280,7 +281,7 @@ def _sum(call: Call, array: pa.Array) -> pa.Array:
 
 
 def _average(_: Call, array: pa.Array) -> pa.Array:
-    lists = _lists_of(array)
+    lists = lists_of(array)
     present = ~_nulls(lists.elements)
     doubles = pc.fill_null(cast_values(lists.elements, pa.float64()), 0.0).to_numpy()
     parents = lists.parents()
@@ -291,7 +292,7 @@ def _average(_: Call, array: pa.Array) -> pa.Array:
 
 def _to_string(_: Call, array: pa.Array, separator: pa.Array) -> pa.Array:
     """Join the texts of the elements that are not NULL."""
-    lists = _lists_of(array)
+    lists = lists_of(array)
     present = ~_nulls(lists.elements)
     lengths = np.bincount(lists.parents()[present], minlength=len(array))
     texts = cast_values(lists.elements, pa.string()).drop_null()
@@ -310,7 +311,7 @@ def _split(_: Call, text: Values, separator: Values) -> Values:
 
 def _distance(measure: Callable[[Any, Any], Any], call: Call, *arrays: pa.Array) -> pa.Array:
     """Return a measure of two vectors of the same length, computed in doubles."""
-    left, right = (_lists_of(array) for array in arrays)
+    left, right = (lists_of(array) for array in arrays)
     valid = left.valid & right.valid
     if (valid & (left.lengths != right.lengths)).any():
         raise DataError(f"{call.function}() needs two lists of the same length")
@@ -355,25 +356,25 @@ _MEASURES: Mapping[str, Callable[[Any, Any], Any]] = {
 }
 
 LISTS: Mapping[str, Function] = {
-    "list_value": Function(_columns(_list_value), strict=False),
-    "list_concat": Function(_columns(_concat)),
-    "list_length": Function(_columns(_length)),
-    "list_extract": Function(_columns(_extract)),
-    "list_slice": Function(_columns(_slice)),
-    "list_contains": Function(_columns(_contains)),
-    "list_position": Function(_columns(_position)),
-    "list_sort": Function(_columns(functools.partial(_sort, False))),
-    "list_reverse_sort": Function(_columns(functools.partial(_sort, True))),
-    "list_reverse": Function(_columns(_reverse)),
-    "list_distinct": Function(_columns(_distinct)),
-    "list_min": Function(_columns(functools.partial(_extreme, False))),
-    "list_max": Function(_columns(functools.partial(_extreme, True))),
-    "list_sum": Function(_columns(_sum), can_fail=True),
-    "list_avg": Function(_columns(_average)),
-    "array_to_string": Function(_columns(_to_string)),
+    "list_value": Function(by_columns(_list_value), strict=False),
+    "list_concat": Function(by_columns(_concat)),
+    "list_length": Function(by_columns(_length)),
+    "list_extract": Function(by_columns(_extract)),
+    "list_slice": Function(by_columns(_slice)),
+    "list_contains": Function(by_columns(_contains)),
+    "list_position": Function(by_columns(_position)),
+    "list_sort": Function(by_columns(functools.partial(_sort, False))),
+    "list_reverse_sort": Function(by_columns(functools.partial(_sort, True))),
+    "list_reverse": Function(by_columns(_reverse)),
+    "list_distinct": Function(by_columns(_distinct)),
+    "list_min": Function(by_columns(functools.partial(_extreme, False))),
+    "list_max": Function(by_columns(functools.partial(_extreme, True))),
+    "list_sum": Function(by_columns(_sum), can_fail=True),
+    "list_avg": Function(by_columns(_average)),
+    "array_to_string": Function(by_columns(_to_string)),
     "string_split": Function(_split, can_fail=True),
     **{
-        name: Function(_columns(functools.partial(_distance, measure)), can_fail=True)
+        name: Function(by_columns(functools.partial(_distance, measure)), can_fail=True)
         for name, measure in _MEASURES.items()
     },
 }

@@ -13,6 +13,7 @@ import pytest
 from pyarrow import parquet
 
 import raydb
+from raydb.planner.table_scan import LEAST_ROWS
 from raydb.storage import delimited, infer
 from raydb.storage.parquet import ParquetPart
 from raydb.storage.sources import FileSource, open_rows
@@ -110,6 +111,73 @@ def test_a_limit_decodes_the_first_rows_only(con, decoded):
     parquet.write_table(sample_table(), "p.parquet")
     assert rows(con, "SELECT id FROM 'p.parquet' LIMIT 2") == [(0,), (1,)]
     assert decoded == {"whole": [], "head": [((0,), ("id",), 2)]}
+
+
+BY_TEXT = [
+    "SELECT id, word FROM {} WHERE word = 'word 4'",
+    "SELECT id FROM {} WHERE word IN ('word 1', 'word 9', 'none') AND id % 5 = 0",
+    "SELECT other, raw FROM {} WHERE word > 'word 5' AND word < 'word 7' AND other = 'ä'",
+    "SELECT id FROM {} WHERE word IS NULL AND raw IS NOT NULL",
+    "SELECT word FROM {} WHERE word LIKE '%1_' OR word = 'word 10'",
+    "SELECT id FROM {} WHERE raw = '\\x00\\xFF'::BLOB AND length(word) = 7",
+    "SELECT id FROM {} WHERE word IS NOT NULL AND id < 9",
+    "SELECT a.id FROM {} a JOIN (SELECT 5 AS id) b ON a.id > b.id WHERE a.word = 'word 2'",
+    "SELECT word, id FROM {} WHERE word <> 'word 3' LIMIT 200000 OFFSET 3",
+    "SELECT word, count(*), sum(id) FROM {} GROUP BY word",
+    "SELECT word, other, count(*) FROM {} WHERE id % 3 = 0 GROUP BY ALL",
+    "SELECT count(DISTINCT word), min(word), max(other), count(word) FROM {}",
+    "SELECT DISTINCT upper(word) FROM {}",
+    "SELECT word, raw, count(*) FROM {} WHERE word LIKE '%1' OR word IS NULL GROUP BY ALL",
+]
+
+
+@pytest.mark.parametrize("layout", ["dictionary", "plain", "both", "files", "other types"])
+def test_groups_of_texts_are_those_of_a_table(con, layout):
+    draw = random.Random(SEED)
+    count = 2 * LEAST_ROWS
+    words = [
+        draw.choices([f"word {n}" for n in range(3 * half, 3 * half + 9)] + [None], k=LEAST_ROWS)
+        for half in range(2)  # Row groups and files have different dictionaries.
+    ]
+    table = pa.table(
+        {
+            "id": pa.array(range(count), pa.int32()),
+            "word": [*words[0], *words[1]],
+            "other": pa.array([None] * LEAST_ROWS + draw.choices("äöü", k=LEAST_ROWS)),
+            "raw": draw.choices([b"", b"\0\xff", None], k=count),
+        }
+    )
+    first, second = table.slice(0, LEAST_ROWS), table.slice(LEAST_ROWS)
+    match layout:
+        case "dictionary":
+            parquet.write_table(table, "p.parquet", row_group_size=LEAST_ROWS // 2)
+        case "plain":
+            parquet.write_table(table, "p.parquet", use_dictionary=False)
+        case "both":  # A dictionary that is full is given up in the middle of a column.
+            parquet.write_table(table, "p.parquet", dictionary_pagesize_limit=60)
+        case "files":
+            parquet.write_table(first, "p.parquet")
+            parquet.write_table(second, "q.parquet", use_dictionary=False)
+        case _:
+            parquet.write_table(first, "p.parquet")
+            kind = pa.dictionary(pa.int8(), pa.string())
+            second = second.set_column(1, "word", second.column("word").cast(kind))
+            second = second.set_column(2, "other", second.column("other").cast(pa.large_string()))
+            parquet.write_table(second, "q.parquet")
+    con.execute("CREATE TABLE t AS SELECT * FROM '[pq].parquet'")
+    for query in BY_TEXT:
+        found = rows(con, query.format("'[pq].parquet'"))
+        assert sorted(map(repr, found)) == sorted(map(repr, rows(con, query.format("t")))), query
+
+
+def test_texts_are_decoded_once_a_dictionary(con, decoded):
+    words = pa.array(["a", "b"] * LEAST_ROWS)
+    parquet.write_table(pa.table({"word": words}), "p.parquet")
+    assert sorted(rows(con, "SELECT word, count(*) FROM 'p.parquet' GROUP BY word")) == [
+        ("a", LEAST_ROWS),
+        ("b", LEAST_ROWS),
+    ]
+    assert decoded["whole"] == []
 
 
 CONDITIONS = [

@@ -12,7 +12,9 @@ import pyarrow.compute as pc
 import pytest
 
 import raydb
+from raydb.kernels import interrupts
 from raydb.kernels.cpu import blocks
+from raydb.storage import json_lines, records, text_file
 from raydb.storage.text_file import TextFile
 
 # What would run for hours; a statement that is interrupted ends long before this.
@@ -151,6 +153,59 @@ def test_reading_a_file_ends(memory_con, tmp_path, monkeypatch, format_, sql):
     assert con.execute("SELECT count(*) FROM r").fetchone() == (0,)
     con.execute(f"COPY r FROM '{path}'")
     assert con.execute("SELECT count(*) FROM r").fetchone() == (400_000,)
+
+
+LINE_BY_LINE = {
+    "types from all lines": (records, "rows.csv", "FROM read_csv('{}', sample_size => -1)"),
+    "a late fault": (records, "rows.csv", "COPY r FROM '{}'"),
+    "a late value": (records, "rows.csv", "SELECT sum(i) FROM '{}'"),
+    "a late fault in JSON": (json_lines, "rows.jsonl", "COPY r FROM '{}'"),
+}
+
+
+@pytest.mark.parametrize(("module", "name", "sql"), LINE_BY_LINE.values(), ids=LINE_BY_LINE)
+def test_looking_at_the_lines_of_a_file_ends(memory_con, tmp_path, monkeypatch, module, name, sql):
+    con, path = memory_con, tmp_path / name
+    con.execute("CREATE TABLE r (i BIGINT, s VARCHAR)")
+    con.execute(f"COPY (SELECT i, 'text ' || i AS s FROM range(0, 30000) r(i)) TO '{path}'")
+    with path.open("a") as file:
+        file.write('{"i": "x", "s": 1}\n' if path.suffix == ".jsonl" else "x,y\n")
+    original, asked = module.check_interrupt, []
+
+    def check():
+        asked.append(None)
+        if len(asked) == 2:
+            con.interrupt()
+        original()
+
+    monkeypatch.setattr(module, "check_interrupt", check)
+    with pytest.raises(raydb.OperationalError, match=r"^the statement was interrupted$"):
+        con.execute(sql.format(path)).fetchall()
+    assert len(asked) < 6  # The other lines were not looked at.
+
+
+@pytest.mark.parametrize("options", ["", ", escape => '\\'"])
+def test_decompressing_a_file_ends(memory_con, tmp_path, monkeypatch, options):
+    con, path = memory_con, tmp_path / "rows.csv.gz"
+    con.execute(f"COPY (SELECT 'some \"text\" ' || i AS s FROM range(0, 30000) r(i)) TO '{path}'")
+    monkeypatch.setattr(text_file, "_PIECE_BYTES", 2**30 if options else 1000)
+    asked = []
+
+    def interrupt_check():
+        check = interrupts.interrupt_check()
+
+        def counted():
+            asked.append(None)
+            if len(asked) == 3:
+                con.interrupt()
+            check()
+
+        return counted
+
+    monkeypatch.setattr(text_file, "interrupt_check", interrupt_check)
+    with pytest.raises(raydb.OperationalError, match=r"^the statement was interrupted$"):
+        con.execute(f"FROM read_csv('{path}'{options})").fetchall()
+    assert len(asked) == 3
 
 
 @pytest.mark.parametrize("target", ["csv", "jsonl", "parquet", "flat"])

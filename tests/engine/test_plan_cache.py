@@ -215,6 +215,18 @@ def test_named_parameters(con: raydb.Connection, calls: Calls) -> None:
         rows(con, text, {"b": 10})
 
 
+@pytest.mark.parametrize("comparison", ["= ANY", "<> ALL", "< ANY", ">= ALL"])
+def test_lists_are_questions_of_their_own(con: raydb.Connection, comparison: str) -> None:
+    text = f"SELECT a FROM t WHERE a {comparison} ($1) ORDER BY a"
+    for given in ([1, 3], [2], [], [1, 2, 3, 127], [None, 3], None, ["1", "2"], [1.5, 3.0], [1, 3]):
+        found = con.execute(text, [given]).fetchall()
+        elements = ", ".join("NULL" if each is None else repr(each) for each in given or ())
+        as_list = "NULL" if given is None else f"[{elements}]"
+        assert found == con.execute(text.replace("$1", as_list)).fetchall(), given
+    with pytest.raises(raydb.ProgrammingError, match="ANY and ALL need a list or a query"):
+        con.execute(text, [5])
+
+
 def test_executemany_parses_once(con: raydb.Connection, calls: Calls) -> None:
     con.executemany("INSERT INTO t (a, e) VALUES (?, ?)", [(number, "n") for number in range(5)])
     assert calls.since()[0] == 1

@@ -69,7 +69,8 @@ SELECT name FROM emp WHERE (pay > 85) = ANY (VALUES (TRUE));
 -- 'cid'
 
 SELECT name FROM emp WHERE id = ANY (ARRAY[1, 2]);
--- error: NotSupportedError: ANY and ALL of an array are not supported (line 1, column 28)
+-- 'ann'
+-- 'bob'
 SELECT name FROM emp WHERE id = ALL (SELECT id, name FROM emp);
 -- error: ProgrammingError: the subquery has 2 columns, but is compared with 1 (line 1, column 28)
 SELECT name FROM emp WHERE name < ANY (SELECT id FROM emp);

@@ -1,0 +1,44 @@
+"""The prepared statements of a connection, by name: PREPARE, EXECUTE, DEALLOCATE.
+
+They are texts. A transaction that is rolled back leaves them; they end with the connection.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from raydb.errors import ProgrammingError, did_you_mean
+
+if TYPE_CHECKING:
+    from raydb import sql
+
+
+class PreparedStatements:
+    """What PREPARE has kept."""
+
+    def __init__(self) -> None:
+        self._statements: dict[str, sql.Prepare] = {}
+
+    def keep(self, statement: sql.Prepare) -> None:
+        """Keep a statement. Raises ProgrammingError for a name that one has."""
+        if statement.name in self._statements:
+            raise ProgrammingError(
+                f"statement '{statement.name}' is prepared already; DEALLOCATE it first"
+            )
+        self._statements[statement.name] = statement
+
+    def find(self, name: str) -> sql.Prepare:
+        """Return the statement of a name. Raises ProgrammingError where there is none."""
+        if name not in self._statements:
+            raise ProgrammingError(
+                f"prepared statement '{name}' does not exist{did_you_mean(name, self._statements)}"
+            )
+        return self._statements[name]
+
+    def forget(self, name: str | None) -> None:
+        """Forget a statement, or all of them. Raises ProgrammingError where there is none."""
+        if name is None:
+            self._statements.clear()
+        else:
+            self.find(name)
+            del self._statements[name]
