@@ -14,26 +14,28 @@ Centroids under cosine are those of unit vectors. After Sivic and Zisserman, Vid
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from raydb.kernels.bvh_rows import unwatched
 from raydb.kernels.cluster import assign, train
+from raydb.kernels.interrupts import check_interrupt
 from raydb.kernels.nearest import (
-    EVERYONE,
     METRICS,
     Metric,
     Neighbours,
+    address_of,
     frozen,
-    no_codes,
     no_neighbours,
     norms_of,
-    slack_of,
+    prepared,
+    rows_table,
     unit,
+    writable,
 )
-from raydb.kernels.stop import ANYWHERE, SCORES, StopRule, stop_terms
+from raydb.kernels.stop import ANYWHERE, SCORES, StopRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -55,6 +57,9 @@ SAMPLE_PER_LIST = 64
 # Rows that are put in lists between two reports.
 _PIECE = 2**17
 
+# Fewer queries share no lists to speak of: each then ends where its rule says, and scans no more.
+_SHARING = 16
+
 # Fewer queries are not worth a thread; of more, the scores of all lists leave the cache.
 _LEAST_QUERIES = 16
 _MOST_QUERIES = 1024
@@ -71,7 +76,8 @@ _RULE_SHARE = 1 / 16
 class Ivf:
     """Vectors in lists; see the module. `row_count` rows were there when it was built.
 
-    longest: the greatest norm of a vector.
+    longest: the greatest norm of a vector. table: see `index_table`. list_bytes: what a scan of a
+    list reads in the mean.
     """
 
     metric: Metric
@@ -88,11 +94,17 @@ class Ivf:
     code_centers: Vectors
     code_steps: Vectors
     code_errors: Vectors
+    table: NDArray[np.int64] = field(init=False, repr=False)
+    list_bytes: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only, as mapped ones are: one machine code serves both."""
+        """Make the arrays read-only, as mapped ones are, and note where they are."""
         for name in _ARRAYS:
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+            array = np.ascontiguousarray(getattr(self, name))
+            object.__setattr__(self, name, frozen(array))
+        scanned = self.codes if self.is_quantised else self.vectors
+        object.__setattr__(self, "table", index_table(self))
+        object.__setattr__(self, "list_bytes", scanned.nbytes / max(self.list_count, 1))
 
     @property
     def list_count(self) -> int:
@@ -108,6 +120,26 @@ class Ivf:
     def size_bytes(self) -> int:
         """The bytes of all arrays."""
         return sum(getattr(self, name).nbytes for name in _ARRAYS)
+
+
+def index_table(index: Ivf) -> NDArray[np.int64]:
+    """Return where compiled loops find the arrays of an index, after those of its rows."""
+    rows = rows_table(index.vectors, index.row_ids, index.scales)
+    lists = [address_of(each) for each in (index.centroids, index.squares, index.offsets)]
+    codes = [address_of(getattr(index, name)) for name in _CODES]
+    return np.array([*rows, index.list_count, *lists, *codes], np.int64)
+
+
+def no_codes(width: int) -> dict[str, NDArray[Any]]:
+    """Return the arrays of `Codes` for rows without."""
+    empty = np.empty((0, width), np.float32)
+    return {
+        "codes": empty.astype(np.int8),
+        "code_squares": empty[:, 0].copy(),
+        "code_centers": empty,
+        "code_steps": empty,
+        "code_errors": np.empty((0, 2), np.float32),
+    }
 
 
 def build_ivf(
@@ -265,43 +297,98 @@ def search_ivf(
     Further lists are scanned until there are k rows and the rule ends the search. allowed: whether
     a row counts, by its number; None for all. `first_unusable` finds none of the queries.
     """
+    if len(queries) < _SHARING:
+        return _search_few(index, queries, k, nprobe, allowed, threads, rule)
     # numba takes 0.3 s to import, and few processes search vectors.
     from raydb.kernels.cpu import lists  # noqa: PLC0415
-    from raydb.kernels.cpu.codes import Codes  # noqa: PLC0415
-    from raydb.kernels.cpu.nearest import Rows, Targets  # noqa: PLC0415
+    from raydb.kernels.cpu.nearest import Targets  # noqa: PLC0415
     from raydb.kernels.cpu.threads import run_slices  # noqa: PLC0415
 
     found = no_neighbours(len(queries), k)
-    scaled = unit(queries) if index.metric == "cosine" else queries
-    slack = slack_of(scaled, index.metric, index.longest)
-    terms = stop_terms(scaled, index.metric, index.longest)
-    permitted = EVERYONE if allowed is None else frozen(allowed)
-    metric = METRICS.index(index.metric)
-    parts = lists.Lists(index.centroids, index.squares, index.offsets)
-    rows = Rows(index.vectors, index.row_ids, index.scales, permitted)
-    codes = Codes(*(getattr(index, name) for name in _CODES))
-    targets = Targets(frozen(queries), frozen(scaled), slack)
-    ends = lists.Rule(
-        nprobe,
-        SCORES.index(rule.score),
-        rule.gamma,
-        rule.kreg,
-        rule.scale,
-        rule.share,
-        rule.threshold,
-    )
+    asked = prepared(queries, index.metric, index.longest)
+    metric, is_coded = METRICS.index(index.metric), index.is_quantised or None
+    counts, permitted = _allowed(allowed)
+    ends = lists.Rule(nprobe, SCORES.index(rule.score), *_numbers(rule))
 
     def search(part: slice) -> None:
-        some = Targets(*(each[part] for each in targets))
-        into = lists.Found(
-            found.distances[part], found.rows[part], found.probes[part], found.margins[part]
+        some, into = asked.take(part), found.take(part)
+        targets = Targets(some.queries, some.scaled, some.slack)
+        results = lists.Found(into.distances, into.rows, into.probes, into.margins)
+        lists.search_lists(
+            metric, index.table, is_coded, permitted, targets, ends, some.terms, results
         )
-        lists.search_lists(metric, parts, rows, codes, some, ends, terms[part], into)
 
     share = min(nprobe / max(index.list_count, 1), 1.0)
     compared = index.vectors.size * (share if rule is ANYWHERE else max(share, _RULE_SHARE))
     most = min(max(int(_MOST_COMPARED / max(compared, 1.0)), _SHARING_QUERIES), _MOST_QUERIES)
     run_slices(search, len(queries), _LEAST_QUERIES, most, threads)
+    # Their addresses are all that the loops have of them.
+    del counts
+    return found
+
+
+def _allowed(
+    allowed: NDArray[np.bool_] | None,
+) -> tuple[NDArray[np.bool_] | None, tuple[int, int]]:
+    """Return what is allowed as one run of memory, with its address and length."""
+    if allowed is None:
+        return None, (0, 0)
+    counts = np.ascontiguousarray(allowed)
+    return counts, (address_of(counts), len(counts))
+
+
+def _numbers(rule: StopRule) -> tuple[float, int, float, float, float]:
+    """Return what ends a search, each number of one type: for one machine code."""
+    gamma, scale, share = float(rule.gamma), float(rule.scale), float(rule.share)
+    return gamma, int(rule.kreg), scale, share, float(rule.threshold)
+
+
+def _search_few(
+    index: Ivf,
+    queries: Vectors,
+    k: int,
+    nprobe: int,
+    allowed: NDArray[np.bool_] | None,
+    threads: int | None,
+    rule: StopRule,
+) -> Neighbours:
+    """Search for queries one by one, with the help of another thread where there is much to do."""
+    from raydb.kernels.cpu.alone import search_few  # noqa: PLC0415
+    from raydb.kernels.cpu.helping import Helped  # noqa: PLC0415
+
+    check_interrupt()
+    own, (count, width) = writable(queries), queries.shape
+    scaled = np.empty((count, width), np.float32) if index.metric == "cosine" else own
+    slack, terms = np.empty((count, 2), np.float32), np.empty((count, 4))
+    found = Neighbours(
+        np.empty((count, k), np.int64),
+        np.empty((count, k)),
+        np.empty(count, np.int64),
+        np.empty(count),
+    )
+    counts, permitted = _allowed(allowed)
+    is_coded = index.is_quantised or None
+    kept = (index, scaled, slack, counts)
+    with Helped(index.list_bytes * nprobe, k, is_coded, threads, kept) as help_:
+        search_few(
+            METRICS.index(index.metric),
+            index.table,
+            is_coded,
+            index.longest,
+            own,
+            scaled,
+            slack,
+            terms,
+            *permitted,
+            nprobe,
+            SCORES.index(rule.score),
+            *_numbers(rule),
+            help_,
+            found.distances,
+            found.rows,
+            found.probes,
+            found.margins,
+        )
     return found
 
 

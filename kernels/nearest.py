@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -43,10 +43,7 @@ _LEAST_COMPARED = 2**14
 _MOST_QUERIES = 1024
 _MOST_COMPARED = 2**32
 
-# Half a unit in the last place of float32, relative.
-_ROUNDING = 2.0**-24
-# Squares below the least float32 vanish.
-_VANISHING = 1e-36
+_NO_SCALES = np.empty(0, np.float32)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -61,6 +58,10 @@ class Neighbours:
     distances: NDArray[np.float64]
     probes: NDArray[np.int64]
     margins: NDArray[np.float64]
+
+    def take(self, part: slice) -> Neighbours:
+        """Return the part of some queries, which shares its arrays."""
+        return Neighbours(*(getattr(self, each.name)[part] for each in fields(self)))
 
 
 def no_neighbours(query_count: int, k: int) -> Neighbours:
@@ -90,6 +91,41 @@ def first_unusable(vectors: Vectors, metric: Metric) -> tuple[int, str] | None:
     return None
 
 
+class Prepared(NamedTuple):
+    """Queries (q, d) and what their scores are computed with.
+
+    scaled (q, d): the queries, unit vectors under cosine. slack (q, 2) float32: how far float32 may
+    be off a score, in parts of it and beside. terms (q, 4) float64: how scores become squared
+    distances: the factor and the summand for a list's score, those for a row's score.
+
+    l2 and cosine are distances already, cosine of unit vectors. Under ip the rows x are taken to
+    (x, sqrt(longest^2 - |x|^2)) and queries to length `longest`, which orders rows by distance as
+    products do (Bachrach et al., Speeding Up the Xbox Recommender System, RecSys 2014, section 3).
+    A squared distance is then 2 longest (longest - q x / |q|), and a list's the mean of its rows'.
+    """
+
+    queries: Vectors
+    scaled: Vectors
+    slack: Vectors
+    terms: NDArray[np.float64]
+
+    def take(self, part: slice) -> Prepared:
+        """Return the part of some queries."""
+        return Prepared(*(each[part] for each in self))
+
+
+def prepared(queries: Vectors, metric: Metric, longest: float) -> Prepared:
+    """Return what scores of queries with rows are computed with; longest: a row's greatest norm."""
+    # numba takes 0.3 s to import, and few processes search vectors.
+    from raydb.kernels.cpu.stop import prepare  # noqa: PLC0415
+
+    own, (count, width) = writable(queries), queries.shape
+    scaled = np.empty((count, width), np.float32) if metric == "cosine" else own
+    slack, terms = np.empty((count, 2), np.float32), np.empty((count, 4))
+    prepare(METRICS.index(metric), float(longest), own, scaled, slack, terms)
+    return Prepared(own, scaled, slack, terms)
+
+
 def nearest(
     blocks: Iterable[Block],
     queries: Vectors,
@@ -102,48 +138,50 @@ def nearest(
 
     The vectors are such that `first_unusable` finds none.
     """
-    scaled = unit(queries) if metric == "cosine" else queries
     longest = 0.0
+    asked: Prepared | None = None
     for vectors, row_ids in blocks:
-        norms = np.empty(0) if metric == "l2" else norms_of(vectors)
-        longest = max(longest, float(norms.max(initial=0.0)))
-        scales = (1 / norms if metric == "cosine" else norms[:0]).astype(np.float32)
-        rows = (np.ascontiguousarray(vectors), row_ids.astype(np.uint32, copy=False), scales)
-        targets = frozen(queries), frozen(scaled), slack_of(scaled, metric, longest)
+        scales = _NO_SCALES
+        if metric != "l2":
+            norms = norms_of(vectors)
+            if metric == "cosine":
+                scales = (1 / norms).astype(np.float32)
+            longest, asked = max(longest, float(norms.max(initial=0.0))), None
+        asked = asked or prepared(queries, metric, longest)
+        numbers = row_ids.astype(np.uint32, copy=False)
+        arrays = [np.ascontiguousarray(each) for each in (vectors, numbers, scales)]
         for first in range(0, len(queries), _MOST_QUERIES):
             some = slice(first, first + _MOST_QUERIES)
-            part = Neighbours(*(getattr(found, each.name)[some] for each in fields(found)))
-            _nearest_of(rows, tuple(each[some] for each in targets), k, metric, part, threads)
+            part = found if len(queries) <= _MOST_QUERIES else found.take(some)
+            _nearest_of(arrays, asked.take(some), k, metric, part, threads)
 
 
 def _nearest_of(
-    arrays: tuple[Vectors, NDArray[np.uint32], Vectors],
-    queries: tuple[Vectors, ...],
+    arrays: Sequence[NDArray[Any]],
+    asked: Prepared,
     k: int,
     metric: Metric,
     found: Neighbours,
     threads: int | None,
 ) -> None:
-    """Compare rows, slice by slice, with queries; see `Rows` and `Targets` of the loops."""
+    """Compare rows, slice by slice, with queries. arrays: vectors, row_ids and scales of `Rows`."""
     # numba takes 0.3 s to import, and few processes search vectors.
-    from raydb.kernels.cpu import nearest as loops  # noqa: PLC0415
-    from raydb.kernels.cpu.codes import Codes  # noqa: PLC0415
+    from raydb.kernels.cpu.nearest import search_rows  # noqa: PLC0415
     from raydb.kernels.cpu.ranking import merge  # noqa: PLC0415
     from raydb.kernels.cpu.threads import run_slices  # noqa: PLC0415
 
-    code, adding = METRICS.index(metric), Lock()
-    vectors, numbers, scales = map(frozen, arrays)
-    rows = loops.Rows(vectors, numbers, scales, EVERYONE)
-    targets = loops.Targets(*queries)
-    codes = Codes(*(frozen(each) for each in no_codes(vectors.shape[1]).values()))
+    code, adding, table = METRICS.index(metric), Lock(), rows_table(*arrays)
+    queries, scaled, slack, _ = asked
     heaps = _heaps(found, metric)
-    (row_count, width), query_count = vectors.shape, len(queries[0])
+    (row_count, width), query_count = arrays[0].shape, len(queries)
 
     def search(part: slice) -> None:
-        some, own = no_neighbours(query_count, k), heaps.copy()
-        loops.search_rows(
-            code, rows, codes, part.start, part.stop, targets, own, some.distances, some.rows
-        )
+        rows, given = (part.start, part.stop), (queries, scaled, slack)
+        if part.stop - part.start == row_count:
+            search_rows(code, table, *rows, *given, heaps, found.distances, found.rows)
+            return
+        some = no_neighbours(query_count, k)
+        search_rows(code, table, *rows, *given, heaps.copy(), some.distances, some.rows)
         with adding:
             merge(some.distances, some.rows, found.distances, found.rows)
 
@@ -152,27 +190,34 @@ def _nearest_of(
     run_slices(search, row_count, least, most, threads)
 
 
+def rows_table(vectors: Vectors, row_ids: NDArray[np.uint32], scales: Vectors) -> NDArray[np.int64]:
+    """Return where compiled loops find rows (`Rows` of theirs); whoever holds it keeps the arrays.
+
+    All are C-contiguous.
+    """
+    places = [address_of(each) for each in (vectors, row_ids, scales)]
+    return np.array([*vectors.shape, *places, len(scales)], np.int64)
+
+
+def address_of(array: NDArray[Any]) -> int:
+    """Return where the elements of a C-contiguous array begin."""
+    # `ctypes.data` takes half as long again.
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def writable(vectors: Vectors) -> Vectors:
+    """Return vectors as compiled loops take them: that may be written, one after the other."""
+    if vectors.flags.writeable and vectors.flags.c_contiguous:
+        return vectors
+    return vectors.copy()
+
+
 def frozen(array: Any) -> NDArray[Any]:
     """Return a view that cannot be written: for one machine code with arrays that are mapped."""
     view: NDArray[Any] = array.view()
     view.flags.writeable = False
     return view
-
-
-def no_codes(width: int) -> dict[str, NDArray[Any]]:
-    """Return the arrays of `Codes` for rows without."""
-    empty = np.empty((0, width), np.float32)
-    return {
-        "codes": empty.astype(np.int8),
-        "code_squares": empty[:, 0].copy(),
-        "code_centers": empty,
-        "code_steps": empty,
-        "code_errors": np.empty((0, 2), np.float32),
-    }
-
-
-EVERYONE = frozen(np.empty(0, np.bool_))
-"""Of rows that are allowed: all."""
 
 
 def _heaps(found: Neighbours, metric: Metric) -> Vectors:
@@ -185,25 +230,9 @@ def _heaps(found: Neighbours, metric: Metric) -> Vectors:
             scores = distances - 1
         case "ip":
             scores = distances
-    heaps: Vectors = scores.astype(np.float32)
+    # In NumPy's order the copy would lie as what it is made of.
+    heaps: Vectors = scores.astype(np.float32, order="C")
     return heaps
-
-
-def slack_of(queries: Vectors, metric: Metric, longest: float) -> Vectors:
-    """Return how far float32 may be off a score (q, 2): in parts of it, and beside.
-
-    queries: unit vectors under cosine. longest: the greatest norm of a row.
-    """
-    # A sum of n products is off by n roundings at most (Higham, Accuracy and Stability, 3.1).
-    rounding = 2 * (queries.shape[1] + 8) * _ROUNDING
-    slack = np.empty((len(queries), 2), np.float32)
-    if metric == "l2":
-        # Squares are added up: the error is a part of the sum.
-        slack[:] = rounding, _VANISHING
-        return slack
-    slack[:, 0] = 0
-    slack[:, 1] = rounding * (longest if metric == "ip" else 1.0) * norms_of(queries) + _VANISHING
-    return slack
 
 
 def norms_of(vectors: Vectors) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ E_p >= threshold. With d_k the distance of the k-th row so far and c_p the p-th 
     ratio    E_p = sqrt(max(|q - c_(p+1)|^2 - share |q - c_1|^2, 0)) / d_k    + penalty
              penalty = gamma * max(0, p - kreg)
 
-Squares of distances are taken in the space where each metric is Euclidean (`stop_terms`). Lists
+Squares of distances are taken in the space where each metric is Euclidean (`raydb.kernels.nearest.Prepared`). Lists
 come by distance and d_k falls, so that neither score needs a running maximum.
 
 Horchidan et al., ConANN (PVLDB 19, 2025), section 4, whose rule "first p with E_p <= threshold"
@@ -21,8 +21,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-
-from raydb.kernels.nearest import norms_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,34 +48,6 @@ class StopRule:
 
 # For a search of a fixed number of lists: it may end after any.
 ANYWHERE = StopRule("kth", 0.0, 0, 1.0, 0.0, float("-inf"))
-
-
-def stop_terms(queries: NDArray[np.float32], metric: Metric, longest: float) -> NDArray[np.float64]:
-    """Return how each query's scores become squared distances (q, 4).
-
-    Columns: the factor and the summand for a list's score, those for a row's score. queries: as
-    scores are computed with them, unit vectors under cosine. longest: the greatest norm of a row.
-
-    l2 and cosine are distances already, cosine of unit vectors. Under ip the rows x are taken to
-    (x, sqrt(longest^2 - |x|^2)) and queries to length `longest`, which orders rows by distance as
-    products do (Bachrach et al., Speeding Up the Xbox Recommender System, RecSys 2014, section 3).
-    A squared distance is then 2 longest (longest - q x / |q|), and a list's the mean of its rows'.
-    """
-    terms = np.empty((len(queries), 4), np.float64)
-    match metric:
-        case "l2":
-            norms = norms_of(queries)
-            terms[:] = 1.0, 0.0, 1.0, 0.0
-            terms[:, 1] = norms * norms
-        case "cosine":
-            terms[:] = 1.0, 1.0, 2.0, 2.0
-        case "ip":
-            norms = norms_of(queries)
-            doubled = 2 * longest
-            factors = np.divide(doubled, norms, out=np.zeros_like(norms), where=norms > 0)
-            terms[:] = 0.0, doubled * longest, 0.0, doubled * longest
-            terms[:, 0] = terms[:, 2] = factors
-    return terms
 
 
 def stop_scores(

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raydb.kernels.nearest import METRICS, frozen, nearest, no_neighbours, slack_of, unit
-from raydb.kernels.stop import stop_terms
+from raydb.kernels.nearest import METRICS, address_of, nearest, no_neighbours, prepared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,8 +72,7 @@ def trace(
     """
     # numba takes 0.3 s to import, and few processes search vectors.
     from raydb.kernels.cpu import trace as loops  # noqa: PLC0415
-    from raydb.kernels.cpu.lists import Lists  # noqa: PLC0415
-    from raydb.kernels.cpu.nearest import Rows, Targets  # noqa: PLC0415
+    from raydb.kernels.cpu.nearest import Targets  # noqa: PLC0415
     from raydb.kernels.cpu.threads import run_slices  # noqa: PLC0415
 
     count = len(queries)
@@ -89,26 +87,22 @@ def trace(
         np.empty(count),
     )
     own = np.full(count, -1, np.int64) if own_rows is None else own_rows.astype(np.int64)
-    permitted = np.empty(0, np.bool_) if allowed is None else allowed
-    scaled = unit(queries) if index.metric == "cosine" else queries
-    slack = slack_of(scaled, index.metric, index.longest)
-    terms = stop_terms(scaled, index.metric, index.longest)
+    permitted = np.empty(0, np.bool_) if allowed is None else np.ascontiguousarray(allowed)
+    counts = (address_of(permitted), len(permitted))
+    asked = prepared(queries, index.metric, index.longest)
     bounds = _bounds(index, farthest)
-    bounds += np.abs(bounds) * slack[:, 0] + slack[:, 1]
-    lists = Lists(frozen(index.centroids), frozen(index.squares), frozen(index.offsets))
-    arrays = (index.vectors, index.row_ids, index.scales, permitted)
-    rows = Rows(*(frozen(array) for array in arrays))
-    asked = [frozen(array) for array in (queries, scaled, slack)]
-    wanted = [frozen(array) for array in (farthest, bounds, own)]
+    bounds += np.abs(bounds) * asked.slack[:, 0] + asked.slack[:, 1]
+    wanted = loops.Wanted(np.array(farthest), bounds, own)
     results = tuple(getattr(found, each.name) for each in fields(found))
 
     def follow(part: slice) -> None:
+        some = asked.take(part)
         loops.trace_lists(
             METRICS.index(index.metric),
-            lists,
-            rows,
-            Targets(*(each[part] for each in asked)),
-            terms[part],
+            index.table,
+            counts,
+            Targets(some.queries, some.scaled, some.slack),
+            some.terms,
             loops.Wanted(*(each[part] for each in wanted)),
             loops.Found(*(each[part] for each in results)),
         )

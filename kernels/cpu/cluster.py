@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numba
 import numpy as np
 
-from raydb.kernels.cpu.lanes import PADDED, PRODUCTS, add_up, at_most, trailing_zeros
+from raydb.kernels.cpu.lanes import PADDED, add_up, at_most, trailing_zeros
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +32,7 @@ def nearest_centroids(
     scores = np.empty((_GROUP, count + -count % PADDED), np.float32)
     for first in range(0, len(vectors), _GROUP):
         last = min(first + _GROUP, len(vectors))
-        add_up(PRODUCTS, centroids, vectors[first:last], scores)
+        add_up(False, centroids, vectors[first:last], scores)
         for row in range(first, last):
             some = scores[row - first]
             for each in range(count):

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numba
 import numpy as np
 
+from raydb.kernels.cpu.lanes import inner
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -77,7 +79,7 @@ def encode_lists(
         into.errors[each, 1] = reach * (1 + 2.0**-20)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def weigh(
     is_l2: bool,
     query: NDArray[np.float32],
@@ -102,26 +104,25 @@ def weigh(
     return np.float32(total), np.float32(sqrt(total if is_l2 else length))
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def reach_of(
     is_l2: bool,
     bound: Any,
-    is_approximate: bool,
+    times: int,
     total: Any,
     length: Any,
     errors: NDArray[np.float32],
     width: int,
 ) -> Any:
-    """Return the approximate score up to which there are rows within a bound of exact scores.
+    """Return the approximate score up to which there are rows within a bound.
 
-    is_approximate: the bound is of approximate scores, of rows of the list. total, length: see
-    `weigh`. errors (2): those of the list. width: the elements of a vector.
+    times: 1 for a bound of exact scores, 2 for one of approximate scores of rows of the list.
+    total, length: see `weigh`. errors (2): those of the list. width: the elements of a vector.
     """
     if bound == np.float32(inf):
         return bound
     # What float32 may lose, with room to spare: a sum of n products is off by n roundings at most.
     rounding = (width + 8) * 2.0**-22
-    times = 1 + int(is_approximate)
     if is_l2:
         lost = rounding * (length * length + errors[1] * errors[1])
         reached = max(np.float64(bound), 0.0) + (times - 1) * lost

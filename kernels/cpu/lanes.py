@@ -1,6 +1,7 @@
 """Sums over pairs of vectors in vector instructions, several pairs at a time, in one fixed order.
 
-    4 rows x 4 queries, or 16 rows x 1 query:   accumulators of LANES numbers stay in registers
+    4 rows x 4 queries:   accumulators of LANES numbers stay in registers
+    rows x 1 query:       one row after the other, which memory is read fastest by
     accumulators  ->  lanes are added by pairs, log2(LANES) times  ->  one sum a pair
 
 Written in LLVM's own language, whose vectors every processor has in its way: left to itself, LLVM
@@ -40,8 +41,9 @@ BLOCK_QUERIES = LANES // BLOCK_ROWS
 # Scores of a query are compared so many at a time.
 PADDED = 16
 
-# What is summed up: products, squares of differences, products with rows of bytes.
-PRODUCTS, SQUARES, BYTE_PRODUCTS = 0, 1, 2
+# For functions that other compiled ones alone call: what Python would call takes a third of the
+# time of compiling such a function.
+inner: Any = numba.njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 # What the type checker knows as functions without types.
 _emit: Any = cgutils
@@ -74,6 +76,20 @@ def _load(builder: Any, address: Any, mask: Any, element: Any, vector: Any) -> A
     return found if vector.element is _FLOAT else builder.fpext(found, vector)
 
 
+def _at(builder: Any, start: Any, place: Any, mask: Any, element: Any, vector: Any) -> Any:
+    """Emit the load of the elements from a place of a row on."""
+    address = builder.add(start, builder.mul(place, _LONG(1 if element is _BYTE else 4)))
+    return _load(builder, address, mask, element, vector)
+
+
+def _below(builder: Any, count: Any, lanes: int) -> Any:
+    """Emit which of the lanes are among the first `count`."""
+    unset = ir.Constant(ir.VectorType(_INT, lanes), ir.Undefined)
+    first = builder.insert_element(unset, builder.trunc(count, _INT), _INT(0))
+    every = builder.shuffle_vector(first, first, _places([0] * lanes))
+    return builder.icmp_signed("<", _places(range(lanes)), every)
+
+
 def _for_lanes(builder: Any, width: Any, lanes: int, step: Callable[[Any, Any], None]) -> None:
     """Emit `step(place, mask)` for each `lanes` elements of `width`, and for the rest of them."""
     full = builder.and_(width, _LONG(-lanes))
@@ -82,10 +98,7 @@ def _for_lanes(builder: Any, width: Any, lanes: int, step: Callable[[Any, Any], 
         step(place, None)
     rest = builder.sub(width, full)
     with builder.if_then(builder.icmp_unsigned("!=", rest, _LONG(0))):
-        unset = ir.Constant(ir.VectorType(_INT, lanes), ir.Undefined)
-        first = builder.insert_element(unset, builder.trunc(rest, _INT), _INT(0))
-        every = builder.shuffle_vector(first, first, _places([0] * lanes))
-        step(full, builder.icmp_signed("<", _places(range(lanes)), every))
+        step(full, _below(builder, rest, lanes))
 
 
 def _added(builder: Any, sums: list[Any], lanes: int) -> Any:
@@ -100,71 +113,182 @@ def _added(builder: Any, sums: list[Any], lanes: int) -> Any:
     return sums[0]
 
 
-def _block(row_count: int, query_count: int, element: Any, number: Any, is_l2: bool) -> Any:
-    """Make a function that writes the sums of some rows by some queries: by query, then by row.
+def _multiply_add(builder: Any, number: Any, vector: Any) -> Any:
+    name = f"llvm.fmuladd.v{vector.count}{'f32' if number is _FLOAT else 'f64'}"
+    signature = ir.FunctionType(vector, [vector] * 3)
+    return _emit.get_or_insert_function(builder.module, signature, name)
 
-    It takes the width, the addresses of the first row and the first query with the bytes from each
-    to the next, and the address of the sums with the bytes from one query's to the next's. Rows
-    are of `element`, queries of float32, sums of `number`: of squared differences, or of products.
+
+def _for_kinds(builder: Any, element: Any, is_l2: Any, emit: Callable[[bool], None]) -> None:
+    """Emit `emit(True)` for squares of differences, else `emit(False)` for products."""
+    if element is _BYTE:
+        emit(False)
+        return
+    with builder.if_else(is_l2) as (squares, products):
+        with squares:
+            emit(True)
+        with products:
+            emit(False)
+
+
+def _element_of(rows: Any) -> Any:
+    return _BYTE if rows.dtype == types.int8 else _FLOAT
+
+
+def _declare_block(
+    _context: Any,
+    rows: Any,
+    _is_l2: Any,
+    _width: Any,
+    _row: Any,
+    _row_bytes: Any,
+    _query: Any,
+    _query_bytes: Any,
+    _target: Any,
+    _target_bytes: Any,
+) -> Any:
+    """Write the sums of BLOCK_ROWS rows by BLOCK_QUERIES queries: by query, then by row.
+
+    Takes the rows for their type, the width, the addresses of the first row and the first query
+    with the bytes from each to the next, and the address of the sums with those of a query's.
     """
-    # As many bits a vector, whatever the numbers are.
-    lanes = LANES if number is _FLOAT else LANES // 2
-    vector = ir.VectorType(number, lanes)
-    assert row_count * query_count <= lanes
+    element = _element_of(rows)
+    vector = ir.VectorType(_FLOAT, LANES)
 
     def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        width, row, row_bytes, query, query_bytes, target, target_bytes = arguments
-        sums = [_emit.alloca_once(builder, vector) for _ in range(row_count * query_count)]
+        _, is_l2, width, row, row_bytes, query, query_bytes, target, target_bytes = arguments
+        sums = [_emit.alloca_once(builder, vector) for _ in range(LANES)]
         for each in sums:
             builder.store(ir.Constant(vector, None), each)
-        rows, queries, targets = (
+        row_starts, queries, targets = (
             [builder.add(first, builder.mul(step, _LONG(i))) for i in range(count)]
             for first, step, count in (
-                (row, row_bytes, row_count),
-                (query, query_bytes, query_count),
-                (target, target_bytes, query_count),
+                (row, row_bytes, BLOCK_ROWS),
+                (query, query_bytes, BLOCK_QUERIES),
+                (target, target_bytes, BLOCK_QUERIES),
             )
         )
-        name = f"llvm.fmuladd.v{lanes}{'f32' if number is _FLOAT else 'f64'}"
-        signature = ir.FunctionType(vector, [vector] * 3)
-        multiply_add = _emit.get_or_insert_function(builder.module, signature, name)
+        multiply_add = _multiply_add(builder, _FLOAT, vector)
 
-        def load(start: Any, place: Any, mask: Any, kind: Any) -> Any:
-            size = _LONG(1 if kind is _BYTE else 4)
-            address = builder.add(start, builder.mul(place, size))
-            return _load(builder, address, mask, kind, vector)
+        def emit(is_squares: bool) -> None:
+            def step(place: Any, mask: Any) -> None:
+                others = [_at(builder, each, place, mask, _FLOAT, vector) for each in queries]
+                for i, start in enumerate(row_starts):
+                    one = _at(builder, start, place, mask, element, vector)
+                    for j, other in enumerate(others):
+                        total = sums[j * BLOCK_ROWS + i]
+                        factors = [builder.fsub(one, other)] * 2 if is_squares else [one, other]
+                        added = builder.call(multiply_add, [*factors, builder.load(total)])
+                        builder.store(added, total)
 
-        def step(place: Any, mask: Any) -> None:
-            others = [load(start, place, mask, _FLOAT) for start in queries]
-            for i, start in enumerate(rows):
-                one = load(start, place, mask, element)
-                for j, other in enumerate(others):
-                    total = sums[j * row_count + i]
-                    factors = [builder.fsub(one, other)] * 2 if is_l2 else [one, other]
-                    added = builder.call(multiply_add, [*factors, builder.load(total)])
-                    builder.store(added, total)
+            _for_lanes(builder, width, LANES, step)
 
-        _for_lanes(builder, width, lanes, step)
-        done = _added(builder, [builder.load(each) for each in sums], lanes)
+        _for_kinds(builder, element, is_l2, emit)
+        done = _added(builder, [builder.load(each) for each in sums], LANES)
         for i, address in enumerate(targets):
-            chosen = _places(range(i * row_count, (i + 1) * row_count))
+            chosen = _places(range(i * BLOCK_ROWS, (i + 1) * BLOCK_ROWS))
             part = builder.shuffle_vector(done, done, chosen)
             stored = builder.store(part, builder.inttoptr(address, part.type.as_pointer()))
             stored.align = 4
         return context.get_dummy_value()
 
-    # numba counts the arguments.
-    def declare(
-        _context: Any,
-        _width: Any,
-        _row: Any,
-        _row_bytes: Any,
-        _query: Any,
-        _query_bytes: Any,
-        _target: Any,
-        _target_bytes: Any,
-    ) -> Any:
-        return types.void(*[types.int64] * 7), generate
+    return types.void(rows, types.boolean, *[types.int64] * 7), generate
+
+
+def _declare_rows(
+    _context: Any,
+    rows: Any,
+    _is_l2: Any,
+    _width: Any,
+    _row: Any,
+    _row_bytes: Any,
+    _count: Any,
+    _query: Any,
+    _target: Any,
+) -> Any:
+    """Write the sums of at most LANES rows by one query: one row is read after the other.
+
+    Arguments as of `_declare_block`.
+    """
+    element = _element_of(rows)
+    vector = ir.VectorType(_FLOAT, LANES)
+
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        _, is_l2, width, row, row_bytes, count, query, target = arguments
+        room = _emit.alloca_once(builder, ir.ArrayType(vector, LANES))
+        slots = [builder.gep(room, [_INT(0), _INT(i)]) for i in range(LANES)]
+        is_full = builder.icmp_signed("==", count, _LONG(LANES))
+        with builder.if_then(builder.not_(is_full)):
+            for each in slots:
+                builder.store(ir.Constant(vector, None), each)
+        multiply_add = _multiply_add(builder, _FLOAT, vector)
+        total = _emit.alloca_once(builder, vector)
+
+        def emit(is_squares: bool) -> None:
+            with cgutils.for_range(builder, count, intp=_LONG) as loop:
+                start = builder.add(row, builder.mul(row_bytes, loop.index))
+                builder.store(ir.Constant(vector, None), total)
+
+                def step(place: Any, mask: Any) -> None:
+                    other = _at(builder, query, place, mask, _FLOAT, vector)
+                    one = _at(builder, start, place, mask, element, vector)
+                    factors = [builder.fsub(one, other)] * 2 if is_squares else [one, other]
+                    added = builder.call(multiply_add, [*factors, builder.load(total)])
+                    builder.store(added, total)
+
+                _for_lanes(builder, width, LANES, step)
+                place = builder.gep(room, [_INT(0), builder.trunc(loop.index, _INT)])
+                builder.store(builder.load(total), place)
+
+        _for_kinds(builder, element, is_l2, emit)
+        done = _added(builder, [builder.load(each) for each in slots], LANES)
+        pointer = builder.inttoptr(target, vector.as_pointer())
+        with builder.if_else(is_full) as (full, partial):
+            with full:
+                builder.store(done, pointer).align = 4
+            with partial:
+                mask = _below(builder, count, LANES)
+                signature = ir.FunctionType(ir.VoidType(), [vector, pointer.type, _INT, mask.type])
+                name = f"llvm.masked.store.v{LANES}f32.p0"
+                store = _emit.get_or_insert_function(builder.module, signature, name)
+                builder.call(store, [done, pointer, _INT(4), mask])
+        return context.get_dummy_value()
+
+    return types.void(rows, types.boolean, *[types.int64] * 6), generate
+
+
+def _one_pair(number: Any) -> Any:
+    """Make a function that returns the sum of one row by one query, both of float32.
+
+    It takes whether squares are added up, the width and both addresses. number: what is added up.
+    """
+    # As many bits a vector, whatever the numbers are.
+    lanes = LANES if number is _FLOAT else LANES // 2
+    vector = ir.VectorType(number, lanes)
+
+    def declare(_context: Any, _is_l2: Any, _width: Any, _row: Any, _query: Any) -> Any:
+        def generate(_: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            is_l2, width, row, query = arguments
+            multiply_add = _multiply_add(builder, number, vector)
+            total = _emit.alloca_once(builder, vector)
+            builder.store(ir.Constant(vector, None), total)
+
+            def emit(is_squares: bool) -> None:
+                def step(place: Any, mask: Any) -> None:
+                    one, other = (
+                        _at(builder, start, place, mask, _FLOAT, vector) for start in (row, query)
+                    )
+                    factors = [builder.fsub(one, other)] * 2 if is_squares else [one, other]
+                    added = builder.call(multiply_add, [*factors, builder.load(total)])
+                    builder.store(added, total)
+
+                _for_lanes(builder, width, lanes, step)
+
+            _for_kinds(builder, _FLOAT, is_l2, emit)
+            return builder.extract_element(_added(builder, [builder.load(total)], lanes), _INT(0))
+
+        result = types.float32 if number is _FLOAT else types.float64
+        return result(types.boolean, *[types.int64] * 3), generate
 
     return intrinsic(declare)
 
@@ -197,87 +321,43 @@ def _count_zeros(_context: Any, _bits: Any) -> Any:
 at_most: Any = intrinsic(_make_mask)
 trailing_zeros: Any = intrinsic(_count_zeros)
 
-_squares_block = _block(BLOCK_ROWS, BLOCK_QUERIES, _FLOAT, _FLOAT, is_l2=True)
-_squares_rows = _block(LANES, 1, _FLOAT, _FLOAT, is_l2=True)
-_squares_row = _block(1, 1, _FLOAT, _FLOAT, is_l2=True)
-_products_block = _block(BLOCK_ROWS, BLOCK_QUERIES, _FLOAT, _FLOAT, is_l2=False)
-_products_rows = _block(LANES, 1, _FLOAT, _FLOAT, is_l2=False)
-_products_row = _block(1, 1, _FLOAT, _FLOAT, is_l2=False)
-_bytes_block = _block(BLOCK_ROWS, BLOCK_QUERIES, _BYTE, _FLOAT, is_l2=False)
-_bytes_rows = _block(LANES, 1, _BYTE, _FLOAT, is_l2=False)
-_bytes_row = _block(1, 1, _BYTE, _FLOAT, is_l2=False)
-_exact_squares = _block(1, 1, _FLOAT, _DOUBLE, is_l2=True)
-_exact_products = _block(1, 1, _FLOAT, _DOUBLE, is_l2=False)
+_sum_block: Any = intrinsic(_declare_block)
+_sum_rows: Any = intrinsic(_declare_rows)
+_sum_pair = _one_pair(_FLOAT)
+_sum_exactly = _one_pair(_DOUBLE)
+
+
+@inner
+def exact_sum(is_l2: bool, one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
+    """Return the products, or the squared differences, of two vectors, added up in float64."""
+    return float(_sum_exactly(is_l2, len(one), one.ctypes.data, other.ctypes.data))
+
+
+@inner
+def sum_of(is_l2: bool, one: NDArray[np.float32], other: NDArray[np.float32]) -> Any:
+    """Return what `add_up` writes for two vectors."""
+    return _sum_pair(is_l2, len(one), one.ctypes.data, other.ctypes.data)
 
 
 @numba.njit(cache=True, nogil=True)
-def exact_sum(
-    kind: int, one: NDArray[np.float32], other: NDArray[np.float32], room: NDArray[np.float64]
-) -> float:
-    """Return the products (or SQUARES) of two vectors, added up in float64. room: of one number."""
-    row, query, target = one.ctypes.data, other.ctypes.data, room.ctypes.data
-    if kind == SQUARES:
-        _exact_squares(len(one), row, 0, query, 0, target, 0)
-    else:
-        _exact_products(len(one), row, 0, query, 0, target, 0)
-    return float(room[0])
+def add_up(is_l2: bool, rows: Any, queries: NDArray[np.float32], sums: NDArray[np.float32]) -> None:
+    """Write the products, or the squared differences, of each query with each row.
 
-
-@numba.njit(cache=True, nogil=True)
-def _add_block(
-    kind: int, width: int, row: int, row_bytes: int, query: int, target: int, step: int
-) -> None:
-    if kind == SQUARES:
-        _squares_block(width, row, row_bytes, query, 4 * width, target, step)
-    elif kind == PRODUCTS:
-        _products_block(width, row, row_bytes, query, 4 * width, target, step)
-    else:
-        _bytes_block(width, row, row_bytes, query, 4 * width, target, step)
-
-
-@numba.njit(cache=True, nogil=True)
-def _add_rows(kind: int, width: int, row: int, row_bytes: int, query: int, target: int) -> None:
-    if kind == SQUARES:
-        _squares_rows(width, row, row_bytes, query, 0, target, 0)
-    elif kind == PRODUCTS:
-        _products_rows(width, row, row_bytes, query, 0, target, 0)
-    else:
-        _bytes_rows(width, row, row_bytes, query, 0, target, 0)
-
-
-@numba.njit(cache=True, nogil=True)
-def _add_row(kind: int, width: int, row: int, query: int, target: int) -> None:
-    if kind == SQUARES:
-        _squares_row(width, row, 0, query, 0, target, 0)
-    elif kind == PRODUCTS:
-        _products_row(width, row, 0, query, 0, target, 0)
-    else:
-        _bytes_row(width, row, 0, query, 0, target, 0)
-
-
-@numba.njit(cache=True, nogil=True)
-def add_up(kind: int, rows: Any, queries: NDArray[np.float32], sums: NDArray[np.float32]) -> None:
-    """Write what `kind` says of each query with each row.
-
-    rows (n, d): float32, or int8 for BYTE_PRODUCTS. queries (q, d). sums (q, n or more).
-    All arrays are C-contiguous.
+    rows (n, d): float32, or int8, of which there are products alone. queries (q, d).
+    sums (q, n or more). All arrays are C-contiguous.
     """
     count, width = rows.shape
-    row_bytes, step = rows.strides[0], sums.strides[0]
+    row_bytes, query_bytes, step = rows.strides[0], queries.strides[0], sums.strides[0]
     row, query, target = rows.ctypes.data, queries.ctypes.data, sums.ctypes.data
-    in_blocks = count - count % BLOCK_ROWS
     together = len(queries) - len(queries) % BLOCK_QUERIES
+    in_blocks = count - count % BLOCK_ROWS if together else 0
     for i in range(0, in_blocks, BLOCK_ROWS):
         for j in range(0, together, BLOCK_QUERIES):
-            one, other = row + i * row_bytes, query + j * 4 * width
-            _add_block(kind, width, one, row_bytes, other, target + j * step + i * 4, step)
+            one, other = row + i * row_bytes, query + j * query_bytes
+            into = target + j * step + i * 4
+            _sum_block(rows, is_l2, width, one, row_bytes, other, query_bytes, into, step)
     for j in range(len(queries)):
-        other = query + j * 4 * width
-        done = in_blocks
-        if j >= together:
-            done = count - count % LANES
-            for i in range(0, done, LANES):
-                one = row + i * row_bytes
-                _add_rows(kind, width, one, row_bytes, other, target + j * step + i * 4)
-        for i in range(done, count):
-            _add_row(kind, width, row + i * row_bytes, other, target + j * step + i * 4)
+        other = query + j * query_bytes
+        for i in range(in_blocks if j < together else 0, count, LANES):
+            one, some = row + i * row_bytes, min(LANES, count - i)
+            _sum_rows(rows, is_l2, width, one, row_bytes, some, other, target + j * step + i * 4)

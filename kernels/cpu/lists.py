@@ -1,4 +1,4 @@
-"""The search of an IVF index, for some queries at a time.
+"""The search of an IVF index, for many queries at a time; `raydb.kernels.cpu.alone` for few.
 
     queries  ->  their nearest lists  ->  rounds: 1 list of each query, then as many as it may take
     round    ->  pairs of a list and a query, by list: its rows are read once for all its queries
@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numba
 import numpy as np
 
-from raydb.kernels.cpu.lanes import PADDED, PRODUCTS, add_up, at_most, trailing_zeros
+from raydb.kernels.cpu.codes import Codes
+from raydb.kernels.cpu.lanes import PADDED, add_up, at_most, inner, trailing_zeros
 from raydb.kernels.cpu.nearest import (
     ENTRY_LIMIT,
     Entries,
@@ -28,21 +29,18 @@ from raydb.kernels.cpu.nearest import (
     new_entries,
     new_room,
     rank,
+    rows_at,
     scan,
 )
 from raydb.kernels.cpu.ranking import IP, sink
+from raydb.kernels.cpu.shared import pointer_at
 from raydb.kernels.cpu.stop import margin, squared, stop_score
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raydb.kernels.cpu.codes import Codes
-
-# Fewer queries share no lists to speak of: each then ends where its rule says, and scans no more.
-_SHARING_QUERIES = 16
-
 # Lists of each query that are put in order at first.
-_FIRST_LISTS = 64
+FIRST_LISTS = 64
 
 
 class Lists(NamedTuple):
@@ -74,6 +72,32 @@ class Found(NamedTuple):
     margins: NDArray[np.float64]
 
 
+@inner
+def lists_at(table: NDArray[np.int64]) -> Lists:
+    """Return the lists of an index by its table of addresses (`raydb.kernels.ivf.index_table`)."""
+    width, count = table[1], table[6]
+    return Lists(
+        numba.carray(pointer_at(table[7]), (count, width), np.float32),
+        numba.carray(pointer_at(table[8]), (count,), np.float32),
+        numba.carray(pointer_at(table[9]), (count + 1,), np.int64),
+    )
+
+
+@inner
+def codes_at(table: NDArray[np.int64], is_coded: bool | None) -> Codes | None:
+    """Return the codes of an index that has some, where it is told apart by None."""
+    if is_coded is None:
+        return None
+    rows, width, count = table[0], table[1], table[6]
+    return Codes(
+        numba.carray(pointer_at(table[10]), (rows, width), np.int8),
+        numba.carray(pointer_at(table[11]), (rows,), np.float32),
+        numba.carray(pointer_at(table[12]), (count, width), np.float32),
+        numba.carray(pointer_at(table[13]), (count, width), np.float32),
+        numba.carray(pointer_at(table[14]), (count, 2), np.float32),
+    )
+
+
 @numba.njit(cache=True, nogil=True)
 def score_lists(
     metric: int, lists: Lists, scaled: NDArray[np.float32], scores: NDArray[np.float32]
@@ -83,15 +107,16 @@ def score_lists(
     |c|^2 - 2 q c, and under ip - q c: the mean of the products with the list's own rows.
     """
     count = len(lists.squares)
-    add_up(PRODUCTS, lists.centroids, scaled, scores)
+    add_up(False, lists.centroids, scaled, scores)
     for query in range(len(scaled)):
         some = scores[query, :count]
         for each in range(count):
             some[each] = -some[each] if metric == IP else lists.squares[each] - 2 * some[each]
-        scores[query, count:] = nan
+        for each in range(count, scores.shape[1]):
+            scores[query, each] = nan
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def nearest_lists(
     scores: NDArray[np.float32], heap: NDArray[np.uint64], chosen: NDArray[np.int32]
 ) -> None:
@@ -128,8 +153,8 @@ def nearest_lists(
     chosen[0] = np.int32(heap[0] & np.uint64(0xFFFFFFFF))
 
 
-@numba.njit(cache=True, nogil=True)
-def _stop_score(
+@inner
+def stop_score_after(
     rule: Rule,
     scores: NDArray[np.float32],
     order: NDArray[np.int32],
@@ -151,8 +176,8 @@ def _stop_score(
     )
 
 
-@numba.njit(cache=True, nogil=True)
-def _goes_on(
+@inner
+def goes_on_after(
     rule: Rule,
     scores: NDArray[np.float32],
     order: NDArray[np.int32],
@@ -165,11 +190,11 @@ def _goes_on(
         return True
     if rule.threshold == -inf or probed == len(order):
         return False
-    return bool(rule.threshold > _stop_score(rule, scores, order, probed, kth, terms))
+    return bool(rule.threshold > stop_score_after(rule, scores, order, probed, kth, terms))
 
 
-@numba.njit(cache=True, nogil=True)
-def _margin(
+@inner
+def margin_of(
     scores: NDArray[np.float32], order: NDArray[np.int32], terms: NDArray[np.float64]
 ) -> float:
     """Return how far a query's nearest list is in parts of how far the second is."""
@@ -177,7 +202,7 @@ def _margin(
     return margin(nearest, squared(scores[order[min(1, len(order) - 1)]], terms[0], terms[1]))
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _round_sizes(
     scores: NDArray[np.float32],
     order: NDArray[np.int32],
@@ -189,10 +214,10 @@ def _round_sizes(
     list_count: int,
 ) -> NDArray[np.int64]:
     """Return how many lists of each query to scan next; done: those before."""
-    sizes = np.ones(len(asking), np.int64)
+    sizes = np.empty(len(asking), np.int64)
     known = order.shape[1] if order.shape[1] == list_count else order.shape[1] - 1
     for i in range(len(asking)):
-        query = asking[i]
+        query, sizes[i] = asking[i], 1
         before, kth = done[query], heaps[query, 0]
         if 0 < before < rule.least_probes:
             sizes[i] = min(rule.least_probes, list_count) - before
@@ -201,7 +226,7 @@ def _round_sizes(
                 sizes[i] = min(before, known - before)
                 continue
             last = before + 1
-            while last < known and rule.threshold > _stop_score(
+            while last < known and rule.threshold > stop_score_after(
                 rule, scores[query], order[query], last, kth, stop_terms[query]
             ):
                 last += 1
@@ -209,18 +234,36 @@ def _round_sizes(
     return sizes
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
+def _by_list(
+    chosen: NDArray[np.int32], list_count: int, starts: NDArray[np.int64], pairs: NDArray[np.int64]
+) -> None:
+    """Write the pairs of a list and a query by list, and where each list's pairs begin."""
+    for each in range(list_count + 1):
+        starts[each] = 0
+    for pair in range(len(chosen)):
+        starts[chosen[pair] + 1] += 1
+    for each in range(list_count):
+        starts[each + 1] += starts[each]
+    for pair in range(len(chosen) - 1, -1, -1):
+        each = chosen[pair] + 1
+        starts[each] -= 1
+        pairs[starts[each]] = pair
+
+
+@inner
 def _scan_round(
     metric: int,
     offsets: NDArray[np.int64],
     rows: Rows,
-    codes: Codes,
+    codes: Codes | None,
     targets: Targets,
     chosen: NDArray[np.int32],
     numbers: NDArray[np.int64],
     heads: NDArray[np.int32],
     heaps: NDArray[np.float32],
     tentative: NDArray[np.float32],
+    is_counted: bool,
     room: Room,
     entries: Entries,
     used: int,
@@ -228,52 +271,54 @@ def _scan_round(
     """Scan the lists of pairs, `chosen`, for their queries, `numbers`; return all entries.
 
     heads (pairs): receives the last entry of each. heaps: what counts already; `tentative` begins
-    with it at each list, unless they are the same.
+    with it at each list, unless what is scanned counts at once.
     """
-    keys = (chosen.astype(np.uint64) << np.uint64(32)) | np.arange(len(chosen), dtype=np.uint64)
-    keys.sort()
-    pairs = (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
-    first = 0
-    while first < len(pairs):
-        each, last = chosen[pairs[first]], first + 1
-        while last < len(pairs) and chosen[pairs[last]] == each:
-            last += 1
-        some = pairs[first:last]
-        asking = numbers[some]
-        for query in asking:
-            tentative[query] = heaps[query]
+    list_count = len(offsets) - 1
+    starts = np.empty(list_count + 2, np.int64)
+    pairs, asking = np.empty(len(chosen), np.int64), np.empty(len(chosen), np.int64)
+    _by_list(chosen, list_count, starts, pairs)
+    k = heaps.shape[1]
+    for each in range(list_count):
+        # Where a list's pairs begin has moved one place on.
+        first, last = starts[each + 1], len(pairs) if each + 1 == list_count else starts[each + 2]
+        if first == last:
+            continue
+        for i in range(first, last):
+            asking[i] = numbers[pairs[i]]
+            if not is_counted:
+                for place in range(k):
+                    tentative[asking[i], place] = heaps[asking[i], place]
         entries, used = scan(
             metric,
             rows,
             codes,
-            np.int64(each),
+            each,
             offsets[each],
             offsets[each + 1],
             targets,
-            asking,
-            some,
+            asking[first:last],
+            pairs[first:last],
             heads,
             tentative,
             room,
             entries,
             used,
         )
-        first = last
     return entries, used
 
 
-@numba.njit(cache=True, nogil=True)
-def _count_entries(head: Any, entries: Entries, heap: NDArray[np.float32]) -> None:
+@inner
+def count_entries(head: Any, entries: Entries, heap: NDArray[np.float32]) -> None:
     """Put the scores of a pair's entries among the least ones."""
-    entry = head
+    entry = np.int64(head)
     while entry >= 0:
         if entries.scores[entry] < heap[0]:
             heap[0] = entries.scores[entry]
             sink(heap, 0)
-        entry = entries.before[entry]
+        entry = np.int64(entries.before[entry])
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _count_round(
     scores: NDArray[np.float32],
     order: NDArray[np.int32],
@@ -294,9 +339,9 @@ def _count_round(
     heads, query by query.
     """
     pair = 0
-    goes_on = np.ones(len(asking), np.bool_)
+    goes_on = np.empty(len(asking), np.bool_)
     for i in range(len(asking)):
-        query = asking[i]
+        query, goes_on[i] = asking[i], True
         terms = stop_terms[query]
         for probed in range(done[query] + 1, done[query] + sizes[i] + 1):
             head = heads[pair]
@@ -306,89 +351,33 @@ def _count_round(
             if not goes_on[i]:
                 continue
             if not is_counted:
-                _count_entries(head, entries, heaps[query])
+                count_entries(head, entries, heaps[query])
             if probed == 1:
-                found.margins[query] = _margin(scores[query], order[query], terms)
-            goes_on[i] = _goes_on(rule, scores[query], order[query], probed, heaps[query, 0], terms)
+                found.margins[query] = margin_of(scores[query], order[query], terms)
+            goes_on[i] = goes_on_after(
+                rule, scores[query], order[query], probed, heaps[query, 0], terms
+            )
             found.probes[query] = probed
     return goes_on
 
 
-@numba.njit(cache=True, nogil=True)
-def _search_alone(
-    metric: int,
-    lists: Lists,
-    rows: Rows,
-    codes: Codes,
-    targets: Targets,
-    rule: Rule,
-    stop_terms: NDArray[np.float64],
-    scores: NDArray[np.float32],
-    found: Found,
-) -> None:
-    """Find the nearest rows query by query, each of which scans no list more than it needs."""
-    list_count, k = len(lists.squares), found.rows.shape[1]
-    has_filter, has_codes = len(rows.allowed) > 0, len(codes.codes) > 0
-    room = new_room(1, rows.vectors.shape[1], has_filter, has_codes)
-    entries, heaps = new_entries(0), np.empty((len(scores), k), np.float32)
-    asking, pair = np.empty(1, np.int64), np.empty(1, np.int64)
-    heads = np.full(list_count, -1, np.int32)
-    order = np.empty(0, np.int32)
-    for query in range(len(scores)):
-        heaps[query] = inf
-        asking[0] = query
-        probed, used, is_known = 0, 0, False
-        goes_on = list_count > 0
-        while goes_on and probed < list_count:
-            if not is_known or (probed + 2 > len(order) and len(order) < list_count):
-                width = max(rule.least_probes + 1, _FIRST_LISTS, 2 * (probed + 1))
-                if len(order) < min(width, list_count):
-                    order = np.empty(min(width, list_count), np.int32)
-                nearest_lists(scores[query], np.empty(len(order), np.uint64), order)
-                is_known = True
-            pair[0] = probed
-            entries, used = scan(
-                metric,
-                rows,
-                codes,
-                np.int64(order[probed]),
-                lists.offsets[order[probed]],
-                lists.offsets[order[probed] + 1],
-                targets,
-                asking,
-                pair,
-                heads,
-                heaps,
-                room,
-                entries,
-                used,
-            )
-            probed += 1
-            kth = heaps[query, 0]
-            goes_on = _goes_on(rule, scores[query], order, probed, kth, stop_terms[query])
-        if probed:
-            found.margins[query] = _margin(scores[query], order, stop_terms[query])
-        found.probes[query] = probed
-        numbers = np.full(probed, query)
-        rank(
-            metric,
-            rows,
-            targets,
-            numbers,
-            heads[:probed],
-            heaps,
-            entries,
-            found.distances,
-            found.rows,
-        )
+@inner
+def _grown(numbers: Any, used: int, more: int) -> Any:
+    """Return numbers with room for more behind those that are used."""
+    if used + more <= len(numbers):
+        return numbers
+    grown = np.empty(max(2 * len(numbers), used + more), numbers.dtype)
+    for i in range(used):
+        grown[i] = numbers[i]
+    return grown
 
 
 @numba.njit(cache=True, nogil=True)
 def search_lists(
     metric: int,
-    lists: Lists,
-    rows: Rows,
-    codes: Codes,
+    table: NDArray[np.int64],
+    is_coded: bool | None,
+    allowed: tuple[int, int],
     targets: Targets,
     rule: Rule,
     stop_terms: NDArray[np.float64],
@@ -397,43 +386,50 @@ def search_lists(
     """Find the nearest rows of the nearest lists of some queries.
 
     At least `rule.least_probes` lists are scanned, and more until there are k rows and the rule
-    ends the search. stop_terms (q, 4): what makes squared distances of scores.
+    ends the search. stop_terms (q, 4): what makes squared distances of scores. allowed: the address
+    and the length of what `Rows` has. is_coded: None for an index without codes.
     """
+    lists, codes = lists_at(table), codes_at(table, is_coded)
+    rows = rows_at(table, allowed[0], allowed[1])
     count, k = found.rows.shape
     list_count = len(lists.squares)
     scores = np.empty((count, list_count + -list_count % PADDED), np.float32)
     score_lists(metric, lists, targets.scaled, scores)
-    if count < _SHARING_QUERIES and rule.threshold > -inf:
-        _search_alone(metric, lists, rows, codes, targets, rule, stop_terms, scores, found)
-        return
     heaps = np.full((count, k), inf, np.float32)
     tentative = np.empty_like(heaps)
-    room = new_room(count, rows.vectors.shape[1], len(rows.allowed) > 0, len(codes.codes) > 0)
-    entries, used = new_entries(0), 0
+    room = new_room(count, rows.vectors.shape[1], len(rows.allowed) > 0, codes is not None)
+    # Not 0: numba would compile all for a constant, and once more for a number.
+    entries, used, pair_count = new_entries(count), count - count, count - count
     order = np.empty((count, 0), np.int32)
-    numbers, heads = np.empty(0, np.int64), np.empty(0, np.int32)
+    numbers, heads = np.empty(count, np.int64), np.empty(count, np.int32)
     asking, done = np.arange(count if list_count else 0), np.zeros(count, np.int64)
     while len(asking):
-        if np.max(done[asking]) + 2 > order.shape[1] < list_count:
-            width = max(2 * order.shape[1], rule.least_probes + 1, _FIRST_LISTS)
+        most = 0
+        for query in asking:
+            most = max(most, done[query])
+        if most + 2 > order.shape[1] < list_count:
+            width = max(2 * order.shape[1], rule.least_probes + 1, FIRST_LISTS)
             order = np.empty((count, min(list_count, width)), np.int32)
             heap = np.empty(order.shape[1], np.uint64)
             for query in asking:
                 nearest_lists(scores[query], heap, order[query])
         sizes = _round_sizes(scores, order, done, asking, heaps, rule, stop_terms, list_count)
-        first = len(heads)
-        chosen = np.empty(np.sum(sizes), np.int32)
-        asked = np.empty(len(chosen), np.int64)
+        more, most = 0, 0
+        for i in range(len(asking)):
+            more += sizes[i]
+            most = max(most, done[asking[i]] + sizes[i])
+        chosen = np.empty(more, np.int32)
+        numbers, heads = _grown(numbers, pair_count, more), _grown(heads, pair_count, more)
+        own_numbers = numbers[pair_count : pair_count + more]
+        own_heads = heads[pair_count : pair_count + more]
         pair = 0
         for i in range(len(asking)):
-            query, last = asking[i], pair + sizes[i]
-            chosen[pair:last] = order[query, done[query] : done[query] + sizes[i]]
-            asked[pair:last] = query
-            pair = last
-        heads = np.append(heads, np.full(len(chosen), -1, np.int32))
-        numbers = np.append(numbers, asked)
+            query = asking[i]
+            for probed in range(done[query], done[query] + sizes[i]):
+                chosen[pair], own_numbers[pair], own_heads[pair] = order[query, probed], query, -1
+                pair += 1
         # Where no list is one too many, all count as soon as they are scanned.
-        is_counted = np.max(done[asking] + sizes) <= rule.least_probes
+        is_counted = most <= rule.least_probes
         entries, used = _scan_round(
             metric,
             lists.offsets,
@@ -441,10 +437,11 @@ def search_lists(
             codes,
             targets,
             chosen,
-            numbers[first:],
-            heads[first:],
+            own_numbers,
+            own_heads,
             heaps,
             heaps if is_counted else tentative,
+            is_counted,
             room,
             entries,
             used,
@@ -455,7 +452,7 @@ def search_lists(
             done,
             asking,
             sizes,
-            heads[first:],
+            own_heads,
             entries,
             heaps,
             is_counted,
@@ -463,8 +460,16 @@ def search_lists(
             stop_terms,
             found,
         )
-        done[asking] += sizes
-        asking = asking[goes_on & (done[asking] < list_count)]
-        if used > ENTRY_LIMIT or not len(asking):
-            rank(metric, rows, targets, numbers, heads, heaps, entries, found.distances, found.rows)
-            numbers, heads, used = numbers[:0], heads[:0], 0
+        pair_count += more
+        left = 0
+        for i in range(len(asking)):
+            query = asking[i]
+            done[query] += sizes[i]
+            if goes_on[i] and done[query] < list_count:
+                asking[left] = query
+                left += 1
+        asking = asking[:left]
+        if used > ENTRY_LIMIT or not left:
+            some = numbers[:pair_count], heads[:pair_count]
+            rank(metric, rows, targets, *some, heaps, entries, found.distances, found.rows)
+            pair_count, used = np.int64(0), np.int64(0)

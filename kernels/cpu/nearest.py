@@ -17,16 +17,9 @@ import numba
 import numpy as np
 
 from raydb.kernels.cpu.codes import Codes, reach_of, weigh
-from raydb.kernels.cpu.lanes import (
-    BYTE_PRODUCTS,
-    PADDED,
-    PRODUCTS,
-    SQUARES,
-    add_up,
-    at_most,
-    trailing_zeros,
-)
-from raydb.kernels.cpu.ranking import COSINE, IP, L2, distance, insert, sink
+from raydb.kernels.cpu.lanes import PADDED, add_up, at_most, inner, sum_of, trailing_zeros
+from raydb.kernels.cpu.ranking import COSINE, L2, distance, insert, sink
+from raydb.kernels.cpu.shared import pointer_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,7 +84,19 @@ class Room(NamedTuple):
     places: NDArray[np.int64]
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
+def rows_at(table: NDArray[np.int64], allowed_at: int, allowed_count: int) -> Rows:
+    """Return the rows of a table of addresses (`raydb.kernels.nearest.rows_table`)."""
+    count, width = table[0], table[1]
+    return Rows(
+        numba.carray(pointer_at(table[2]), (count, width), np.float32),
+        numba.carray(pointer_at(table[3]), (count,), np.uint32),
+        numba.carray(pointer_at(table[4]), (table[5],), np.float32),
+        numba.carray(pointer_at(allowed_at), (allowed_count,), np.bool_),
+    )
+
+
+@inner
 def bound_of(kth: Any, slack: NDArray[np.float32]) -> Any:
     """Return the score up to which rows may be nearer than one with the score `kth`."""
     if kth == np.float32(inf):
@@ -99,7 +104,7 @@ def bound_of(kth: Any, slack: NDArray[np.float32]) -> Any:
     return np.float32(kth + abs(kth) * slack[0] + slack[1])
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def new_room(query_count: int, width: int, has_filter: bool, has_codes: bool) -> Room:
     """Return what `scan` needs for so many queries."""
     group = min(query_count, GROUP_QUERIES)
@@ -115,7 +120,7 @@ def new_room(query_count: int, width: int, has_filter: bool, has_codes: bool) ->
     )
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def new_entries(count: int) -> Entries:
     """Return room for so many entries."""
     return Entries(
@@ -123,19 +128,20 @@ def new_entries(count: int) -> Entries:
     )
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _with_room(entries: Entries, used: int, more: int) -> Entries:
     """Return the entries with room for more."""
     if used + more <= len(entries.scores):
         return entries
     grown = new_entries(max(2 * len(entries.scores), used + more))
-    grown.scores[:used] = entries.scores[:used]
-    grown.places[:used] = entries.places[:used]
-    grown.before[:used] = entries.before[:used]
+    for i in range(used):
+        grown.scores[i] = entries.scores[i]
+        grown.places[i] = entries.places[i]
+        grown.before[i] = entries.before[i]
     return grown
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _allowed_rows(rows: Rows, start: int, end: int, room: Room) -> int:
     """Return how many rows count, at most as many as a chunk has; write their places."""
     count = 0
@@ -147,12 +153,12 @@ def _allowed_rows(rows: Rows, start: int, end: int, room: Room) -> int:
     return count
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def scan(
     metric: int,
     rows: Rows,
-    codes: Codes,
-    each: Any,
+    codes: Codes | None,
+    each: int,
     start: int,
     end: int,
     targets: Targets,
@@ -168,14 +174,14 @@ def scan(
 
     heaps (q, k): the least scores of each query, the greatest first, which are kept so.
     pairs: where `heads` has the last entry of each query, -1 for none. each: the list of the rows;
-    where it has codes, they say which rows to compare.
+    where there are codes, they say which rows to compare. numba makes one of it with and one
+    without.
     """
-    has_codes = len(codes.codes) > 0
     for i in range(len(numbers)):
         query = numbers[i]
         room.packed[i] = targets.scaled[query]
         room.bounds[i] = bound_of(heaps[query, 0], targets.slack[query])
-        if has_codes:
+        if codes is not None:
             center, step = codes.centers[each], codes.steps[each]
             total, length = weigh(metric == L2, room.packed[i], center, step, room.weights[i])
             room.added[i, 0], room.added[i, 1] = total, length
@@ -192,62 +198,40 @@ def scan(
                 room.copied[i] = rows.vectors[room.places[i]]
         else:
             count = last - first
-        compared = room.copied[:count] if is_copied else rows.vectors[first:last]
         for group in range(0, len(numbers), GROUP_QUERIES):
             some = min(group + GROUP_QUERIES, len(numbers))
-            if has_codes and not is_copied:
-                few = codes.codes[first:last]
-                add_up(BYTE_PRODUCTS, few, room.weights[group:some], room.scores)
+            asking = room.packed[group:some]
+            if is_copied:
+                add_up(metric == L2, room.copied[:count], asking, room.scores)
+            elif codes is not None:
+                add_up(False, codes.codes[first:last], room.weights[group:some], room.scores)
             else:
-                kind = SQUARES if metric == L2 else PRODUCTS
-                add_up(kind, compared, room.packed[group:some], room.scores)
+                add_up(metric == L2, rows.vectors[first:last], asking, room.scores)
             entries = _with_room(entries, used, (some - group) * count)
             for i in range(group, some):
-                scores = room.scores[i - group]
-                query = numbers[i]
-                if has_codes and not is_copied:
-                    used, head, bound = _collect_codes(
-                        metric,
-                        rows,
-                        codes,
-                        each,
-                        first,
-                        count,
-                        room.packed[i : i + 1],
-                        room.added[i],
-                        scores,
-                        heaps[query],
-                        room.bounds[i],
-                        targets.slack[query],
-                        entries,
-                        used,
-                        heads[pairs[i]],
-                    )
-                    heads[pairs[i]] = head
-                    room.bounds[i] = bound
-                    continue
-                _finish(metric, rows, first, count, is_copied, room.places, scores)
-                used, head, bound = _collect(
+                query, pair = numbers[i], pairs[i]
+                used, heads[pair], room.bounds[i] = _collect(
+                    metric,
                     rows,
+                    codes,
+                    each,
                     first,
                     count,
                     is_copied,
-                    room.places,
-                    scores,
+                    i,
+                    room,
+                    room.scores[i - group],
                     heaps[query],
-                    room.bounds[i],
                     targets.slack[query],
                     entries,
                     used,
-                    heads[pairs[i]],
+                    heads[pair],
                 )
-                heads[pairs[i]] = head
-                room.bounds[i] = bound
         first = last
     return entries, used
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _finish(
     metric: int,
     rows: Rows,
@@ -257,51 +241,116 @@ def _finish(
     places: NDArray[np.int64],
     scores: NDArray[np.float32],
 ) -> None:
-    """Make scores of sums, and what lies behind them NaN up to a multiple of PADDED."""
-    if metric == IP:
-        for i in range(count):
-            scores[i] = -scores[i]
-    if metric == COSINE:
-        if is_copied:
-            for i in range(count):
-                scores[i] *= -rows.scales[places[i]]
-        else:
-            scales = rows.scales[first : first + count]
-            for i in range(count):
-                scores[i] *= -scales[i]
-    for i in range(count, count + -count % PADDED):
-        scores[i] = nan
+    """Make scores of sums."""
+    if metric == L2:
+        return
+    for i in range(count):
+        score = -scores[i]
+        if metric == COSINE:
+            score *= rows.scales[places[i] if is_copied else first + i]
+        scores[i] = score
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
+def _kth_least(scores: NDArray[np.float32], count: int, k: int) -> Any:
+    """Return the k-th least of `count` scores, more than k."""
+    heap = scores[:k].copy()
+    for place in range(k // 2 - 1, -1, -1):
+        sink(heap, place)
+    for i in range(k, count):
+        if scores[i] < heap[0]:
+            heap[0] = scores[i]
+            sink(heap, 0)
+    return heap[0]
+
+
+@inner
+def _limit_of(
+    metric: int,
+    codes: Codes,
+    each: int,
+    first: int,
+    count: int,
+    added: NDArray[np.float32],
+    scores: NDArray[np.float32],
+    k: int,
+    bound: Any,
+    is_filtered: bool,
+    width: int,
+) -> Any:
+    """Make approximate scores of sums, and return up to which of them a row may count."""
+    is_l2, errors = metric == L2, codes.errors[each]
+    for i in range(count):
+        scores[i] += added[0] + codes.squares[first + i] if is_l2 else added[0]
+    limit = reach_of(is_l2, bound, 1, added[0], added[1], errors, width)
+    if limit == np.float32(inf) and not is_filtered and k < count:
+        # k rows are nearer than that, so others need not be compared.
+        kth = _kth_least(scores, count, k)
+        limit = reach_of(is_l2, kth, 2, added[0], added[1], errors, width)
+    return limit
+
+
+@inner
 def _collect(
+    metric: int,
     rows: Rows,
+    codes: Codes | None,
+    each: int,
     first: int,
     count: int,
     is_copied: bool,
-    places: NDArray[np.int64],
+    asking: int,
+    room: Room,
     scores: NDArray[np.float32],
     heap: NDArray[np.float32],
-    bound: Any,
     slack: NDArray[np.float32],
     entries: Entries,
     used: int,
     head: Any,
 ) -> tuple[int, Any, Any]:
-    """Add a query's scores within its bound; return how many entries there are, its last and it."""
-    address = scores.ctypes.data
+    """Add a query's scores within its bound; return how many entries there are, its last and it.
+
+    asking: the query's place in the room. Scores of codes say which rows to compare as vectors.
+    """
+    bound, width = room.bounds[asking], rows.vectors.shape[1]
     is_filtered = len(rows.allowed) > 0 and not is_copied
+    limit = bound
+    if codes is None or is_copied:
+        _finish(metric, rows, first, count, is_copied, room.places, scores)
+    else:
+        limit = _limit_of(
+            metric,
+            codes,
+            each,
+            first,
+            count,
+            room.added[asking],
+            scores,
+            len(heap),
+            bound,
+            is_filtered,
+            width,
+        )
+    for i in range(count, count + -count % PADDED):
+        scores[i] = nan
     for base in range(0, count, PADDED):
-        mask = at_most(address + 4 * base, bound)
+        mask = at_most(scores.ctypes.data + 4 * base, limit)
         while mask:
             i = base + trailing_zeros(mask)
             mask &= mask - np.uint64(1)
             score = scores[i]
-            if score > bound:
+            if score > limit:
                 continue
-            place = places[i] if is_copied else first + i
+            place = room.places[i] if is_copied else first + i
             if is_filtered and not rows.allowed[rows.row_ids[place]]:
                 continue
+            if codes is not None:
+                if not is_copied:
+                    score = sum_of(metric == L2, rows.vectors[place], room.packed[asking])
+                    if metric != L2:
+                        score *= -rows.scales[place] if metric == COSINE else np.float32(-1)
+                    if score > bound:
+                        continue
             entries.scores[used] = score
             entries.places[used] = place
             entries.before[used] = head
@@ -311,76 +360,37 @@ def _collect(
                 heap[0] = score
                 sink(heap, 0)
                 bound = bound_of(heap[0], slack)
+                if codes is None:
+                    limit = bound
+                elif is_copied:
+                    limit = bound
+                else:
+                    total, length = room.added[asking, 0], room.added[asking, 1]
+                    errors = codes.errors[each]
+                    reach = reach_of(metric == L2, bound, 1, total, length, errors, width)
+                    limit = min(limit, reach)
     return used, head, bound
 
 
-@numba.njit(cache=True, nogil=True)
-def _collect_codes(
+@inner
+def rank_entries(
     metric: int,
     rows: Rows,
-    codes: Codes,
-    each: Any,
-    first: int,
-    count: int,
     query: NDArray[np.float32],
-    added: NDArray[np.float32],
-    scores: NDArray[np.float32],
-    heap: NDArray[np.float32],
+    head: int,
     bound: Any,
-    slack: NDArray[np.float32],
     entries: Entries,
-    used: int,
-    head: Any,
-) -> tuple[int, Any, Any]:
-    """Do as `_collect` with the products of a query (1, d) and codes: compare what they let pass.
-
-    added (2): what `weigh` has returned.
-    """
-    is_l2, errors, width = metric == L2, codes.errors[each], query.shape[1]
-    total, length = added[0], added[1]
-    if is_l2:
-        squares = codes.squares[first : first + count]
-        for i in range(count):
-            scores[i] += total + squares[i]
-    else:
-        for i in range(count):
-            scores[i] += total
-    scores[count : count + -count % PADDED] = nan
-    is_filtered = len(rows.allowed) > 0
-    wide = reach_of(is_l2, bound, False, total, length, errors, width)
-    if wide == np.float32(inf) and not is_filtered and len(heap) < count:
-        # k rows are nearer than that, so others need not be compared.
-        kth = np.partition(scores[:count], len(heap) - 1)[len(heap) - 1]
-        wide = reach_of(is_l2, kth, True, total, length, errors, width)
-    exact = np.empty((1, PADDED), np.float32)
-    for base in range(0, count, PADDED):
-        mask = at_most(scores.ctypes.data + 4 * base, wide)
-        while mask:
-            i = base + trailing_zeros(mask)
-            mask &= mask - np.uint64(1)
-            place = first + i
-            if scores[i] > wide or (is_filtered and not rows.allowed[rows.row_ids[place]]):
-                continue
-            row = rows.vectors[place : place + 1]
-            add_up(SQUARES if is_l2 else PRODUCTS, row, query, exact)
-            score = exact[0, 0]
-            if metric == COSINE:
-                score *= -rows.scales[place]
-            elif metric == IP:
-                score = -score
-            if score > bound:
-                continue
-            entries.scores[used] = score
-            entries.places[used] = place
-            entries.before[used] = head
-            head = np.int32(used)
-            used += 1
-            if score < heap[0]:
-                heap[0] = score
-                sink(heap, 0)
-                bound = bound_of(heap[0], slack)
-                wide = min(wide, reach_of(is_l2, bound, False, total, length, errors, width))
-    return used, head, bound
+    distances: NDArray[np.float64],
+    found: NDArray[np.int64],
+) -> None:
+    """Put the entries within a bound, from the last one on, among the nearest rows of a query."""
+    entry = head
+    while entry >= 0:
+        if entries.scores[entry] <= bound:
+            place = np.int64(entries.places[entry])
+            away = distance(metric, rows.vectors[place], query)
+            insert(away, np.int64(rows.row_ids[place]), distances, found)
+        entry = np.int64(entries.before[entry])
 
 
 @numba.njit(cache=True, nogil=True)
@@ -396,47 +406,54 @@ def rank(
     found: NDArray[np.int64],
 ) -> None:
     """Rank the entries of each pair within the bound of its query, `numbers`; none are left."""
-    room = np.empty(1, np.float64)
     for pair in range(len(heads)):
-        query, entry = numbers[pair], heads[pair]
+        query = numbers[pair]
         bound = bound_of(heaps[query, 0], targets.slack[query])
-        while entry >= 0:
-            if entries.scores[entry] <= bound:
-                place = np.int64(entries.places[entry])
-                away = distance(metric, rows.vectors[place], targets.queries[query], room)
-                insert(away, np.int64(rows.row_ids[place]), distances[query], found[query])
-            entry = entries.before[entry]
+        rank_entries(
+            metric,
+            rows,
+            targets.queries[query],
+            np.int64(heads[pair]),
+            bound,
+            entries,
+            distances[query],
+            found[query],
+        )
         heads[pair] = -1
 
 
 @numba.njit(cache=True, nogil=True)
 def search_rows(
     metric: int,
-    rows: Rows,
-    codes: Codes,
+    table: NDArray[np.int64],
     start: int,
     end: int,
-    targets: Targets,
+    queries: NDArray[np.float32],
+    scaled: NDArray[np.float32],
+    slack: NDArray[np.float32],
     heaps: NDArray[np.float32],
     distances: NDArray[np.float64],
     found: NDArray[np.int64],
 ) -> None:
     """Find the nearest of the rows start .. end, where they may be nearer than `heaps` (q, k).
 
-    distances, found (q, k) receive them. codes: none.
+    table: of addresses, see `rows_at`. queries, scaled, slack: see `Targets`. distances, found
+    (q, k) receive them.
     """
+    rows, targets = rows_at(table, 0, 0), Targets(queries, scaled, slack)
     count = len(found)
     numbers = np.arange(count)
     heads = np.full(count, -1, np.int32)
-    room = new_room(count, rows.vectors.shape[1], len(rows.allowed) > 0, False)
-    entries, used = new_entries(0), 0
+    room = new_room(count, rows.vectors.shape[1], False, False)
+    # Not 0: numba would compile all for a constant, and once more for a number.
+    entries, used = new_entries(count), len(heads) - count
     for first in range(start, end, _PART_ROWS):
         last = min(first + _PART_ROWS, end)
         entries, used = scan(
             metric,
             rows,
-            codes,
-            0,
+            None,
+            count,
             first,
             last,
             targets,
@@ -450,4 +467,4 @@ def search_rows(
         )
         if used > ENTRY_LIMIT or last == end:
             rank(metric, rows, targets, numbers, heads, heaps, entries, distances, found)
-            used = 0
+            used = np.int64(0)

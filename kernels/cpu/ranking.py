@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 
-from raydb.kernels.cpu.lanes import PRODUCTS, SQUARES, exact_sum
+from raydb.kernels.cpu.lanes import exact_sum, inner
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,26 +20,20 @@ if TYPE_CHECKING:
 L2, COSINE, IP = 0, 1, 2
 
 
-@numba.njit(cache=True, nogil=True)
-def distance(
-    metric: int,
-    vector: NDArray[np.float32],
-    query: NDArray[np.float32],
-    room: NDArray[np.float64],
-) -> float:
-    """Return the distance of two vectors, added up in float64. room: of one number."""
+@inner
+def distance(metric: int, vector: NDArray[np.float32], query: NDArray[np.float32]) -> float:
+    """Return the distance of two vectors, added up in float64."""
+    total = exact_sum(metric == L2, vector, query)
     if metric == L2:
-        return sqrt(exact_sum(SQUARES, vector, query, room))
-    total = exact_sum(PRODUCTS, vector, query, room)
+        return sqrt(total)
     if metric == IP:
         return -total
-    one = exact_sum(PRODUCTS, vector, vector, room)
-    other = exact_sum(PRODUCTS, query, query, room)
+    one, other = exact_sum(False, vector, vector), exact_sum(False, query, query)
     # Rounding may leave the domain of a cosine by its last bit.
     return 1.0 - min(max(total / (sqrt(one) * sqrt(other)), -1.0), 1.0)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def insert(
     found: float, row: np.int64, distances: NDArray[np.float64], rows: NDArray[np.int64]
 ) -> None:
@@ -78,7 +72,7 @@ def merge(
             insert(found, row, distances[query], rows[query])
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def sink(heap: NDArray[Any], place: int) -> None:
     """Restore a heap with the greatest number first, where the one at a place is too small."""
     count, value = len(heap), heap[place]

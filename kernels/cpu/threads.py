@@ -119,6 +119,11 @@ def run_slices(
     run_parts(work, range(min(wanted, -(-count // step))) or range(1))
 
 
+def lend_thread(run: Callable[[], None]) -> bool:
+    """Have a free thread do something that nobody waits for; tell whether there is one."""
+    return _hand_over(lambda _: run(), None) is not None
+
+
 def _hand_over(run: Callable[[P], T], part: P) -> _Task | None:
     """Give a part to a free thread; return None where there is none."""
     worker = _free_worker()

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numba
 import numpy as np
 
-from raydb.kernels.cpu.lanes import PADDED, PRODUCTS, SQUARES, add_up
-from raydb.kernels.cpu.lists import Lists, nearest_lists, score_lists
+from raydb.kernels.cpu.lanes import PADDED, add_up, inner
+from raydb.kernels.cpu.lists import lists_at, nearest_lists, score_lists
+from raydb.kernels.cpu.nearest import rows_at
 from raydb.kernels.cpu.ranking import COSINE, L2, distance, sink
 from raydb.kernels.cpu.stop import margin, squared
 
@@ -43,7 +44,7 @@ class Found(NamedTuple):
     margins: NDArray[np.float64]
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _score_rows(
     metric: int,
     rows: Rows,
@@ -53,7 +54,7 @@ def _score_rows(
     scores: NDArray[np.float32],
 ) -> None:
     """Write the scores of a list's rows for one query, as a search computes them."""
-    add_up(SQUARES if metric == L2 else PRODUCTS, rows.vectors[start:end], scaled, scores)
+    add_up(metric == L2, rows.vectors[start:end], scaled, scores)
     if metric != L2:
         for place in range(end - start):
             scores[0, place] *= -rows.scales[start + place] if metric == COSINE else -1
@@ -62,8 +63,8 @@ def _score_rows(
 @numba.njit(cache=True, nogil=True)
 def trace_lists(
     metric: int,
-    lists: Lists,
-    rows: Rows,
+    table: NDArray[np.int64],
+    allowed: tuple[int, int],
     targets: Targets,
     stop_terms: NDArray[np.float64],
     wanted: Wanted,
@@ -71,15 +72,18 @@ def trace_lists(
 ) -> None:
     """Scan lists, the nearest first, until each query's k nearest rows are found.
 
-    stop_terms as of `search_lists`. All lists are looked at where `found` has columns for them.
+    Arguments as of `search_lists`. All lists are looked at where `found` has columns for them.
     """
+    lists, rows = lists_at(table), rows_at(table, allowed[0], allowed[1])
     list_count = len(lists.squares)
     scores = np.empty((1, list_count + -list_count % PADDED), np.float32)
     order, heap = np.empty(list_count, np.int32), np.empty(list_count, np.uint64)
-    longest = np.max(lists.offsets[1:] - lists.offsets[:-1])
+    longest = np.int64(0)
+    for each in range(list_count):
+        longest = max(longest, lists.offsets[each + 1] - lists.offsets[each])
     row_scores = np.empty((1, longest + PADDED), np.float32)
     k = found.ranks.shape[1]
-    best, room = np.empty(k, np.float32), np.empty(1, np.float64)
+    best = np.empty(k, np.float32)
     has_all = found.all_reached.shape[1] > 0
     for query in range(len(targets.scaled)):
         scaled = targets.scaled[query : query + 1]
@@ -109,7 +113,7 @@ def trace_lists(
                         sink(best, 0)
                     if count < k and part[place] <= wanted.bounds[query]:
                         vector = rows.vectors[start + place]
-                        far = distance(metric, vector, targets.queries[query], room)
+                        far = distance(metric, vector, targets.queries[query])
                         if far <= wanted.farthest[query]:
                             found.ranks[query, count] = probed
                             found.following[query, count] = away

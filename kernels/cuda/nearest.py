@@ -32,15 +32,15 @@ from raydb.kernels.cuda.compiled import (
 )
 from raydb.kernels.cuda.memory import argument, devices, send, to_host, upload, xp
 from raydb.kernels.device import DeviceError, faults
-from raydb.kernels.nearest import METRICS, frozen, no_neighbours, slack_of, unit
-from raydb.kernels.stop import ANYWHERE, stop_terms
+from raydb.kernels.nearest import METRICS, frozen, no_neighbours, prepared
+from raydb.kernels.stop import ANYWHERE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.kernels.device import Columns
     from raydb.kernels.ivf import Ivf
-    from raydb.kernels.nearest import Neighbours, Vectors
+    from raydb.kernels.nearest import Neighbours, Prepared, Vectors
     from raydb.kernels.stop import StopRule
 
 # Every thread of the simulator is one of the system's.
@@ -218,9 +218,9 @@ def search_on_device(
     if not (index.list_count and len(queries)):
         return found
     metric = METRICS.index(index.metric)
-    scaled = unit(queries) if index.metric == "cosine" else queries
-    slack = slack_of(scaled, index.metric, index.longest)
-    order = _choose_lists(index, metric, scaled, k, nprobe, allowed, found)
+    asked = prepared(queries, index.metric, index.longest)
+    scaled, slack = asked.scaled, asked.slack
+    order = _choose_lists(index, metric, asked, k, nprobe, allowed, found)
     permitted = np.empty(0, np.bool_) if allowed is None else allowed
     arrays: tuple[Any, ...] = index.vectors, index.row_ids, index.scales, permitted
     rows = Rows(*map(frozen, arrays))
@@ -255,13 +255,14 @@ def search_on_device(
 def _choose_lists(
     index: Ivf,
     metric: int,
-    scaled: Vectors,
+    asked: Prepared,
     k: int,
     nprobe: int,
     allowed: NDArray[np.bool_] | None,
     found: Neighbours,
 ) -> NDArray[np.int64]:
     """Return the lists of each query from the nearest one on; write how many, and the margins."""
+    scaled, terms = asked.scaled, asked.terms
     padded = index.list_count + -index.list_count % PADDED
     scores = np.empty((len(scaled), padded), np.float32)
     arrays: tuple[Any, ...] = index.centroids, index.squares, index.offsets
@@ -271,7 +272,6 @@ def _choose_lists(
     bits = scores.view(np.uint32)
     keys = bits ^ np.where(bits >> 31, np.uint32(0xFFFFFFFF), np.uint32(0x80000000))
     order = np.argsort(keys, axis=1, kind="stable")
-    terms = stop_terms(scaled, index.metric, index.longest)
     nearest_two = order[:, [0, min(1, index.list_count - 1)]]
     for query, pair in enumerate(nearest_two):
         factor, summand = terms[query, :2]

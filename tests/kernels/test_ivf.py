@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from raydb.kernels.bvh_rows import BuildControl, Room
 from raydb.kernels.cluster import assign
-from raydb.kernels.cpu.lanes import BYTE_PRODUCTS, PRODUCTS, SQUARES, add_up, exact_sum
+from raydb.kernels.cpu.lanes import add_up, exact_sum, sum_of
 from raydb.kernels.ivf import (
     build_from,
     build_ivf,
@@ -63,6 +64,11 @@ def rule(threshold: float) -> StopRule:
     return replace(ANYWHERE, score="ratio", threshold=threshold)
 
 
+@numba.njit
+def of_one_pair(is_l2, one, other):  # type: ignore[no-untyped-def]
+    return exact_sum(is_l2, one, other), sum_of(is_l2, one, other)
+
+
 @settings(deadline=None)  # The first call compiles.
 @given(st.integers(1, 70), st.integers(0, 70), st.integers(0, 9), st.integers(0, 2**32 - 1))
 def test_sums_are_those_of_numpy_and_of_each_pair_alone(
@@ -73,25 +79,25 @@ def test_sums_are_those_of_numpy_and_of_each_pair_alone(
     codes = rng.integers(-127, 128, (row_count, width), dtype=np.int8)
     queries = rng.normal(size=(query_count, width)).astype(np.float32)
     wide, wide_codes = rows.astype(np.float64), codes.astype(np.float64)
-    expected = {
-        PRODUCTS: queries @ wide.T,
-        SQUARES: ((queries[:, None].astype(np.float64) - wide[None]) ** 2).sum(axis=2),
-        BYTE_PRODUCTS: queries @ wide_codes.T,
-    }
-    for kind, sums in expected.items():
-        given_rows = codes if kind == BYTE_PRODUCTS else rows
+    cases = (
+        (rows, False, queries @ wide.T),
+        (rows, True, ((queries[:, None].astype(np.float64) - wide[None]) ** 2).sum(axis=2)),
+        (codes, False, queries @ wide_codes.T),
+    )
+    for given_rows, is_l2, sums in cases:
         found = np.zeros((query_count, row_count + 3), np.float32)
-        add_up(kind, given_rows, queries, found)
-        scale = 127 if kind == BYTE_PRODUCTS else 1
+        add_up(is_l2, given_rows, queries, found)
+        scale = 127 if given_rows is codes else 1
         np.testing.assert_allclose(found[:, :row_count], sums, rtol=1e-4, atol=1e-4 * scale)
         assert (found[:, row_count:] == 0).all()
         for query in range(query_count):
             alone = np.zeros((1, row_count), np.float32)
-            add_up(kind, given_rows, queries[query : query + 1], alone)
+            add_up(is_l2, given_rows, queries[query : query + 1], alone)
             np.testing.assert_array_equal(alone[0], found[query, :row_count])
-        if kind != BYTE_PRODUCTS and row_count and query_count:
-            exact = exact_sum(kind, rows[0], queries[0], np.empty(1))
+        if given_rows is rows and row_count and query_count:
+            exact, one = of_one_pair(is_l2, rows[0], queries[0])
             np.testing.assert_allclose(exact, sums[0, 0], rtol=1e-6, atol=1e-6)
+            assert one == found[0, 0]
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -223,7 +229,7 @@ def test_no_list_is_empty_where_vectors_differ() -> None:
 
 OTHER_PROCESSOR = """
 import numpy as np
-from raydb.kernels.cpu.lanes import BYTE_PRODUCTS, LANES, PRODUCTS, SQUARES, add_up
+from raydb.kernels.cpu.lanes import LANES, add_up
 
 rng = np.random.default_rng(3)
 for width in (1, 8, 21):
@@ -231,14 +237,14 @@ for width in (1, 8, 21):
     queries = rng.integers(-5, 6, (7, width)).astype(np.float32)
     squares = ((queries[:, None] - rows) ** 2).sum(axis=2)
     products = queries @ rows.T
-    for kind, dtype, expected in (
-        (PRODUCTS, np.float32, products),
-        (SQUARES, np.float32, squares),
-        (BYTE_PRODUCTS, np.int8, products),
+    for is_l2, dtype, expected in (
+        (False, np.float32, products),
+        (True, np.float32, squares),
+        (False, np.int8, products),
     ):
         sums = np.zeros((7, 19), np.float32)
-        add_up(kind, rows.astype(dtype), queries, sums)
-        assert (sums == expected).all(), (kind, width)
+        add_up(is_l2, rows.astype(dtype), queries, sums)
+        assert (sums == expected).all(), (is_l2, dtype, width)
 print(LANES)
 """
 
