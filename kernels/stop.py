@@ -7,8 +7,9 @@ E_p >= threshold. With d_k the distance of the k-th row so far and c_p the p-th 
     ratio    E_p = sqrt(max(|q - c_(p+1)|^2 - share |q - c_1|^2, 0)) / d_k    + penalty
              penalty = gamma * max(0, p - kreg)
 
-Squares of distances are taken in the space where each metric is Euclidean (`raydb.kernels.nearest.Prepared`). Lists
-come by distance and d_k falls, so that neither score needs a running maximum.
+Squares of distances are taken in the space where each metric is Euclidean, see
+`raydb.kernels.nearest.Prepared`. Lists come by distance and d_k falls, so that neither score needs
+a running maximum.
 
 Horchidan et al., ConANN (PVLDB 19, 2025), section 4, whose rule "first p with E_p <= threshold"
 ends at the first list or never; gamma and kreg are those of Angelopoulos et al., Uncertainty Sets

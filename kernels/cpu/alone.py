@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numba
 import numpy as np
 
-from raydb.kernels.cpu.lanes import PADDED, inner
+from raydb.kernels.cpu.lanes import PADDED, inner, leaf
 from raydb.kernels.cpu.lists import (
     FIRST_LISTS,
     Rule,
@@ -97,12 +97,12 @@ def new_help(is_there: bool) -> Help:
     )
 
 
-@inner
+@leaf
 def _word_at(words: NDArray[np.int64], place: int) -> int:
     return np.int64(words.ctypes.data) + 8 * place
 
 
-@inner
+@leaf
 def _put_units(
     words: NDArray[np.int64], each: int, start: int, end: int, rows: int, used: int
 ) -> int:
@@ -127,7 +127,8 @@ def _help_search(help_: Help, is_coded: bool | None) -> None:
     slack = numba.carray(pointer_at(words[_SLACK]), (1, 2), np.float32)
     targets = Targets(scaled, scaled, slack)
     heaps = numba.carray(pointer_at(np.int64(help_.heap.ctypes.data)), (1, k), np.float32)
-    heaps[0, :] = inf
+    for place in range(k):
+        heaps[0, place] = inf
     room = new_room(1, width, len(rows.allowed) > 0, codes is not None)
     entries = Entries(help_.scores, help_.places, help_.before)
     numbers, heads = np.zeros(1, np.int64), np.empty(1, np.int32)
@@ -148,6 +149,8 @@ def _help_search(help_: Help, is_coded: bool | None) -> None:
                 targets,
                 numbers,
                 numbers,
+                0,
+                1,
                 heads,
                 heaps,
                 room,
@@ -174,7 +177,7 @@ def help_searches(help_: Help, is_coded: bool | None) -> None:
     store_word(_word_at(help_.words, IS_AWAKE), 0)
 
 
-@inner
+@leaf
 def _offer(
     metric: int,
     table: NDArray[np.int64],
@@ -196,7 +199,7 @@ def _offer(
     return True
 
 
-@inner
+@leaf
 def _withdraw(words: NDArray[np.int64]) -> None:
     """Give the other thread a moment to hear that its work for a search is over."""
     if swap_word(_word_at(words, JOB), OFFERED, NOBODYS):
@@ -207,7 +210,7 @@ def _withdraw(words: NDArray[np.int64]) -> None:
         turns += 1
 
 
-@inner
+@leaf
 def _is_done_by_other(words: NDArray[np.int64], unit: int) -> bool:
     """Tell whether the other thread has done a unit that it took, or take that from it."""
     state, turns = _word_at(words, _STATES + unit), 0
@@ -262,6 +265,8 @@ def _scan_lists(
             one,
             number,
             number,
+            0,
+            1,
             heads,
             heaps,
             room,
@@ -296,6 +301,8 @@ def _scan_lists(
                     one,
                     number,
                     number,
+                    0,
+                    1,
                     heads,
                     heaps,
                     room,

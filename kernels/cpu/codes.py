@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numba
 import numpy as np
 
-from raydb.kernels.cpu.lanes import inner
+from raydb.kernels.cpu.lanes import leaf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,7 +79,7 @@ def encode_lists(
         into.errors[each, 1] = reach * (1 + 2.0**-20)
 
 
-@inner
+@leaf
 def weigh(
     is_l2: bool,
     query: NDArray[np.float32],
@@ -104,7 +104,7 @@ def weigh(
     return np.float32(total), np.float32(sqrt(total if is_l2 else length))
 
 
-@inner
+@leaf
 def reach_of(
     is_l2: bool,
     bound: Any,

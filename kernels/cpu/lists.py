@@ -19,7 +19,7 @@ import numba
 import numpy as np
 
 from raydb.kernels.cpu.codes import Codes
-from raydb.kernels.cpu.lanes import PADDED, add_up, at_most, inner, trailing_zeros
+from raydb.kernels.cpu.lanes import PADDED, add_up, at_most, inner, leaf, trailing_zeros
 from raydb.kernels.cpu.nearest import (
     ENTRY_LIMIT,
     Entries,
@@ -116,7 +116,7 @@ def score_lists(
             scores[query, each] = nan
 
 
-@inner
+@leaf
 def nearest_lists(
     scores: NDArray[np.float32], heap: NDArray[np.uint64], chosen: NDArray[np.int32]
 ) -> None:
@@ -153,7 +153,7 @@ def nearest_lists(
     chosen[0] = np.int32(heap[0] & np.uint64(0xFFFFFFFF))
 
 
-@inner
+@leaf
 def stop_score_after(
     rule: Rule,
     scores: NDArray[np.float32],
@@ -176,7 +176,7 @@ def stop_score_after(
     )
 
 
-@inner
+@leaf
 def goes_on_after(
     rule: Rule,
     scores: NDArray[np.float32],
@@ -193,7 +193,7 @@ def goes_on_after(
     return bool(rule.threshold > stop_score_after(rule, scores, order, probed, kth, terms))
 
 
-@inner
+@leaf
 def margin_of(
     scores: NDArray[np.float32], order: NDArray[np.int32], terms: NDArray[np.float64]
 ) -> float:
@@ -234,7 +234,7 @@ def _round_sizes(
     return sizes
 
 
-@inner
+@leaf
 def _by_list(
     chosen: NDArray[np.int32], list_count: int, starts: NDArray[np.int64], pairs: NDArray[np.int64]
 ) -> None:
@@ -275,7 +275,7 @@ def _scan_round(
     """
     list_count = len(offsets) - 1
     starts = np.empty(list_count + 2, np.int64)
-    pairs, asking = np.empty(len(chosen), np.int64), np.empty(len(chosen), np.int64)
+    pairs = np.empty(len(chosen), np.int64)
     _by_list(chosen, list_count, starts, pairs)
     k = heaps.shape[1]
     for each in range(list_count):
@@ -283,11 +283,11 @@ def _scan_round(
         first, last = starts[each + 1], len(pairs) if each + 1 == list_count else starts[each + 2]
         if first == last:
             continue
-        for i in range(first, last):
-            asking[i] = numbers[pairs[i]]
-            if not is_counted:
+        if not is_counted:
+            for i in range(first, last):
+                query = numbers[pairs[i]]
                 for place in range(k):
-                    tentative[asking[i], place] = heaps[asking[i], place]
+                    tentative[query, place] = heaps[query, place]
         entries, used = scan(
             metric,
             rows,
@@ -296,8 +296,10 @@ def _scan_round(
             offsets[each],
             offsets[each + 1],
             targets,
-            asking[first:last],
-            pairs[first:last],
+            numbers,
+            pairs,
+            first,
+            last,
             heads,
             tentative,
             room,
@@ -307,7 +309,7 @@ def _scan_round(
     return entries, used
 
 
-@inner
+@leaf
 def count_entries(head: Any, entries: Entries, heap: NDArray[np.float32]) -> None:
     """Put the scores of a pair's entries among the least ones."""
     entry = np.int64(head)

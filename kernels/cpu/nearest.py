@@ -17,7 +17,7 @@ import numba
 import numpy as np
 
 from raydb.kernels.cpu.codes import Codes, reach_of, weigh
-from raydb.kernels.cpu.lanes import PADDED, add_up, at_most, inner, sum_of, trailing_zeros
+from raydb.kernels.cpu.lanes import PADDED, add_up, at_most, inner, leaf, sum_of, trailing_zeros
 from raydb.kernels.cpu.ranking import COSINE, L2, distance, insert, sink
 from raydb.kernels.cpu.shared import pointer_at
 
@@ -72,13 +72,14 @@ class Entries(NamedTuple):
 class Room(NamedTuple):
     """What a scan writes into: packed queries, scores, allowed rows with their places.
 
-    weights (q, d) and added (q, 2): what `weigh` makes of queries, where rows have codes.
+    weights (q, d) and added (q, 2): what `weigh` makes of queries, where rows have codes. kept: a
+    chunk's scores once more.
     """
 
     packed: NDArray[np.float32]
     weights: NDArray[np.float32]
     added: NDArray[np.float32]
-    bounds: NDArray[np.float32]
+    kept: NDArray[np.float32]
     scores: NDArray[np.float32]
     copied: NDArray[np.float32]
     places: NDArray[np.int64]
@@ -96,7 +97,7 @@ def rows_at(table: NDArray[np.int64], allowed_at: int, allowed_count: int) -> Ro
     )
 
 
-@inner
+@leaf
 def bound_of(kth: Any, slack: NDArray[np.float32]) -> Any:
     """Return the score up to which rows may be nearer than one with the score `kth`."""
     if kth == np.float32(inf):
@@ -109,11 +110,12 @@ def new_room(query_count: int, width: int, has_filter: bool, has_codes: bool) ->
     """Return what `scan` needs for so many queries."""
     group = min(query_count, GROUP_QUERIES)
     copied = CHUNK_ROWS if has_filter else 0
+    coded = group if has_codes else 0
     return Room(
-        np.empty((query_count, width), np.float32),
-        np.empty((query_count if has_codes else 0, width), np.float32),
-        np.empty((query_count, 2), np.float32),
-        np.empty(query_count, np.float32),
+        np.empty((group, width), np.float32),
+        np.empty((coded, width), np.float32),
+        np.empty((coded, 2), np.float32),
+        np.empty(CHUNK_ROWS if has_codes else 0, np.float32),
         np.empty((group, CHUNK_ROWS + PADDED), np.float32),
         np.empty((copied, width), np.float32),
         np.empty(copied, np.int64),
@@ -141,7 +143,7 @@ def _with_room(entries: Entries, used: int, more: int) -> Entries:
     return grown
 
 
-@inner
+@leaf
 def _allowed_rows(rows: Rows, start: int, end: int, room: Room) -> int:
     """Return how many rows count, at most as many as a chunk has; write their places."""
     count = 0
@@ -164,74 +166,120 @@ def scan(
     targets: Targets,
     numbers: NDArray[np.int64],
     pairs: NDArray[np.int64],
+    first_pair: int,
+    last_pair: int,
     heads: NDArray[np.int32],
     heaps: NDArray[np.float32],
     room: Room,
     entries: Entries,
     used: int,
 ) -> tuple[Entries, int]:
-    """Compare the rows of some places with the queries `numbers`; return all entries.
+    """Compare the rows of some places with queries; return all entries.
 
-    heaps (q, k): the least scores of each query, the greatest first, which are kept so.
-    pairs: where `heads` has the last entry of each query, -1 for none. each: the list of the rows;
-    where there are codes, they say which rows to compare. numba makes one of it with and one
-    without.
+    pairs, first_pair .. last_pair: each has its query in `numbers` and its last entry in `heads`,
+    -1 for none. heaps (q, k): the least scores of each query, the greatest first, which are kept
+    so. each: the list of the rows; where there are codes, they say which rows to compare.
     """
-    for i in range(len(numbers)):
-        query = numbers[i]
-        room.packed[i] = targets.scaled[query]
-        room.bounds[i] = bound_of(heaps[query, 0], targets.slack[query])
-        if codes is not None:
-            center, step = codes.centers[each], codes.steps[each]
-            total, length = weigh(metric == L2, room.packed[i], center, step, room.weights[i])
-            room.added[i, 0], room.added[i, 1] = total, length
-    first = start
-    while first < end:
+    for first in range(start, end, CHUNK_ROWS):
         last = min(first + CHUNK_ROWS, end)
-        count = last - first
-        is_copied = False
-        if len(rows.allowed):
-            count = _allowed_rows(rows, first, last, room)
-            is_copied = count * _SPARSE < last - first
-        if is_copied:
-            for i in range(count):
-                room.copied[i] = rows.vectors[room.places[i]]
-        else:
-            count = last - first
-        for group in range(0, len(numbers), GROUP_QUERIES):
-            some = min(group + GROUP_QUERIES, len(numbers))
-            asking = room.packed[group:some]
-            if is_copied:
-                add_up(metric == L2, room.copied[:count], asking, room.scores)
-            elif codes is not None:
-                add_up(False, codes.codes[first:last], room.weights[group:some], room.scores)
-            else:
-                add_up(metric == L2, rows.vectors[first:last], asking, room.scores)
-            entries = _with_room(entries, used, (some - group) * count)
-            for i in range(group, some):
-                query, pair = numbers[i], pairs[i]
-                used, heads[pair], room.bounds[i] = _collect(
-                    metric,
-                    rows,
-                    codes,
-                    each,
-                    first,
-                    count,
-                    is_copied,
-                    i,
-                    room,
-                    room.scores[i - group],
-                    heaps[query],
-                    targets.slack[query],
-                    entries,
-                    used,
-                    heads[pair],
-                )
-        first = last
+        for group in range(first_pair, last_pair, GROUP_QUERIES):
+            some = min(group + GROUP_QUERIES, last_pair)
+            entries = _with_room(entries, used, (some - group) * (last - first))
+            used = _scan_chunk(
+                metric,
+                rows,
+                codes,
+                each,
+                first,
+                last,
+                targets,
+                numbers,
+                pairs,
+                group,
+                some,
+                heads,
+                heaps,
+                room,
+                entries,
+                used,
+            )
     return entries, used
 
 
-@inner
+@leaf
+def _copy(vector: NDArray[np.float32], target: NDArray[np.float32]) -> None:
+    # An assignment of slices would ask whether they share memory, and have room for that.
+    for place in range(len(vector)):
+        target[place] = vector[place]
+
+
+@leaf
+def _scan_chunk(
+    metric: int,
+    rows: Rows,
+    codes: Codes | None,
+    each: int,
+    first: int,
+    last: int,
+    targets: Targets,
+    numbers: NDArray[np.int64],
+    pairs: NDArray[np.int64],
+    first_pair: int,
+    last_pair: int,
+    heads: NDArray[np.int32],
+    heaps: NDArray[np.float32],
+    room: Room,
+    entries: Entries,
+    used: int,
+) -> int:
+    """Do as `scan` for rows and pairs of which there is room for all; return how many entries."""
+    asking, count, is_l2 = last_pair - first_pair, last - first, metric == L2
+    is_copied = False
+    if len(rows.allowed):
+        count = _allowed_rows(rows, first, last, room)
+        is_copied = count * _SPARSE < last - first
+    if is_copied:
+        for i in range(count):
+            _copy(rows.vectors[room.places[i]], room.copied[i])
+    else:
+        count = last - first
+    for i in range(asking):
+        query = numbers[pairs[first_pair + i]]
+        _copy(targets.scaled[query], room.packed[i])
+        if codes is not None:
+            center, step = codes.centers[each], codes.steps[each]
+            total, length = weigh(is_l2, room.packed[i], center, step, room.weights[i])
+            room.added[i, 0], room.added[i, 1] = total, length
+    if is_copied:
+        add_up(is_l2, room.copied[:count], room.packed[:asking], room.scores)
+    elif codes is not None:
+        add_up(False, codes.codes[first:last], room.weights[:asking], room.scores)
+    else:
+        add_up(is_l2, rows.vectors[first:last], room.packed[:asking], room.scores)
+    for i in range(asking):
+        pair = pairs[first_pair + i]
+        query = numbers[pair]
+        used, heads[pair] = _collect(
+            metric,
+            rows,
+            codes,
+            each,
+            first,
+            count,
+            is_copied,
+            i,
+            room,
+            room.scores[i],
+            heaps[query],
+            targets.slack[query],
+            entries,
+            used,
+            heads[pair],
+        )
+    return used
+
+
+@leaf
 def _finish(
     metric: int,
     rows: Rows,
@@ -251,10 +299,12 @@ def _finish(
         scores[i] = score
 
 
-@inner
-def _kth_least(scores: NDArray[np.float32], count: int, k: int) -> Any:
-    """Return the k-th least of `count` scores, more than k."""
-    heap = scores[:k].copy()
+@leaf
+def _kth_least(scores: NDArray[np.float32], count: int, k: int, room: NDArray[np.float32]) -> Any:
+    """Return the k-th least of `count` scores, more than k. room: of k numbers or more."""
+    heap = room[:k]
+    for place in range(k):
+        heap[place] = scores[place]
     for place in range(k // 2 - 1, -1, -1):
         sink(heap, place)
     for i in range(k, count):
@@ -264,7 +314,7 @@ def _kth_least(scores: NDArray[np.float32], count: int, k: int) -> Any:
     return heap[0]
 
 
-@inner
+@leaf
 def _limit_of(
     metric: int,
     codes: Codes,
@@ -277,6 +327,7 @@ def _limit_of(
     bound: Any,
     is_filtered: bool,
     width: int,
+    room: NDArray[np.float32],
 ) -> Any:
     """Make approximate scores of sums, and return up to which of them a row may count."""
     is_l2, errors = metric == L2, codes.errors[each]
@@ -285,12 +336,12 @@ def _limit_of(
     limit = reach_of(is_l2, bound, 1, added[0], added[1], errors, width)
     if limit == np.float32(inf) and not is_filtered and k < count:
         # k rows are nearer than that, so others need not be compared.
-        kth = _kth_least(scores, count, k)
+        kth = _kth_least(scores, count, k, room)
         limit = reach_of(is_l2, kth, 2, added[0], added[1], errors, width)
     return limit
 
 
-@inner
+@leaf
 def _collect(
     metric: int,
     rows: Rows,
@@ -307,12 +358,12 @@ def _collect(
     entries: Entries,
     used: int,
     head: Any,
-) -> tuple[int, Any, Any]:
-    """Add a query's scores within its bound; return how many entries there are, its last and it.
+) -> tuple[int, Any]:
+    """Add a query's scores within its bound; return how many entries there are, and its last.
 
     asking: the query's place in the room. Scores of codes say which rows to compare as vectors.
     """
-    bound, width = room.bounds[asking], rows.vectors.shape[1]
+    bound, width = bound_of(heap[0], slack), rows.vectors.shape[1]
     is_filtered = len(rows.allowed) > 0 and not is_copied
     limit = bound
     if codes is None or is_copied:
@@ -330,6 +381,7 @@ def _collect(
             bound,
             is_filtered,
             width,
+            room.kept,
         )
     for i in range(count, count + -count % PADDED):
         scores[i] = nan
@@ -344,13 +396,12 @@ def _collect(
             place = room.places[i] if is_copied else first + i
             if is_filtered and not rows.allowed[rows.row_ids[place]]:
                 continue
-            if codes is not None:
-                if not is_copied:
-                    score = sum_of(metric == L2, rows.vectors[place], room.packed[asking])
-                    if metric != L2:
-                        score *= -rows.scales[place] if metric == COSINE else np.float32(-1)
-                    if score > bound:
-                        continue
+            if codes is not None and not is_copied:
+                score = sum_of(metric == L2, rows.vectors[place], room.packed[asking])
+                if metric != L2:
+                    score *= -rows.scales[place] if metric == COSINE else np.float32(-1)
+                if score > bound:
+                    continue
             entries.scores[used] = score
             entries.places[used] = place
             entries.before[used] = head
@@ -360,19 +411,17 @@ def _collect(
                 heap[0] = score
                 sink(heap, 0)
                 bound = bound_of(heap[0], slack)
-                if codes is None:
-                    limit = bound
-                elif is_copied:
+                if codes is None or is_copied:
                     limit = bound
                 else:
                     total, length = room.added[asking, 0], room.added[asking, 1]
                     errors = codes.errors[each]
                     reach = reach_of(metric == L2, bound, 1, total, length, errors, width)
                     limit = min(limit, reach)
-    return used, head, bound
+    return used, head
 
 
-@inner
+@leaf
 def rank_entries(
     metric: int,
     rows: Rows,
@@ -459,6 +508,8 @@ def search_rows(
             targets,
             numbers,
             numbers,
+            0,
+            count,
             heads,
             heaps,
             room,

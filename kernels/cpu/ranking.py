@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 
-from raydb.kernels.cpu.lanes import exact_sum, inner
+from raydb.kernels.cpu.lanes import exact_sum, leaf
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 L2, COSINE, IP = 0, 1, 2
 
 
-@inner
+@leaf
 def distance(metric: int, vector: NDArray[np.float32], query: NDArray[np.float32]) -> float:
     """Return the distance of two vectors, added up in float64."""
     total = exact_sum(metric == L2, vector, query)
@@ -33,7 +33,7 @@ def distance(metric: int, vector: NDArray[np.float32], query: NDArray[np.float32
     return 1.0 - min(max(total / (sqrt(one) * sqrt(other)), -1.0), 1.0)
 
 
-@inner
+@leaf
 def insert(
     found: float, row: np.int64, distances: NDArray[np.float64], rows: NDArray[np.int64]
 ) -> None:
@@ -72,7 +72,7 @@ def merge(
             insert(found, row, distances[query], rows[query])
 
 
-@inner
+@leaf
 def sink(heap: NDArray[Any], place: int) -> None:
     """Restore a heap with the greatest number first, where the one at a place is too small."""
     count, value = len(heap), heap[place]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numba
 
-from raydb.kernels.cpu.lanes import exact_sum, inner
-from raydb.kernels.cpu.ranking import COSINE, IP, L2
+from raydb.kernels.cpu.lanes import exact_sum, leaf
+from raydb.kernels.cpu.ranking import COSINE, L2
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,7 +60,7 @@ def squared(score: float, factor: float, summand: float) -> float:
     return max(score * factor + summand, 0.0)
 
 
-@inner
+@leaf
 def stop_score(
     stop: int,
     gamma: float,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numba
 import numpy as np
 
-from raydb.kernels.cpu.lanes import PADDED, add_up, inner
+from raydb.kernels.cpu.lanes import PADDED, add_up, leaf
 from raydb.kernels.cpu.lists import lists_at, nearest_lists, score_lists
 from raydb.kernels.cpu.nearest import rows_at
 from raydb.kernels.cpu.ranking import COSINE, L2, distance, sink
@@ -44,7 +44,7 @@ class Found(NamedTuple):
     margins: NDArray[np.float64]
 
 
-@inner
+@leaf
 def _score_rows(
     metric: int,
     rows: Rows,
