@@ -31,6 +31,7 @@ from raydb.kernels.cpu.lists import (
     score_lists,
 )
 from raydb.kernels.cpu.nearest import (
+    CHUNK_ROWS,
     Entries,
     Targets,
     bound_of,
@@ -38,7 +39,8 @@ from raydb.kernels.cpu.nearest import (
     new_room,
     rank_entries,
     rows_at,
-    scan,
+    scan_chunk,
+    with_room,
 )
 from raydb.kernels.cpu.shared import load_word, pause, pointer_at, store_word, swap_word
 from raydb.kernels.cpu.stop import prepare
@@ -139,7 +141,7 @@ def _help_search(help_: Help, is_coded: bool | None) -> None:
             continue
         if swap_word(_word_at(words, _STATES + unit), _FREE, _HELPED):
             heads[0] = -1
-            entries, used = scan(
+            used = _scan_rows(
                 words[_METRIC],
                 rows,
                 codes,
@@ -148,9 +150,6 @@ def _help_search(help_: Help, is_coded: bool | None) -> None:
                 words[_ENDS + unit],
                 targets,
                 numbers,
-                numbers,
-                0,
-                1,
                 heads,
                 heaps,
                 room,
@@ -223,7 +222,46 @@ def _is_done_by_other(words: NDArray[np.int64], unit: int) -> bool:
     return True
 
 
-@inner
+@leaf
+def _scan_rows(
+    metric: int,
+    rows: Rows,
+    codes: Codes | None,
+    each: int,
+    start: int,
+    end: int,
+    one: Targets,
+    number: NDArray[np.int64],
+    heads: NDArray[np.int32],
+    heaps: NDArray[np.float32],
+    room: Room,
+    entries: Entries,
+    used: int,
+) -> int:
+    """Do as `scan` for one query; `entries` have room for all rows. Return how many there are."""
+    for first in range(start, end, CHUNK_ROWS):
+        used = scan_chunk(
+            metric,
+            rows,
+            codes,
+            each,
+            first,
+            min(first + CHUNK_ROWS, end),
+            one,
+            number,
+            number,
+            0,
+            1,
+            heads,
+            heaps,
+            room,
+            entries,
+            used,
+        )
+    return used
+
+
+@leaf
 def _scan_lists(
     metric: int,
     offsets: NDArray[np.int64],
@@ -241,10 +279,11 @@ def _scan_lists(
     unit_rows: int,
     units: int,
     is_helped: bool,
-) -> tuple[Entries, int, int, bool]:
+) -> tuple[int, int, bool]:
     """Scan some lists for one query, in units where there is help, of which `units` are done.
 
-    Return all entries, how many units there are then, and whether there is help still.
+    entries: with room for all rows. Return how many there are, how many units, and whether there
+    is help still.
     """
     words, first_unit = help_.words, units
     for place in range(len(chosen)):
@@ -253,45 +292,38 @@ def _scan_lists(
         if is_helped and units + (end - start) // unit_rows + 1 < _UNITS:
             units = _put_units(words, each, start, end, unit_rows, units)
             store_word(_word_at(words, LIMIT), units)
-            continue
-        is_helped = False
-        entries, used = scan(
-            metric,
-            rows,
-            codes,
-            each,
-            start,
-            end,
-            one,
-            number,
-            number,
-            0,
-            1,
-            heads,
-            heaps,
-            room,
-            entries,
-            used,
-        )
+        else:
+            is_helped = False
+            used = _scan_rows(
+                metric,
+                rows,
+                codes,
+                each,
+                start,
+                end,
+                one,
+                number,
+                heads,
+                heaps,
+                room,
+                entries,
+                used,
+            )
     for turn in range(2):
         for unit in range(first_unit, units):
-            state = _word_at(words, _STATES + unit)
+            state, is_own = _word_at(words, _STATES + unit), False
             if turn == 0:
                 is_own = swap_word(state, _FREE, _OWN)
             elif load_word(state) == _OWN:
                 continue
             elif _is_done_by_other(words, unit):
-                count_entries(
-                    words[_HEADS + unit],
-                    Entries(help_.scores, help_.places, help_.before),
-                    heaps[0],
-                )
-                continue
+                others = Entries(help_.scores, help_.places, help_.before)
+                count_entries(words[_HEADS + unit], others, heaps[0])
             else:
                 is_own, is_helped = True, False
             if is_own:
                 each, start, end = words[_LISTS + unit], words[_STARTS + unit], words[_ENDS + unit]
-                entries, used = scan(
+                used = _scan_rows(
                     metric,
                     rows,
                     codes,
@@ -300,16 +332,13 @@ def _scan_lists(
                     end,
                     one,
                     number,
-                    number,
-                    0,
-                    1,
                     heads,
                     heaps,
                     room,
                     entries,
                     used,
                 )
-    return entries, used, units, is_helped
+    return used, units, is_helped
 
 
 @numba.njit(cache=True, nogil=True)
@@ -379,7 +408,11 @@ def search_few(
                 known = min(max(least_probes + 1, FIRST_LISTS, 2 * last), list_count)
                 order = np.empty(known, np.int32)
                 nearest_lists(scores[0], np.empty(known, np.uint64), order)
-            entries, used, units, is_helped = _scan_lists(
+            scanned = 0
+            for place in range(probed, last):
+                scanned += lists.offsets[order[place] + 1] - lists.offsets[order[place]]
+            entries = with_room(entries, used, scanned)
+            used, units, is_helped = _scan_lists(
                 metric,
                 lists.offsets,
                 rows,

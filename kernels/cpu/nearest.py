@@ -131,7 +131,7 @@ def new_entries(count: int) -> Entries:
 
 
 @inner
-def _with_room(entries: Entries, used: int, more: int) -> Entries:
+def with_room(entries: Entries, used: int, more: int) -> Entries:
     """Return the entries with room for more."""
     if used + more <= len(entries.scores):
         return entries
@@ -184,8 +184,8 @@ def scan(
         last = min(first + CHUNK_ROWS, end)
         for group in range(first_pair, last_pair, GROUP_QUERIES):
             some = min(group + GROUP_QUERIES, last_pair)
-            entries = _with_room(entries, used, (some - group) * (last - first))
-            used = _scan_chunk(
+            entries = with_room(entries, used, (some - group) * (last - first))
+            used = scan_chunk(
                 metric,
                 rows,
                 codes,
@@ -214,7 +214,7 @@ def _copy(vector: NDArray[np.float32], target: NDArray[np.float32]) -> None:
 
 
 @leaf
-def _scan_chunk(
+def scan_chunk(
     metric: int,
     rows: Rows,
     codes: Codes | None,
