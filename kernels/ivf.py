@@ -15,6 +15,7 @@ Centroids under cosine are those of unit vectors. After Sivic and Zisserman, Vid
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,6 +60,9 @@ _PIECE = 2**17
 
 # Fewer queries share no lists to speak of: each then ends where its rule says, and scans no more.
 _SHARING = 16
+
+# Below so many bytes a search is over before another thread could have done a part of it.
+_HELPED_BYTES = 2**19
 
 # Fewer queries are not worth a thread; of more, the scores of all lists leave the cache.
 _LEAST_QUERIES = 16
@@ -308,7 +312,7 @@ def search_ivf(
     asked = prepared(queries, index.metric, index.longest)
     metric, is_coded = METRICS.index(index.metric), index.is_quantised or None
     counts, permitted = _allowed(allowed)
-    ends = lists.Rule(nprobe, SCORES.index(rule.score), *_numbers(rule))
+    ends = lists.Rule(nprobe, *_numbers(rule))
 
     def search(part: slice) -> None:
         some, into = asked.take(part), found.take(part)
@@ -337,10 +341,24 @@ def _allowed(
     return counts, (address_of(counts), len(counts))
 
 
-def _numbers(rule: StopRule) -> tuple[float, int, float, float, float]:
+def _numbers(rule: StopRule) -> tuple[int, float, int, float, float, float]:
     """Return what ends a search, each number of one type: for one machine code."""
     gamma, scale, share = float(rule.gamma), float(rule.scale), float(rule.share)
-    return gamma, int(rule.kreg), scale, share, float(rule.threshold)
+    score, threshold = SCORES.index(rule.score), float(rule.threshold)
+    return score, gamma, int(rule.kreg), scale, share, threshold
+
+
+_ANYWHERE = _numbers(ANYWHERE)
+_NO_WORDS = np.empty(0, np.int64)
+
+
+@cache
+def _alone() -> tuple[Any, Any]:
+    """Return the modules of searches of few queries, once they are wanted."""
+    # numba takes 0.3 s to import, and few processes search vectors.
+    from raydb.kernels.cpu import alone, helping  # noqa: PLC0415
+
+    return alone, helping
 
 
 def _search_few(
@@ -353,24 +371,20 @@ def _search_few(
     rule: StopRule,
 ) -> Neighbours:
     """Search for queries one by one, with the help of another thread where there is much to do."""
-    from raydb.kernels.cpu.alone import search_few  # noqa: PLC0415
-    from raydb.kernels.cpu.helping import Helped  # noqa: PLC0415
-
     check_interrupt()
+    alone, helping = _alone()
     own, (count, width) = writable(queries), queries.shape
     scaled = np.empty((count, width), np.float32) if index.metric == "cosine" else own
     slack, terms = np.empty((count, 2), np.float32), np.empty((count, 4))
-    found = Neighbours(
-        np.empty((count, k), np.int64),
-        np.empty((count, k)),
-        np.empty(count, np.int64),
-        np.empty(count),
-    )
+    rows, distances = np.empty((count, k), np.int64), np.empty((count, k))
+    probes, margins = np.empty(count, np.int64), np.empty(count)
     counts, permitted = _allowed(allowed)
     is_coded = index.is_quantised or None
-    kept = (index, scaled, slack, counts)
-    with Helped(index.list_bytes * nprobe, k, is_coded, threads, kept) as help_:
-        search_few(
+    helper = None
+    if index.list_bytes * nprobe >= _HELPED_BYTES:
+        helper = helping.borrow(k, is_coded, threads, (index, scaled, slack, counts))
+    try:
+        alone.search_few(
             METRICS.index(index.metric),
             index.table,
             is_coded,
@@ -381,15 +395,20 @@ def _search_few(
             terms,
             *permitted,
             nprobe,
-            SCORES.index(rule.score),
-            *_numbers(rule),
-            help_,
-            found.distances,
-            found.rows,
-            found.probes,
-            found.margins,
+            *(_ANYWHERE if rule is ANYWHERE else _numbers(rule)),
+            _NO_WORDS if helper is None else helper.words,
+            distances,
+            rows,
+            probes,
+            margins,
         )
-    return found
+    except BaseException:
+        if helper is not None:
+            helping.leave(helper)
+        raise
+    if helper is not None:
+        helping.give_back(helper)
+    return Neighbours(rows, distances, probes, margins)
 
 
 def renumber(index: Ivf, live: NDArray[np.bool_]) -> Ivf:

@@ -13,7 +13,7 @@ here, and it helps with nothing more of that search.
 from __future__ import annotations
 
 from math import inf, nan
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numba
 import numpy as np
@@ -44,6 +44,7 @@ from raydb.kernels.cpu.nearest import (
 )
 from raydb.kernels.cpu.shared import load_word, pause, pointer_at, store_word, swap_word
 from raydb.kernels.cpu.stop import prepare
+from raydb.kernels.nearest import address_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,7 +69,7 @@ _UNIT_PATIENCE = 4000
 # The words that both threads look at.
 JOB, LIMIT, IS_CLOSED, IS_AWAKE = 0, 1, 2, 3
 _METRIC, _TABLE, _TABLE_LENGTH, _K, _SCALED, _SLACK, _ALLOWED, _ALLOWED_COUNT = range(4, 12)
-_STATES = 16
+_HEAP, _SCORES, _PLACES, _BEFORE, _STATES = range(12, 17)
 _LISTS, _STARTS, _ENDS, _HEADS = (_STATES + i * _UNITS for i in range(1, 5))
 _WORDS = _STATES + 5 * _UNITS
 
@@ -77,31 +78,34 @@ NOBODYS, OFFERED, TAKEN = 0, 1, 2
 _FREE, _OWN, _HELPED, _DONE = 0, 1, 2, 3
 
 
-class Help(NamedTuple):
-    """What the other thread writes: words, a heap and entries; empty arrays where there is none."""
+class Help:
+    """What the other thread looks at and writes; kept as long as that may be."""
 
-    words: NDArray[np.int64]
-    heap: NDArray[np.float32]
-    scores: NDArray[np.float32]
-    places: NDArray[np.uint32]
-    before: NDArray[np.int32]
-
-
-def new_help(is_there: bool) -> Help:
-    """Return room for another thread's help, or none."""
-    entries = _ENTRIES if is_there else 0
-    return Help(
-        np.zeros(_WORDS if is_there else 0, np.int64),
-        np.empty(MOST_K if is_there else 0, np.float32),
-        np.empty(entries, np.float32),
-        np.empty(entries, np.uint32),
-        np.empty(entries, np.int32),
-    )
+    def __init__(self) -> None:
+        self.words = np.zeros(_WORDS, np.int64)
+        self._arrays = (
+            np.empty(MOST_K, np.float32),
+            np.empty(_ENTRIES, np.float32),
+            np.empty(_ENTRIES, np.uint32),
+            np.empty(_ENTRIES, np.int32),
+        )
+        places = [address_of(each) for each in self._arrays]
+        self.words[[_HEAP, _SCORES, _PLACES, _BEFORE]] = places
 
 
 @leaf
 def _word_at(words: NDArray[np.int64], place: int) -> int:
     return np.int64(words.ctypes.data) + 8 * place
+
+
+@inner
+def _others_entries(words: NDArray[np.int64]) -> Entries:
+    """Return the other thread's entries."""
+    return Entries(
+        numba.carray(pointer_at(words[_SCORES]), (_ENTRIES,), np.float32),
+        numba.carray(pointer_at(words[_PLACES]), (_ENTRIES,), np.uint32),
+        numba.carray(pointer_at(words[_BEFORE]), (_ENTRIES,), np.int32),
+    )
 
 
 @leaf
@@ -118,9 +122,8 @@ def _put_units(
 
 
 @inner
-def _help_search(help_: Help, is_coded: bool | None) -> None:
+def _help_search(words: NDArray[np.int64], is_coded: bool | None) -> None:
     """Take units of a search until it is over."""
-    words = help_.words
     table = numba.carray(pointer_at(words[_TABLE]), (words[_TABLE_LENGTH],), np.int64)
     rows = rows_at(table, words[_ALLOWED], words[_ALLOWED_COUNT])
     codes = codes_at(table, is_coded)
@@ -128,11 +131,11 @@ def _help_search(help_: Help, is_coded: bool | None) -> None:
     scaled = numba.carray(pointer_at(words[_SCALED]), (1, width), np.float32)
     slack = numba.carray(pointer_at(words[_SLACK]), (1, 2), np.float32)
     targets = Targets(scaled, scaled, slack)
-    heaps = numba.carray(pointer_at(np.int64(help_.heap.ctypes.data)), (1, k), np.float32)
+    heaps = numba.carray(pointer_at(words[_HEAP]), (1, k), np.float32)
     for place in range(k):
         heaps[0, place] = inf
     room = new_room(1, width, len(rows.allowed) > 0, codes is not None)
-    entries = Entries(help_.scores, help_.places, help_.before)
+    entries = _others_entries(words)
     numbers, heads = np.zeros(1, np.int64), np.empty(1, np.int32)
     unit, used = np.int64(0), np.int64(0)
     while load_word(_word_at(words, IS_CLOSED)) == 0:
@@ -162,18 +165,18 @@ def _help_search(help_: Help, is_coded: bool | None) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def help_searches(help_: Help, is_coded: bool | None) -> None:
+def help_searches(words: NDArray[np.int64], is_coded: bool | None) -> None:
     """Help with searches until none has come for a while."""
     turns = 0
-    job = _word_at(help_.words, JOB)
+    job = _word_at(words, JOB)
     while turns < _PATIENCE:
         if load_word(job) == OFFERED and swap_word(job, OFFERED, TAKEN):
-            _help_search(help_, is_coded)
+            _help_search(words, is_coded)
             store_word(job, NOBODYS)
             turns = 0
         pause()
         turns += 1
-    store_word(_word_at(help_.words, IS_AWAKE), 0)
+    store_word(_word_at(words, IS_AWAKE), 0)
 
 
 @leaf
@@ -275,7 +278,8 @@ def _scan_lists(
     room: Room,
     entries: Entries,
     used: int,
-    help_: Help,
+    words: NDArray[np.int64],
+    others: Entries,
     unit_rows: int,
     units: int,
     is_helped: bool,
@@ -285,7 +289,7 @@ def _scan_lists(
     entries: with room for all rows. Return how many there are, how many units, and whether there
     is help still.
     """
-    words, first_unit = help_.words, units
+    first_unit = units
     for place in range(len(chosen)):
         each = np.int64(chosen[place])
         start, end = offsets[each], offsets[each + 1]
@@ -317,7 +321,6 @@ def _scan_lists(
             elif load_word(state) == _OWN:
                 continue
             elif _is_done_by_other(words, unit):
-                others = Entries(help_.scores, help_.places, help_.before)
                 count_entries(words[_HEADS + unit], others, heaps[0])
             else:
                 is_own, is_helped = True, False
@@ -360,7 +363,7 @@ def search_few(
     scale: float,
     share: float,
     threshold: float,
-    help_: Help,
+    words: NDArray[np.int64],
     distances: NDArray[np.float64],
     found: NDArray[np.int64],
     probes: NDArray[np.int64],
@@ -369,8 +372,9 @@ def search_few(
     """Find the nearest rows of the nearest lists of queries (q, d); the last four receive them.
 
     table: of an index, see `lists_at`; is_coded: None where it has no codes. scaled (q, d), slack
-    (q, 2), terms (q, 4): room for what `prepare` writes; `scaled` may be the queries. allowed_at,
-    allowed_count: where `Rows` has what is allowed. least_probes .. threshold: those of `Rule`.
+    (q, 2), terms (q, 4): room for what `prepare` writes; `scaled` may be the queries. words: those
+    of `Help`, or none. allowed_at, allowed_count: where `Rows` has what is allowed. least_probes ..
+    threshold: those of `Rule`.
     """
     prepare(metric, longest, queries, scaled, slack, terms)
     rule = Rule(least_probes, score, gamma, kreg, scale, share, threshold)
@@ -380,10 +384,9 @@ def search_few(
     row_bytes = width * (4 if codes is None else 1)
     unit_rows = max(min(_UNIT_BYTES // row_bytes, _UNIT_ROWS) // PADDED, 1) * PADDED
     room = new_room(1, width, allowed_count > 0, codes is not None)
-    others = Entries(help_.scores, help_.places, help_.before)
-    words = help_.words
     scores = np.empty((1, list_count + -list_count % PADDED), np.float32)
     heaps, heads = np.empty((1, k), np.float32), np.empty(1, np.int32)
+    others = _others_entries(words) if len(words) else new_entries(0)
     entries, number = new_entries(max(k, 1)), np.zeros(1, np.int64)
     order = np.empty(0, np.int32)
     for query in range(len(queries)):
@@ -425,7 +428,8 @@ def search_few(
                 room,
                 entries,
                 used,
-                help_,
+                words,
+                others,
                 unit_rows,
                 units,
                 is_helped,
