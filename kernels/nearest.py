@@ -111,7 +111,7 @@ class Prepared(NamedTuple):
 
     def take(self, part: slice) -> Prepared:
         """Return the part of some queries."""
-        return Prepared(*(each[part] for each in self))
+        return Prepared(self.queries[part], self.scaled[part], self.slack[part], self.terms[part])
 
 
 def prepared(queries: Vectors, metric: Metric, longest: float) -> Prepared:

@@ -92,7 +92,7 @@ def trace(
     asked = prepared(queries, index.metric, index.longest)
     bounds = _bounds(index, farthest)
     bounds += np.abs(bounds) * asked.slack[:, 0] + asked.slack[:, 1]
-    wanted = loops.Wanted(np.array(farthest), bounds, own)
+    wanted = np.array(farthest), bounds, own
     results = tuple(getattr(found, each.name) for each in fields(found))
 
     def follow(part: slice) -> None:
@@ -103,7 +103,7 @@ def trace(
             counts,
             Targets(some.queries, some.scaled, some.slack),
             some.terms,
-            loops.Wanted(*(each[part] for each in wanted)),
+            loops.Wanted(wanted[0][part], wanted[1][part], wanted[2][part]),
             loops.Found(*(each[part] for each in results)),
         )
 

@@ -42,7 +42,7 @@ from raydb.kernels.cpu.nearest import (
     scan_chunk,
     with_room,
 )
-from raydb.kernels.cpu.shared import load_word, pause, pointer_at, store_word, swap_word
+from raydb.kernels.cpu.shared import carray, load_word, pause, pointer_at, store_word, swap_word
 from raydb.kernels.cpu.stop import prepare
 from raydb.kernels.nearest import address_of
 
@@ -94,7 +94,7 @@ class Help:
 
 
 @leaf
-def _word_at(words: NDArray[np.int64], place: int) -> int:
+def _word_at(words: NDArray[np.int64], place: int) -> np.int64:
     return np.int64(words.ctypes.data) + 8 * place
 
 
@@ -102,9 +102,9 @@ def _word_at(words: NDArray[np.int64], place: int) -> int:
 def _others_entries(words: NDArray[np.int64]) -> Entries:
     """Return the other thread's entries."""
     return Entries(
-        numba.carray(pointer_at(words[_SCORES]), (_ENTRIES,), np.float32),
-        numba.carray(pointer_at(words[_PLACES]), (_ENTRIES,), np.uint32),
-        numba.carray(pointer_at(words[_BEFORE]), (_ENTRIES,), np.int32),
+        carray(pointer_at(words[_SCORES]), (_ENTRIES,), np.float32),
+        carray(pointer_at(words[_PLACES]), (_ENTRIES,), np.uint32),
+        carray(pointer_at(words[_BEFORE]), (_ENTRIES,), np.int32),
     )
 
 
@@ -124,14 +124,14 @@ def _put_units(
 @inner
 def _help_search(words: NDArray[np.int64], is_coded: bool | None) -> None:
     """Take units of a search until it is over."""
-    table = numba.carray(pointer_at(words[_TABLE]), (words[_TABLE_LENGTH],), np.int64)
+    table = carray(pointer_at(words[_TABLE]), (words[_TABLE_LENGTH],), np.int64)
     rows = rows_at(table, words[_ALLOWED], words[_ALLOWED_COUNT])
     codes = codes_at(table, is_coded)
     width, k = rows.vectors.shape[1], words[_K]
-    scaled = numba.carray(pointer_at(words[_SCALED]), (1, width), np.float32)
-    slack = numba.carray(pointer_at(words[_SLACK]), (1, 2), np.float32)
+    scaled = carray(pointer_at(words[_SCALED]), (1, width), np.float32)
+    slack = carray(pointer_at(words[_SLACK]), (1, 2), np.float32)
     targets = Targets(scaled, scaled, slack)
-    heaps = numba.carray(pointer_at(words[_HEAP]), (1, k), np.float32)
+    heaps = carray(pointer_at(words[_HEAP]), (1, k), np.float32)
     for place in range(k):
         heaps[0, place] = inf
     room = new_room(1, width, len(rows.allowed) > 0, codes is not None)
@@ -241,7 +241,10 @@ def _scan_rows(
     entries: Entries,
     used: int,
 ) -> int:
-    """Do as `scan` for one query; `entries` have room for all rows. Return how many there are."""
+    """Do as `scan` for one query; `entries` have room for all rows. Return how many there are.
+
+    number: one 0, for numba would compile all anew for a constant.
+    """
     for first in range(start, end, CHUNK_ROWS):
         used = scan_chunk(
             metric,
@@ -253,8 +256,8 @@ def _scan_rows(
             one,
             number,
             number,
-            0,
-            1,
+            number[0],
+            number[0] + 1,
             heads,
             heaps,
             room,

@@ -41,14 +41,16 @@ BLOCK_QUERIES = LANES // BLOCK_ROWS
 # Scores of a query are compared so many at a time.
 PADDED = 16
 
-# For functions that other compiled ones alone call: what Python would call takes a third of the
-# time of compiling such a function.
-_OPTIONS: Any = {"cache": True, "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-inner: Any = numba.njit(**_OPTIONS)
+# numba's types do not name all of its settings.
+_compiled: Any = numba.njit
+_OPTIONS = {"cache": True, "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+# For functions that other compiled ones alone call: they are compiled without what Python calls.
+inner: Any = _compiled(**_OPTIONS)
 
 # Of those, such as neither make nor return arrays: they count no references, each of which takes
 # 5 ns and the compiler's time.
-leaf: Any = numba.njit(**_OPTIONS, _nrt=False)
+leaf: Any = _compiled(**_OPTIONS, _nrt=False)
 
 # What the type checker knows as functions without types.
 _emit: Any = cgutils

@@ -33,7 +33,7 @@ from raydb.kernels.cpu.nearest import (
     scan,
 )
 from raydb.kernels.cpu.ranking import IP, sink
-from raydb.kernels.cpu.shared import pointer_at
+from raydb.kernels.cpu.shared import carray, pointer_at
 from raydb.kernels.cpu.stop import margin, squared, stop_score
 
 if TYPE_CHECKING:
@@ -77,9 +77,9 @@ def lists_at(table: NDArray[np.int64]) -> Lists:
     """Return the lists of an index by its table of addresses (`raydb.kernels.ivf.index_table`)."""
     width, count = table[1], table[6]
     return Lists(
-        numba.carray(pointer_at(table[7]), (count, width), np.float32),
-        numba.carray(pointer_at(table[8]), (count,), np.float32),
-        numba.carray(pointer_at(table[9]), (count + 1,), np.int64),
+        carray(pointer_at(table[7]), (count, width), np.float32),
+        carray(pointer_at(table[8]), (count,), np.float32),
+        carray(pointer_at(table[9]), (count + 1,), np.int64),
     )
 
 
@@ -90,11 +90,11 @@ def codes_at(table: NDArray[np.int64], is_coded: bool | None) -> Codes | None:
         return None
     rows, width, count = table[0], table[1], table[6]
     return Codes(
-        numba.carray(pointer_at(table[10]), (rows, width), np.int8),
-        numba.carray(pointer_at(table[11]), (rows,), np.float32),
-        numba.carray(pointer_at(table[12]), (count, width), np.float32),
-        numba.carray(pointer_at(table[13]), (count, width), np.float32),
-        numba.carray(pointer_at(table[14]), (count, 2), np.float32),
+        carray(pointer_at(table[10]), (rows, width), np.int8),
+        carray(pointer_at(table[11]), (rows,), np.float32),
+        carray(pointer_at(table[12]), (count, width), np.float32),
+        carray(pointer_at(table[13]), (count, width), np.float32),
+        carray(pointer_at(table[14]), (count, 2), np.float32),
     )
 
 
@@ -163,7 +163,7 @@ def stop_score_after(
     terms: NDArray[np.float64],
 ) -> float:
     """Return a query's E_p after so many lists, fewer than `order` has, with some k-th score."""
-    return stop_score(
+    found: float = stop_score(
         rule.score,
         rule.gamma,
         rule.kreg,
@@ -174,6 +174,7 @@ def stop_score_after(
         squared(scores[order[probed]], terms[0], terms[1]),
         squared(kth, terms[2], terms[3]),
     )
+    return found
 
 
 @leaf
@@ -199,7 +200,8 @@ def margin_of(
 ) -> float:
     """Return how far a query's nearest list is in parts of how far the second is."""
     nearest = squared(scores[order[0]], terms[0], terms[1])
-    return margin(nearest, squared(scores[order[min(1, len(order) - 1)]], terms[0], terms[1]))
+    second = squared(scores[order[min(1, len(order) - 1)]], terms[0], terms[1])
+    return float(margin(nearest, second))
 
 
 @inner

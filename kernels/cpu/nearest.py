@@ -19,7 +19,7 @@ import numpy as np
 from raydb.kernels.cpu.codes import Codes, reach_of, weigh
 from raydb.kernels.cpu.lanes import PADDED, add_up, at_most, inner, leaf, sum_of, trailing_zeros
 from raydb.kernels.cpu.ranking import COSINE, L2, distance, insert, sink
-from raydb.kernels.cpu.shared import pointer_at
+from raydb.kernels.cpu.shared import carray, pointer_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,10 +90,10 @@ def rows_at(table: NDArray[np.int64], allowed_at: int, allowed_count: int) -> Ro
     """Return the rows of a table of addresses (`raydb.kernels.nearest.rows_table`)."""
     count, width = table[0], table[1]
     return Rows(
-        numba.carray(pointer_at(table[2]), (count, width), np.float32),
-        numba.carray(pointer_at(table[3]), (count,), np.uint32),
-        numba.carray(pointer_at(table[4]), (table[5],), np.float32),
-        numba.carray(pointer_at(allowed_at), (allowed_count,), np.bool_),
+        carray(pointer_at(table[2]), (count, width), np.float32),
+        carray(pointer_at(table[3]), (count,), np.uint32),
+        carray(pointer_at(table[4]), (table[5],), np.float32),
+        carray(pointer_at(allowed_at), (allowed_count,), np.bool_),
     )
 
 
@@ -135,7 +135,7 @@ def with_room(entries: Entries, used: int, more: int) -> Entries:
     """Return the entries with room for more."""
     if used + more <= len(entries.scores):
         return entries
-    grown = new_entries(max(2 * len(entries.scores), used + more))
+    grown: Entries = new_entries(max(2 * len(entries.scores), used + more))
     for i in range(used):
         grown.scores[i] = entries.scores[i]
         grown.places[i] = entries.places[i]
@@ -433,7 +433,7 @@ def rank_entries(
     found: NDArray[np.int64],
 ) -> None:
     """Put the entries within a bound, from the last one on, among the nearest rows of a query."""
-    entry = head
+    entry = np.int64(head)
     while entry >= 0:
         if entries.scores[entry] <= bound:
             place = np.int64(entries.places[entry])
@@ -495,7 +495,8 @@ def search_rows(
     heads = np.full(count, -1, np.int32)
     room = new_room(count, rows.vectors.shape[1], False, False)
     # Not 0: numba would compile all for a constant, and once more for a number.
-    entries, used = new_entries(count), len(heads) - count
+    zero = len(heads) - count
+    entries, used = new_entries(count), zero
     for first in range(start, end, _PART_ROWS):
         last = min(first + _PART_ROWS, end)
         entries, used = scan(
@@ -508,7 +509,7 @@ def search_rows(
             targets,
             numbers,
             numbers,
-            0,
+            zero,
             count,
             heads,
             heaps,
@@ -518,4 +519,4 @@ def search_rows(
         )
         if used > ENTRY_LIMIT or last == end:
             rank(metric, rows, targets, numbers, heads, heaps, entries, distances, found)
-            used = np.int64(0)
+            used = zero

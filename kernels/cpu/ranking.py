@@ -23,7 +23,7 @@ L2, COSINE, IP = 0, 1, 2
 @leaf
 def distance(metric: int, vector: NDArray[np.float32], query: NDArray[np.float32]) -> float:
     """Return the distance of two vectors, added up in float64."""
-    total = exact_sum(metric == L2, vector, query)
+    total: float = exact_sum(metric == L2, vector, query)
     if metric == L2:
         return sqrt(total)
     if metric == IP:

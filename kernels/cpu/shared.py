@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba
 from llvmlite import binding, ir
 from numba.core import types
 from numba.extending import intrinsic
@@ -75,6 +76,8 @@ def _declare_pause(_context: Any) -> Any:
     return types.void(), generate
 
 
+# numba does not say that it exports it.
+carray: Any = numba.carray  # type: ignore[attr-defined]
 pointer_at: Any = intrinsic(_declare_pointer)
 load_word: Any = intrinsic(_declare_load)
 store_word: Any = intrinsic(_declare_store)
