@@ -62,7 +62,9 @@ _PIECE = 2**17
 _SHARING = 16
 
 # Below so many bytes a search is over before another thread could have done a part of it.
+# A rule is taken to scan so many lists or more: fewer are worth help where they are long.
 _HELPED_BYTES = 2**19
+_RULE_LISTS = 4
 
 # Fewer queries are not worth a thread; of more, the scores of all lists leave the cache.
 _LEAST_QUERIES = 16
@@ -381,7 +383,8 @@ def _search_few(
     counts, permitted = _allowed(allowed)
     is_coded = index.is_quantised or None
     helper = None
-    if index.list_bytes * nprobe >= _HELPED_BYTES:
+    least = nprobe if rule is ANYWHERE else max(nprobe, _RULE_LISTS)
+    if index.list_bytes * least >= _HELPED_BYTES:
         helper = helping.borrow(k, is_coded, threads, (index, scaled, slack, counts))
     try:
         alone.search_few(

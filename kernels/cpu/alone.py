@@ -13,7 +13,7 @@ here, and it helps with nothing more of that search.
 from __future__ import annotations
 
 from math import inf, nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
@@ -260,6 +260,7 @@ def _scan_rows(
             number[0] + 1,
             heads,
             heaps,
+            True,
             room,
             entries,
             used,
@@ -345,6 +346,25 @@ def _scan_lists(
                     used,
                 )
     return used, units, is_helped
+
+
+@leaf
+def _rank_units(
+    metric: int,
+    rows: Rows,
+    query: NDArray[np.float32],
+    bound: Any,
+    words: NDArray[np.int64],
+    units: int,
+    others: Entries,
+    distances: NDArray[np.float64],
+    found: NDArray[np.int64],
+) -> None:
+    """Rank what the other thread has found."""
+    for unit in range(units):
+        if load_word(_word_at(words, _STATES + unit)) == _DONE:
+            head = words[_HEADS + unit]
+            rank_entries(metric, rows, query, head, bound, others, distances, found)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -445,9 +465,6 @@ def search_few(
         bound, into = bound_of(heaps[0, 0], slack[query]), (distances[query], found[query])
         head = np.int64(heads[0])
         rank_entries(metric, rows, queries[query], head, bound, entries, into[0], into[1])
-        for unit in range(units):
-            if load_word(_word_at(words, _STATES + unit)) == _DONE:
-                head = words[_HEADS + unit]
-                rank_entries(metric, rows, queries[query], head, bound, others, into[0], into[1])
+        _rank_units(metric, rows, queries[query], bound, words, units, others, into[0], into[1])
         if is_offered:
             _withdraw(words)

@@ -264,7 +264,6 @@ def _scan_round(
     numbers: NDArray[np.int64],
     heads: NDArray[np.int32],
     heaps: NDArray[np.float32],
-    tentative: NDArray[np.float32],
     is_counted: bool,
     room: Room,
     entries: Entries,
@@ -272,24 +271,18 @@ def _scan_round(
 ) -> tuple[Entries, int]:
     """Scan the lists of pairs, `chosen`, for their queries, `numbers`; return all entries.
 
-    heads (pairs): receives the last entry of each. heaps: what counts already; `tentative` begins
-    with it at each list, unless what is scanned counts at once.
+    heads (pairs): receives the last entry of each. heaps: what counts already, and what is scanned
+    does at once or not.
     """
     list_count = len(offsets) - 1
     starts = np.empty(list_count + 2, np.int64)
     pairs = np.empty(len(chosen), np.int64)
     _by_list(chosen, list_count, starts, pairs)
-    k = heaps.shape[1]
     for each in range(list_count):
         # Where a list's pairs begin has moved one place on.
         first, last = starts[each + 1], len(pairs) if each + 1 == list_count else starts[each + 2]
         if first == last:
             continue
-        if not is_counted:
-            for i in range(first, last):
-                query = numbers[pairs[i]]
-                for place in range(k):
-                    tentative[query, place] = heaps[query, place]
         entries, used = scan(
             metric,
             rows,
@@ -303,7 +296,8 @@ def _scan_round(
             first,
             last,
             heads,
-            tentative,
+            heaps,
+            is_counted,
             room,
             entries,
             used,
@@ -400,7 +394,6 @@ def search_lists(
     scores = np.empty((count, list_count + -list_count % PADDED), np.float32)
     score_lists(metric, lists, targets.scaled, scores)
     heaps = np.full((count, k), inf, np.float32)
-    tentative = np.empty_like(heaps)
     room = new_room(count, rows.vectors.shape[1], len(rows.allowed) > 0, codes is not None)
     # Not 0: numba would compile all for a constant, and once more for a number.
     entries, used, pair_count = new_entries(count), count - count, count - count
@@ -444,7 +437,6 @@ def search_lists(
             own_numbers,
             own_heads,
             heaps,
-            heaps if is_counted else tentative,
             is_counted,
             room,
             entries,

@@ -170,6 +170,7 @@ def scan(
     last_pair: int,
     heads: NDArray[np.int32],
     heaps: NDArray[np.float32],
+    is_counted: bool,
     room: Room,
     entries: Entries,
     used: int,
@@ -178,7 +179,8 @@ def scan(
 
     pairs, first_pair .. last_pair: each has its query in `numbers` and its last entry in `heads`,
     -1 for none. heaps (q, k): the least scores of each query, the greatest first, which are kept
-    so. each: the list of the rows; where there are codes, they say which rows to compare.
+    so if the rows count at once. each: the list of the rows; where there are codes, they say which
+    rows to compare.
     """
     for first in range(start, end, CHUNK_ROWS):
         last = min(first + CHUNK_ROWS, end)
@@ -199,6 +201,7 @@ def scan(
                 some,
                 heads,
                 heaps,
+                is_counted,
                 room,
                 entries,
                 used,
@@ -228,6 +231,7 @@ def scan_chunk(
     last_pair: int,
     heads: NDArray[np.int32],
     heaps: NDArray[np.float32],
+    is_counted: bool,
     room: Room,
     entries: Entries,
     used: int,
@@ -271,6 +275,7 @@ def scan_chunk(
             room,
             room.scores[i],
             heaps[query],
+            is_counted,
             targets.slack[query],
             entries,
             used,
@@ -354,6 +359,7 @@ def _collect(
     room: Room,
     scores: NDArray[np.float32],
     heap: NDArray[np.float32],
+    is_counted: bool,
     slack: NDArray[np.float32],
     entries: Entries,
     used: int,
@@ -407,7 +413,7 @@ def _collect(
             entries.before[used] = head
             head = np.int32(used)
             used += 1
-            if score < heap[0]:
+            if is_counted and score < heap[0]:
                 heap[0] = score
                 sink(heap, 0)
                 bound = bound_of(heap[0], slack)
@@ -513,6 +519,7 @@ def search_rows(
             count,
             heads,
             heaps,
+            True,
             room,
             entries,
             used,
