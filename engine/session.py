@@ -287,14 +287,18 @@ class Session:
 
     def _work(self, parameters: Parameters) -> Work:
         return Work(
-            self.database.snapshot, self.files, self.python, self._uses, parameters, self._rows_of
+            *(self.database.snapshot, self.files, self.python, self._uses, parameters),
+            run=self._rows_of,
+            told=self._devices.told,
         )
 
     def _rows_of(self, logical: Plan, tables: Mapping[str, Table]) -> pa.Table:
         """Return the rows of a bound query, which may scan some tables beside the database's."""
-        rows = self._runner.run(self._plan(logical, tables)).rows
-        assert rows is not None
-        return rows
+        result = self._runner.run(self._plan(logical, tables))
+        assert result.rows is not None
+        # What the query has to say is the statement's, whose answer its rows are not.
+        self._devices.told.extend(result.notices)
+        return result.rows
 
     # -- queries ------------------------------------------------------------------------------
 

@@ -9,7 +9,6 @@ What is no table (a join, a sum) is searched row by row.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from math import isclose, sqrt
 from typing import TYPE_CHECKING, cast
@@ -187,7 +186,7 @@ def _listed(known: Iterable[CalibrationInfo]) -> str:
 def _describe_rule(info: CalibrationInfo, index: str, list_count: int) -> str:
     """Return when a search stops, and how many lists that takes."""
     rule = info.calibration.rule
-    if rule.threshold < -sys.float_info.max / 2:
+    if info.first_list_suffices:
         return f"the first of {list_count} lists of '{index}', which finds enough"
     penalty = f" with {rule.gamma:g} a list after {rule.kreg}" if rule.gamma else ""
     return (
