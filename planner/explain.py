@@ -90,7 +90,7 @@ INFIX = {
 _Job: TypeAlias = FusedScanAggregate | FusedTableScan | DeltaScan
 
 # What else is said of a node, below its title.
-_DETAILS = ("general path", "also", "search", "within", "ties", "method", "graph", "ran")
+_DETAILS = ("general path", "also", "search", "note", "within", "ties", "method", "graph", "ran")
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +297,8 @@ def _describe(plan: PhysicalPlan) -> dict[str, Any]:
             return _node(plan, f"{kind} {keys}".rstrip(), left, right, also=also)
         case NearestRows():
             summary = f"{plan.k} nearest to {_show_query(plan.query)} by {plan.metric}"
-            return _node(plan, summary, *sources_of(plan), search=plan.reason)
+            notes = {"note": plan.note} if plan.note else {}
+            return _node(plan, summary, *sources_of(plan), search=plan.reason, **notes)
         case MotifRows():
             return _describe_motifs(plan)
         case HashAggregate(source=source, reason=reason):

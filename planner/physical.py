@@ -164,7 +164,7 @@ class NearestRows:
     A table is searched by row numbers, and what is asked of its columns is read for the rows that
     are found. `selection` gives in its one column the numbers of the rows that count, None for
     all. `index` is None where all rows are compared; `reason` says why, or which index it is.
-    keep: whether a row that finds nothing stays, with NULLs.
+    keep: whether a row that finds nothing stays, with NULLs. note: which argument has no effect.
     """
 
     queries: PhysicalPlan
@@ -179,6 +179,7 @@ class NearestRows:
     reason: str
     found: tuple[Column, ...]
     keep: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,7 @@ def lower_search(
         return NearestRows(
             queries, plan.query, source, plan.vector, None, options.k, metric, True, None,
             "all rows of the query are compared", plan.found, plan.keep,
+            _note(options, "only rows of one table have an index"),
         )  # fmt: skip
     scan, selection = rows.scan, rows.selection(next(numbers))
     name, metric = _choose_index(plan, scan.table, vector.name, catalog)
@@ -69,14 +70,15 @@ def lower_search(
             f"{metric}: CREATE INDEX and CALIBRATE INDEX make one"
         )
     index, reason = _use_index(plan, name, catalog, is_filtered=selection is not None)
+    note = ""
     if index is None and name is None:
-        reason = f"no ivf index of '{vector.name}' of '{scan.table}' for {metric}"
-        reason = f"all rows are compared ({reason})"
+        lack = f"no ivf index of '{vector.name}' of '{scan.table}' for {metric}"
+        reason, note = f"all rows are compared ({lack})", _note(options, f"there is {lack}")
     read = {c for expression in rows.definitions.values() for c in columns_of(expression)}
     source = ScanTable(scan.table, tuple(c for c in scan.columns if c in read))
     nearest = NearestRows(
         queries, plan.query, source, vector, selection, options.k, metric, options.exact, index,
-        reason, plan.found, plan.keep,
+        reason, plan.found, plan.keep, note,
     )  # fmt: skip
     if all(column == expression for column, expression in rows.definitions.items()):
         return nearest
@@ -85,6 +87,13 @@ def lower_search(
         definitions = {c: _where_found(e, plan.found[0]) for c, e in definitions.items()}
     items = [(column, definitions.get(column, column)) for column in output_columns(plan)]
     return ComputeColumns(nearest, tuple(items))
+
+
+def _note(options: SearchOptions, why: str) -> str:
+    """Return what to tell a user who has asked for lists of an index where there are none."""
+    if options.nprobe is None:
+        return ""
+    return f"nprobe => {options.nprobe} has no effect: {why}, and all rows are compared"
 
 
 def _where_found(expression: Expression, rank: Column) -> Expression:

@@ -204,6 +204,7 @@ def _rows_of(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> R
             sides = output_columns(queries), output_columns(source)
             run_with = partial(_run_with, sources=sources)
             show = partial(_show_search, plan, sources)
+            sources.told.extend([plan.note] if plan.note else [])
             return nearest_rows(
                 plan, columns, sides, run_with, sources.tables, sources.memory, show
             )
