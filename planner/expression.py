@@ -184,6 +184,11 @@ def attributes_of(expression: Expression) -> frozenset[Attribute]:
     return frozenset(_leaves_of(expression, Attribute))
 
 
+def has_subquery(expression: Expression) -> bool:
+    """Tell whether a part of an expression is a query."""
+    return bool(_leaves_of(expression, Subquery))
+
+
 def _leaves_of(expression: Expression, kind: type[_Leaf]) -> list[_Leaf]:
     """Return the leaves of one kind: without a generator a node, for every rule asks for them."""
     found: list[_Leaf] = []

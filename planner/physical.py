@@ -184,19 +184,25 @@ class NearestRows:
 
 @dataclass(frozen=True, slots=True)
 class MotifRows:
-    """A count or a sample of motifs among the source's rows; see `logical.MotifSearch`.
+    """Each row of `queries` with a count or a sample of motifs among the source's rows.
 
-    The graph of the rows is kept with `table` by its `identity`: the vertices, the time and the
-    predicates over the table's attributes. Without a table it is built for this search alone.
+    See `logical.MotifSearch`. The graph of the rows is kept with `table` by its `identity`: the
+    vertices, the time and the predicates over the table's attributes. Without a table it is built
+    for this search alone, and where there are pairs for each row with other values in them.
     """
 
+    queries: PhysicalPlan
     source: PhysicalPlan
     ends: tuple[Expression, Expression]
     time: Expression
     question: MotifQuestion
+    given: tuple[tuple[str, Expression], ...]
+    pairs: tuple[tuple[Column, Column], ...]
+    place: Column | None
     table: str
     identity: tuple[Expression, ...]
     columns: tuple[Column, ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +265,8 @@ def sources_of(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
             return (left, right)
         case NearestRows(queries=queries, source=source, selection=selection):
             return (queries, source if selection is None else selection)
+        case MotifRows(queries=queries, source=source):
+            return (queries, source)
         case ConcatenateRows(sources=sources):
             return sources
         case RecursiveRows(base=base, step=step):
@@ -268,7 +276,6 @@ def sources_of(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
             | ComputeColumns(source=source)
             | UnnestRows(source=source)
             | WindowRows(source=source)
-            | MotifRows(source=source)
             | HashAggregate(source=source)
             | SortRows(source=source)
             | LimitRows(source=source)

@@ -135,7 +135,8 @@ def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
             require_only(node, "this", "alias")
             source = _bind_search(node, binding)
         case exp.Lateral() if is_motif_search(node):
-            raise NotSupportedError(f"LATERAL {node.this.name.lower()}() is not supported")
+            require_only(node, "this", "alias")
+            source = _bind_motifs(node, binding)
         case exp.Lateral(this=exp.Subquery() as inner):
             require_only(node, "this", "alias")
             plan = binding.bind_query(inner, binding)
@@ -221,8 +222,11 @@ def _bind_search(node: exp.Table | exp.Lateral, binding: Binding) -> Source:
     return Source(search, table_scope(name, output_columns(search), names))
 
 
-def _bind_motifs(node: exp.Table, binding: Binding) -> Source:
-    search = bind_motif_search(node.this, binding, _bind_plan)
+def _bind_motifs(node: exp.Table | exp.Lateral, binding: Binding) -> Source:
+    def bind_rows(rows: exp.Expr, binding: Binding) -> Plan:
+        return _bind_source(rows, binding).plan
+
+    search = bind_motif_search(node.this, binding, bind_rows)
     name, names = _alias(node, node.this.name.lower())
     return Source(search, table_scope(name, output_columns(search), names))
 
@@ -360,7 +364,8 @@ def _search_beside(
 ) -> Plan:
     """Return the left rows, each with what is nearest to a vector that is computed of it."""
     if conditions and side == "LEFT":
-        raise NotSupportedError("LEFT JOIN vector_search() needs ON true; WHERE filters its rows")
+        # A search for each distinct vector, whose rows are joined under the conditions.
+        return Apply("left", left.plan, search, arguments, tuple(conditions))
     query = substitute(search.query, dict(arguments))
     plan: Plan = replace(search, left=left.plan, query=query, keep=side == "LEFT")
     for condition in conditions:

@@ -123,8 +123,12 @@ def _prune(plan: Plan, needed: frozenset[Column]) -> Plan:
         case VectorSearch(left=left, right=right, query=query, vector=vector):
             left = _prune(left, needed | columns_of(query))
             return replace(plan, left=left, right=_prune(right, needed | {vector}))
-        case MotifSearch(source=source, ends=ends, time=time):
-            return replace(plan, source=_prune(source, _read_by((*ends, time))))
+        case MotifSearch(left=left, right=right, ends=ends, time=time):
+            ours, theirs = (frozenset(pair[side] for pair in plan.pairs) for side in (0, 1))
+            left = _prune(left, needed | ours | _read_by(e for _, e in plan.given))
+            places = frozenset() if plan.place is None else frozenset([plan.place])
+            read = theirs | places | _read_by((*ends, time))
+            return replace(plan, left=left, right=_prune(right, read))
         case Apply():
             raise AssertionError("unnest_subqueries left an Apply")
         case Union(sources=sources, columns=columns):
