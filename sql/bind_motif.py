@@ -78,7 +78,7 @@ def bind_motif_search(
     rows, *others = call.expressions or [None]
     if not isinstance(rows, exp.Table | exp.Subquery) or None in map(named_argument, others):
         raise ProgrammingError(
-            f"{function}() takes a table or a query in parentheses; what follows is named, "
+            f"{function}() takes a table, a file or a query in parentheses; what follows is named, "
             "such as src => 'payer'"
         )
     arguments = _Arguments.of(function, others, binding)

@@ -65,13 +65,13 @@ def bind_vector_search(
     places = [each for each in call.expressions if named_argument(each) is None]
     if len(places) != 3 or call.expressions[:3] != places:
         raise ProgrammingError(
-            f"{_NAME}() takes a table or a query in parentheses, a column of it and a vector; "
-            "what follows is named, such as k => 10"
+            f"{_NAME}() takes a table, a file or a query in parentheses, a column of it and a "
+            "vector; what follows is named, such as k => 10"
         )
     options = _options(call.expressions[3:], binding)
     rows, column, query = places
     if not isinstance(rows, exp.Table | exp.Subquery):
-        raise ProgrammingError(f"{_NAME}() takes a table or a query in parentheses first")
+        raise ProgrammingError(f"{_NAME}() takes a table, a file or a query in parentheses first")
     plan = bind_rows(rows, binding)
     vector = _column(column, output_columns(plan))
     context = context_of(binding, Scope(), f"{_NAME}()")

@@ -27,11 +27,27 @@ def _function(node: exp.Expr) -> str:
 
 
 def name_searched_tables(tree: exp.Expr) -> exp.Expr:
-    """Return a tree in which the first argument of each such call is a table."""
-    for node in list(tree.find_all(exp.Table, exp.Lateral)):
+    """Return a tree in which the first argument of each such call is what FROM would make of it."""
+    waiting = list(tree.find_all(exp.Table, exp.Lateral))
+    for node in waiting:
         if (is_vector_search(node) or is_motif_search(node)) and node.this.expressions:
-            first = node.this.expressions[0]
-            if isinstance(first, exp.Column):
-                table = exp.Table(this=first.this, db=first.args.get("table"))
+            table = _as_table(node.this.expressions[0])
+            if table is not None:
                 node.this.set("expressions", [table, *node.this.expressions[1:]])
+                waiting.append(table)
     return tree
+
+
+def _as_table(argument: exp.Expr) -> exp.Table | None:
+    """Return the name of a table, a file or a call as a source, None for another argument."""
+    while isinstance(argument, exp.Paren):
+        argument = argument.this
+    match argument:
+        case exp.Column():
+            return exp.Table(this=argument.this, db=argument.args.get("table"))
+        case exp.Literal(is_string=True):
+            return exp.Table(this=argument)
+        case exp.Anonymous() if argument.name.lower() != "unnest":  # no rows of a table
+            return exp.Table(this=argument)
+        case _:
+            return None
