@@ -98,7 +98,7 @@ class Subquery:
 
 
 Expression: TypeAlias = "Column | Attribute | Literal | Call | Subquery"
-_Leaf = TypeVar("_Leaf", Column, Attribute)
+_Leaf = TypeVar("_Leaf", Column, Attribute, "Subquery")
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,9 @@ def lower_motifs(plan: MotifSearch, lower: Callable[[Plan], PhysicalPlan]) -> Mo
     """Choose how to get the graph that a search is about."""
     table, identity = ("", ()) if plan.pairs else _identity(plan)
     return MotifRows(
-        *(lower(plan.left), lower(plan.right), plan.ends, plan.time, plan.question),
-        *(plan.given, plan.pairs, plan.place, table, identity, plan.columns, plan.notes),
-    )
+        lower(plan.left), lower(plan.right), plan.ends, plan.time, plan.question, plan.given,
+        plan.pairs, plan.place, table, identity, plan.columns, plan.notes,
+    )  # fmt: skip
 
 
 def _identity(plan: MotifSearch) -> tuple[str, tuple[Expression, ...]]:

@@ -9,7 +9,7 @@ So vectors are grouped and joined by the memory that they lie in. NULL is an ele
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Values = pa.ChunkedArray | pa.Array
+    Values: TypeAlias = pa.ChunkedArray | pa.Array
     # Numbers values: equal numbers for equal ones, NULL among them.
     Number = Callable[[Values], NDArray[np.int64]]
 

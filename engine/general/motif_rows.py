@@ -272,8 +272,8 @@ class _GraphsByRow(_Warnings):
         if self._held is not None and self._held[0] == code:
             return self._held[1], False
         self._held = None
-        some = (each.slice(start, end - start) for each in self._values)
-        edges = make_graph(*some, self._plan.question.function)
+        sources, targets, times = (each.slice(start, end - start) for each in self._values)
+        edges = make_graph(sources, targets, times, self._plan.question.function)
         self.count(edges)
         self._held = code, edges
         return edges, True

@@ -126,8 +126,8 @@ def _prune(plan: Plan, needed: frozenset[Column]) -> Plan:
         case MotifSearch(left=left, right=right, ends=ends, time=time):
             ours, theirs = (frozenset(pair[side] for pair in plan.pairs) for side in (0, 1))
             left = _prune(left, needed | ours | _read_by(e for _, e in plan.given))
-            places = frozenset() if plan.place is None else frozenset([plan.place])
-            read = theirs | places | _read_by((*ends, time))
+            order = () if plan.place is None else (plan.place,)
+            read = theirs | _read_by((*ends, time, *order))
             return replace(plan, left=left, right=_prune(right, read))
         case Apply():
             raise AssertionError("unnest_subqueries left an Apply")
