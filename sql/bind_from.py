@@ -217,23 +217,20 @@ def _alias(node: exp.Expr, name: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _bind_search(node: exp.Table | exp.Lateral, binding: Binding) -> Source:
-    search = bind_vector_search(node.this, binding, _bind_plan)
+    search = bind_vector_search(node.this, binding, _bind_rows)
     name, names = _alias(node, "vector_search")
     return Source(search, table_scope(name, output_columns(search), names))
 
 
 def _bind_motifs(node: exp.Table | exp.Lateral, binding: Binding) -> Source:
-    def bind_rows(rows: exp.Expr, binding: Binding) -> Plan:
-        return _bind_source(rows, binding).plan
-
-    search = bind_motif_search(node.this, binding, bind_rows)
+    search = bind_motif_search(node.this, binding, _bind_rows)
     name, names = _alias(node, node.this.name.lower())
     return Source(search, table_scope(name, output_columns(search), names))
 
 
-def _bind_plan(node: exp.Expr, binding: Binding) -> Plan:
-    """Return the rows of a source of its own, which sees no other one."""
-    return _bind_source(node, replace(binding, outer=None)).plan
+def _bind_rows(node: exp.Expr, binding: Binding) -> Plan:
+    """Return the rows of a source within another one."""
+    return _bind_source(node, binding).plan
 
 
 def _bind_table(node: exp.Table, binding: Binding) -> Source:

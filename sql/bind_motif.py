@@ -193,7 +193,7 @@ def _column_name(function: str, argument: str, value: exp.Expr, binding: Binding
     if not isinstance(expression, Constant):
         raise ProgrammingError(
             f"{argument} of {function}() is the name of a column of its rows, such as "
-            f"{argument} => 'payer', and is the same for all rows of another table"
+            f"{argument} => 'payer'; another table cannot give it"
         )
     if expression.is_null:
         raise ProgrammingError(f"{argument} of {function}() is NULL")

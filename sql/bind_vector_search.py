@@ -9,16 +9,17 @@ The rows are the columns of the first argument, and then rank, distance, probes 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 from sqlglot import exp
 
-from raydb.errors import ProgrammingError, did_you_mean
+from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.kernels.stop import SCORES
-from raydb.planner.expression import Column, Expression, Literal
+from raydb.planner.common_tables import free_columns
+from raydb.planner.expression import Column, Expression, Literal, columns_of, has_subquery
+from raydb.planner.functions import is_volatile
 from raydb.planner.logical import (
     Plan,
     SearchOptions,
@@ -28,10 +29,10 @@ from raydb.planner.logical import (
 )
 from raydb.sql.bind_expression import bind_expression
 from raydb.sql.binding import Binding, context_of, new_column
+from raydb.sql.computed import compute_constant
 from raydb.sql.files import named_argument
 from raydb.sql.reader import fold
 from raydb.sql.scope import Scope
-from raydb.sql.series import constant_argument
 from raydb.sql.types import is_list, is_number
 from raydb.sql.typing_rules import cast, describe
 from raydb.storage.constraints import is_vector
@@ -73,6 +74,12 @@ def bind_vector_search(
     if not isinstance(rows, exp.Table | exp.Subquery):
         raise ProgrammingError(f"{_NAME}() takes a table, a file or a query in parentheses first")
     plan = bind_rows(rows, binding)
+    others = sorted(column.name for column in free_columns(plan))
+    if others:
+        raise NotSupportedError(
+            f"the rows that {_NAME}() searches are the same for all rows, and cannot depend on "
+            f"'{others[0]}' of another table; find more of them and filter outside"
+        )
     vector = _column(column, output_columns(plan))
     context = context_of(binding, Scope(), f"{_NAME}()")
     target = _as_vector(bind_expression(query, context), vector)
@@ -142,7 +149,7 @@ def _options(arguments: Sequence[exp.Expr], binding: Binding) -> SearchOptions:
             )
         if name in given:
             raise ProgrammingError(f"argument '{name}' of {_NAME}() is given twice")
-        given[name] = constant_argument(_NAME, value, replace(binding, outer=None)).value
+        given[name] = _constant(name, value, binding)
     k = _count("k", given, DEFAULT_K)
     assert k is not None
     exact = given.get("exact", False)
@@ -157,6 +164,18 @@ def _options(arguments: Sequence[exp.Expr], binding: Binding) -> SearchOptions:
     if score is not None and "fnr" not in given:
         raise ProgrammingError(f"score of {_NAME}() goes with fnr")
     return SearchOptions(k, _count("nprobe", given, None), exact, metric, _share(given), score)
+
+
+def _constant(name: str, value: exp.Expr, binding: Binding) -> object:
+    """Return the value of an option, which no row of another table can give."""
+    expression = bind_expression(value, context_of(binding, Scope(), f"an argument of {_NAME}()"))
+    if columns_of(expression) or has_subquery(expression) or is_volatile(expression):
+        raise NotSupportedError(
+            f"{name} of {_NAME}() is a constant, the same for all rows, not {describe(expression)}"
+        )
+    if not isinstance(expression, Literal):
+        expression = compute_constant(expression, binding)
+    return expression.value
 
 
 def _word(
