@@ -11,7 +11,8 @@ A statement ends with the line that ends in `;`. The comment lines right below a
 (text in quotes; in any order where the statement has no ORDER BY), `(no rows)`, an error, or
 `has:` lines, each a part of the answer's text. A statement that gives no rows at all, such as
 CREATE TABLE, has no answer. Below the rows, `warning:` lines are all that `cursor.messages` says;
-an answer without such a line does not ask for them. `$DATA` is tests/golden/data, `$TMP` an empty folder.
+an answer without such a line does not ask for them. `$DATA` is tests/golden/data, `$TMP` an empty
+folder.
 
 Every file runs twice, each time on a fresh connection: as it is, and with `SET fused_path = 'off'`,
 which must not change an answer, `has:` lines excepted, for they say which path was taken.
