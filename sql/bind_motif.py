@@ -25,10 +25,11 @@ from raydb.planner.logical import MotifSearch, Plan, Values, output_columns
 from raydb.sql.bind_expression import bind_expression
 from raydb.sql.binding import Binding, context_of, new_column
 from raydb.sql.computed import compute_constant
-from raydb.sql.files import named_argument
+from raydb.sql.files import hint_at_quotes, named_argument
 from raydb.sql.motif_question import TIME_UNITS, make_question
 from raydb.sql.reader import fold
 from raydb.sql.scope import Scope
+from raydb.sql.searched_tables import name_columns
 from raydb.sql.types import is_integer, is_interval, is_list
 from raydb.sql.typing_rules import describe, unify
 from raydb.storage.type_names import sql_type_name
@@ -43,6 +44,9 @@ _REQUIRED = ("src", "dst", "time", "motif", "delta")
 _OPTIONAL = ("rel_error", "confidence", "ties", "method", "seed", "max_seconds")
 # Those that name a column of the rows.
 _ENDS = ("src", "dst", "time")
+
+# Those that are texts.
+_TEXTS = ("motif", "ties", "method")
 
 # In the order of the row; the engine makes them by name.
 COUNT_COLUMNS = (
@@ -91,7 +95,10 @@ def bind_motif_search(
                 f"column '{end.name}' of {function}() is {sql_type_name(end.type)}, and vertices "
                 "of that type are not supported"
             )
-    ends = unify((source, target), "compare")
+    try:
+        ends = unify((source, target), "compare")
+    except ProgrammingError as error:
+        raise ProgrammingError(f"src and dst of {function}(): {error.sentence}") from None
     if not is_integer(time.type) and time.type not in TIME_UNITS:
         raise ProgrammingError(
             f"column '{time.name}' of {function}() is {sql_type_name(time.type)}; times are "
@@ -164,14 +171,14 @@ class _Arguments:
             assert named is not None
             name, value = named
             if name not in known:
-                near = did_you_mean(name, known)
+                near = did_you_mean(name, known) or f"; it takes {', '.join(known)}"
                 raise ProgrammingError(f"{function}() takes no argument '{name}'{near}")
             if name in columns or name in constants or name in varying:
                 raise ProgrammingError(f"argument '{name}' of {function}() is given twice")
             if name in _ENDS:
                 columns[name] = _column_name(function, name, value, binding)
                 continue
-            expression = _value(function, value, binding)
+            expression = _value_of(name, function, value, binding)
             if not isinstance(expression, Constant):
                 varying[name] = expression
             elif expression.is_null:
@@ -202,6 +209,14 @@ def _column_name(function: str, argument: str, value: exp.Expr, binding: Binding
     return expression.value
 
 
+def _value_of(name: str, function: str, value: exp.Expr, binding: Binding) -> Expression:
+    """Return the value of an argument; a word without quotes where a text belongs is an error."""
+    try:
+        return _value(function, value, binding)
+    except ProgrammingError as error:
+        raise hint_at_quotes(error, value, name, function) if name in _TEXTS else error from None
+
+
 def _value(function: str, value: exp.Expr, binding: Binding) -> Expression:
     """Return the value of an argument: a constant, or what another table or a query gives."""
     context = context_of(binding, Scope(), f"an argument of {function}()")
@@ -221,7 +236,7 @@ def _column(argument: str, arguments: _Arguments, columns: Sequence[Column]) -> 
     found = [each for each in columns if each.name == name]
     found = found or [each for each in columns if each.name == name.lower()]
     if not found:
-        near = did_you_mean(name, [column.name for column in columns])
+        near = name_columns(name, [column.name for column in columns])
         raise ProgrammingError(
             f"column '{name}' ({argument} of {arguments.function}()) does not exist{near}"
         )

@@ -155,8 +155,10 @@ class _Values:
             return default
         value = self.constants[name].value
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value < end:
+            is_large = isinstance(value, int) and value >= end
+            most = f" to {end - 1}" if is_large else ""
             raise ProgrammingError(
-                f"{name} of {self.function}() is a whole number from {least}, not "
+                f"{name} of {self.function}() is a whole number from {least}{most}, not "
                 f"{describe(self.constants[name])}"
             )
         return value

@@ -5,10 +5,20 @@ Made one in the tree, it is found wherever a statement's tables are looked for.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
+
+from raydb.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 VECTOR_SEARCH = "vector_search"
 MOTIF_FUNCTIONS = ("motif_count", "motif_sample")
+
+# An error lists the names of so many columns.
+_MOST_NAMES = 12
 
 
 def is_vector_search(node: exp.Expr) -> bool:
@@ -19,6 +29,12 @@ def is_vector_search(node: exp.Expr) -> bool:
 def is_motif_search(node: exp.Expr) -> bool:
     """Say whether a source in FROM is a call of motif_count() or motif_sample()."""
     return _function(node) in MOTIF_FUNCTIONS
+
+
+def name_columns(name: str, known: Sequence[str]) -> str:
+    """Return what an error adds about a column that is not there: a near name, or all names."""
+    few = f"; the columns are {', '.join(known)}" if 0 < len(known) <= _MOST_NAMES else ""
+    return did_you_mean(name, known) or few
 
 
 def _function(node: exp.Expr) -> str:

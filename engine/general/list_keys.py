@@ -42,17 +42,18 @@ def list_bytes(columns: Sequence[Values], number: Number) -> list[pa.Array]:
     return [_with_offsets(whole, own) for whole, own in zip(wholes, words, strict=True)]
 
 
-def bytes_to_hash(lists: pa.Array) -> pa.Array | None:
-    """Return lists of numbers as LARGE_BINARY in which NULL is 0; None for lists of other things.
+def hashable(values: Values) -> Values:
+    """Return lists of numbers as BINARY, equal where they are, but NULL is 0; others unchanged.
 
-    Lists that are equal are equal there, others need not differ.
+    So lists that differ may be equal, as hashes may. The bytes of all of them are less than 2 GB.
     """
+    if not pt.is_nested(values.type) or not _is_plain(values.type.value_type):
+        return values
+    lists = _one_array(values)
     elements = lists.flatten()
-    if not _is_plain(elements.type):
-        return None
     if elements.null_count:
         elements = elements.fill_null(pa.scalar(0, pa.int8()).cast(elements.type))
-    return _with_offsets(lists, _plain_words(elements))
+    return _with_offsets(lists, _plain_words(elements)).cast(pa.binary())
 
 
 def _one_array(column: Values) -> pa.Array:

@@ -112,7 +112,7 @@ SELECT count FROM motif_count(unnest([1]), src => 's', dst => 'd', time => 'n', 
 SELECT count FROM motif_count(lower('x'), src => 's', dst => 'd', time => 'n', motif => 'path(3)', delta => 24);
 -- error: NotSupportedError: the table function lower() is not supported (line 1, column 31)
 SELECT count FROM motif_count(range(3), src => 's', dst => 'd', time => 'n', motif => 'path(3)', delta => 24);
--- error: ProgrammingError: column 's' (src of motif_count()) does not exist (line 1, column 19)
+-- error: ProgrammingError: column 's' (src of motif_count()) does not exist; the columns are range (line 1, column 19)
 SELECT round(sum(estimate)), count(*) FROM motif_count(early, src => 's', dst => 'd', time => 'n', motif => 'path(3)', delta => 24) AS m;
 -- 80.0 | 1
 SELECT (SELECT count FROM motif_count(early, src => 's', dst => 'd', time => 'n', motif => 'path(3)', delta => 24)) + 1 AS more;
@@ -198,9 +198,9 @@ SELECT count FROM motif_count((SELECT *, n * 1.5 AS x FROM transfers), src => 's
 SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 's', motif => 'cycle(3)', delta => 1);
 -- error: ProgrammingError: column 's' of motif_count() is VARCHAR; times are integers, TIMESTAMP or DATE (line 1, column 19)
 SELECT count FROM motif_count(transfers, src => 's', dst => 'n', time => 't', motif => 'cycle(3)', delta => '1 day');
--- error: ProgrammingError: cannot compare 's' (VARCHAR) with 'n' (BIGINT) (line 1, column 19)
+-- error: ProgrammingError: src and dst of motif_count(): cannot compare 's' (VARCHAR) with 'n' (BIGINT) (line 1, column 19)
 SELECT count FROM motif_count(transfers, src => 'payer', dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day');
--- error: ProgrammingError: column 'payer' (src of motif_count()) does not exist (line 1, column 19)
+-- error: ProgrammingError: column 'payer' (src of motif_count()) does not exist; the columns are id, s, d, t, day, n (line 1, column 19)
 SELECT count FROM motif_count((SELECT s, s, d, t FROM transfers), src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day');
 -- error: ProgrammingError: column 's' (src of motif_count()) is there twice (line 1, column 19)
 SELECT count FROM motif_count((SELECT [s] AS s, [d] AS d, t FROM transfers), src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day');
@@ -247,7 +247,7 @@ SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 't', mo
 SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => day);
 -- error: ProgrammingError: column 'day' does not exist (line 1, column 109)
 SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day', n => 3);
--- error: ProgrammingError: motif_count() takes no argument 'n' (line 1, column 19)
+-- error: ProgrammingError: motif_count() takes no argument 'n'; it takes src, dst, time, motif, delta, rel_error, confidence, ties, method, seed, max_seconds (line 1, column 19)
 SELECT count FROM motif_count(transfer, src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day');
 -- error: ProgrammingError: table 'transfer' does not exist; did you mean 'transfers'? (line 1, column 31)
 SELECT count FROM motif_counts(transfers, src => 's');

@@ -237,13 +237,13 @@ SELECT * FROM vector_search(nothing, emb, [1, 2]);
 SELECT * FROM vector_search(docs, embb, [1, 2]);
 -- error: ProgrammingError: column 'embb' of vector_search() does not exist; did you mean 'emb'? (line 1, column 15)
 SELECT * FROM vector_search(docs, docs.emb, [1, 2]);
--- error: ProgrammingError: vector_search() takes the name of a column second (line 1, column 15)
+-- error: ProgrammingError: vector_search() takes the name of a column second, without quotes and without a table (line 1, column 15)
 SELECT * FROM vector_search(docs, id, [1, 2]);
 -- error: ProgrammingError: column 'id' of vector_search() is INTEGER, not FLOAT[n] or DOUBLE[n] (line 1, column 15)
 SELECT * FROM vector_search(docs, emb, [1, 2, 3]);
 -- error: ProgrammingError: column 'emb' of vector_search() has vectors of 2 numbers, the query has 3 (line 1, column 15)
 SELECT * FROM vector_search(docs, emb, 'x');
--- error: ProgrammingError: vector_search() needs a vector, not 'x' (VARCHAR) (line 1, column 15)
+-- error: DataError: 'x' is not a valid FLOAT[2] (line 1, column 15)
 SELECT * FROM vector_search(docs, emb, q);
 -- error: ProgrammingError: column 'q' does not exist (line 1, column 40)
 SELECT * FROM vector_search(docs, emb, [1, 2], k => 0);

@@ -94,4 +94,4 @@ SELECT id FROM vector_search((items), v, [1, 2, 3], k => 1, exact => true);
 SELECT id FROM vector_search('$TMP/nothing.parquet', v, [1, 2, 3], k => 1);
 -- error: OperationalError: file '$TMP/nothing.parquet' does not exist
 SELECT id FROM vector_search(range(3), v, [1, 2, 3], k => 1);
--- error: ProgrammingError: column 'v' of vector_search() does not exist (line 1, column 16)
+-- error: ProgrammingError: column 'v' of vector_search() does not exist; the columns are range (line 1, column 16)
