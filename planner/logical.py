@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from raydb.planner.star import NoStar, Star
 
 
+Pairs: TypeAlias = "tuple[tuple[Column, Column], ...]"
+
+
 @dataclass(frozen=True, slots=True)
 class Scan:
     """Rows of a stored table; each output column bears the name of the table's column it reads."""
@@ -182,7 +185,8 @@ class VectorSearch:
 
     vector: a column of the right plan, FLOAT[n] as the query. found: the columns rank, distance,
     probes and guarantee. Left rows whose query is NULL have no partner and are left out; with
-    `keep`, left rows without a partner stay, with NULLs.
+    `keep`, left rows without a partner stay, with NULLs. pairs: a left column and a right one each;
+    only right rows that have a left row's values there are searched for it, NULL being a value.
     """
 
     left: Plan
@@ -192,6 +196,7 @@ class VectorSearch:
     options: SearchOptions
     found: tuple[Column, ...]
     keep: bool = False
+    pairs: Pairs = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +245,7 @@ class MotifSearch:
     question: MotifQuestion
     given: tuple[tuple[str, Expression], ...]
     columns: tuple[Column, ...]
-    pairs: tuple[tuple[Column, Column], ...] = ()
+    pairs: Pairs = ()
     place: Column | None = None
     notes: tuple[str, ...] = ()
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from raydb.planner.expression import AggregateCall, Column, Expression, WindowCall
     from raydb.planner.expression import Literal as Constant
     from raydb.planner.fuse import FusedScanAggregate
-    from raydb.planner.logical import GroupingSets, MotifQuestion, SortKey
+    from raydb.planner.logical import GroupingSets, MotifQuestion, Pairs, SortKey
     from raydb.planner.table_scan import FusedTableScan
 
 
@@ -165,6 +165,7 @@ class NearestRows:
     are found. `selection` gives in its one column the numbers of the rows that count, None for
     all. `index` is None where all rows are compared; `reason` says why, or which index it is.
     keep: whether a row that finds nothing stays, with NULLs. note: which argument has no effect.
+    pairs: columns of both sides that are equal, or both NULL, where a row is searched for another.
     """
 
     queries: PhysicalPlan
@@ -180,6 +181,7 @@ class NearestRows:
     found: tuple[Column, ...]
     keep: bool = False
     note: str = ""
+    pairs: Pairs = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +199,7 @@ class MotifRows:
     time: Expression
     question: MotifQuestion
     given: tuple[tuple[str, Expression], ...]
-    pairs: tuple[tuple[Column, Column], ...]
+    pairs: Pairs
     place: Column | None
     table: str
     identity: tuple[Expression, ...]

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from raydb.planner.expression import WindowCall
+    from raydb.planner.logical import Pairs
 
 Names = dict[Column, Column]
 
@@ -184,10 +185,8 @@ def _push(plan: Plan, domain: _Domain) -> _Pushed:
             below = _push(source, domain)
             changed = tuple((column, substitute(e, below.names)) for column, e in items)
             return replace(below, plan=replace(plan, source=below.plan, items=changed))
-        case VectorSearch(left=left, query=query):
-            below = _push(left, domain)
-            query = substitute(query, below.names)
-            return replace(below, plan=replace(plan, left=below.plan, query=query))
+        case VectorSearch():
+            return _push_search(plan, domain)
         case MotifSearch():
             return _push_motifs(plan, domain)
         case Window(source=source, calls=calls):
@@ -267,6 +266,22 @@ def _push_limit(plan: Limit, domain: _Domain) -> _Pushed:
     return replace(below, plan=Project(first, tuple((column, column) for column in columns)))
 
 
+def _push_search(plan: VectorSearch, domain: _Domain) -> _Pushed:
+    """Search for the vectors of all outer rows, each among the rows that there are for it."""
+    below = _push(plan.left, domain)
+    plan = replace(plan, left=below.plan, query=substitute(plan.query, below.names))
+    if not domain.concerns(plan.right):
+        return replace(below, plan=plan)
+    right, pairs = _push_side(plan.right, below, domain)
+    return replace(below, plan=replace(plan, right=right, pairs=(*plan.pairs, *pairs)))
+
+
+def _push_side(plan: Plan, left: _Pushed, domain: _Domain) -> tuple[Plan, Pairs]:
+    """Return the rows to search in for all outer rows, and which of them belong to a left row."""
+    pushed = _push(plan, domain.reads(plan))
+    return pushed.plan, tuple((left.names[column], own) for column, own in pushed.names.items())
+
+
 def _push_motifs(plan: MotifSearch, domain: _Domain) -> _Pushed:
     """Search for each outer row; where the edges depend on it, they are given for all outer rows.
 
@@ -283,10 +298,8 @@ def _push_motifs(plan: MotifSearch, domain: _Domain) -> _Pushed:
     # Only these see the order of the rows, and a number for each keeps filters from the scan.
     if place is None and (has_order or question.sample_count is not None):
         edges, place = _with_place(edges, domain)
-    of_edges = domain.reads(edges)
-    other = _push(edges, of_edges)
-    pairs = tuple((below.names[column], theirs) for column, theirs in other.names.items())
-    pushed = replace(plan, right=other.plan, pairs=(*plan.pairs, *pairs), place=place)
+    edges, pairs = _push_side(edges, below, domain)
+    pushed = replace(plan, right=edges, pairs=(*plan.pairs, *pairs), place=place)
     return replace(below, plan=pushed)
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from raydb.errors import ProgrammingError
 from raydb.planner.expression import Call, Column, Expression, Literal, columns_of
-from raydb.planner.logical import Plan, VectorSearch, output_columns
+from raydb.planner.logical import Plan, Project, Scan, VectorSearch, output_columns, sources_of
 from raydb.planner.physical import (
     ComputeColumns,
     NearestRows,
@@ -47,7 +47,7 @@ def lower_search(
     Raises ProgrammingError where the metric is not told, or more rows are asked for than there are.
     """
     queries = lower(plan.left)
-    rows = rows_of_table(plan.right)
+    rows = None if plan.pairs else rows_of_table(plan.right)
     options = plan.options
     vector = None if rows is None else rows.definitions[plan.vector]
     if rows is None or not isinstance(vector, Column):
@@ -55,12 +55,19 @@ def lower_search(
             raise ProgrammingError(
                 "vector_search() with fnr needs rows of one table, which an ivf index has"
             )
-        metric = cast("Metric", options.metric or "l2")
-        source = lower(plan.right)
+        reason, metric = (
+            "all rows of the query are compared",
+            cast("Metric", options.metric or "l2"),
+        )
+        stored = _stored_column(plan.right, plan.vector) if plan.pairs else None
+        if stored is not None:
+            reason = "all rows that there are for a vector are compared"
+            _, metric = _choose_index(plan, *stored, catalog)
         return NearestRows(
-            queries, plan.query, source, plan.vector, None, options.k, metric, True, None,
-            "all rows of the query are compared", plan.found, plan.keep,
-            _note(options, "only rows of one table have an index"),
+            queries, plan.query, lower(plan.right), plan.vector, None, options.k, metric, True,
+            None, reason, plan.found, plan.keep,
+            _note(options, "only rows of one table, the same for all vectors, have an index"),
+            plan.pairs,
         )  # fmt: skip
     scan, selection = rows.scan, rows.selection(next(numbers))
     name, metric = _choose_index(plan, scan.table, vector.name, catalog)
@@ -103,6 +110,19 @@ def _where_found(expression: Expression, rank: Column) -> Expression:
     kind = expression.type
     is_missing = Call("is_null", (rank,), pa.bool_())
     return Call("case", (is_missing, Literal(None, kind), expression), kind)
+
+
+def _stored_column(plan: Plan, column: Column) -> tuple[str, str] | None:
+    """Return the table and the name of the stored column whose values a column has."""
+    match plan:
+        case Scan(table=table):
+            return table, column.name
+        case Project(source=source, items=items):
+            below = dict(items)[column]
+            return _stored_column(source, below) if isinstance(below, Column) else None
+        case _:
+            owners = [each for each in sources_of(plan) if column in output_columns(each)]
+            return _stored_column(owners[0], column) if len(owners) == 1 else None
 
 
 def _choose_index(

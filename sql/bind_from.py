@@ -10,6 +10,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import Error, NotSupportedError, ProgrammingError, did_you_mean
+from raydb.planner.common_tables import free_columns
 from raydb.planner.expression import Call, Expression, conjuncts, substitute
 from raydb.planner.expression import Literal as Constant
 from raydb.planner.logical import (
@@ -360,9 +361,10 @@ def _search_beside(
     conditions: list[Expression],
 ) -> Plan:
     """Return the left rows, each with what is nearest to a vector that is computed of it."""
-    if conditions and side == "LEFT":
+    kind: Literal["left", "inner"] = "left" if side == "LEFT" else "inner"
+    if (conditions and side == "LEFT") or free_columns(search.right):
         # A search for each distinct vector, whose rows are joined under the conditions.
-        return Apply("left", left.plan, search, arguments, tuple(conditions))
+        return Apply(kind, left.plan, search, arguments, tuple(conditions))
     query = substitute(search.query, dict(arguments))
     plan: Plan = replace(search, left=left.plan, query=query, keep=side == "LEFT")
     for condition in conditions:

@@ -17,7 +17,6 @@ from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.kernels.stop import SCORES
-from raydb.planner.common_tables import free_columns
 from raydb.planner.expression import Column, Expression, Literal, columns_of, has_subquery
 from raydb.planner.functions import is_volatile
 from raydb.planner.logical import (
@@ -78,12 +77,6 @@ def bind_vector_search(
     if not isinstance(rows, exp.Table | exp.Subquery):
         raise ProgrammingError(f"{_NAME}() takes a table, a file or a query in parentheses first")
     plan = bind_rows(rows, binding)
-    others = sorted(column.name for column in free_columns(plan))
-    if others:
-        raise NotSupportedError(
-            f"the rows that {_NAME}() searches are the same for all rows, and cannot depend on "
-            f"'{others[0]}' of another table; find more of them and filter outside"
-        )
     vector = _column(column, output_columns(plan))
     context = context_of(binding, Scope(), f"{_NAME}()")
     target = _as_vector(bind_expression(query, context), vector)

@@ -73,9 +73,53 @@ SELECT id, (SELECT id FROM vector_search(items, v, q.v, k => 2)) FROM queries q 
 SELECT id, (SELECT id, rank FROM vector_search(items, v, q.v, k => 1)) FROM queries q;
 -- error: ProgrammingError: a subquery used as an expression must have one column, not 2 (line 1, column 20)
 
--- The rows to search are the same for all.
-SELECT q.id, d.id FROM queries q, LATERAL vector_search((SELECT * FROM items WHERE id > q.id), v, q.v, k => 1) d;
--- error: NotSupportedError: the rows that vector_search() searches are the same for all rows, and cannot depend on 'id' of another table; find more of them and filter outside (line 1, column 43)
+-- The rows to search may differ by row: all that there are for one are compared.
+SELECT q.id, d.id FROM queries q, LATERAL vector_search((SELECT * FROM items WHERE id > 10 * q.id), v, q.v, k => 1) d;
+-- 1 | 52
+-- 2 | 21
+-- 3 | 52
+-- 5 | 104
+SELECT q.id, d.id, d.rank, d.guarantee FROM queries q, LATERAL vector_search((SELECT * FROM items i WHERE i.id % 5 = q.id), v, q.v, k => 2) d;
+-- 1 | 16 | 2 | 'exact'
+-- 1 | 31 | 1 | 'exact'
+-- 2 | 42 | 1 | 'exact'
+-- 2 | 7 | 2 | 'exact'
+-- 3 | 3 | 2 | 'exact'
+-- 3 | 73 | 1 | 'exact'
+SELECT q.id, d.id FROM queries q LEFT JOIN LATERAL vector_search((SELECT * FROM items i WHERE i.id > 20 * q.id AND i.kind = 'odd'), v, q.v, k => 1) d ON true;
+-- 1 | 31
+-- 2 | 85
+-- 3 | 67
+-- 4 | NULL
+-- 5 | 103
+SELECT q.id, (SELECT id FROM vector_search((SELECT * FROM items i WHERE i.id > q.id), v, q.v, k => 1)) FROM queries q;
+-- 1 | 52
+-- 2 | 15
+-- 3 | 52
+-- 4 | NULL
+-- 5 | 104
+SELECT q.id, k.kind, d.id FROM queries q, (VALUES ('odd'), ('even'), (NULL)) k (kind), LATERAL vector_search((SELECT * FROM items i WHERE i.kind = k.kind AND i.id > 0), v, q.v, k => 1) d WHERE q.id < 3;
+-- 1 | 'even' | 52
+-- 1 | 'odd' | 17
+-- 2 | 'even' | 70
+-- 2 | 'odd' | 15
+SELECT q.id, d.id FROM queries q, LATERAL vector_search((SELECT * FROM items WHERE id > q.id), v, q.v, k => 1, nprobe => 2) d WHERE q.id = 1;
+-- 1 | 52
+-- warning: nprobe => 2 has no effect: only rows of one table, the same for all vectors, have an index, and all rows are compared
+SELECT q.id, d.id FROM queries q, LATERAL vector_search((SELECT * FROM items WHERE id > q.id), v, q.v, k => 1, fnr => 0.1) d;
+-- error: ProgrammingError: vector_search() with fnr needs rows of one table, which an ivf index has
+SELECT q.id, d.id FROM queries q, LATERAL vector_search((SELECT * FROM items WHERE id > q.idd), v, q.v, k => 1) d;
+-- error: ProgrammingError: column 'idd' does not exist in 'q'; did you mean 'id'? (line 1, column 89)
+
+-- The metric is that of the column's index, there as elsewhere.
+DROP INDEX near;
+CREATE INDEX products ON items USING ivf (v) WITH (lists = 5, metric = 'ip');
+SELECT q.id, d.id, d.distance FROM queries q, LATERAL vector_search((SELECT id AS n, * FROM items WHERE id > 10 * q.id), v, q.v, k => 1) d WHERE q.id = 1;
+-- 1 | 104 | -28.0
+SELECT id, distance FROM vector_search((SELECT * FROM items WHERE id > 10), v, [1, 2, 3], k => 1);
+-- 104 | -28.0
+
+-- Options are the same for all.
 SELECT q.id, d.id FROM queries q, LATERAL vector_search(items, v, q.v, k => q.id) d;
 -- error: NotSupportedError: k of vector_search() is a constant, the same for all rows, not 'id' (INTEGER) (line 1, column 43)
 
@@ -90,7 +134,7 @@ SELECT id FROM vector_search((FROM '$TMP/items.parquet' WHERE kind = 'odd'), v, 
 SELECT rank FROM vector_search((VALUES ([1, 2]::FLOAT[2])), column1, [1, 2], k => 1);
 -- 1
 SELECT id FROM vector_search((items), v, [1, 2, 3], k => 1, exact => true);
--- 52
+-- 104
 SELECT id FROM vector_search('$TMP/nothing.parquet', v, [1, 2, 3], k => 1);
 -- error: OperationalError: file '$TMP/nothing.parquet' does not exist
 SELECT id FROM vector_search(range(3), v, [1, 2, 3], k => 1);
