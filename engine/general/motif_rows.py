@@ -48,6 +48,10 @@ if TYPE_CHECKING:
 _EDGE_BYTES = 40
 
 
+# What a value of an answer takes: a text of some letters, or a number in an array of its own.
+_ANSWER_BYTES = 24
+
+
 class MotifAnswers(NamedTuple):
     """Rows, what there is to say beside them, and how the searches went, for EXPLAIN."""
 
@@ -81,7 +85,7 @@ def motif_rows(
         graphs = _GraphsByRow(plan, queries, run_with, memory)
         order = graphs.order
     found: dict[int, FoundMotifs] = {}
-    built = ""
+    built, row_count = "", 0
     for number, row in enumerate(order, 1):
         check_interrupt()
         asked = questions[row]
@@ -94,9 +98,13 @@ def motif_rows(
         if is_new and not built:
             built = f", graph built in {clock.passed * 1000:.3f} ms"
         found[row] = search_motif(asked, plan.columns, edges, clock, memory)
+        row_count += found[row].rows.row_count
+        need = _ANSWER_BYTES * row_count * len(plan.columns)
+        memory.check(need, f"the answers of {asked.function}() for {number} rows")
     numbers = [row for row in sorted(found) for _ in range(found[row].rows.row_count)]
     nothing = Relation({column: pa.array([], column.type) for column in plan.columns}, 0)
-    answers = concatenate([nothing, *(found[row].rows for row in sorted(found))], plan.columns)
+    parts = [nothing, *(found[row].rows for row in sorted(found))]
+    answers = concatenate(parts, plan.columns).combined()
     every = {**queries.take(pa.array(numbers, pa.int64())).columns, **answers.columns}
     rows = Relation({column: every[column] for column in columns}, answers.row_count)
     told = [*plan.notes, *graphs.warnings(), *_shortcomings(questions, found)]

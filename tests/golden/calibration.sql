@@ -278,6 +278,10 @@ SELECT * FROM index_calibrations('nea');
 -- error: ProgrammingError: index 'nea' does not exist; did you mean 'near'? (line 1, column 34)
 SELECT * FROM index_calibrations('by_lang');
 -- error: ProgrammingError: index 'by_lang' is no ivf index: it has no calibrations (line 1, column 34)
+SELECT count(*) FROM index_calibrations(near);
+-- 9
+SELECT * FROM index_calibrations(nea);
+-- error: ProgrammingError: index 'nea' does not exist; did you mean 'near'? (line 1, column 34)
 SELECT * FROM index_calibrations(1);
 -- error: ProgrammingError: index_calibrations() takes the name of an index, not 1
 SELECT * FROM index_calibrations('near', 2);
