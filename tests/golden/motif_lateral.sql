@@ -49,7 +49,7 @@ EXPLAIN SELECT p.name, m.count FROM patterns p, LATERAL motif_count(transfers, s
 -- has: MotifRows: count of text
 -- has: within: hours
 -- has: graph: kept with 'transfers'
--- has: timest to (hours / 1000.0) with confidence 0.95
+-- has: timest to (CAST(hours AS DOUBLE) / 1000.0) with confidence 0.95
 EXPLAIN ANALYZE SELECT p.name, m.count FROM patterns p, LATERAL motif_count(transfers, src => s, dst => d, time => n, motif => p.text, delta => p.hours) m;
 -- has: ran: 4 searches: 4 exact
 -- has: ScanTable: transfers (s, d, n)
