@@ -105,7 +105,7 @@ SELECT q.id, k.kind, d.id FROM queries q, (VALUES ('odd'), ('even'), (NULL)) k (
 -- 2 | 'odd' | 15
 SELECT q.id, d.id FROM queries q, LATERAL vector_search((SELECT * FROM items WHERE id > q.id), v, q.v, k => 1, nprobe => 2) d WHERE q.id = 1;
 -- 1 | 52
--- warning: nprobe => 2 has no effect: only rows of one table, the same for all vectors, have an index, and all rows are compared
+-- warning: nprobe => 2 has no effect: only rows that are the same for all vectors have an index, and all rows are compared
 SELECT q.id, d.id FROM queries q, LATERAL vector_search((SELECT * FROM items WHERE id > q.id), v, q.v, k => 1, fnr => 0.1) d;
 -- error: ProgrammingError: vector_search() with fnr needs rows of one table, which an ivf index has
 SELECT q.id, d.id FROM queries q, LATERAL vector_search((SELECT * FROM items WHERE id > q.idd), v, q.v, k => 1) d;
