@@ -55,6 +55,7 @@ def lower_search(
             raise ProgrammingError(
                 "vector_search() with fnr needs rows of one table, which an ivf index has"
             )
+        which = "that are the same for all vectors" if plan.pairs else "of one table"
         reason, metric = (
             "all rows of the query are compared",
             cast("Metric", options.metric or "l2"),
@@ -66,7 +67,7 @@ def lower_search(
         return NearestRows(
             queries, plan.query, lower(plan.right), plan.vector, None, options.k, metric, True,
             None, reason, plan.found, plan.keep,
-            _note(options, "only rows of one table, the same for all vectors, have an index"),
+            _note(options, f"only rows {which} have an index"),
             plan.pairs,
         )  # fmt: skip
     scan, selection = rows.scan, rows.selection(next(numbers))
