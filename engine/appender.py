@@ -120,12 +120,25 @@ def _quoted(name: str) -> str:
 
 def _values(field: pa.Field, values: tuple[Any, ...]) -> pa.Array:
     """Return a column's values in its type, by way of a cast where Arrow cannot tell."""
+    wide = _in_doubles(field.type)
+    made: pa.Array | None = None
     with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
-        return pa.array(values, field.type)
+        made = pa.array(values, wide)
     try:
-        return cast_values(pa.array(values), field.type)
+        if made is None:
+            made = pa.array(values)
+        return made if made.type == field.type else cast_values(made, field.type)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         reason = str(error).splitlines()[0]
         raise DataError(f"column '{field.name}', values that were appended: {reason}") from error
     except DataError as error:
         raise DataError(f"column '{field.name}': {error}") from error
+
+
+def _in_doubles(kind: pa.DataType) -> pa.DataType:
+    """Return a type with doubles for REAL, of which Arrow would make infinity of 1e300."""
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(_in_doubles(kind.value_type), kind.list_size)
+    if pa.types.is_list(kind):
+        return pa.list_(_in_doubles(kind.value_type))
+    return pa.float64() if pa.types.is_float32(kind) else kind

@@ -81,7 +81,7 @@ def _row(
         "gamma": rule.gamma,
         "kreg": rule.kreg,
         "share": rule.share,
-        "threshold": rule.threshold,
+        "threshold": None if info.first_list_suffices else rule.threshold,
         "source": "held-out rows" if calibration.held_out else "queries",
         "queries": calibration.calibration_count,
         "tuning_queries": calibration.tuning_count,

@@ -20,7 +20,7 @@ from raydb.engine.fused.finish import FEW_ROWS
 from raydb.engine.fused.image import KEPT_BYTES, KEPT_SHARE, Kept
 from raydb.engine.fused.jobs import JobRun
 from raydb.engine.fused.run import decode_groups, launch, time_kernel
-from raydb.engine.general.motifs import graph_states
+from raydb.engine.general.motif_rows import graph_states
 from raydb.engine.general.run import Sources, run_plan
 from raydb.engine.general.trace import Trace
 from raydb.engine.memory import Memory, parse_limit

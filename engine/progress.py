@@ -13,11 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import cache
+from logging import getLogger
 from typing import TypeAlias
 
 from raydb.kernels.interrupts import check_interrupt
 
 Listener: TypeAlias = Callable[[str, float], None]
+
+# The name of the step in which loops are compiled, before that of the loop.
+COMPILING = "compile, once on a machine"
 
 listener: ContextVar[Listener | None] = ContextVar("raydb listener", default=None)
 """Who listens to the statement that runs; each thread that runs statements has its own."""
@@ -36,7 +40,19 @@ def report_compiling() -> None:
     """Report, from now on, each loop that is compiled for the statement that runs.
 
     It is for work whose loops take long to compile, and comes before them: it imports numba.
+    The logger `raydb` hears of the first one (INFO) and of each (DEBUG).
     """
     from raydb.kernels.compiling import tell_of_compiling  # noqa: PLC0415
 
-    tell_of_compiling(lambda loop: report(f"compile, once on a machine: {loop}", 0.0))
+    tell_of_compiling(_tell_of_loop)
+
+
+def _tell_of_loop(loop: str) -> None:
+    _log_once()
+    getLogger("raydb").debug("compiling %s", loop)
+    report(f"{COMPILING}: {loop}", 0.0)
+
+
+@cache
+def _log_once() -> None:
+    getLogger("raydb").info("compiling loops, once on this machine: it takes 10 to 25 seconds")

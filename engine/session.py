@@ -265,7 +265,7 @@ class Session:
             case sql.CopyTo():
                 return self._copy_to(statement, parameters)
             case sql.Summarize(select=select):
-                result = self._runner.run(self._prepare(select, parameters))
+                result = self._prepared_rows(select, parameters)
                 assert result.rows is not None
                 return _listed(summarize(result.rows, result.names))
             case sql.Describe() | sql.ShowTables() | sql.ShowOption():
@@ -287,14 +287,25 @@ class Session:
 
     def _work(self, parameters: Parameters) -> Work:
         return Work(
-            self.database.snapshot, self.files, self.python, self._uses, parameters, self._rows_of
+            *(self.database.snapshot, self.files, self.python, self._uses, parameters),
+            run=self._rows_of,
+            told=self._devices.told,
         )
 
     def _rows_of(self, logical: Plan, tables: Mapping[str, Table]) -> pa.Table:
         """Return the rows of a bound query, which may scan some tables beside the database's."""
-        rows = self._runner.run(self._plan(logical, tables)).rows
-        assert rows is not None
-        return rows
+        result = self._told(self._runner.run(self._plan(logical, tables)))
+        assert result.rows is not None
+        return result.rows
+
+    def _prepared_rows(self, select: sql.Select, parameters: Parameters) -> Result:
+        """Return the rows of a query that are not the statement's answer."""
+        return self._told(self._runner.run(self._prepare(select, parameters)))
+
+    def _told(self, result: Result) -> Result:
+        """Keep what a query within a statement has to say, for the statement's own answer."""
+        self._devices.told.extend(result.notices)
+        return result
 
     # -- queries ------------------------------------------------------------------------------
 
@@ -429,7 +440,7 @@ class Session:
     def _copy_to(self, statement: sql.CopyTo, parameters: Parameters) -> Result:
         """Write the rows of a query to a file."""
         self.files.check(statement.path)
-        result = self._runner.run(self._prepare(statement.select, parameters))
+        result = self._prepared_rows(statement.select, parameters)
         assert result.rows is not None
         rows = result.rows.rename_columns(list(result.names))
         write_rows(statement.path, rows, statement.options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -87,6 +88,11 @@ class CalibrationInfo:
     def is_stale(self) -> bool:
         """Whether the table has changed since."""
         return bool(self.rows_added or self.rows_deleted)
+
+    @property
+    def first_list_suffices(self) -> bool:
+        """Whether every search ends at the first list: any score is at the threshold."""
+        return self.calibration.rule.threshold < -sys.float_info.max / 2
 
 
 @dataclass(frozen=True, eq=False, slots=True)

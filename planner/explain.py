@@ -90,7 +90,7 @@ INFIX = {
 _Job: TypeAlias = FusedScanAggregate | FusedTableScan | DeltaScan
 
 # What else is said of a node, below its title.
-_DETAILS = ("general path", "also", "search", "within", "ties", "method", "graph", "ran")
+_DETAILS = ("general path", "also", "search", "note", "within", "ties", "method", "graph", "ran")
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +297,8 @@ def _describe(plan: PhysicalPlan) -> dict[str, Any]:
             return _node(plan, f"{kind} {keys}".rstrip(), left, right, also=also)
         case NearestRows():
             summary = f"{plan.k} nearest to {_show_query(plan.query)} by {plan.metric}"
-            return _node(plan, summary, *sources_of(plan), search=plan.reason)
+            notes = {"note": plan.note} if plan.note else {}
+            return _node(plan, summary, *sources_of(plan), search=plan.reason, **notes)
         case MotifRows():
             return _describe_motifs(plan)
         case HashAggregate(source=source, reason=reason):
@@ -337,26 +338,35 @@ def _describe(plan: PhysicalPlan) -> dict[str, Any]:
 
 def _describe_motifs(plan: MotifRows) -> dict[str, Any]:
     asked = plan.question
-    what = "count" if asked.sample_count is None else _samples(asked.sample_count)
+    # What differs by row is shown as it is computed.
+    given = {name: show(expression) for name, expression in plan.given}
+    what = "count" if asked.sample_count is None else _samples(given.get("n", asked.sample_count))
     methods = {
         "auto": "exact while its steps last, else timest",
         "exact": "exact",
         "timest": "timest",
     }
-    method = methods[asked.method]
+    method = given.get("method", methods[asked.method])
     if asked.method != "exact" and asked.sample_count is None:
-        method += f" to {asked.rel_error:g} with confidence {asked.confidence:g}"
+        rel_error = given.get("rel_error", f"{asked.rel_error:g}")
+        confidence = given.get("confidence", f"{asked.confidence:g}")
+        method += f" to {rel_error} with confidence {confidence}"
+    seconds = given.get("max_seconds", f"{asked.max_seconds:g}")
+    notes = {"note": "; ".join(plan.notes)} if plan.notes else {}
+    is_alone = isinstance(plan.queries, ConstantRows) and not plan.queries.columns
     return _node(
         plan,
-        f"{what} of {motif_text(asked.motif, asked.names)}",
+        f"{what} of {given.get('motif', motif_text(asked.motif, asked.names))}",
+        *(() if is_alone else (plan.queries,)),
         plan.source,
-        within=_duration(asked.delta, plan.time.type),
-        ties=asked.ties,
-        method=f"{method}, in {asked.max_seconds:g} seconds",
+        **notes,
+        within=given.get("delta", _duration(asked.delta, plan.time.type)),
+        ties=given.get("ties", asked.ties),
+        method=f"{method}, in {seconds} seconds",
     )
 
 
-def _samples(count: int) -> str:
+def _samples(count: int | str) -> str:
     return f"{count} sample{'' if count == 1 else 's'}"
 
 

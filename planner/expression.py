@@ -98,7 +98,7 @@ class Subquery:
 
 
 Expression: TypeAlias = "Column | Attribute | Literal | Call | Subquery"
-_Leaf = TypeVar("_Leaf", Column, Attribute)
+_Leaf = TypeVar("_Leaf", Column, Attribute, "Subquery")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +182,11 @@ def columns_of(expression: Expression) -> frozenset[Column]:
 def attributes_of(expression: Expression) -> frozenset[Attribute]:
     """Return the attributes that an expression reads."""
     return frozenset(_leaves_of(expression, Attribute))
+
+
+def has_subquery(expression: Expression) -> bool:
+    """Tell whether a part of an expression is a query."""
+    return bool(_leaves_of(expression, Subquery))
 
 
 def _leaves_of(expression: Expression, kind: type[_Leaf]) -> list[_Leaf]:

@@ -22,14 +22,16 @@ if TYPE_CHECKING:
 
 def lower_motifs(plan: MotifSearch, lower: Callable[[Plan], PhysicalPlan]) -> MotifRows:
     """Choose how to get the graph that a search is about."""
-    table, identity = _identity(plan)
-    source = lower(plan.source)
-    return MotifRows(source, plan.ends, plan.time, plan.question, table, identity, plan.columns)
+    table, identity = ("", ()) if plan.pairs else _identity(plan)
+    return MotifRows(
+        lower(plan.left), lower(plan.right), plan.ends, plan.time, plan.question, plan.given,
+        plan.pairs, plan.place, table, identity, plan.columns, plan.notes,
+    )  # fmt: skip
 
 
 def _identity(plan: MotifSearch) -> tuple[str, tuple[Expression, ...]]:
     """Return the table whose rows are edges, and what is computed of them; else nothing."""
-    rows = rows_of_table(plan.source)
+    rows = rows_of_table(plan.right)
     if rows is None:
         return "", ()
     edge = [substitute(each, rows.definitions) for each in (*plan.ends, plan.time)]

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from raydb.planner.star import NoStar, Star
 
 
+Pairs: TypeAlias = "tuple[tuple[Column, Column], ...]"
+
+
 @dataclass(frozen=True, slots=True)
 class Scan:
     """Rows of a stored table; each output column bears the name of the table's column it reads."""
@@ -182,7 +185,8 @@ class VectorSearch:
 
     vector: a column of the right plan, FLOAT[n] as the query. found: the columns rank, distance,
     probes and guarantee. Left rows whose query is NULL have no partner and are left out; with
-    `keep`, left rows without a partner stay, with NULLs.
+    `keep`, left rows without a partner stay, with NULLs. pairs: a left column and a right one each;
+    only right rows that have a left row's values there are searched for it, NULL being a value.
     """
 
     left: Plan
@@ -192,6 +196,7 @@ class VectorSearch:
     options: SearchOptions
     found: tuple[Column, ...]
     keep: bool = False
+    pairs: Pairs = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,17 +227,27 @@ class MotifQuestion:
 
 @dataclass(frozen=True, slots=True)
 class MotifSearch:
-    """The instances of a motif in the graph whose edges are the source's rows: a count or a sample.
+    """Each left row with a count or a sample of a motif in the graph whose edges are right rows.
 
-    ends: the vertices that an edge leads from and to, of one type. time: of an edge. columns: what
-    the function gives; none of the source's.
+    ends: the vertices that an edge leads from and to, of one type. time: of an edge. given: the
+    arguments of the question that stand open, by name, over the left rows; where one of them is
+    NULL a left row is left out. columns: what the function gives; none of the right ones.
+
+    pairs: a left column and a right one each; the edges for a left row are the right rows that have
+    its values there, all of them without pairs. place: a right column that edges are in the order
+    of, where they are not in that of the rows. notes: what there is to say of the arguments.
     """
 
-    source: Plan
+    left: Plan
+    right: Plan
     ends: tuple[Expression, Expression]
     time: Expression
     question: MotifQuestion
+    given: tuple[tuple[str, Expression], ...]
     columns: tuple[Column, ...]
+    pairs: Pairs = ()
+    place: Column | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,8 +324,8 @@ class Limit:
 
 
 Leaf: TypeAlias = Scan | Values | Series | CommonTable | WorkingTable
-Unary: TypeAlias = Filter | Project | Unnest | Window | Aggregate | Sort | Limit | MotifSearch
-Binary: TypeAlias = OuterJoin | SemiJoin | Apply | VectorSearch
+Unary: TypeAlias = Filter | Project | Unnest | Window | Aggregate | Sort | Limit
+Binary: TypeAlias = OuterJoin | SemiJoin | Apply | VectorSearch | MotifSearch
 Plan: TypeAlias = Leaf | Unary | InnerJoin | Binary | Union | Recursive
 
 
@@ -322,7 +337,6 @@ def output_columns(plan: Plan) -> tuple[Column, ...]:
             | Values(columns=columns)
             | CommonTable(columns=columns)
             | WorkingTable(columns=columns)
-            | MotifSearch(columns=columns)
             | Union(columns=columns)
             | Recursive(columns=columns)
         ):
@@ -345,6 +359,8 @@ def output_columns(plan: Plan) -> tuple[Column, ...]:
             return output_columns(left) + output_columns(right)
         case VectorSearch(left=left, right=right, found=found):
             return (*output_columns(left), *output_columns(right), *found)
+        case MotifSearch(left=left, columns=columns):
+            return (*output_columns(left), *columns)
         case SemiJoin(left=left, mark=mark):
             return output_columns(left) + (() if mark is None else (mark,))
         case Aggregate(keys=keys, aggregates=aggregates, grouping=grouping):
@@ -361,20 +377,11 @@ def sources_of(plan: Plan) -> tuple[Plan, ...]:
             return ()
         case InnerJoin(sources=sources) | Union(sources=sources):
             return sources
-        case OuterJoin() | SemiJoin() | Apply() | VectorSearch():
+        case OuterJoin() | SemiJoin() | Apply() | VectorSearch() | MotifSearch():
             return (plan.left, plan.right)
         case Recursive(base=base, step=step):
             return (base, step)
-        case (
-            Filter()
-            | Project()
-            | Unnest()
-            | Window()
-            | Aggregate()
-            | Sort()
-            | Limit()
-            | MotifSearch()
-        ):
+        case Filter() | Project() | Unnest() | Window() | Aggregate() | Sort() | Limit():
             return (plan.source,)
         case _:
             assert_never(plan)
@@ -385,22 +392,13 @@ def map_sources(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
     match plan:
         case Scan():
             return plan
-        case (
-            Filter()
-            | Project()
-            | Aggregate()
-            | Sort()
-            | Limit()
-            | Unnest()
-            | Window()
-            | MotifSearch()
-        ):
+        case Filter() | Project() | Aggregate() | Sort() | Limit() | Unnest() | Window():
             source = change(plan.source)
             return plan if source is plan.source else replace(plan, source=source)
         case InnerJoin(sources=sources) | Union(sources=sources):
             changed = tuple([change(source) for source in sources])
             return plan if all(map(is_, changed, sources)) else replace(plan, sources=changed)
-        case OuterJoin() | SemiJoin() | Apply() | VectorSearch():
+        case OuterJoin() | SemiJoin() | Apply() | VectorSearch() | MotifSearch():
             left, right = change(plan.left), change(plan.right)
             if left is plan.left and right is plan.right:
                 return plan
@@ -446,8 +444,10 @@ def map_expressions(plan: Plan, change: Callable[[Expression], Expression]) -> P
             return replace(plan, conditions=tuple(map(change, conditions)))
         case VectorSearch(query=query):
             return replace(plan, query=change(query))
-        case MotifSearch(ends=(source, target), time=time):
-            return replace(plan, ends=(change(source), change(target)), time=change(time))
+        case MotifSearch(ends=(source, target), time=time, given=given):
+            changed_given = tuple((name, change(e)) for name, e in given)
+            ends = change(source), change(target)
+            return replace(plan, ends=ends, time=change(time), given=changed_given)
         case Apply(arguments=arguments, conditions=conditions):
             return replace(
                 plan,
@@ -489,8 +489,8 @@ def expressions_in(plan: Plan) -> Iterator[Expression]:
         case VectorSearch(query=query, vector=vector):
             yield query
             yield vector
-        case MotifSearch(ends=ends, time=time):
-            yield from (*ends, time)
+        case MotifSearch(ends=ends, time=time, given=given):
+            yield from (*ends, time, *(expression for _, expression in given))
         case Apply(arguments=arguments, conditions=conditions):
             yield from (expression for _, expression in arguments)
             yield from conditions

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from raydb.planner.expression import AggregateCall, Column, Expression, WindowCall
     from raydb.planner.expression import Literal as Constant
     from raydb.planner.fuse import FusedScanAggregate
-    from raydb.planner.logical import GroupingSets, MotifQuestion, SortKey
+    from raydb.planner.logical import GroupingSets, MotifQuestion, Pairs, SortKey
     from raydb.planner.table_scan import FusedTableScan
 
 
@@ -164,7 +164,8 @@ class NearestRows:
     A table is searched by row numbers, and what is asked of its columns is read for the rows that
     are found. `selection` gives in its one column the numbers of the rows that count, None for
     all. `index` is None where all rows are compared; `reason` says why, or which index it is.
-    keep: whether a row that finds nothing stays, with NULLs.
+    keep: whether a row that finds nothing stays, with NULLs. note: which argument has no effect.
+    pairs: columns of both sides that are equal, or both NULL, where a row is searched for another.
     """
 
     queries: PhysicalPlan
@@ -179,23 +180,31 @@ class NearestRows:
     reason: str
     found: tuple[Column, ...]
     keep: bool = False
+    note: str = ""
+    pairs: Pairs = ()
 
 
 @dataclass(frozen=True, slots=True)
 class MotifRows:
-    """A count or a sample of motifs among the source's rows; see `logical.MotifSearch`.
+    """Each row of `queries` with a count or a sample of motifs among the source's rows.
 
-    The graph of the rows is kept with `table` by its `identity`: the vertices, the time and the
-    predicates over the table's attributes. Without a table it is built for this search alone.
+    See `logical.MotifSearch`. The graph of the rows is kept with `table` by its `identity`: the
+    vertices, the time and the predicates over the table's attributes. Without a table it is built
+    for this search alone, and where there are pairs for each row with other values in them.
     """
 
+    queries: PhysicalPlan
     source: PhysicalPlan
     ends: tuple[Expression, Expression]
     time: Expression
     question: MotifQuestion
+    given: tuple[tuple[str, Expression], ...]
+    pairs: Pairs
+    place: Column | None
     table: str
     identity: tuple[Expression, ...]
     columns: tuple[Column, ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +267,8 @@ def sources_of(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
             return (left, right)
         case NearestRows(queries=queries, source=source, selection=selection):
             return (queries, source if selection is None else selection)
+        case MotifRows(queries=queries, source=source):
+            return (queries, source)
         case ConcatenateRows(sources=sources):
             return sources
         case RecursiveRows(base=base, step=step):
@@ -267,7 +278,6 @@ def sources_of(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
             | ComputeColumns(source=source)
             | UnnestRows(source=source)
             | WindowRows(source=source)
-            | MotifRows(source=source)
             | HashAggregate(source=source)
             | SortRows(source=source)
             | LimitRows(source=source)

@@ -31,6 +31,7 @@ from raydb.planner.logical import (
     Filter,
     InnerJoin,
     Limit,
+    MotifSearch,
     OuterJoin,
     Plan,
     Project,
@@ -53,8 +54,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from raydb.planner.expression import WindowCall
+    from raydb.planner.logical import Pairs
 
 Names = dict[Column, Column]
+
+# What there is without FROM.
+_ONE_ROW = Values((), ((),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +123,14 @@ class _Domain:
         self._plan, plan, names = share(self._plan, self.workshop)
         return _Pushed(plan, names)
 
+    def reads(self, plan: Plan) -> _Domain:
+        """Return the distinct values of what a plan reads of the domain."""
+        if self._recursions:
+            return self  # The rows of a recursion have all of the domain's columns.
+        rows, free = self.rows(), free_columns(plan)
+        keys = tuple((column, rows.names[column]) for column in self._columns if column in free)
+        return _Domain(Aggregate(rows.plan, keys, ()), self._never_null, self.workshop)
+
     def new_names(self) -> Names:
         """Return new columns for the outer row's values."""
         return {c: self.workshop.new_column(c.name, c.type) for c in self._columns}
@@ -172,10 +185,10 @@ def _push(plan: Plan, domain: _Domain) -> _Pushed:
             below = _push(source, domain)
             changed = tuple((column, substitute(e, below.names)) for column, e in items)
             return replace(below, plan=replace(plan, source=below.plan, items=changed))
-        case VectorSearch(left=left, query=query):
-            below = _push(left, domain)
-            query = substitute(query, below.names)
-            return replace(below, plan=replace(plan, left=below.plan, query=query))
+        case VectorSearch():
+            return _push_search(plan, domain)
+        case MotifSearch():
+            return _push_motifs(plan, domain)
         case Window(source=source, calls=calls):
             below = _push(source, domain)
             divided = tuple((c, _divide(call, below.names)) for c, call in calls)
@@ -230,6 +243,8 @@ def _with_domain(
 ) -> _Pushed:
     """Join sources that read no outer row with the domain."""
     rows = domain.rows()
+    if tuple(sources) == (_ONE_ROW,) and not conditions:
+        return rows
     changed = tuple(substitute(condition, rows.names) for condition in conditions)
     return replace(rows, plan=InnerJoin((rows.plan, *sources), changed))
 
@@ -249,6 +264,64 @@ def _push_limit(plan: Limit, domain: _Domain) -> _Pushed:
     first = limit_rows(Window(below.plan, ((number, call),)), number, plan)
     columns = (*output_columns(plan), *below.names.values())
     return replace(below, plan=Project(first, tuple((column, column) for column in columns)))
+
+
+def _push_search(plan: VectorSearch, domain: _Domain) -> _Pushed:
+    """Search for the vectors of all outer rows, each among the rows that there are for it."""
+    below = _push(plan.left, domain)
+    plan = replace(plan, left=below.plan, query=substitute(plan.query, below.names))
+    if not domain.concerns(plan.right):
+        return replace(below, plan=plan)
+    right, pairs = _push_side(plan.right, below, domain)
+    return replace(below, plan=replace(plan, right=right, pairs=(*plan.pairs, *pairs)))
+
+
+def _push_side(plan: Plan, left: _Pushed, domain: _Domain) -> tuple[Plan, Pairs]:
+    """Return the rows to search in for all outer rows, and which of them belong to a left row."""
+    pushed = _push(plan, domain.reads(plan))
+    return pushed.plan, tuple((left.names[column], own) for column, own in pushed.names.items())
+
+
+def _push_motifs(plan: MotifSearch, domain: _Domain) -> _Pushed:
+    """Search for each outer row; where the edges depend on it, they are given for all outer rows.
+
+    The edges for an outer row are found again by the values that they were given for.
+    """
+    below = _push(plan.left, domain)
+    given = tuple((name, substitute(e, below.names)) for name, e in plan.given)
+    plan = replace(plan, left=below.plan, given=given)
+    if not domain.concerns(plan.right):
+        return replace(below, plan=plan)
+    edges, place = plan.right, plan.place
+    question = plan.question
+    has_order = question.ties == "index" or "ties" in dict(given)
+    # Only these see the order of the rows, and a number for each keeps filters from the scan.
+    if place is None and (has_order or question.sample_count is not None):
+        edges, place = _with_place(edges, domain)
+    edges, pairs = _push_side(edges, below, domain)
+    pushed = replace(plan, right=edges, pairs=(*plan.pairs, *pairs), place=place)
+    return replace(below, plan=pushed)
+
+
+def _with_place(plan: Plan, domain: _Domain) -> tuple[Plan, Column | None]:
+    """Return a plan with a column that tells the order of its rows, as far as SQL knows one."""
+    match plan:
+        case Filter(source=source) | Limit(source=source):
+            source, place = _with_place(source, domain)
+            return replace(plan, source=source), place
+        case Project(source=source, items=items):
+            source, place = _with_place(source, domain)
+            kept = () if place is None else ((place, place),)
+            return Project(source, (*items, *kept)), place
+        case Sort(source=source, keys=order):
+            place = domain.workshop.new_column("row_number", pa.int64())
+            numbered = Window(source, ((place, row_number_call((), order)),))
+            return Sort(numbered, order), place
+        case _ if domain.concerns(plan):
+            return plan, None
+        case _:
+            place = domain.workshop.new_column("row_number", pa.int64())
+            return Window(plan, ((place, row_number_call((), ())),)), place
 
 
 def _push_aggregate(plan: Aggregate, domain: _Domain) -> _Pushed:

@@ -9,7 +9,6 @@ What is no table (a join, a sum) is searched row by row.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from math import isclose, sqrt
 from typing import TYPE_CHECKING, cast
@@ -18,7 +17,7 @@ import pyarrow as pa
 
 from raydb.errors import ProgrammingError
 from raydb.planner.expression import Call, Column, Expression, Literal, columns_of
-from raydb.planner.logical import Plan, VectorSearch, output_columns
+from raydb.planner.logical import Plan, Project, Scan, VectorSearch, output_columns, sources_of
 from raydb.planner.physical import (
     ComputeColumns,
     NearestRows,
@@ -48,7 +47,7 @@ def lower_search(
     Raises ProgrammingError where the metric is not told, or more rows are asked for than there are.
     """
     queries = lower(plan.left)
-    rows = rows_of_table(plan.right)
+    rows = None if plan.pairs else rows_of_table(plan.right)
     options = plan.options
     vector = None if rows is None else rows.definitions[plan.vector]
     if rows is None or not isinstance(vector, Column):
@@ -56,11 +55,20 @@ def lower_search(
             raise ProgrammingError(
                 "vector_search() with fnr needs rows of one table, which an ivf index has"
             )
-        metric = cast("Metric", options.metric or "l2")
-        source = lower(plan.right)
+        which = "that are the same for all vectors" if plan.pairs else "of one table"
+        reason, metric = (
+            "all rows of the query are compared",
+            cast("Metric", options.metric or "l2"),
+        )
+        stored = _stored_column(plan.right, plan.vector) if plan.pairs else None
+        if stored is not None:
+            reason = "all rows that there are for a vector are compared"
+            _, metric = _choose_index(plan, *stored, catalog)
         return NearestRows(
-            queries, plan.query, source, plan.vector, None, options.k, metric, True, None,
-            "all rows of the query are compared", plan.found, plan.keep,
+            queries, plan.query, lower(plan.right), plan.vector, None, options.k, metric, True,
+            None, reason, plan.found, plan.keep,
+            _note(options, f"only rows {which} have an index"),
+            plan.pairs,
         )  # fmt: skip
     scan, selection = rows.scan, rows.selection(next(numbers))
     name, metric = _choose_index(plan, scan.table, vector.name, catalog)
@@ -70,14 +78,15 @@ def lower_search(
             f"{metric}: CREATE INDEX and CALIBRATE INDEX make one"
         )
     index, reason = _use_index(plan, name, catalog, is_filtered=selection is not None)
+    note = ""
     if index is None and name is None:
-        reason = f"no ivf index of '{vector.name}' of '{scan.table}' for {metric}"
-        reason = f"all rows are compared ({reason})"
+        lack = f"no ivf index of '{vector.name}' of '{scan.table}' for {metric}"
+        reason, note = f"all rows are compared ({lack})", _note(options, f"there is {lack}")
     read = {c for expression in rows.definitions.values() for c in columns_of(expression)}
     source = ScanTable(scan.table, tuple(c for c in scan.columns if c in read))
     nearest = NearestRows(
         queries, plan.query, source, vector, selection, options.k, metric, options.exact, index,
-        reason, plan.found, plan.keep,
+        reason, plan.found, plan.keep, note,
     )  # fmt: skip
     if all(column == expression for column, expression in rows.definitions.items()):
         return nearest
@@ -88,6 +97,13 @@ def lower_search(
     return ComputeColumns(nearest, tuple(items))
 
 
+def _note(options: SearchOptions, why: str) -> str:
+    """Return what to tell a user who has asked for lists of an index where there are none."""
+    if options.nprobe is None:
+        return ""
+    return f"nprobe => {options.nprobe} has no effect: {why}, and all rows are compared"
+
+
 def _where_found(expression: Expression, rank: Column) -> Expression:
     """Return an expression that is NULL where nothing was found, as a constant would not be."""
     if isinstance(expression, Column):
@@ -95,6 +111,19 @@ def _where_found(expression: Expression, rank: Column) -> Expression:
     kind = expression.type
     is_missing = Call("is_null", (rank,), pa.bool_())
     return Call("case", (is_missing, Literal(None, kind), expression), kind)
+
+
+def _stored_column(plan: Plan, column: Column) -> tuple[str, str] | None:
+    """Return the table and the name of the stored column whose values a column has."""
+    match plan:
+        case Scan(table=table):
+            return table, column.name
+        case Project(source=source, items=items):
+            below = dict(items)[column]
+            return _stored_column(source, below) if isinstance(below, Column) else None
+        case _:
+            owners = [each for each in sources_of(plan) if column in output_columns(each)]
+            return _stored_column(owners[0], column) if len(owners) == 1 else None
 
 
 def _choose_index(
@@ -187,7 +216,7 @@ def _listed(known: Iterable[CalibrationInfo]) -> str:
 def _describe_rule(info: CalibrationInfo, index: str, list_count: int) -> str:
     """Return when a search stops, and how many lists that takes."""
     rule = info.calibration.rule
-    if rule.threshold < -sys.float_info.max / 2:
+    if info.first_list_suffices:
         return f"the first of {list_count} lists of '{index}', which finds enough"
     penalty = f" with {rule.gamma:g} a list after {rule.kreg}" if rule.gamma else ""
     return (

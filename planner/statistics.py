@@ -146,8 +146,8 @@ class Statistics:
                 return self.row_count(base) + self.row_count(step)
             case VectorSearch(left=left, options=options):
                 return self.row_count(left) * options.k
-            case MotifSearch(question=question):
-                return float(question.sample_count or 1)
+            case MotifSearch(left=left, question=question):
+                return self.row_count(left) * float(question.sample_count or 1)
             case Unnest(source=source):
                 return self.row_count(source) * LIST_LENGTH
             case Project(source=source) | Sort(source=source) | Window(source=source):

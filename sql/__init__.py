@@ -20,6 +20,7 @@ from raydb.sql.bind_upsert import Conflict, bind_conflict, bind_upsert
 from raydb.sql.changed import Changed, describe_change
 from raydb.sql.describe import bind_describe, bind_show_tables
 from raydb.sql.kept_text import renamed_check
+from raydb.sql.motif_question import question_of_row
 from raydb.sql.nodes import refuse_deep_nesting
 from raydb.sql.parser import each_statement, parse
 from raydb.sql.reader import locate_name
@@ -181,6 +182,7 @@ __all__ = [
     "locate_name",
     "measure_text",
     "parse",
+    "question_of_row",
     "refuse_deep_nesting",
     "renamed_check",
     "reports_of",

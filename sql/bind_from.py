@@ -10,6 +10,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import Error, NotSupportedError, ProgrammingError, did_you_mean
+from raydb.planner.common_tables import free_columns
 from raydb.planner.expression import Call, Expression, conjuncts, substitute
 from raydb.planner.expression import Literal as Constant
 from raydb.planner.logical import (
@@ -135,7 +136,8 @@ def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
             require_only(node, "this", "alias")
             source = _bind_search(node, binding)
         case exp.Lateral() if is_motif_search(node):
-            raise NotSupportedError(f"LATERAL {node.this.name.lower()}() is not supported")
+            require_only(node, "this", "alias")
+            source = _bind_motifs(node, binding)
         case exp.Lateral(this=exp.Subquery() as inner):
             require_only(node, "this", "alias")
             plan = binding.bind_query(inner, binding)
@@ -216,20 +218,20 @@ def _alias(node: exp.Expr, name: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _bind_search(node: exp.Table | exp.Lateral, binding: Binding) -> Source:
-    search = bind_vector_search(node.this, binding, _bind_plan)
+    search = bind_vector_search(node.this, binding, _bind_rows)
     name, names = _alias(node, "vector_search")
     return Source(search, table_scope(name, output_columns(search), names))
 
 
-def _bind_motifs(node: exp.Table, binding: Binding) -> Source:
-    search = bind_motif_search(node.this, binding, _bind_plan)
+def _bind_motifs(node: exp.Table | exp.Lateral, binding: Binding) -> Source:
+    search = bind_motif_search(node.this, binding, _bind_rows)
     name, names = _alias(node, node.this.name.lower())
     return Source(search, table_scope(name, output_columns(search), names))
 
 
-def _bind_plan(node: exp.Expr, binding: Binding) -> Plan:
-    """Return the rows of a source of its own, which sees no other one."""
-    return _bind_source(node, replace(binding, outer=None)).plan
+def _bind_rows(node: exp.Expr, binding: Binding) -> Plan:
+    """Return the rows of a source within another one."""
+    return _bind_source(node, binding).plan
 
 
 def _bind_table(node: exp.Table, binding: Binding) -> Source:
@@ -359,8 +361,10 @@ def _search_beside(
     conditions: list[Expression],
 ) -> Plan:
     """Return the left rows, each with what is nearest to a vector that is computed of it."""
-    if conditions and side == "LEFT":
-        raise NotSupportedError("LEFT JOIN vector_search() needs ON true; WHERE filters its rows")
+    kind: Literal["left", "inner"] = "left" if side == "LEFT" else "inner"
+    if (conditions and side == "LEFT") or free_columns(search.right):
+        # A search for each distinct vector, whose rows are joined under the conditions.
+        return Apply(kind, left.plan, search, arguments, tuple(conditions))
     query = substitute(search.query, dict(arguments))
     plan: Plan = replace(search, left=left.plan, query=query, keep=side == "LEFT")
     for condition in conditions:

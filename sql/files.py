@@ -114,6 +114,17 @@ def named_argument(argument: exp.Expr) -> tuple[str, exp.Expr] | None:
     return None
 
 
+def hint_at_quotes(
+    error: ProgrammingError, value: exp.Expr, argument: str, function: str
+) -> ProgrammingError:
+    """Return an error about a word that is no column, and is meant as a text."""
+    if not isinstance(value, exp.Column | exp.Anonymous) or value.args.get("table") is not None:
+        return error
+    hinted = ProgrammingError(f"{error.sentence}; {argument} of {function}() is a text in quotes")
+    hinted.position = error.position
+    return hinted
+
+
 def _option(name: str, value: exp.Expr, values: Mapping[str, Constant]) -> Option:
     """Return the value of an option: a text, a boolean, a list, or types by column."""
     match value:

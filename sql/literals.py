@@ -136,7 +136,9 @@ def _read(text: str, data_type: pa.DataType) -> Any:  # a Python value, or None
         return value if value.is_finite() else None
     if is_float(data_type):
         number = float(text)
-        return None if math.isinf(number) and "inf" not in text.lower() else number
+        if math.isinf(number) and "inf" not in text.lower():
+            return None
+        return _as_real(number) if data_type == pa.float32() else number
     if data_type == pa.date32() and _DATE.fullmatch(text):
         return dt.date.fromisoformat(text)
     if data_type == pa.timestamp("us") and _TIMESTAMP.fullmatch(text):
@@ -201,11 +203,15 @@ def _convert_number(value: int | float | decimal.Decimal, data_type: pa.DataType
 
 def _convert_to_real(value: float) -> Literal | None:
     """Round to 24 bits, so that the value stays the same when it becomes a DOUBLE again."""
-    try:
-        (rounded,) = struct.unpack("f", struct.pack("f", value))
-    except OverflowError:
-        return None
-    return Literal(rounded, pa.float32())
+    rounded = _as_real(value)
+    return None if rounded is None else Literal(rounded, pa.float32())
+
+
+def _as_real(value: float) -> float | None:
+    """Return the nearest number of 24 bits, None for a number that becomes infinite."""
+    # Packed in the native format, what is too large is infinite rather than an error.
+    (rounded,) = struct.unpack("f", struct.pack("f", value))
+    return None if math.isinf(rounded) and not math.isinf(value) else float(rounded)
 
 
 def _fits_integer(value: int, data_type: pa.DataType) -> bool:

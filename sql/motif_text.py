@@ -124,6 +124,10 @@ class _Reader:
         """Say whether a name and a parenthesis come next."""
         return re.match(r"\s*\w+\s*\(", self.text) is not None
 
+    def is_first(self) -> bool:
+        """Say whether only one token has been read."""
+        return self.text[: self._place].strip() == self._before
+
     def accept(self, sign: str) -> bool:
         """Read a sign if it comes next."""
         if self.peek() != sign:
@@ -189,6 +193,8 @@ def _read_parts(reader: _Reader) -> list[list[tuple[str, str]]]:
 def _read_edge(reader: _Reader) -> tuple[str, str]:
     source = reader.vertex("a vertex")
     hint = f"; a shape has its size with it, such as {source}(4)" if source in _SHAPES else ""
+    if not hint and reader.is_first() and not reader.peek():
+        hint = f"; a motif is like {_EXAMPLE} or 'cycle(3)'"
     reader.expect("->", hint)
     target = reader.vertex("a vertex")
     if source == target:
@@ -232,6 +238,10 @@ def _read_shape(reader: _Reader) -> tuple[Motif, tuple[str, ...]]:
 
 def _read_size(reader: _Reader, name: str) -> int:
     size = reader.peek()
+    if size in ("", ")"):
+        raise ProgrammingError(
+            f"motif of {reader.function}(): {name}() has a size, such as {name}(3)"
+        )
     if not size.isdecimal() or len(size) > 9:
         raise ProgrammingError(
             f"motif of {reader.function}(): the size of {name}() is a small whole number, "

@@ -24,6 +24,7 @@ from raydb.sql.binding import Binding
 from raydb.sql.dialect import text_of
 from raydb.sql.files import named_argument
 from raydb.sql.parameters import Parameters, bind_parameters
+from raydb.sql.reader import fold
 from raydb.sql.series import constant_argument
 from raydb.sql.table_functions import is_report
 
@@ -115,6 +116,8 @@ def _index_name(arguments: Sequence[exp.Expr], binding: Binding) -> str | None:
         return None
     if len(arguments) > 1 or named_argument(arguments[0]) is not None:
         raise ProgrammingError("index_calibrations() takes the name of an index, or nothing")
+    if isinstance(arguments[0], exp.Column) and arguments[0].args.get("table") is None:
+        return fold(arguments[0].this)
     name = constant_argument("index_calibrations", arguments[0], binding).value
     if not isinstance(name, str):
         raise ProgrammingError(f"index_calibrations() takes the name of an index, not {name}")

@@ -180,7 +180,7 @@ def read_json(
         report(file.size_bytes)
     for name, kind in zip(names, schema.types, strict=True):
         column = rows.column(name)
-        if column.type != kind:
+        if column.type != kind and not pa.types.is_floating(kind):
             place = rows.schema.get_field_index(name)
             rows = rows.set_column(place, name, _convert(file.path, name, column, kind))
     return fit_columns(file.path, rows.schema, schema, exact, rows.select)
@@ -190,7 +190,11 @@ def _read_as(kind: pa.DataType) -> pa.DataType:
     """Return the type by which Arrow reads the values of a column."""
     if pa.types.is_temporal(kind):
         return pa.string()
-    return pa.list_(kind.value_type) if pa.types.is_fixed_size_list(kind) else kind
+    if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
+        is_real = pa.types.is_float32(kind.value_type)
+        return pa.list_(pa.float64() if is_real else kind.value_type)
+    # Arrow would read a number beyond REAL as infinity.
+    return pa.float64() if pa.types.is_float32(kind) else kind
 
 
 def _convert(path: str, name: str, column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
@@ -219,7 +223,12 @@ def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
         # Arrow reads no time without a day.
         moments = pc.binary_join_element_wise("1970-01-01", column, " ")
         return moments.cast(pa.timestamp("us")).cast(kind)
-    return column.cast(kind)
+    cast = column.cast(kind)
+    if pa.types.is_list(column.type) and pa.types.is_floating(column.type.value_type):
+        elements, given = pc.list_flatten(cast), pc.list_flatten(column)
+        if pc.any(pc.and_(pc.is_inf(elements), pc.is_finite(given))).as_py():
+            raise pa.ArrowInvalid("overflow")
+    return cast
 
 
 def _as_moments(column: pa.ChunkedArray) -> pa.ChunkedArray:

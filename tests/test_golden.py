@@ -10,7 +10,9 @@
 A statement ends with the line that ends in `;`. The comment lines right below are its answer: rows
 (text in quotes; in any order where the statement has no ORDER BY), `(no rows)`, an error, or
 `has:` lines, each a part of the answer's text. A statement that gives no rows at all, such as
-CREATE TABLE, has no answer. `$DATA` is tests/golden/data, `$TMP` an empty folder.
+CREATE TABLE, has no answer. Below the rows, `warning:` lines are all that `cursor.messages` says;
+an answer without such a line does not ask for them. `$DATA` is tests/golden/data, `$TMP` an empty
+folder.
 
 Every file runs twice, each time on a fresh connection: as it is, and with `SET fused_path = 'off'`,
 which must not change an answer, `has:` lines excepted, for they say which path was taken.
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
 
 GOLDEN = Path(__file__).parent / "golden"
 FILES = sorted(GOLDEN.glob("*.sql"))
+
+# How a line of an answer begins that tells of a warning.
+WARNING = "warning:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +90,11 @@ def run(connection: Any, sql: str, tmp_path: Path) -> tuple[str, ...]:
         for name, folder in folders.items():
             message = message.replace(folder, name)
         return (f"error: {type(error).__name__}: {message}",)
+    warnings = tuple(f"{WARNING} {warning}" for _, warning in cursor.messages)
     if cursor.description is None:
-        return ()
+        return warnings
     lines = [" | ".join(map(show, row)) for row in rows]
-    return tuple(lines) or ("(no rows)",)
+    return (*(lines or ["(no rows)"]), *warnings)
 
 
 def is_ordered(sql: str) -> bool:
@@ -116,6 +122,13 @@ def is_part(answer: tuple[str, ...]) -> bool:
     return bool(answer) and answer[0].startswith("has:")
 
 
+def asked_for(statement: Statement, answer: tuple[str, ...]) -> tuple[str, ...]:
+    """Return an answer without its warnings where the statement's own answer has none."""
+    if any(line.startswith(WARNING) for line in statement.answer):
+        return answer
+    return tuple(line for line in answer if not line.startswith(WARNING))
+
+
 def agrees(statement: Statement, answer: tuple[str, ...]) -> bool:
     if is_part(statement.answer):
         text = "\n".join(answer).replace("''", "'")
@@ -133,7 +146,9 @@ def with_answers(lines: list[str], answers: list[tuple[Statement, tuple[str, ...
     """Return the file's text with new answers where the old ones are wrong; parts stay."""
     for statement, answer in reversed(answers):
         if not agrees(statement, answer) and not is_part(statement.answer):
-            new = answer if is_ordered(statement.sql) else sorted(answer)
+            told = [line for line in answer if line.startswith(WARNING)]
+            rows = [line for line in answer if not line.startswith(WARNING)]
+            new = [*(rows if is_ordered(statement.sql) else sorted(rows)), *told]
             lines[statement.answer_line : statement.end] = as_lines(new)
     return "".join(f"{line}\n" for line in lines)
 
@@ -144,7 +159,8 @@ def test_golden(path: Path, fused_path: str, tmp_path: Path, pytestconfig: pytes
     lines = path.read_text(encoding="utf-8").splitlines()
     connection = raydb.connect()
     connection.execute(f"SET fused_path = '{fused_path}'")
-    answers = [(s, run(connection, s.sql, tmp_path)) for s in read_statements(lines)]
+    statements = read_statements(lines)
+    answers = [(s, asked_for(s, run(connection, s.sql, tmp_path))) for s in statements]
     assert answers, "the file has no statements"
     if pytestconfig.getoption("--golden-update"):
         if fused_path == "on":

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from raydb.engine.general.list_keys import list_bytes
 from raydb.engine.general.relation import joined
 from raydb.errors import NotSupportedError
 from raydb.kernels.encode import encode_column
@@ -257,6 +258,11 @@ def group_rows(keys: Sequence[pa.ChunkedArray | pa.Array], row_count: int) -> Gr
     return Groups(Membership(numbers, count), rows)
 
 
+def group_numbers(values: pa.ChunkedArray | pa.Array) -> NDArray[np.int64]:
+    """Return the number of each value's group."""
+    return group_rows([values], len(values)).members.numbers
+
+
 def _most_codes(row_count: int) -> int:
     return max(_FEW_CODES, _CODES_A_ROW * row_count)
 
@@ -266,6 +272,8 @@ def _group_codes(values: pa.ChunkedArray | pa.Array) -> tuple[NDArray[np.int64],
     values = order_intervals(values)
     if pt.is_null(values.type):
         return np.zeros(len(values), np.int64), 1
+    if pt.is_nested(values.type):
+        return _hashed(list_bytes([values], group_numbers)[0])
     whole = joined(values)
     codes = direct_codes(whole)
     if codes is None:
@@ -305,8 +313,6 @@ def _text_codes(values: pa.ChunkedArray | pa.Array) -> NDArray[np.int64] | None:
 
 def _hashed(values: pa.ChunkedArray | pa.Array) -> tuple[NDArray[np.int64], int]:
     """Number values of any range by a hash table; doubles are hashed as their codes."""
-    if pt.is_nested(values.type):
-        raise NotSupportedError(f"grouping by {sql_type_name(values.type)} is not supported")
     encoded = pc.dictionary_encode(values)
     chunks = [encoded]
     if isinstance(encoded, pa.ChunkedArray):  # more text than an array holds

@@ -21,13 +21,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from raydb.engine.general.codes import direct_codes
+from raydb.engine.general.codes import direct_codes, group_numbers
+from raydb.engine.general.list_keys import list_bytes
 from raydb.engine.general.relation import MORSEL_ROWS, joined
-from raydb.errors import NotSupportedError
 from raydb.kernels.interrupts import check_interrupt
 from raydb.planner.functions import canonical_floats
 from raydb.planner.intervals import order_intervals
-from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -56,7 +55,7 @@ def encode_keys(
     """Return the codes of keys of one column or several.
 
     NULL equals nothing, but NULL in the columns at the places in `null_safe`; doubles are in total
-    order, so NaN equals NaN. Raises NotSupportedError for keys that are lists.
+    order, so NaN equals NaN, and a NULL in a list equals another.
     """
     codes, *others = (
         _with_null(_encode(b, p), b, p) if place in null_safe else _encode(b, p)
@@ -92,7 +91,7 @@ def in_morsels(row_count: int, compute: Callable[[int, int], None]) -> None:
 def _encode(build: pa.ChunkedArray | pa.Array, probe: pa.ChunkedArray | pa.Array) -> KeyCodes:
     """Return the codes of one column."""
     if pt.is_nested(build.type):
-        raise NotSupportedError(f"a join on {sql_type_name(build.type)} is not supported")
+        return _look_up(*list_bytes([build, probe], group_numbers))
     if pt.is_null(build.type) or pt.is_null(probe.type):
         nothing = (np.full(len(build), -1), np.full(len(probe), -1))
         return KeyCodes(*nothing, 1)

@@ -1,6 +1,6 @@
-"""motif_count() and motif_sample(): the graph of some rows, a search in it, and its answer as rows.
+"""motif_count() and motif_sample(): a question about a graph, a search in it, its answer as rows.
 
-    rows   ->   graph, kept with the table   ->   exact, under a budget   ->   timest   ->   rows
+    graph   ->   exact, under a budget   ->   timest   ->   rows
 
 The time that a call may take begins with the graph, which is always built to its end.
 """
@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, assert_never
 
 import numpy as np
 import pyarrow as pa
 
-from raydb.engine.general.motif_graph import is_graph_kept, kept_graph, make_graph
+from raydb.engine.general.motif_graph import make_graph
 from raydb.engine.general.relation import Relation
 from raydb.engine.progress import report, report_compiling
 from raydb.errors import NotSupportedError, OperationalError
@@ -24,14 +24,12 @@ from raydb.kernels.interrupts import beside
 from raydb.kernels.motif.estimate import estimate, prepare, sample_instances, sampled_trees
 from raydb.kernels.motif.exact import count_exact, enumerate_instances
 from raydb.kernels.motif.shape import TIES, Motif
-from raydb.planner.physical import MotifRows, PhysicalPlan, sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from raydb.engine.fused.image import Kept
     from raydb.engine.general.motif_graph import EdgeGraph
     from raydb.engine.memory import Memory
     from raydb.kernels.motif.estimate import Estimate, PreparedMotif
@@ -39,9 +37,6 @@ if TYPE_CHECKING:
     from raydb.kernels.motif.graph import TemporalGraph
     from raydb.planner.expression import Column
     from raydb.planner.logical import MotifQuestion
-    from raydb.storage.table import Table
-
-    Values: TypeAlias = pa.ChunkedArray | pa.Array
 
 # The parts of a search that have loops of their own.
 LoopPart: TypeAlias = Literal["graph", "count", "list", "estimate", "draw"]
@@ -50,6 +45,9 @@ LoopPart: TypeAlias = Literal["graph", "count", "list", "estimate", "draw"]
 # edge; 10**7 take 0.2 to 1 s. So the method is the same on every machine, unless time is short.
 AUTO_STEPS = 5 * 10**7
 AUTO_STEPS_PER_EDGE = 4
+
+# Where drawing finds nothing in this part of the time, or these seconds, instances are counted.
+LOOK_SHARE, LOOK_SECONDS = 1 / 8, 2.0
 
 # Of no more instances a sample is chosen from a list of all: 84 MB at 12 edges and 8 vertices.
 LISTED_INSTANCES = 2**19
@@ -71,11 +69,11 @@ _NONE = "there is no instance"
 
 
 class FoundMotifs(NamedTuple):
-    """The rows of a search, what it has to say beside them, and how it went, for EXPLAIN."""
+    """The rows of a search, how it went, for EXPLAIN, and whether it gave what was asked for."""
 
     rows: Relation
-    told: list[str]
     how: str
+    is_complete: bool
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -101,12 +99,18 @@ class TimeIsUp(Exception):  # noqa: N818  (it is no error, it ends a loop)
 class Clock:
     """The time of a search, which began and ends at these moments of `time.perf_counter`.
 
-    Both move on by what is no part of that time.
+    Both move on by what is no part of that time. function: what progress calls the search.
     """
 
     function: str
     began: float
     ends: float
+
+    @staticmethod
+    def starting(function: str, seconds: float) -> Clock:
+        """Return a clock that starts now and ends after the seconds."""
+        now = time.perf_counter()
+        return Clock(function, now, now + seconds)
 
     @property
     def left(self) -> float:
@@ -142,44 +146,22 @@ class Clock:
         return tell
 
 
-def find_motifs(
-    plan: MotifRows,
-    read: Callable[[], Sequence[Values]],
-    tables: Mapping[str, Table],
-    kept: Kept | None,
-    memory: Memory,
+def search_motif(
+    asked: MotifQuestion, columns: Sequence[Column], edges: EdgeGraph, clock: Clock, memory: Memory
 ) -> FoundMotifs:
-    """Return the row of motif_count() or the rows of motif_sample().
+    """Return the row of motif_count() or the rows of motif_sample() for one question.
 
-    read: gives the sources, the targets and the times of the rows. Raises OperationalError where
-    time or memory is too small, and DataError for times that 64 bits cannot hold.
+    Raises OperationalError where time or memory is too small, and DataError for times that 64 bits
+    cannot hold.
     """
-    asked = plan.question
-    began = time.perf_counter()
-    clock = Clock(asked.function, began, began + asked.max_seconds)
-    clock.make_ready("graph")
-    edges, was_kept = kept_graph(plan, tables, kept, memory, read)
-    built = "" if was_kept else f", graph built in {clock.passed * 1000:.3f} ms"
-    delta = edges.clamp(asked.delta)
-    search = Search(edges.graph, asked, _method(asked), delta, clock, memory)
-    told = _warnings(edges)
+    search = Search(edges.graph, asked, _method(asked), edges.clamp(asked.delta), clock, memory)
     if asked.sample_count is None:
         values, how = _count(search)
-        rows = Relation(_count_row(plan.columns, values, edges, clock), 1)
-        if not values["converged"]:
-            told.append(
-                f"the estimate is not within {asked.rel_error:g} of the count yet; raise "
-                "max_seconds or rel_error"
-            )
-    else:
-        matches, how = _sample(search)
-        rows = _sample_rows(plan.columns, matches, edges, asked)
-        if rows.row_count < asked.sample_count and how != _NONE:
-            told.append(
-                f"{rows.row_count} of {asked.sample_count} instances were found within "
-                f"{asked.max_seconds:g} seconds"
-            )
-    return FoundMotifs(rows, told, how + built)
+        rows = Relation(_count_row(columns, values, edges, clock), 1)
+        return FoundMotifs(rows, how, values["converged"])
+    matches, how = _sample(search)
+    rows = _sample_rows(columns, matches, edges, asked)
+    return FoundMotifs(rows, how, rows.row_count == asked.sample_count or how == _NONE)
 
 
 @cache
@@ -224,20 +206,6 @@ def _method(asked: MotifQuestion) -> str:
         except NotSupportedError:
             return "exact"
     return asked.method
-
-
-def _warnings(edges: EdgeGraph) -> list[str]:
-    """Return what a user should know of the rows."""
-    told = []
-    duplicates, skipped = edges.graph.duplicate_count, edges.skipped_count
-    if skipped:
-        told.append(f"rows left out because a source, a target or a time is NULL: {skipped}")
-    if duplicates:
-        told.append(
-            "rows with the source, the target and the time of an earlier row, which are edges of "
-            f"their own: {duplicates}"
-        )
-    return told
 
 
 # -- counting
@@ -385,20 +353,41 @@ def _sample(search: Search) -> tuple[NDArray[np.int64], str]:
             f"{asked.function}() was not ready to sample within {asked.max_seconds:g} seconds; "
             "raise max_seconds"
         )
+    if prepared.total_weight == 0:
+        return _no_instances(asked), _NONE
+    found = _draw(search, prepared, min(LOOK_SHARE * clock.left, LOOK_SECONDS))
+    if not len(found) and search.method == "timest":
+        # Trees without a match among them: perhaps there is none, which only counting can tell.
+        counted = _count_exactly(replace(search, method="auto"))
+        if counted is not None and counted.count <= LISTED_INSTANCES:
+            return _choose(search, counted.count)
+    if len(found) < asked.sample_count:
+        found = _draw(search, prepared, clock.left)
+    return found, "timest"
+
+
+def _draw(search: Search, prepared: PreparedMotif, seconds: float) -> NDArray[np.int64]:
+    """Return random instances as far as they are found by the tree within the seconds."""
+    asked = search.asked
+    assert asked.sample_count is not None
     found, _ = sample_instances(
         *(search.graph, asked.motif, search.delta, asked.ties, asked.sample_count, asked.seed),
-        max_seconds=clock.left,
-        keep_going=clock.teller("sample", math.inf),
+        max_seconds=seconds,
+        keep_going=search.clock.teller("sample", math.inf),
         prepared=prepared,
     )
-    return found, _NONE if prepared.total_weight == 0 else "timest"
+    return found
+
+
+def _no_instances(asked: MotifQuestion) -> NDArray[np.int64]:
+    return np.empty((0, len(asked.motif.edges)), np.int64)
 
 
 def _choose(search: Search, count: int) -> tuple[NDArray[np.int64], str]:
     """Return instances chosen from all of them, of which there are so many."""
     asked, clock = search.asked, search.clock
     if not count:
-        return np.empty((0, len(asked.motif.edges)), np.int64), _NONE
+        return _no_instances(asked), _NONE
     clock.make_ready("list")
     tell = clock.teller("list", clock.left)
     try:
@@ -443,22 +432,3 @@ def _as_times(moments: NDArray[np.int64], kind: pa.DataType) -> pa.Array:
     """Return times of a type from the numbers that a graph has of them."""
     numbers = pa.array(moments)
     return numbers.cast(pa.int32()).cast(kind) if kind == pa.date32() else numbers.cast(kind)
-
-
-def graph_states(plan: PhysicalPlan, tables: Mapping[str, Table], kept: Kept) -> dict[int, str]:
-    """Return where the graphs of a plan's searches come from, by the identity of their nodes."""
-    states = {}
-    waiting = [plan]
-    for node in waiting:
-        waiting += sources_of(node)
-        if isinstance(node, MotifRows):
-            if not node.table:
-                state = "built for this query, whose edges are not the rows of one table"
-            elif node.table not in tables:
-                state = f"built for this query, '{node.table}' is read anew each time"
-            elif is_graph_kept(node, tables, kept):
-                state = f"kept with '{node.table}'"
-            else:
-                state = f"built, then kept with '{node.table}' until that changes"
-            states[id(node)] = state
-    return states

@@ -13,11 +13,13 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.engine.devices import search_ivf
+from raydb.engine.general.join_keys import encode_keys
 from raydb.engine.general.relation import Relation, joined
 from raydb.engine.general.scan import fetch_rows, scan_table
 from raydb.engine.progress import report_compiling
 from raydb.engine.vector_index import check_vectors, column_text, vector_blocks
 from raydb.errors import ProgrammingError
+from raydb.kernels.interrupts import check_interrupt
 from raydb.kernels.nearest import nearest, no_neighbours
 from raydb.kernels.stop import ANYWHERE
 from raydb.planner.expression import Column
@@ -73,7 +75,8 @@ def nearest_rows(
     fewer than k rows, and OperationalError where memory is too small for what may be found.
     """
     of_queries, of_rows = ([c for c in side if c in columns] for side in sides)
-    rows, (values,) = run_with(plan.queries, of_queries, [plan.query])
+    needed = list(dict.fromkeys((*of_queries, *(column for column, _ in plan.pairs))))
+    rows, (values,) = run_with(plan.queries, needed, [plan.query])
     vectors, places = _query_vectors(plan, values)
     need = _FOUND_BYTES * len(vectors) * plan.k + _NUMBER_BYTES * vectors.size
     memory.check(need, f"a search for {plan.k} rows near each of {len(vectors)} vectors")
@@ -84,11 +87,14 @@ def nearest_rows(
         found, guarantees = _search_table(plan, vectors, table, run_with, memory)
         show(found)
     else:
-        read = list(dict.fromkeys((*of_rows, plan.vector)))
-        source, _ = run_with(plan.source, read, ())
+        theirs = [column for _, column in plan.pairs]
+        source, _ = run_with(plan.source, list(dict.fromkeys((*of_rows, plan.vector, *theirs))), ())
         found = no_neighbours(len(vectors), plan.k)
-        blocks = _checked(plan, source.columns[plan.vector], None)
-        nearest(blocks, vectors, plan.k, plan.metric, found)
+        column = source.columns[plan.vector]
+        if plan.pairs:
+            _search_own_rows(plan, vectors, rows.take(pa.array(places)), source, found)
+        else:
+            nearest(_checked(plan, column, None), vectors, plan.k, plan.metric, found)
         guarantees = ["exact"] * len(vectors)
     query_numbers, ranks = np.nonzero(found.rows >= 0)
     numbers = found.rows[query_numbers, ranks]
@@ -112,6 +118,33 @@ def nearest_rows(
         hits = hits.take(hit_numbers)
     every = {**rows.take(pa.array(row_numbers)).columns, **hits.columns}
     return Relation({column: every[column] for column in columns}, len(row_numbers))
+
+
+def _search_own_rows(
+    plan: NearestRows,
+    vectors: NDArray[np.float32],
+    queries: Relation,
+    source: Relation,
+    found: Neighbours,
+) -> None:
+    """Compare each vector with the rows that have its values in the columns of the pairs."""
+    codes = encode_keys(
+        [queries.columns[ours] for ours, _ in plan.pairs],
+        [source.columns[theirs] for _, theirs in plan.pairs],
+        range(len(plan.pairs)),
+    )
+    column = joined(source.columns[plan.vector])
+    by_code = np.argsort(codes.probe, kind="stable")
+    sorted_codes = codes.probe[by_code]
+    for code in np.unique(codes.build):
+        check_interrupt()
+        asking = np.flatnonzero(codes.build == code)
+        start, end = np.searchsorted(sorted_codes, [code, code + 1])
+        numbers = by_code[start:end]
+        some = no_neighbours(len(asking), plan.k)
+        blocks = _checked(plan, column.take(pa.array(numbers)), numbers)
+        nearest(blocks, vectors[asking], plan.k, plan.metric, some)
+        found.rows[asking], found.distances[asking] = some.rows, some.distances
 
 
 def _with_missing(

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from raydb.engine.general.by_parts import aggregate_rows, window_rows
 from raydb.engine.general.join import run_join
-from raydb.engine.general.motifs import find_motifs
+from raydb.engine.general.motif_rows import motif_rows
 from raydb.engine.general.nearest import nearest_rows
 from raydb.engine.general.recursion import generations
 from raydb.engine.general.relation import (
@@ -154,8 +154,8 @@ def output_columns(plan: PhysicalPlan) -> tuple[Column, ...]:
             return columns
         case SeriesRows(column=column):
             return (column,)
-        case MotifRows(columns=columns):
-            return columns
+        case MotifRows(queries=queries, columns=columns):
+            return (*output_columns(queries), *columns)
         case UnnestRows(source=source, items=items):
             elements = tuple(column for column, _ in items)
             count = () if plan.number is None else (plan.number,)
@@ -204,6 +204,7 @@ def _rows_of(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> R
             sides = output_columns(queries), output_columns(source)
             run_with = partial(_run_with, sources=sources)
             show = partial(_show_search, plan, sources)
+            sources.told.extend([plan.note] if plan.note else [])
             return nearest_rows(
                 plan, columns, sides, run_with, sources.tables, sources.memory, show
             )
@@ -258,17 +259,16 @@ def _series(numbers: range, columns: Sequence[Column], memory: Memory) -> Relati
 
 
 def _motifs(plan: MotifRows, columns: Sequence[Column], sources: Sources) -> Relation:
-    """Return the count or the sample of a motif, and note how it was come by."""
-
-    def read() -> list[pa.ChunkedArray | pa.Array]:
-        _, values = _run_with(plan.source, (), [*plan.ends, plan.time], sources)
-        return values
-
-    found = find_motifs(plan, read, sources.tables, sources.kept, sources.memory)
+    """Return counts or samples of motifs, and note how they were come by."""
+    run_with = partial(_run_with, sources=sources)
+    of_queries = output_columns(plan.queries)
+    found = motif_rows(
+        *(plan, columns, of_queries, run_with), sources.tables, sources.kept, sources.memory
+    )
     sources.told.extend(found.told)
     if sources.trace is not None:
         sources.trace.note(plan, found.how)
-    return found.rows.select(columns)
+    return found.rows
 
 
 def _constant_rows(plan: ConstantRows, columns: Sequence[Column]) -> Relation:

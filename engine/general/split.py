@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
+from raydb.engine.general.list_keys import hashable
 from raydb.engine.general.relation import Relation, mapped, schema_of
 from raydb.planner.functions import order_codes
 from raydb.planner.intervals import order_intervals
@@ -104,7 +105,7 @@ def hash_rows(keys: Sequence[pa.ChunkedArray | pa.Array]) -> NDArray[np.uint64]:
     """
     hashes = np.zeros(len(keys[0]), np.uint64)
     for key in keys:
-        values = order_intervals(order_codes(key))
+        values = hashable(order_intervals(order_codes(key)))
         start = 0
         for chunk in values.chunks if isinstance(values, pa.ChunkedArray) else [values]:
             add_to_hashes(chunk, hashes[start : start + len(chunk)])

@@ -17,7 +17,14 @@ import pyarrow as pa
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
-from raydb.engine.general.codes import encode, join_words, key_word, sort_rows
+from raydb.engine.general.codes import (
+    Codes,
+    encode,
+    group_numbers,
+    join_words,
+    key_word,
+    sort_rows,
+)
 from raydb.errors import DataError, NotSupportedError
 from raydb.planner.expression import Literal
 from raydb.planner.functions import canonical_floats, evaluate, order_codes
@@ -56,7 +63,7 @@ def arrange(
 ) -> Arrangement:
     """Sort rows by partition and order; equal rows stay in the source's order."""
     partition = join_words(
-        [key_word(encode(canonical_floats(values[key])), False, False) for key in partition_by],
+        [key_word(_partition_codes(values[key]), False, False) for key in partition_by],
         row_count,
     )
     order = join_words(
@@ -72,6 +79,13 @@ def arrange(
     if not order_by:
         return Arrangement(rows, peers, peers)
     return Arrangement(rows, _starts(partition.numbers[rows]), peers)
+
+
+def _partition_codes(values: pa.ChunkedArray | pa.Array) -> Codes:
+    """Return a key of partitions as codes, in the order of its values but for lists."""
+    if not pt.is_nested(values.type):
+        return encode(canonical_floats(values))
+    return Codes(group_numbers(values), None, pa.int64())
 
 
 def _starts(sorted_numbers: NDArray[np.uint64]) -> Places:

@@ -1,4 +1,7 @@
-"""What a terminal shows of work that takes long: a bar, or the time where nobody knows the end."""
+"""What a terminal shows of work that takes long: a bar, or the time where nobody knows the end.
+
+Where standard error is no terminal, a line says why a first search takes so long, and no more.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +21,29 @@ if TYPE_CHECKING:
 # A bar for work that is done at once would only flicker.
 DELAY_S = 1.0
 
+# A line for what is compiled in a moment would only be noise in a log.
+COMPILING_DELAY_S = 2.0
+
+# How the connection calls the step in which it compiles.
+_COMPILING = "compile, once on a machine"
+
 
 @contextmanager
 def showing_progress(connection: Any) -> Iterator[None]:
     """Show how far a connection's statement is, on standard error, if that is a terminal.
 
     Only what takes long is shown. The connection tells the name of a step and its share that is
-    done, from 0 to 1; until it does, only the time passes.
+    done, from 0 to 1; until it does, only the time passes. What is no terminal gets a line where
+    loops are compiled, once.
     """
     if not sys.stderr.isatty() or is_dumb():
-        yield
+        notice = _Notice()
+        connection.progress = notice.update
+        try:
+            yield
+        finally:
+            connection.progress = None
+            notice.stop()
         return
     bar = _Bar()
     timer = threading.Timer(DELAY_S, bar.start)
@@ -40,6 +56,35 @@ def showing_progress(connection: Any) -> Iterator[None]:
         timer.cancel()
         connection.progress = None
         bar.stop()
+
+
+class _Notice:
+    """Tells on standard error that loops are compiled, once a process and if that takes long."""
+
+    _was_told = False
+
+    def __init__(self) -> None:
+        self._timer: threading.Timer | None = None
+
+    def update(self, step: str, _: float) -> None:
+        """Begin to wait with the first loop, and end with what is no compilation."""
+        if not step.startswith(_COMPILING):
+            self.stop()
+        elif self._timer is None and not _Notice._was_told:
+            self._timer = threading.Timer(COMPILING_DELAY_S, self._tell)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def stop(self) -> None:
+        """Say nothing any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _tell(self) -> None:
+        _Notice._was_told = True
+        sys.stderr.write("compiling loops, once on this machine: it takes 10 to 25 seconds ...\n")
+        sys.stderr.flush()
 
 
 class _Bar:

@@ -22,7 +22,7 @@ from raydb.errors import ProgrammingError
 from raydb.kernels.conformal import MOST_QUERIES, MOST_TUNING, calibrate, least_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -83,10 +83,10 @@ def calibrate_index(statement: sql.Calibrate, indexes: Mapping[str, Table], work
     return _with_calibrations(snapshot, name, (*kept, *made))
 
 
-def recalibrated(snapshot: Snapshot, name: str, table: Table) -> Snapshot:
+def recalibrated(snapshot: Snapshot, name: str, table: Table, told: list[str]) -> Snapshot:
     """Return the snapshot with an index's calibrations made anew, of the same queries.
 
-    Raises ProgrammingError where the index has too few rows for one of them now.
+    Those for which the index has too few rows now are gone, and `told` gets a sentence for each.
     """
     known = snapshot.calibrations.get(name, ())
     index = snapshot.vector_indexes[name]
@@ -97,20 +97,48 @@ def recalibrated(snapshot: Snapshot, name: str, table: Table) -> Snapshot:
     made: list[StoredCalibration] = []
     for members in groups.values():
         first = members[0]
-        request = _Request(
-            name,
-            tuple(dict.fromkeys(each.calibration.k for each in members)),
-            tuple(dict.fromkeys(each.calibration.fnr for each in members)),
-            first.calibration.rule.score,
-            first.calibration.seed,
-        )
         if first.calibration.held_out:
-            sample = _held_out_rows(index, table, request.seed)
+            sample = _held_out_rows(index, table, first.calibration.seed)
         else:
             sample = _Sample(first.queries, None, first.null_queries)
-        keys = {each.key for each in members}
-        made += (each for each in _calibrated(request, index, table, sample) if each.key in keys)
-    return _with_calibrations(snapshot, name, tuple(made)) if made else snapshot
+        possible = [each for each in members if _can_stay(name, each, index, table, sample, told)]
+        if possible:
+            keys = {each.key for each in possible}
+            request = _request(name, possible)
+            every = _calibrated(request, index, table, sample)
+            made += (each for each in every if each.key in keys)
+    return _with_calibrations(snapshot, name, tuple(made)) if known else snapshot
+
+
+def _request(name: str, members: Sequence[StoredCalibration]) -> _Request:
+    """Return the request for calibrations that share their queries, score and seed."""
+    calibrations = [each.calibration for each in members]
+    return _Request(
+        name,
+        tuple(dict.fromkeys(each.k for each in calibrations)),
+        tuple(dict.fromkeys(each.fnr for each in calibrations)),
+        calibrations[0].rule.score,
+        calibrations[0].seed,
+    )
+
+
+def _can_stay(
+    name: str,
+    stored: StoredCalibration,
+    index: Ivf,
+    table: Table,
+    sample: _Sample,
+    told: list[str],
+) -> bool:
+    """Tell whether a calibration can be made anew, and say what it lacks where it cannot."""
+    lack = _lack(_request(name, [stored]), index, table, sample)
+    if lack is not None:
+        k, fnr, score = stored.key
+        told.append(
+            f"index '{name}' has lost its calibration for k => {k}, fnr => {fnr:g}, "
+            f"score => '{score}'; it cannot be calibrated for {lack}"
+        )
+    return lack is None
 
 
 def _with_calibrations(snapshot: Snapshot, name: str, known: Calibrations) -> Snapshot:
@@ -151,17 +179,10 @@ def _given_queries(queries: sql.Select, request: _Request, index: Ivf, work: Wor
 
 def _calibrated(request: _Request, index: Ivf, table: Table, sample: _Sample) -> Calibrations:
     """Return the calibrations that are asked for, once rows and queries are known to suffice."""
-    name, row_count = request.index, len(index.row_ids)
-    if table.live is not None:
-        row_count = int(np.count_nonzero(table.live[index.row_ids]))
-    most = row_count if sample.own_rows is None else max(row_count - 1, 0)
-    if max(request.ks) > most:
-        beside = "" if sample.own_rows is None else " beside the one that is held out"
-        raise ProgrammingError(
-            f"index '{name}' cannot be calibrated for k = {max(request.ks)}: "
-            f"its lists have {most} vectors{beside}"
-        )
-    _check_count(request, sample)
+    name = request.index
+    lack = _lack(request, index, table, sample)
+    if lack is not None:
+        raise ProgrammingError(f"index '{name}' cannot be calibrated for {lack}")
     Memory(memory_limit()).check(_need(request, index, sample), f"CALIBRATE INDEX '{name}'")
     step = f"index {name}: calibration"
     made = calibrate(
@@ -184,19 +205,24 @@ def _calibrated(request: _Request, index: Ivf, table: Table, sample: _Sample) ->
     )
 
 
-def _check_count(request: _Request, sample: _Sample) -> None:
-    """Raise ProgrammingError for fewer queries than the least missed share takes."""
+def _lack(request: _Request, index: Ivf, table: Table, sample: _Sample) -> str | None:
+    """Return what a calibration takes that there is not, None where nothing is missing."""
+    row_count = len(index.row_ids)
+    if table.live is not None:
+        row_count = int(np.count_nonzero(table.live[index.row_ids]))
+    most = row_count if sample.own_rows is None else max(row_count - 1, 0)
+    if max(request.ks) > most:
+        beside = "" if sample.own_rows is None else " beside the one that is held out"
+        return f"k = {max(request.ks)}: its lists have {most} vectors{beside}"
     fnr, count = min(request.fnrs), len(sample.vectors)
     least = least_queries(fnr)
-    if count < least:
-        what = "rows to hold out"
-        if sample.own_rows is None:
-            what = "query" if least == 1 else "queries"
-        skipped = f" beside {sample.null_count} that are NULL" if sample.null_count else ""
-        raise ProgrammingError(
-            f"index '{request.index}' cannot be calibrated for fnr = {fnr:g}: "
-            f"that takes {least} {what}, and there are {count}{skipped}"
-        )
+    if count >= least:
+        return None
+    what = "rows to hold out"
+    if sample.own_rows is None:
+        what = "query" if least == 1 else "queries"
+    skipped = f" beside {sample.null_count} that are NULL" if sample.null_count else ""
+    return f"fnr = {fnr:g}: that takes {least} {what}, and there are {count}{skipped}"
 
 
 def _need(request: _Request, index: Ivf, sample: _Sample) -> int:

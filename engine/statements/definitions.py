@@ -72,7 +72,7 @@ def apply_definition(statement: sql.Definition, work: Work) -> tuple[Snapshot, i
         case sql.DropIndex():
             return _drop_indexes(statement, snapshot), -1
         case sql.Reindex():
-            return _reindex(statement, snapshot), -1
+            return _reindex(statement, work), -1
         case sql.Calibrate():
             return calibrate_index(statement, _indexes(snapshot), work), -1
 
@@ -275,9 +275,9 @@ def _create_index(statement: sql.CreateIndex, snapshot: Snapshot) -> Snapshot:
     return with_vector_index(after, table.name, statement.index)
 
 
-def _reindex(statement: sql.Reindex, snapshot: Snapshot) -> Snapshot:
+def _reindex(statement: sql.Reindex, work: Work) -> Snapshot:
     """Build and calibrate vector indexes anew; of other indexes there is nothing to build."""
-    name = statement.name
+    name, snapshot = statement.name, work.snapshot
     if name is not None:
         if statement.kind == "table":
             check_table(name, snapshot)
@@ -287,7 +287,7 @@ def _reindex(statement: sql.Reindex, snapshot: Snapshot) -> Snapshot:
         for index in table.definition.ivf_indexes:
             if name in (None, table.name if statement.kind == "table" else index.name):
                 snapshot = with_vector_index(snapshot, table.name, index)
-                snapshot = recalibrated(snapshot, index.name, table)
+                snapshot = recalibrated(snapshot, index.name, table, work.told)
     return snapshot
 
 

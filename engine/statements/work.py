@@ -38,7 +38,8 @@ _ROWS = "rows"
 class Work:
     """A snapshot with the files, the parameters and the means of one statement.
 
-    `run` gives the rows of a bound query, which may scan some tables beside the snapshot's.
+    `run` gives the rows of a bound query, which may scan some tables beside the snapshot's. `told`
+    collects what the statement has to say beside its answer.
     """
 
     snapshot: Snapshot
@@ -47,6 +48,7 @@ class Work:
     uses: Uses
     parameters: Parameters
     run: Callable[[Plan, Mapping[str, Table]], pa.Table]
+    told: list[str]
 
     def open_files(
         self, statement: sql.Select | sql.Insert | sql.Update | sql.Delete

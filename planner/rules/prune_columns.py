@@ -92,6 +92,12 @@ def _columns_read(plan: Plan) -> frozenset[Column]:
     return frozenset(read)
 
 
+def _pairs_of(plan: VectorSearch | MotifSearch) -> tuple[frozenset[Column], frozenset[Column]]:
+    """Return the columns of a search's sides by which it is known what belongs together."""
+    ours, theirs = (frozenset(pair[side] for pair in plan.pairs) for side in (0, 1))
+    return ours, theirs
+
+
 def _prune(plan: Plan, needed: frozenset[Column]) -> Plan:
     """Return the plan with at least the needed columns."""
     match plan:
@@ -121,10 +127,15 @@ def _prune(plan: Plan, needed: frozenset[Column]) -> Plan:
             read = _read_by(conditions)
             return replace(plan, left=_prune(left, needed | read), right=_prune(right, read))
         case VectorSearch(left=left, right=right, query=query, vector=vector):
-            left = _prune(left, needed | columns_of(query))
-            return replace(plan, left=left, right=_prune(right, needed | {vector}))
-        case MotifSearch(source=source, ends=ends, time=time):
-            return replace(plan, source=_prune(source, _read_by((*ends, time))))
+            ours, theirs = _pairs_of(plan)
+            left = _prune(left, needed | ours | columns_of(query))
+            return replace(plan, left=left, right=_prune(right, needed | theirs | {vector}))
+        case MotifSearch(left=left, right=right, ends=ends, time=time):
+            ours, theirs = _pairs_of(plan)
+            left = _prune(left, needed | ours | _read_by(e for _, e in plan.given))
+            order = () if plan.place is None else (plan.place,)
+            read = theirs | _read_by((*ends, time, *order))
+            return replace(plan, left=left, right=_prune(right, read))
         case Apply():
             raise AssertionError("unnest_subqueries left an Apply")
         case Union(sources=sources, columns=columns):

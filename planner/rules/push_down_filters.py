@@ -26,6 +26,7 @@ from raydb.planner.logical import (
     Aggregate,
     Filter,
     InnerJoin,
+    MotifSearch,
     OuterJoin,
     Plan,
     SemiJoin,
@@ -82,7 +83,12 @@ def filter_rows(source: Plan, predicates: Sequence[Expression]) -> Plan:
 def _push(predicates: Sequence[Expression], source: Plan) -> Plan:
     """Filter a source as deep inside as each predicate allows."""
     match source:
-        case OuterJoin(kind="left", left=left) | SemiJoin(left=left) | VectorSearch(left=left):
+        case (
+            OuterJoin(kind="left", left=left)
+            | SemiJoin(left=left)
+            | VectorSearch(left=left)
+            | MotifSearch(left=left)
+        ):
             rest, (pushed,) = _distribute(predicates, (left,))
             return filter_rows(replace(source, left=pushed), rest)
         case Unnest(source=inner):

@@ -25,6 +25,7 @@ from raydb.planner.expression import (
     Subquery,
     columns_of,
     conjuncts,
+    has_subquery,
     rewrite,
     substitute,
 )
@@ -34,6 +35,7 @@ from raydb.planner.logical import (
     Filter,
     InnerJoin,
     Limit,
+    MotifSearch,
     OuterJoin,
     Plan,
     Project,
@@ -93,8 +95,8 @@ def _unnest_expressions(plan: Plan, workshop: Workshop) -> Plan:
             return _filter(source, conjuncts(predicate), workshop)
         case InnerJoin(conditions=conditions):
             parts = [part for condition in conditions for part in conjuncts(condition)]
-            nested = [part for part in parts if _has_subquery(part)]
-            plain = tuple(part for part in parts if not _has_subquery(part))
+            nested = [part for part in parts if has_subquery(part)]
+            plain = tuple(part for part in parts if not has_subquery(part))
             return _filter(replace(plan, conditions=plain), nested, workshop)
         case Project() | Unnest() | Aggregate() | Window():
             source = plan.source
@@ -102,10 +104,10 @@ def _unnest_expressions(plan: Plan, workshop: Workshop) -> Plan:
             changed = map_expressions(plan, rows.without_subqueries)
             changed = map_sources(changed, lambda _: rows.plan)
             return _only(changed, output_columns(plan))
-        case VectorSearch(left=left):
+        case VectorSearch(left=left) | MotifSearch(left=left):
             rows = OuterRows(left, workshop, unnest)
             searched = map_expressions(plan, rows.without_subqueries)
-            assert isinstance(searched, VectorSearch)
+            assert isinstance(searched, VectorSearch | MotifSearch)
             return _only(replace(searched, left=rows.plan), output_columns(plan))
         case OuterJoin() | SemiJoin():
             return _unnest_conditions(plan, workshop)
@@ -118,10 +120,6 @@ def _unnest_expressions(plan: Plan, workshop: Workshop) -> Plan:
 def _is_nested(plan: Plan) -> bool:
     """Tell whether there is a Subquery or an Apply in a plan or in the queries in it."""
     return any(isinstance(node, Apply) or subqueries_in(node) for node in nodes_in(plan))
-
-
-def _has_subquery(expression: Expression) -> bool:
-    return next(_subqueries(expression), None) is not None
 
 
 def _subqueries(expression: Expression) -> Iterator[Subquery]:
@@ -143,9 +141,9 @@ def _only(plan: Plan, columns: Sequence[Column]) -> Plan:
 def _filter(source: Plan, predicates: Iterable[Expression], workshop: Workshop) -> Plan:
     """Return the rows for which all predicates are true."""
     parts = list(predicates)
-    plain = [part for part in parts if not _has_subquery(part)]
+    plain = [part for part in parts if not has_subquery(part)]
     rows = OuterRows(filter_rows(source, plain), workshop, unnest)
-    nested = [part for part in parts if _has_subquery(part)]
+    nested = [part for part in parts if has_subquery(part)]
     left = [part for part in nested if not rows.keep_where(part)]
     rest = [rows.without_subqueries(part) for part in left]
     return _only(filter_rows(rows.plan, rest), output_columns(source))
@@ -211,7 +209,7 @@ def _equal(one: Column, other: Column) -> Call:
 def _unnest_values(plan: Values, workshop: Workshop) -> Plan:
     """Make a query of each row of VALUES that has subqueries; the others stay together."""
     parts: list[Plan] = []
-    for nested, group in itertools.groupby(plan.rows, lambda row: any(map(_has_subquery, row))):
+    for nested, group in itertools.groupby(plan.rows, lambda row: any(map(has_subquery, row))):
         if not nested:
             parts.append(Values(_fresh(plan.columns, workshop), tuple(group)))
             continue
@@ -238,7 +236,7 @@ def _unnest_apply(plan: Apply, workshop: Workshop) -> Plan:
     if plan.kind == "inner":
         joined = rows.join_rows(plan.right, arguments, (), keep=False)
         return _filter(_only(joined, columns), plan.conditions, workshop)
-    nested = [part for part in plan.conditions if _has_subquery(part)]
+    nested = [part for part in plan.conditions if has_subquery(part)]
     plain = tuple(part for part in plan.conditions if part not in nested)
     right = plan.right
     if nested:

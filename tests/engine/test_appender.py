@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from decimal import Decimal
 
+import numpy as np
 import pytest
 
 import raydb
@@ -138,3 +139,22 @@ def test_on_disk(tmp_path):
             con.appender("t") as appender,
         ):
             appender.append(1)
+
+
+def test_numbers_beyond_real_are_errors_and_never_infinity():
+    con = raydb.connect()
+    con.execute("CREATE TABLE t (f FLOAT, v FLOAT[2], l FLOAT[])")
+    for row in ((1e300, None, None), (1, [1, -1e39], None), (1, None, [3.5e38])):
+        with (
+            pytest.raises(raydb.DataError, match=r"^column '[fvl]': .* is out of range for "),
+            con.appender("t") as rows,
+        ):
+            rows.append(*row)
+    with con.appender("t") as rows:
+        rows.append(float("inf"), np.array([1.5, np.inf], np.float32), [3.4028234663852886e38])
+        rows.append(np.float32(0.1), [0.1, float("nan")], (1, None))
+    found = con.execute("SELECT f, v[1], isnan(v[2]), l FROM t").fetchall()
+    assert found == [
+        (float("inf"), 1.5, False, [3.4028234663852886e38]),
+        (float(np.float32(0.1)), float(np.float32(0.1)), True, [1.0, None]),
+    ]

@@ -151,7 +151,10 @@ def test_other_parameters_fill_the_same_plan():
     for number in (3, 9, 44):
         for vector in ([number, 0], [float(number), 0.1], np.array([number, 0], np.float32)):
             assert con.execute(text, [vector]).fetchall() == [(number,)]
-    for wrong in ([1], [1, 2, 3], "x", None):
+    assert con.execute(text, ["[3, 0]"]).fetchall() == [(3,)]
+    with pytest.raises(raydb.DataError, match=r"'x' is not a valid FLOAT\[2\]"):
+        con.execute(text, ["x"])
+    for wrong in ([1], [1, 2, 3], 7, None):
         if wrong is None:
             assert con.execute(text, [wrong]).fetchall() == []
         else:
@@ -202,3 +205,43 @@ def test_a_damaged_index_is_named(tmp_path):
     file.write_bytes(data)
     with pytest.raises(raydb.OperationalError, match=r"\.ivf"):
         raydb.connect(path)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("metric", METRICS)
+def test_each_row_has_rows_of_its_own_to_search(seed, metric):
+    rng = np.random.default_rng(seed)
+    con = raydb.connect()
+    for name, count in (("t", 300), ("q", 25)):
+        made = rng.normal(size=(count, WIDTH)).astype(np.float32)
+        column = pa.FixedSizeListArray.from_arrays(
+            made.ravel(), WIDTH, mask=pa.array(rng.random(count) < 0.1)
+        )
+        grade = pa.array(rng.integers(0, 6, count), mask=rng.random(count) < 0.1)
+        con.register("made", pa.table({"id": range(count), "grade": grade, "emb": column}))
+        con.execute(f"CREATE TABLE {name} (id INTEGER, grade INTEGER, emb FLOAT[{WIDTH}])")
+        con.execute(f"INSERT INTO {name} FROM made")
+    if seed:
+        con.execute(f"CREATE INDEX i ON t USING ivf (emb) WITH (metric = '{metric}')")
+    given = f"k => 4, metric => '{metric}'"
+    for where in (
+        "t.grade = {}",
+        "t.grade IS NOT DISTINCT FROM {}",
+        "t.grade < {}",
+        "t.id > {} * 60",
+    ):
+        rows = f"(SELECT * FROM t WHERE {where.format('q.grade')})"
+        found = con.execute(
+            f"SELECT q.id, d.rank, d.id, d.distance FROM q LEFT JOIN LATERAL "
+            f"vector_search({rows}, emb, q.emb, {given}) d ON true ORDER BY 1, 2"
+        ).fetchall()
+        expected = []
+        for number, grade, emb in con.execute("FROM q ORDER BY id").fetchall():
+            rows = f"(SELECT * FROM t WHERE {where.format('NULL' if grade is None else grade)})"
+            alone = con.execute(
+                f"SELECT rank, id, distance FROM vector_search({rows}, emb, $q, {given}, "
+                "exact => true) ORDER BY 1",
+                {"q": emb},
+            ).fetchall()
+            expected += [(number, *row) for row in alone or [(None, None, None)]]
+        assert found == expected, (seed, metric, where)

@@ -115,6 +115,21 @@ VACUUM;
 SELECT DISTINCT state, rows_added, rows_deleted FROM index_calibrations('near');
 -- 'stale' | 0 | 1
 
+-- Where the first list is enough there is no threshold.
+SELECT DISTINCT k, fnr, threshold IS NULL, mean_probes < 1.5 FROM index_calibrations('near') WHERE score = 'ratio' ORDER BY k, fnr;
+-- 2 | 0.3 | true | true
+-- 3 | 0.3 | true | true
+-- 4 | 0.1 | false | true
+-- 10 | 0.05 | false | true
+-- 10 | 0.1 | false | true
+EXPLAIN SELECT id FROM vector_search(docs, emb, [0.1, 0.2, 0.3], k => 2, fnr => 0.3);
+-- 'path: general (the query has no aggregate)'
+-- 'ComputeColumns: id'
+-- '  NearestRows: 2 nearest to FLOAT[3] by l2'
+-- '    search: the first of 25 lists of ''near'', which finds enough; at most 0.3 missed in the mean, calibrated with 150 queries (stale: 0 rows added, 1 deleted since)'
+-- '    ConstantRows: 1 rows'
+-- '    ScanTable: docs (id, emb)'
+
 -- REINDEX asks the same queries again.
 REINDEX near;
 SELECT k, fnr, score, source, queries, null_queries, seed, state FROM index_calibrations('near') ORDER BY k, fnr;
@@ -135,7 +150,40 @@ SELECT count(*) FROM index_calibrations();
 -- 11
 DELETE FROM docs WHERE id > 30;
 REINDEX near;
--- error: ProgrammingError: index 'near' cannot be calibrated for k = 50: its lists have 30 vectors beside the one that is held out (line 1, column 9)
+-- warning: index 'near' has lost its calibration for k => 50, fnr => 0.05, score => 'ratio'; it cannot be calibrated for k = 50: its lists have 30 vectors beside the one that is held out
+-- warning: index 'near' has lost its calibration for k => 50, fnr => 0.1, score => 'ratio'; it cannot be calibrated for k = 50: its lists have 30 vectors beside the one that is held out
+SELECT k, fnr, source, state FROM index_calibrations('near') ORDER BY k, fnr;
+-- 1 | 0.05 | 'queries' | 'fresh'
+-- 1 | 0.2 | 'queries' | 'fresh'
+-- 2 | 0.3 | 'queries' | 'fresh'
+-- 3 | 0.3 | 'queries' | 'fresh'
+-- 4 | 0.1 | 'queries' | 'fresh'
+-- 5 | 0.05 | 'queries' | 'fresh'
+-- 5 | 0.2 | 'queries' | 'fresh'
+-- 10 | 0.05 | 'held-out rows' | 'fresh'
+-- 10 | 0.1 | 'queries' | 'fresh'
+SELECT count(*) FROM vector_search(docs, emb, [0.1, 0.2, 0.3], k => 10, fnr => 0.1);
+-- 10
+SELECT id FROM vector_search(docs, emb, [0.1, 0.2, 0.3], k => 50, fnr => 0.1);
+-- error: ProgrammingError: index 'near' is not calibrated for k => 50, fnr => 0.1, only for k => 1 with fnr => 0.05 or 0.2; k => 2 with fnr => 0.3; k => 3 with fnr => 0.3; k => 4 with fnr => 0.1; k => 5 with fnr => 0.05 or 0.2; k => 10 with fnr => 0.05 or 0.1: CALIBRATE INDEX adds to that
+SELECT id FROM vector_search(docs, emb, [0.1, 0.2, 0.3], k => 20, fnr => 0.1);
+-- error: ProgrammingError: index 'near' is not calibrated for k => 20, fnr => 0.1, only for k => 1 with fnr => 0.05 or 0.2; k => 2 with fnr => 0.3; k => 3 with fnr => 0.3; k => 4 with fnr => 0.1; k => 5 with fnr => 0.05 or 0.2; k => 10 with fnr => 0.05 or 0.1: CALIBRATE INDEX adds to that
+DELETE FROM docs WHERE id > 27 OR id < 3;
+REINDEX near;
+SELECT * FROM index_calibrations('near');
+-- 'near' | 1 | 0.05 | 'kth' | 0.0 | 1 | 0.0 | NULL | 'queries' | 150 | 50 | 2 | 7 | 0.0 | 1.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 1 | 0.2 | 'kth' | 0.0 | 1 | 0.0 | NULL | 'queries' | 150 | 50 | 2 | 7 | 0.0 | 1.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 10 | 0.05 | 'ratio' | 0.0 | 1 | 0.0 | NULL | 'held-out rows' | 19 | 6 | 0 | 0 | 0.0 | 11.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 10 | 0.1 | 'ratio' | 0.0 | 1 | 0.0 | NULL | 'queries' | 75 | 25 | 0 | 0 | 0.0 | 10.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 2 | 0.3 | 'ratio' | 0.0 | 1 | 0.0 | NULL | 'queries' | 150 | 50 | 2 | 0 | 0.0 | 2.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 3 | 0.3 | 'ratio' | 0.0 | 1 | 0.0 | NULL | 'queries' | 150 | 50 | 2 | 0 | 0.0 | 3.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 4 | 0.1 | 'ratio' | 0.0 | 1 | 0.0 | NULL | 'queries' | 23 | 7 | 0 | 0 | 0.0 | 4.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 5 | 0.05 | 'kth' | 0.0 | 1 | 0.0 | NULL | 'queries' | 150 | 50 | 2 | 7 | 0.0 | 5.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 5 | 0.2 | 'kth' | 0.0 | 1 | 0.0 | NULL | 'queries' | 150 | 50 | 2 | 7 | 0.0 | 5.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+REINDEX near;
+DELETE FROM docs WHERE id < 4;
+REINDEX near;
+-- error: ProgrammingError: the index 'near' cannot have 25 lists: column 'emb' of table 'docs' has 24 vectors (line 1, column 9)
 ROLLBACK;
 SELECT count(*) FROM index_calibrations();
 -- 9
@@ -230,6 +278,10 @@ SELECT * FROM index_calibrations('nea');
 -- error: ProgrammingError: index 'nea' does not exist; did you mean 'near'? (line 1, column 34)
 SELECT * FROM index_calibrations('by_lang');
 -- error: ProgrammingError: index 'by_lang' is no ivf index: it has no calibrations (line 1, column 34)
+SELECT count(*) FROM index_calibrations(near);
+-- 9
+SELECT * FROM index_calibrations(nea);
+-- error: ProgrammingError: index 'nea' does not exist; did you mean 'near'? (line 1, column 34)
 SELECT * FROM index_calibrations(1);
 -- error: ProgrammingError: index_calibrations() takes the name of an index, not 1
 SELECT * FROM index_calibrations('near', 2);

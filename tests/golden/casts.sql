@@ -98,3 +98,33 @@ SELECT CAST('1' AS UBIGINT);
 
 SELECT CAST('[1]' AS INTEGER[1]);
 -- error: NotSupportedError: the type INT[1] is not supported: only lists of FLOAT and DOUBLE have a fixed length, of at least one (line 1, column 13)
+
+-- Beyond the numbers of REAL there is no number; infinity and NaN are written as such.
+SELECT CAST(1e300 AS FLOAT);
+-- error: DataError: 1e+300 is out of range for REAL
+SELECT CAST(-3.5e38 AS REAL);
+-- error: DataError: -3.5e+38 is out of range for REAL
+SELECT '1e300'::FLOAT;
+-- error: DataError: '1e300' is not a valid REAL (line 1, column 8)
+SELECT [1, 1e300]::FLOAT[2];
+-- error: DataError: 1e+300 is out of range for REAL
+SELECT [1e300]::FLOAT[];
+-- error: DataError: 1e+300 is out of range for REAL
+SELECT x::FLOAT FROM (VALUES (1e300)) AS v (x);
+-- error: DataError: 1e+300 is out of range for REAL
+SELECT TRY_CAST(1e300 AS FLOAT), TRY_CAST('1e300' AS FLOAT), TRY_CAST([1e300, 1] AS FLOAT[2]);
+-- NULL | NULL | NULL
+SELECT 3.4028234663852886e38::FLOAT, 'inf'::FLOAT, '-inf'::DOUBLE::FLOAT, 'nan'::FLOAT, 1e-300::FLOAT, ['inf'::FLOAT, 'nan'::FLOAT];
+-- 3.4028234663852886e+38 | inf | -inf | nan | 0.0 | [inf, nan]
+CREATE TABLE reals (f FLOAT, v FLOAT[2]);
+INSERT INTO reals (f) VALUES (1e300);
+-- error: DataError: 1e+300 is out of range for REAL
+INSERT INTO reals (v) VALUES ([1, 1e300]);
+-- error: DataError: 1e+300 is out of range for REAL
+INSERT INTO reals SELECT x, NULL FROM (VALUES (1e300)) AS v (x);
+-- error: DataError: 1e+300 is out of range for REAL
+INSERT INTO reals VALUES ('inf', [1e38, 'nan'::FLOAT]);
+UPDATE reals SET f = 1e39;
+-- error: DataError: 1e+39 is out of range for REAL
+SELECT * FROM reals WHERE f > 1e300;
+-- inf | [9.999999680285692e+37, nan]

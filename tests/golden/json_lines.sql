@@ -87,3 +87,16 @@ COPY (SELECT INTERVAL '1 day' AS i) TO '$TMP/interval.jsonl';
 -- error: NotSupportedError: column 'i' is INTERVAL, which cannot be written to a JSON file
 SELECT * FROM '$TMP/nan.jsonl';
 -- error: OperationalError: file '$TMP/nan.jsonl' does not exist
+
+-- Numbers beyond REAL are errors, not infinity.
+CREATE TABLE reals (f FLOAT, v FLOAT[2]);
+COPY (SELECT 1e300 AS f, [1, 2] AS v) TO '$TMP/large.jsonl';
+COPY reals FROM '$TMP/large.jsonl';
+-- error: DataError: file '$TMP/large.jsonl', row 1, column 'f': '1e+300' does not fit REAL
+COPY (SELECT 0.1 AS f, [1, -1e39] AS v) TO '$TMP/large.jsonl';
+COPY reals FROM '$TMP/large.jsonl';
+-- error: DataError: file '$TMP/large.jsonl', row 1, column 'v': '[1.0, -1e+39]' is not a FLOAT[2]
+COPY (SELECT 0.1 AS f, [1, 0.1] AS v) TO '$TMP/small.jsonl';
+COPY reals FROM '$TMP/small.jsonl';
+SELECT f = 0.1::FLOAT, v = [1, 0.1]::FLOAT[2] FROM reals;
+-- true | true

@@ -119,18 +119,28 @@ SELECT id FROM t WHERE v = [1, 1, 1];
 SELECT a < [1] FROM t;
 -- error: NotSupportedError: lists have no order: 'a' (INTEGER[]) and a list (INTEGER[]) (line 1, column 8)
 
+-- Lists are keys; NULL is a value among elements, as it is among lists.
+SELECT a, count(*) FROM t GROUP BY a;
+-- NULL | 1
+-- [1, None, 1] | 1
+-- [3, 1, 2] | 1
+-- [7] | 1
+-- [] | 1
+
+SELECT DISTINCT s, v FROM t;
+-- NULL | NULL
+-- ["it's"] | [1.0, 0.0, 0.0]
+-- ['x', 'y'] | [1.0, 2.0, 3.0]
+-- ['x', None] | [1.0, 1.0, 1.0]
+-- [] | [0.5, 0.0, -0.5]
+
+SELECT x.id, y.id FROM t x JOIN t y ON x.a = y.a WHERE x.id <> y.id OR x.id > 3;
+-- 4 | 4
+-- 5 | 5
+
 -- What lists are not good for is refused.
 SELECT * FROM t ORDER BY a;
 -- error: NotSupportedError: values of the type INTEGER[] have no order
-
-SELECT count(*) FROM t GROUP BY a;
--- error: NotSupportedError: grouping by INTEGER[] is not supported
-
-SELECT DISTINCT a FROM t;
--- error: NotSupportedError: grouping by INTEGER[] is not supported
-
-SELECT count(*) FROM t x JOIN t y ON x.a = y.a;
--- error: NotSupportedError: a join on INTEGER[] is not supported
 
 SELECT max(a) FROM t;
 -- error: NotSupportedError: max() of INTEGER[] is not supported (line 1, column 8)

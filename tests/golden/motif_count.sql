@@ -89,6 +89,30 @@ SELECT count FROM motif_count((SELECT * FROM transfers ORDER BY n LIMIT 50), src
 -- 80
 SELECT count FROM motif_count((SELECT x.s, y.d, x.n FROM transfers x JOIN transfers y ON x.id = y.id WHERE x.n < 50), src => 's', dst => 'd', time => 'n', motif => 'path(3)', delta => 24);
 -- 80
+COPY (SELECT s, d, n FROM transfers) TO '$TMP/edges.parquet';
+COPY (SELECT s, d, n FROM transfers WHERE n < 50) TO '$TMP/edges.csv';
+SELECT count FROM motif_count('$TMP/edges.parquet', src => 's', dst => 'd', time => 'n', motif => 'path(3)', delta => 24);
+-- 206
+SELECT count FROM motif_count('$TMP/edges.csv', src => 's', dst => 'd', time => 'n', motif => 'path(3)', delta => 24);
+-- 80
+SELECT count FROM motif_count(read_parquet('$TMP/edges.parquet'), src => 's', dst => 'd', time => 'n', motif => 'path(3)', delta => 24);
+-- 206
+SELECT count FROM motif_count((transfers), src => 's', dst => 'd', time => 'n', motif => 'path(3)', delta => 24);
+-- 206
+SELECT count FROM motif_count((FROM '$TMP/edges.parquet' WHERE n < 50), src => 's', dst => 'd', time => 'n', motif => 'path(3)', delta => 24);
+-- 80
+SELECT count FROM motif_count((VALUES ('a', 'b', 1), ('b', 'a', 2)), src => column1, dst => column2, time => column3, motif => 'cycle(2)', delta => 24);
+-- 1
+SELECT count FROM motif_count('$TMP/nothing.parquet', src => 's', dst => 'd', time => 'n', motif => 'path(3)', delta => 24);
+-- error: OperationalError: file '$TMP/nothing.parquet' does not exist
+SELECT count FROM motif_count(5, src => 's', dst => 'd', time => 'n', motif => 'path(3)', delta => 24);
+-- error: ProgrammingError: motif_count() takes a table, a file or a query in parentheses; what follows is named, such as src => 'payer' (line 1, column 19)
+SELECT count FROM motif_count(unnest([1]), src => 's', dst => 'd', time => 'n', motif => 'path(3)', delta => 24);
+-- error: ProgrammingError: motif_count() takes a table, a file or a query in parentheses; what follows is named, such as src => 'payer' (line 1, column 19)
+SELECT count FROM motif_count(lower('x'), src => 's', dst => 'd', time => 'n', motif => 'path(3)', delta => 24);
+-- error: NotSupportedError: the table function lower() is not supported (line 1, column 31)
+SELECT count FROM motif_count(range(3), src => 's', dst => 'd', time => 'n', motif => 'path(3)', delta => 24);
+-- error: ProgrammingError: column 's' (src of motif_count()) does not exist; the columns are range (line 1, column 19)
 SELECT round(sum(estimate)), count(*) FROM motif_count(early, src => 's', dst => 'd', time => 'n', motif => 'path(3)', delta => 24) AS m;
 -- 80.0 | 1
 SELECT (SELECT count FROM motif_count(early, src => 's', dst => 'd', time => 'n', motif => 'path(3)', delta => 24)) + 1 AS more;
@@ -174,9 +198,9 @@ SELECT count FROM motif_count((SELECT *, n * 1.5 AS x FROM transfers), src => 's
 SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 's', motif => 'cycle(3)', delta => 1);
 -- error: ProgrammingError: column 's' of motif_count() is VARCHAR; times are integers, TIMESTAMP or DATE (line 1, column 19)
 SELECT count FROM motif_count(transfers, src => 's', dst => 'n', time => 't', motif => 'cycle(3)', delta => '1 day');
--- error: ProgrammingError: cannot compare 's' (VARCHAR) with 'n' (BIGINT) (line 1, column 19)
+-- error: ProgrammingError: src and dst of motif_count(): cannot compare 's' (VARCHAR) with 'n' (BIGINT) (line 1, column 19)
 SELECT count FROM motif_count(transfers, src => 'payer', dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day');
--- error: ProgrammingError: column 'payer' (src of motif_count()) does not exist (line 1, column 19)
+-- error: ProgrammingError: column 'payer' (src of motif_count()) does not exist; the columns are id, s, d, t, day, n (line 1, column 19)
 SELECT count FROM motif_count((SELECT s, s, d, t FROM transfers), src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day');
 -- error: ProgrammingError: column 's' (src of motif_count()) is there twice (line 1, column 19)
 SELECT count FROM motif_count((SELECT [s] AS s, [d] AS d, t FROM transfers), src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day');
@@ -184,9 +208,9 @@ SELECT count FROM motif_count((SELECT [s] AS s, [d] AS d, t FROM transfers), src
 SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 't', motif => 'cycle(3)');
 -- error: ProgrammingError: motif_count() needs delta => (line 1, column 19)
 SELECT count FROM motif_count(transfers, 's', 'd', 't', 'cycle(3)', '1 day');
--- error: ProgrammingError: motif_count() takes a table or a query in parentheses; what follows is named, such as src => 'payer' (line 1, column 19)
+-- error: ProgrammingError: motif_count() takes a table, a file or a query in parentheses; what follows is named, such as src => 'payer' (line 1, column 19)
 SELECT count FROM motif_count(src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day');
--- error: ProgrammingError: motif_count() takes a table or a query in parentheses; what follows is named, such as src => 'payer' (line 1, column 19)
+-- error: ProgrammingError: motif_count() takes a table, a file or a query in parentheses; what follows is named, such as src => 'payer' (line 1, column 19)
 SELECT count FROM motif_count(transfers, src => NULL, dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day');
 -- error: ProgrammingError: src of motif_count() is NULL (line 1, column 19)
 SELECT count FROM motif_count(transfers, src => 's', src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day');
@@ -205,14 +229,27 @@ SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 't', mo
 -- error: ProgrammingError: seed of motif_count() is a whole number from 0, not 1.5 (DECIMAL(2,1)) (line 1, column 19)
 SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day', max_seconds => -1);
 -- error: ProgrammingError: max_seconds of motif_count() is a number above 0, not -1 (INTEGER) (line 1, column 19)
+SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day', rel_error => 0.1, confidence => 0.9, method => 'exact');
+-- 91
+-- warning: rel_error of motif_count() has no effect: method => 'exact' counts every instance
+-- warning: confidence of motif_count() has no effect: method => 'exact' counts every instance
+-- warning: rows left out because a source, a target or a time is NULL: 3
+SELECT count(*) FROM motif_sample(transfers, src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day', rel_error => 0.1);
+-- 10
+-- warning: rel_error of motif_sample() has no effect: motif_sample() gives instances and no estimate
+-- warning: rows left out because a source, a target or a time is NULL: 3
+SELECT count FROM motif_count(transfers, src => t.s, dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day');
+-- error: ProgrammingError: src of motif_count() is the name of a column of its rows, such as src => 'payer'; another table cannot give it (line 1, column 19)
+SELECT count FROM motif_count(transfers, src => 1, dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day');
+-- error: ProgrammingError: src of motif_count() is a text, not 1 (INTEGER) (line 1, column 19)
+SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => NULL);
+-- error: ProgrammingError: delta of motif_count() is NULL (line 1, column 19)
+SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => day);
+-- error: ProgrammingError: column 'day' does not exist (line 1, column 109)
 SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day', n => 3);
--- error: ProgrammingError: motif_count() takes no argument 'n' (line 1, column 19)
+-- error: ProgrammingError: motif_count() takes no argument 'n'; it takes src, dst, time, motif, delta, rel_error, confidence, ties, method, seed, max_seconds (line 1, column 19)
 SELECT count FROM motif_count(transfer, src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day');
 -- error: ProgrammingError: table 'transfer' does not exist; did you mean 'transfers'? (line 1, column 31)
-SELECT m.count FROM transfers, LATERAL motif_count(transfers, src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day') m;
--- error: NotSupportedError: LATERAL motif_count() is not supported (line 1, column 40)
-SELECT (SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 't', motif => x.s, delta => '1 day')) FROM transfers x;
--- error: ProgrammingError: table 'x' is not in FROM (line 1, column 96)
 SELECT count FROM motif_counts(transfers, src => 's');
 -- error: NotSupportedError: the table function motif_counts() is not supported; did you mean 'motif_count'? (line 1, column 19)
 

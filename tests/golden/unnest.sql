@@ -139,4 +139,7 @@ SELECT * FROM t, unnest(id);
 SELECT unnest(l, l) FROM t;
 -- error: ProgrammingError: unnest() takes 1 argument here, not 2 (line 1, column 8)
 SELECT id, (SELECT sum(x) FROM unnest(t.l) AS u (x)) FROM t;
--- error: NotSupportedError: grouping by INTEGER[] is not supported
+-- 1 | 3
+-- 2 | NULL
+-- 3 | NULL
+-- 4 | 7

@@ -19,6 +19,11 @@ SELECT * FROM vector_search(docs, emb, [0, 0], k => 1) AS near (a, b, c);
 SELECT id, distance FROM vector_search(docs, emb, [1, 2], k => 2, metric => 'ip');
 -- 98 | -26.0
 -- 99 | -27.0
+SELECT id FROM vector_search(docs, emb, [1, 2], k => 1, nprobe => 3);
+-- 21
+-- warning: nprobe => 3 has no effect: there is no ivf index of 'emb' of 'docs' for l2, and all rows are compared
+EXPLAIN SELECT id FROM vector_search(docs, emb, [1, 2], k => 1, nprobe => 3);
+-- has: note: nprobe => 3 has no effect: there is no ivf index of 'emb' of 'docs' for l2, and all rows are compared
 EXPLAIN SELECT id FROM vector_search(docs, emb, [1, 2], k => 2);
 -- has: NearestRows: 2 nearest to FLOAT[2] by l2
 -- has: search: all rows are compared (no ivf index of 'emb' of 'docs' for l2)
@@ -57,6 +62,17 @@ EXPLAIN SELECT id FROM vector_search(docs, emb, [1, 2], k => 2, nprobe => 3);
 -- has: search: 3 of 10 lists of 'near'
 EXPLAIN SELECT id FROM vector_search(docs, emb, [1, 2], k => 2, exact => true);
 -- has: search: all rows are compared, those of 'near' in it (exact => true)
+SELECT count(*) FROM vector_search(docs, emb, [1, 2], k => 2, metric => 'ip', nprobe => 4) a, docs q, LATERAL vector_search(docs, emb, q.emb, k => 2, metric => 'ip', nprobe => 4) b;
+-- 400
+-- warning: nprobe => 4 has no effect: there is no ivf index of 'emb' of 'docs' for ip, and all rows are compared
+SELECT count(*) FROM vector_search((SELECT emb FROM docs UNION ALL SELECT emb FROM docs), emb, [1, 2], k => 2, nprobe => 4);
+-- 2
+-- warning: nprobe => 4 has no effect: only rows of one table have an index, and all rows are compared
+CREATE TABLE found AS SELECT id FROM vector_search(docs, emb, [1, 2], k => 2, metric => 'ip', nprobe => 4);
+-- warning: nprobe => 4 has no effect: there is no ivf index of 'emb' of 'docs' for ip, and all rows are compared
+COPY (SELECT id FROM vector_search(docs, emb, [1, 2], k => 2, metric => 'ip', nprobe => 4)) TO '$TMP/found.csv';
+-- warning: nprobe => 4 has no effect: there is no ivf index of 'emb' of 'docs' for ip, and all rows are compared
+DROP TABLE found;
 EXPLAIN SELECT id FROM vector_search(docs, emb, [1, 2], k => 2, metric => 'cosine');
 -- has: search: all rows are compared (no ivf index of 'emb' of 'docs' for cosine)
 
@@ -121,8 +137,10 @@ SELECT count(*), count(d.id) FROM docs q LEFT JOIN LATERAL vector_search(docs, e
 SELECT q.id, d.id FROM docs q LEFT JOIN vector_search(docs, emb, [0, 0], k => 1) d ON d.id = q.id WHERE q.id < 2;
 -- 0 | 0
 -- 1 | NULL
-SELECT q.id FROM docs q LEFT JOIN LATERAL vector_search(docs, emb, q.emb) d ON d.id <> q.id;
--- error: NotSupportedError: LEFT JOIN vector_search() needs ON true; WHERE filters its rows
+SELECT q.id, d.id FROM docs q LEFT JOIN LATERAL vector_search(docs, emb, q.emb, k => 2, exact => true) d ON d.id <> q.id WHERE q.id IN (0, 55, 100);
+-- 0 | 1
+-- 100 | NULL
+-- 55 | 45
 
 -- Rows that are added, changed and deleted are seen at once.
 INSERT INTO docs VALUES (101, 'en', [3.0, 4.125]);
@@ -180,6 +198,14 @@ INSERT INTO docs VALUES (200, 'en', ['nan'::FLOAT, 0]);
 -- error: DataError: index 'near', new row 1: the vector in 'emb' has NaN or infinity
 UPDATE docs SET emb = ['inf'::FLOAT, 0] WHERE id = 1;
 -- error: DataError: index 'near', new row 1: the vector in 'emb' has NaN or infinity
+INSERT INTO docs VALUES (200, 'en', [1e300, 0]);
+-- error: DataError: 1e+300 is out of range for REAL
+INSERT INTO docs SELECT 200, 'en', [x, 0] FROM (VALUES (1e300)) AS v (x);
+-- error: DataError: 1e+300 is out of range for REAL
+SELECT id FROM vector_search(docs, emb, [1e300, 0], k => 1, metric => 'l2');
+-- error: DataError: 1e+300 is out of range for REAL
+SELECT id FROM vector_search(docs, emb, [1e20, 0], k => 1, metric => 'l2');
+-- error: DataError: row 1: the query of vector_search() has a number beyond 1e17
 INSERT INTO docs VALUES (200, 'en', [1e18, 0]);
 -- error: DataError: index 'near', new row 1: the vector in 'emb' has a number beyond 1e17
 INSERT INTO docs VALUES (200, 'en', [NULL, 1]);
@@ -191,29 +217,33 @@ SELECT id FROM vector_search(docs, emb, ['nan'::FLOAT, 0], k => 1, metric => 'co
 SELECT id FROM vector_search(docs, emb, [NULL, 0], k => 1, metric => 'l2');
 -- error: DataError: row 1: the query of vector_search() has a NULL in it
 CREATE TABLE raw (v FLOAT[2]);
-INSERT INTO raw VALUES ([1, 2]), (['nan'::FLOAT, 2]);
+INSERT INTO raw VALUES ([1, 2]), (['nan'::FLOAT, 2]), (['inf'::FLOAT, -1e38]);
+SELECT v, v = ['nan'::FLOAT, 2]::FLOAT[2] FROM raw;
+-- [1.0, 2.0] | false
+-- [inf, -9.999999680285692e+37] | false
+-- [nan, 2.0] | true
 SELECT * FROM vector_search(raw, v, [1, 1], k => 1);
 -- error: DataError: row 2: the vector in 'v' has NaN or infinity
 
 -- Arguments that do not fit.
 SELECT * FROM vector_search(docs, emb);
--- error: ProgrammingError: vector_search() takes a table or a query in parentheses, a column of it and a vector; what follows is named, such as k => 10 (line 1, column 15)
+-- error: ProgrammingError: vector_search() takes a table, a file or a query in parentheses, a column of it and a vector; what follows is named, such as k => 10 (line 1, column 15)
 SELECT * FROM vector_search(docs, k => 3, emb, [1, 2]);
--- error: ProgrammingError: vector_search() takes a table or a query in parentheses, a column of it and a vector; what follows is named, such as k => 10 (line 1, column 15)
+-- error: ProgrammingError: vector_search() takes a table, a file or a query in parentheses, a column of it and a vector; what follows is named, such as k => 10 (line 1, column 15)
 SELECT * FROM vector_search(1, emb, [1, 2]);
--- error: ProgrammingError: vector_search() takes a table or a query in parentheses first (line 1, column 15)
+-- error: ProgrammingError: vector_search() takes a table, a file or a query in parentheses first (line 1, column 15)
 SELECT * FROM vector_search(nothing, emb, [1, 2]);
 -- error: ProgrammingError: table 'nothing' does not exist (line 1, column 29)
 SELECT * FROM vector_search(docs, embb, [1, 2]);
 -- error: ProgrammingError: column 'embb' of vector_search() does not exist; did you mean 'emb'? (line 1, column 15)
 SELECT * FROM vector_search(docs, docs.emb, [1, 2]);
--- error: ProgrammingError: vector_search() takes the name of a column second (line 1, column 15)
+-- error: ProgrammingError: vector_search() takes the name of a column second, without quotes and without a table (line 1, column 15)
 SELECT * FROM vector_search(docs, id, [1, 2]);
 -- error: ProgrammingError: column 'id' of vector_search() is INTEGER, not FLOAT[n] or DOUBLE[n] (line 1, column 15)
 SELECT * FROM vector_search(docs, emb, [1, 2, 3]);
 -- error: ProgrammingError: column 'emb' of vector_search() has vectors of 2 numbers, the query has 3 (line 1, column 15)
 SELECT * FROM vector_search(docs, emb, 'x');
--- error: ProgrammingError: vector_search() needs a vector, not 'x' (VARCHAR) (line 1, column 15)
+-- error: DataError: 'x' is not a valid FLOAT[2] (line 1, column 15)
 SELECT * FROM vector_search(docs, emb, q);
 -- error: ProgrammingError: column 'q' does not exist (line 1, column 40)
 SELECT * FROM vector_search(docs, emb, [1, 2], k => 0);

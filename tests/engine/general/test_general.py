@@ -25,7 +25,7 @@ from node_database import (
 from raydb.engine.general import relation
 from raydb.engine.general import run as general
 from raydb.engine.general.run import Sources, run_plan
-from raydb.errors import DataError, InternalError, NotSupportedError, OperationalError
+from raydb.errors import DataError, InternalError, OperationalError
 from raydb.planner.expression import AggregateCall
 from raydb.planner.logical import SortKey
 from raydb.planner.physical import (
@@ -206,16 +206,15 @@ def test_join_of_type_null(db):
     assert [row[0] for row in db.run(same_key)] == [None] * 90
 
 
-def test_lists_are_carried_by_a_join_but_are_no_keys():
+def test_lists_are_carried_by_a_join_and_are_its_keys():
     db = Database(t=pa.table({"a": [[1], [2]], "id": [1, 2]}))
     left, lc = db.scan("t")
     right, rc = db.scan("t")
-    assert db.run(HashJoin("inner", left, right, (lc["id"],), (rc["id"],))) == [
-        ([1], 1, [1], 1),
-        ([2], 2, [2], 2),
-    ]
-    with pytest.raises(NotSupportedError, match=r"a join on .* is not supported"):
-        db.run(HashJoin("inner", left, right, (lc["a"],), (rc["a"],)))
+    for name in ("id", "a"):
+        assert db.run(HashJoin("inner", left, right, (lc[name],), (rc[name],))) == [
+            ([1], 1, [1], 1),
+            ([2], 2, [2], 2),
+        ]
 
 
 def test_a_table_joined_with_itself_many_times(db):

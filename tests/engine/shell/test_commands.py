@@ -10,12 +10,12 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 import raydb
-from raydb.engine.shell import cli, history
+from raydb.engine.shell import cli, history, progress
 from raydb.engine.shell.commands import COMMANDS
 from raydb.engine.shell.completion import SEARCH_ARGUMENTS, SqlCompleter
 from raydb.engine.shell.highlighting import colored_parts
 from raydb.engine.shell.keywords import KEYWORDS, quoted
-from raydb.engine.shell.progress import _Bar
+from raydb.engine.shell.progress import _Bar, showing_progress
 from raydb.engine.shell.schema import schema_statements
 
 SHOP = """
@@ -337,3 +337,27 @@ def test_the_bar_follows_the_work(capfd: pytest.CaptureFixture[str]) -> None:
     late.stop()
     late.start()
     assert late._progress is None
+
+
+def test_a_script_is_told_that_loops_are_compiled(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "COMPILING_DELAY_S", 0.01)
+    monkeypatch.setattr(progress._Notice, "_was_told", False)
+    with raydb.connect() as connection:
+        with showing_progress(connection):
+            connection.progress("motif_count: graph", 0.5)
+            connection.progress("compile, once on a machine: first", 0.0)
+            connection.progress("motif_count: graph", 0.9)
+        with showing_progress(connection):
+            connection.progress("compile, once on a machine: first", 0.0)
+            waited = connection.progress.__self__._timer
+            connection.progress("compile, once on a machine: second", 0.0)
+            waited.join(30)
+        with showing_progress(connection):
+            connection.progress("compile, once on a machine: third", 0.0)
+            assert connection.progress.__self__._timer is None
+        assert connection.progress is None
+    told = capfd.readouterr()
+    assert told.out == ""
+    assert told.err == "compiling loops, once on this machine: it takes 10 to 25 seconds ...\n"
