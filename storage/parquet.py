@@ -189,9 +189,11 @@ class ParquetPart:
         by_codes = dataset.ParquetFileFormat(dictionary_columns={name})
         chosen = by_codes.make_fragment(self.source).subset(row_group_ids=list(self.row_groups))
         try:
-            return chosen.to_table(columns=[name]).column(0)
+            found = chosen.to_table(columns=[name]).column(0)
         except (pa.ArrowException, OSError) as error:
             raise _damaged(self.path, error) from None
+        # Beside a nested column whose field has the path that is the name, Arrow gives the values.
+        return found if pa.types.is_dictionary(found.type) else None
 
     def null_count(self, name: str) -> int:
         """Count a column's NULLs in the statistics; all rows where there are none."""
@@ -252,11 +254,12 @@ class ParquetPart:
                 min(max(left, 1), _HEAD_BATCH_ROWS), list(self.row_groups), list(names)
             )
             while left > 0:
-                batches.append(next(reading).slice(0, left))
+                # Of nested columns it reads those too whose fields' paths are the names.
+                batches.append(next(reading).select(list(names)).slice(0, left))
                 left -= batches[-1].num_rows
         except (pa.ArrowException, OSError) as error:
             raise _damaged(self.path, error) from None
-        return list(pa.Table.from_batches(batches, schema).select(list(names)).columns)
+        return list(pa.Table.from_batches(batches, schema).columns)
 
     def without(self, comparisons: Sequence[Comparison]) -> ParquetPart:
         """Return the part without row groups whose statistics exclude the comparisons."""

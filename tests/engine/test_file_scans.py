@@ -401,6 +401,16 @@ def test_a_file_that_is_cut_off_while_it_is_open(con):
         found.column("name")
 
 
+@pytest.mark.parametrize("nested", ["first", "last"])
+def test_a_column_whose_name_is_the_path_of_a_nested_one(con, nested):
+    columns = [("a.b", ["x", None, "y", "y"] * 500), ("a", [{"b": "z"}] * 2000)]
+    parquet.write_table(pa.table(dict(columns[:: -1 if nested == "first" else 1])), "n.parquet")
+    assert rows(con, "SELECT count(*) FROM 'n.parquet' WHERE \"a.b\" = 'y'") == [(1000,)]
+    assert rows(con, "SELECT \"a.b\" FROM 'n.parquet' LIMIT 1") == [("x",)]
+    found = rows(con, "SELECT \"a.b\", count(*) FROM 'n.parquet' GROUP BY 1 ORDER BY 1")
+    assert found == [("x", 500), ("y", 1000), (None, 500)]
+
+
 # -- the samples
 
 
