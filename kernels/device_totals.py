@@ -132,6 +132,8 @@ def answer(
             case [(_, word)]:
                 values.append(word)
             case [(_, high), (_, low)]:
+                # The low halves of 2**31 rows and more add up to a word without a sign.
+                low = low.view(np.uint64)
                 values.append(high.astype(object) * 2**32 + low.astype(object))
             case _:
                 raise AssertionError(positions)

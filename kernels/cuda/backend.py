@@ -29,7 +29,7 @@ from raydb.kernels.cuda.memory import (
     xp,
 )
 from raydb.kernels.cuda.source import Shape, Where
-from raydb.kernels.cuda.work import MOST_ROWS, Work, find_work, windows, work_of_rows
+from raydb.kernels.cuda.work import MOST_GROUPS, MOST_ROWS, Work, find_work, windows, work_of_rows
 from raydb.kernels.device import DeviceError, at_once, faults
 from raydb.kernels.device_totals import answer, input_array, merge_words, plan_totals
 
@@ -235,7 +235,8 @@ def _columns(device: Device, work: Work, inputs: list[NDArray[Any]]) -> list[Any
 
 
 def _check_groups(device: Device, totals: Totals, group_count: int) -> None:
-    if not device.columns.has_room(8 * (1 + len(totals.totals)) * group_count):
+    size_bytes = 8 * (1 + len(totals.totals)) * group_count
+    if group_count > MOST_GROUPS or not device.columns.has_room(size_bytes):
         raise DeviceError(f"cuda: {group_count} groups do not fit the device's memory")
 
 
@@ -387,7 +388,8 @@ def _list_rows(
     clock.stop()
     work.figures["device_ms"] = clock.elapsed_ms()
     work.figures["rows"] = float(work.row_count)
-    return words & 0xFFFFFFFF, words >> 32
+    places = words & 0xFFFFFFFF
+    return places, work.groups_at(places) if work.is_wide else words >> 32
 
 
 def _add_figures(work: Work, part: Work) -> None:

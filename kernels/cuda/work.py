@@ -18,6 +18,7 @@ from raydb.kernels.cpu.runs import find_runs
 from raydb.kernels.cuda.compiled import TILE_UNITS
 from raydb.kernels.cuda.memory import UNIT_ROWS
 from raydb.kernels.cuda.source import SHORT_TESTS, Lookup
+from raydb.kernels.device import DeviceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
 # Places are 32-bit integers on the device, also those just behind the last row.
 MOST_ROWS = 2**31 - 2**20
+
+# So are groups, and the places in what the host tells a kernel.
+MOST_GROUPS = 2**31
+MOST_TOLD = 2**31 - 2**20
 
 # Where no more of the rows pass, a thread goes from one of them to the next.
 SPARSE_SHARE = 1 / 8
@@ -57,6 +62,7 @@ class Work:
 
     is_sparse: whether few rows pass the maps.
     has_run_groups: whether runs have groups other than 0.
+    is_wide: whether groups need more than 32 bits: kernels then tell only which rows pass.
     row_count: the rows in all runs.
     tables: where in `control` the tables of the maps lie, in the kernels' order.
     figures: what EXPLAIN ANALYZE shows of the last launch.
@@ -68,6 +74,7 @@ class Work:
     maps: tuple[RowMap, ...]
     is_sparse: bool
     has_run_groups: bool
+    is_wide: bool
     row_count: int
     control: NDArray[np.int32]
     tables: tuple[tuple[int, ...], ...]
@@ -88,6 +95,16 @@ class Work:
     def tiles(self) -> int:
         """Where in `control` the runs of the tiles begin."""
         return 4 * len(self.starts)
+
+    def groups_at(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the groups of places whose rows pass."""
+        groups: NDArray[np.int64] = self.groups[
+            np.searchsorted(self.starts, places, side="right") - 1
+        ]
+        for each in self.maps:
+            # Code -1 stands for the last one, as an index of Python's does.
+            groups += each.parts[1:][each.codes[places]]
+        return groups
 
 
 def find_work(bvh: Bvh, job: FusedJob) -> Work:
@@ -133,15 +150,20 @@ def _work(
     bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(units)])
     tile_count = -(-int(bounds[-1]) // TILE_UNITS)
     firsts = np.searchsorted(bounds, np.arange(tile_count) * TILE_UNITS, side="right") - 1
-    runs = np.column_stack([bounds[:-1], starts, ends, groups]).reshape(-1)
+    most = int(groups.max(initial=0)) + sum(int(each.parts.max(initial=0)) for each in maps)
+    is_wide = most >= MOST_GROUPS
+    told_groups = np.zeros_like(groups) if is_wide else groups
+    runs = np.column_stack([bounds[:-1], starts, ends, told_groups]).reshape(-1)
     pieces = [runs.astype(np.int32), firsts.astype(np.int32), np.array([len(starts) - 1], np.int32)]
     tables = []
     for each in maps:
         places = []
-        for table, before in _tables(each):
+        for table, before in _tables(each, is_wide=is_wide):
             places.append(sum(map(len, pieces)) + before)
             pieces.append(table)
         tables.append(tuple(places))
+    if sum(map(len, pieces)) > MOST_TOLD:
+        raise DeviceError(f"cuda: the {len(starts)} intervals of the job are too many for a kernel")
     control = np.concatenate(pieces)
     return Work(
         starts,
@@ -149,7 +171,8 @@ def _work(
         groups,
         maps,
         is_sparse,
-        bool(groups.any()),
+        bool(told_groups.any()),
+        is_wide,
         int((ends - starts).sum()),
         control,
         tuple(tables),
@@ -157,7 +180,7 @@ def _work(
     )
 
 
-def _tables(row_map: RowMap) -> Iterator[tuple[NDArray[np.int32], int]]:
+def _tables(row_map: RowMap, *, is_wide: bool) -> Iterator[tuple[NDArray[np.int32], int]]:
     """Yield the tables of a map, each with how many entries lie before that of code 0."""
     passes = row_map.parts[1:] >= 0
     match row_map.lookup.test:
@@ -171,7 +194,8 @@ def _tables(row_map: RowMap) -> Iterator[tuple[NDArray[np.int32], int]]:
         case _:
             pass
     if row_map.lookup.adds:
-        yield row_map.parts.astype(np.int32), 1
+        parts = np.minimum(row_map.parts, 0) if is_wide else row_map.parts
+        yield parts.astype(np.int32), 1
 
 
 def _bits(passes: NDArray[np.bool_]) -> NDArray[np.int32]:

@@ -17,6 +17,7 @@ from raydb.kernels.bvh_arrays import to_arrays
 from raydb.kernels.bvh_rows import BuildControl, Room, source_of, unwatched
 from raydb.kernels.cuda import backend as cuda_backend
 from raydb.kernels.cuda import build as cuda_build
+from raydb.kernels.cuda import memory as cuda_memory
 from raydb.kernels.cuda import work as cuda_work
 from raydb.kernels.cuda.backend import CudaBackend
 from raydb.kernels.cuda.memory import Device, devices
@@ -78,6 +79,41 @@ def test_edges():
 
 def test_signed_codes():
     agreement.check_signed_codes(CUDA)
+
+
+@pytest.mark.parametrize("in_turns", [False, True])
+def test_located_groups_need_more_than_32_bits(in_turns):
+    _, hierarchies, codes, measures = random_case(1, 300)
+    bvh = agreement.CPU.build(source_of(hierarchies, codes, measures, 300), unwatched())
+    cells = CodeMap(1, by_cell=True, groups=np.arange(-1, 4) * 2**40, filters=True)
+    cells.groups[0] = -1
+    rows = CodeMap(0, by_cell=False, groups=np.arange(-1, 11) * 2**33, filters=True)
+    rows.groups[0] = -1
+    outside = CodeMap(2, by_cell=False, groups=np.array([0, 1, -1, -1, -1, -1]), filters=True)
+    everything = np.array([[0, bvh.cell_count]])
+    # The last one by a test of few rows that pass; and just below and at the end of 32 bits.
+    for maps in ((cells, rows), (cells,), (rows,), (rows, outside)):
+        job = FusedJob(everything, maps, 2**43, ())
+        if in_turns:
+            allow(CUDA.prepare(bvh, job).shares[0].work.control.nbytes + 3_000)
+        agreement.check_locate(CUDA, bvh, job)
+    for most in (2**31 - 1, 2**31):
+        groups = np.arange(6) * 0
+        groups[5] = most
+        by_code = CodeMap(2, by_cell=False, groups=groups, filters=False)
+        agreement.check_locate(CUDA, bvh, FusedJob(everything, (by_code,), most + 1, ()))
+
+
+def test_more_groups_or_intervals_than_a_kernel_has_numbers_for(monkeypatch):
+    bvh = agreement.flat_bvh(np.arange(9))
+    sums = (Accumulator("sum", 0),)
+    job = FusedJob(np.array([[0, 1]]), (), 2**31 + 1, sums)
+    monkeypatch.setattr(cuda_memory, "SIMULATED_BYTES", 2**50)
+    with pytest.raises(DeviceError, match="2147483649 groups do not fit"):
+        CUDA.launch(bvh, job, CUDA.prepare(bvh, job))
+    monkeypatch.setattr(cuda_work, "MOST_TOLD", 5)
+    with pytest.raises(DeviceError, match="the 1 intervals of the job are too many"):
+        CUDA.prepare(bvh, FusedJob(np.array([[0, 1]]), (), 1, sums))
 
 
 def test_gathered_rows():
