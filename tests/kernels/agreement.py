@@ -10,6 +10,7 @@ from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
 from raydb.kernels.bvh import narrow_measure
 from raydb.kernels.bvh_rows import source_of, unwatched
 from raydb.kernels.cpu.backend import CpuBackend
+from raydb.kernels.device import DeviceError
 
 CPU = CpuBackend()
 EQUAL = np.testing.assert_array_equal
@@ -143,3 +144,12 @@ def check_gathered(backend, seed):
     none = np.empty(0, np.int64)
     nothing = backend.accumulate(("sum",), [narrow_measure(none, None)], none, 1)
     assert nothing.rows.tolist() == [0]
+
+
+def told_by(work):
+    """The sentence of a fault of the device, None where there is none."""
+    try:
+        work()
+    except DeviceError as error:
+        return str(error)
+    return None

@@ -132,5 +132,54 @@ def test_what_optix_reports_is_a_fault_of_the_device(fault, sentence, monkeypatc
     faults.lost.clear()
 
 
+def device_error(name, module, text):
+    return type(name, (Exception,), {"__module__": module})(text)
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (
+            device_error("OutOfMemoryError", "cupy.cuda.memory", "out of memory"),
+            "rt: the device's memory is full",
+        ),
+        (
+            device_error("CUDARuntimeError", "cupy_backends.cuda.api.runtime", "cudaErrorUnknown"),
+            "rt: the device was lost: cudaErrorUnknown",
+        ),
+    ],
+)
+@pytest.mark.parametrize("way", [agreement.check_launch, agreement.check_locate])
+def test_a_fault_wherever_memory_is_asked_for(backend, way, error, sentence, monkeypatch):
+    """Corners, structure, compaction, rays, columns, totals and parameters, one after the other."""
+    _, hierarchies, codes, measures = random_case(1, 300)
+    bvh = agreement.CPU.build(source_of(hierarchies, codes, measures, 300), unwatched())
+    by_row = CodeMap(0, by_cell=False, groups=np.arange(12) % 4, filters=False)
+    totals = tuple(Accumulator(each, 0) for each in ("sum", "min"))
+    job = FusedJob(np.array([[0, bvh.cell_count]]), (by_row,), 4, totals)
+    make = cupy_on_host.Array.__init__
+    for number in range(100):
+        left = [number]
+
+        def fail(array, values, left=left):
+            left[0] -= 1
+            if left[0] < 0:
+                raise error
+            make(array, values)
+
+        backend = RtBackend(backend.encoding, [Scenes(TRACER)])
+        with monkeypatch.context() as patch:
+            patch.setattr(cupy_on_host.Array, "__init__", fail)
+            told = agreement.told_by(lambda backend=backend: way(backend, bvh, job))
+        if told is None:
+            break
+        assert told == sentence
+        assert faults.lost == ({} if "memory" in sentence else {"rt": sentence})
+        faults.lost.clear()
+        # With what was sent before the fault.
+        way(backend, bvh, job)
+    assert 15 < number < 99
+
+
 def test_a_chip_without_rt_cores():
     assert TRACER.core_version == 0

@@ -38,7 +38,9 @@ def run_simulated(file):
     )
 
 
-@pytest.mark.parametrize("file", ["cuda_in_simulator.py", "nearest_on_cuda.py"])
+@pytest.mark.parametrize(
+    "file", ["cuda_in_simulator.py", "faults_on_cuda.py", "nearest_on_cuda.py"]
+)
 def test_in_the_simulator(file):
     done = run_simulated(Path(__file__).parent / file)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
