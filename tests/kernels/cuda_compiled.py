@@ -58,8 +58,10 @@ def test_the_blocks_are_a_device_s():
     assert not compiled.SIMULATED
 
 
-@pytest.mark.parametrize("width", [7, 15, 31, 63])
-@pytest.mark.parametrize("is_nullable", [False, True])
+@pytest.mark.parametrize(
+    ("width", "is_nullable"),
+    [(7, True), (7, False), (15, False), (31, True), (31, False), (63, True)],
+)
 def test_values_of_each_width(width, is_nullable):
     rng = np.random.default_rng(width)
     values = rng.integers(-(2**width), 2**width - 1, 333, endpoint=True)
