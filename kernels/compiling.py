@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from numba.core import event
+# All of it, before a part: what another thread has begun to import is then waited for. Where both
+# import parts, each meets some of which only the beginning is there, and one may wait for ever.
+import numba
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class _Listener(event.Listener):
+class _Listener(numba.core.event.Listener):
     """Passes on the names of the loops whose compilation begins."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
@@ -34,5 +36,5 @@ def tell_of_compiling(tell: Callable[[str], None]) -> None:
 
     It is called on the thread that compiles, and not for loops that are only loaded from disk.
     """
-    register: Callable[[str, _Listener], None] = event.register
+    register: Callable[[str, _Listener], None] = numba.core.event.register
     register("numba:compile", _Listener(tell))

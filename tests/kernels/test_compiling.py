@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import textwrap
 import threading
 
 import numba
@@ -85,3 +88,41 @@ def test_other_threads_of_a_launch_report_to_its_statement() -> None:
     finally:
         listener.reset(token)
     assert steps.count("compile, once on a machine: outer") == 2
+
+
+def test_a_thread_that_imports_numba_meanwhile_is_waited_for() -> None:
+    """Else each meets modules of which only the beginning is there, and one waits for ever."""
+    code = """
+        import sys, threading
+
+        inside, leave = threading.Event(), threading.Event()
+
+        class Slow:
+            def find_spec(self, name, *_):
+                if name == "numba.core.types" and not inside.is_set():
+                    inside.set()
+                    leave.wait(0.5)
+
+        sys.meta_path.insert(0, Slow())
+        failures = []
+
+        def begin():
+            try:
+                import raydb.kernels.cpu.compiled
+            except BaseException as error:
+                failures.append(error)
+
+        thread = threading.Thread(target=begin, daemon=True)
+        thread.start()
+        inside.wait()
+        import raydb.kernels.compiling
+        print(hasattr(sys.modules.get("numba"), "njit"))
+        leave.set()
+        thread.join()
+        print(failures)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "True\n[]\n"), done.stderr
