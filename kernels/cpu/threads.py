@@ -10,7 +10,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -35,11 +35,10 @@ class _Task:
 
 
 class _Worker:
-    """A thread that does a task whenever `wake` is released."""
+    """A thread that does a task whenever `wake` is released, and ends where there is none."""
 
     def __init__(self) -> None:
         self.task: _Task | None = None
-        self.is_ending = False
         self.wake = threading.Lock()
         self.wake.acquire()
         self.thread = threading.Thread(target=self._work, name="raydb worker", daemon=True)
@@ -49,7 +48,7 @@ class _Worker:
         while True:
             self.wake.acquire()
             task, self.task = self.task, None
-            if task is None or self.is_ending:
+            if task is None:
                 return
             try:
                 task.result = task.run()
@@ -63,7 +62,8 @@ class _Worker:
 
 _workers: list[_Worker] = []
 _idle: list[_Worker] = []
-_making = threading.Lock()
+_handing = threading.Lock()
+_ending = threading.Event()
 
 
 @cache
@@ -121,38 +121,48 @@ def run_slices(
 
 def lend_thread(run: Callable[[], None]) -> bool:
     """Have a free thread do something that nobody waits for; tell whether there is one."""
-    return _hand_over(lambda _: run(), None) is not None
+    # No statement hears of it either: this one may have ended by then.
+    return _give(lambda: Context().run(run)) is not None
 
 
 def _hand_over(run: Callable[[P], T], part: P) -> _Task | None:
     """Give a part to a free thread; return None where there is none."""
-    worker = _free_worker()
-    if worker is None:
-        return None
     # What the thread compiles is told to the statement that waits for it, and ends with it.
     context = copy_context()
-    task = _Task(lambda: context.run(run, part))
-    worker.task = task
-    worker.wake.release()
-    return task
+    return _give(lambda: context.run(run, part))
+
+
+def _give(run: Callable[[], Any]) -> _Task | None:
+    # A thread that is found free here has not ended when it gets its task.
+    with _handing:
+        worker = _free_worker()
+        if worker is None:
+            return None
+        worker.task = task = _Task(run)
+        worker.wake.release()
+        return task
 
 
 def _free_worker() -> _Worker | None:
-    try:
+    if _ending.is_set():
+        return None
+    if _idle:
         return _idle.pop()
-    except IndexError:
-        pass
-    with _making:
-        if len(_workers) >= processor_count() - 1:
-            return None
-        _workers.append(_Worker())
-        return _workers[-1]
+    if len(_workers) >= processor_count() - 1:
+        return None
+    try:
+        worker = _Worker()
+    except RuntimeError:  # The system has no thread left.
+        return None
+    _workers.append(worker)
+    return worker
 
 
 def _end() -> None:
     """Let every thread finish its task: an interpreter that ends under one may crash."""
+    with _handing:
+        _ending.set()
     for worker in _workers:
-        worker.is_ending = True
         while worker.thread.is_alive():
             if worker.wake.locked():
                 worker.wake.release()
@@ -161,10 +171,10 @@ def _end() -> None:
 
 def _forget() -> None:
     """Forget the threads in a process that was forked, which does not have them."""
-    global _making  # noqa: PLW0603  (it may be locked for ever)
+    global _handing  # noqa: PLW0603  (it may be locked for ever)
     _workers.clear()
     _idle.clear()
-    _making = threading.Lock()
+    _handing = threading.Lock()
 
 
 atexit.register(_end)

@@ -6,6 +6,7 @@ import sys
 import textwrap
 import threading
 import time
+from contextvars import ContextVar
 
 import pytest
 
@@ -84,3 +85,52 @@ def test_a_forked_process_makes_threads_of_its_own():
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
+def test_a_thread_that_is_lent_tells_no_statement():
+    """The statement that lent it may be over while it still compiles."""
+    statement, seen, done = ContextVar("statement", default=""), [], threading.Event()
+    statement.set("runs")
+
+    def work():
+        seen.append(statement.get())
+        done.set()
+
+    while not threads.lend_thread(work):
+        time.sleep(0.01)
+    assert done.wait(60)
+    assert seen == [""]
+    assert threads.run_parts(lambda _: statement.get(), range(2)) == ["runs", "runs"]
+
+
+def test_a_process_ends_while_a_part_starts_a_launch():
+    """A thread that has ended gets no part, which would never be done."""
+    code = """
+        import threading, time
+        from raydb.kernels.cpu import threads
+        threads.processor_count = lambda: 3
+        threads.run_parts(lambda part: time.sleep(0.1), range(3))
+        first, second = threads._workers
+        threads._idle[:] = first, second
+
+        def work():
+            first.thread.join()
+            print(threads.run_parts(lambda part: part, range(3)), flush=True)
+
+        assert threads.lend_thread(work)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "[0, 1, 2]\n"), done.stderr
+
+
+def test_without_a_thread_a_launch_does_its_parts_itself(monkeypatch):
+    def start(_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threads, "_workers", [])
+    monkeypatch.setattr(threads, "_idle", [])
+    monkeypatch.setattr(threading.Thread, "start", start)
+    assert threads.run_parts(lambda part: part, range(3)) == [0, 1, 2]
