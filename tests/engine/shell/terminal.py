@@ -82,8 +82,9 @@ class Terminal:
 
     def expect_end(self) -> int:
         """Read until the process ends, and return its exit code."""
+        end = time.monotonic() + TIMEOUT_S
         while self._read():
-            pass
+            assert time.monotonic() < end, f"no end within {TIMEOUT_S} s on\n{self.text}"
         self._process.close()
         assert self._process.exitstatus is not None, f"signal {self._process.signalstatus}"
         return int(self._process.exitstatus)
