@@ -164,8 +164,7 @@ def details_of(node: Mapping[str, Any]) -> dict[str, Any]:
     if "ran_on" in node:
         details["ran on"] = node["ran_on"]
     if "rows" in node:
-        plural = "" if node["rows"] == 1 else "s"
-        details["gave"] = f"{node['rows']} row{plural} in {node['time_ms']:.3f} ms"
+        details["gave"] = f"{_rows(node['rows'])} in {node['time_ms']:.3f} ms"
     return details
 
 
@@ -257,6 +256,10 @@ def _described(
     return {**node, "children": children}
 
 
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"
+
+
 def _describe(plan: PhysicalPlan) -> dict[str, Any]:
     """Return a node as JSON values; its children are plans still."""
     match plan:
@@ -264,7 +267,7 @@ def _describe(plan: PhysicalPlan) -> dict[str, Any]:
             summary = f"{table} ({_names(columns)})" if columns else table
             return _node(plan, summary, **({} if search is None else {"index": _sought(search)}))
         case ConstantRows(rows=rows):
-            return _node(plan, f"{len(rows)} rows")
+            return _node(plan, _rows(len(rows)))
         case SeriesRows(start=start, stop=stop, step=step):
             return _node(plan, f"{start} to {stop} by {step}")
         case SharedRows(name=name, query=query):

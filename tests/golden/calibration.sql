@@ -127,7 +127,7 @@ EXPLAIN SELECT id FROM vector_search(docs, emb, [0.1, 0.2, 0.3], k => 2, fnr => 
 -- 'ComputeColumns: id'
 -- '  NearestRows: 2 nearest to FLOAT[3] by l2'
 -- '    search: the first of 25 lists of ''near'', which finds enough; at most 0.3 missed in the mean, calibrated with 150 queries (stale: 0 rows added, 1 deleted since)'
--- '    ConstantRows: 1 rows'
+-- '    ConstantRows: 1 row'
 -- '    ScanTable: docs (id, emb)'
 
 -- REINDEX asks the same queries again.

@@ -7,7 +7,7 @@ INSERT INTO sale VALUES (1, 10), (2, 20);
 EXPLAIN INSERT INTO shop (id, city) VALUES (3, 'Bari');
 -- 'path: general (the query has no aggregate)'
 -- 'InsertRows: shop (id, city)'
--- '  ConstantRows: 1 rows'
+-- '  ConstantRows: 1 row'
 EXPLAIN INSERT INTO shop SELECT amount, 'x', 1 FROM sale WHERE amount > 15 RETURNING id, rent;
 -- 'path: general (the query has no aggregate)'
 -- 'InsertRows: shop (id, city, rent)'
@@ -19,12 +19,12 @@ EXPLAIN INSERT INTO shop VALUES (1, 'Bari', 1) ON CONFLICT (id) DO UPDATE SET ci
 -- 'path: general (the query has no aggregate)'
 -- 'InsertRows: shop (id, city, rent)'
 -- '  on conflict: (id) DO UPDATE'
--- '  ConstantRows: 1 rows'
+-- '  ConstantRows: 1 row'
 EXPLAIN INSERT OR IGNORE INTO shop VALUES (1, 'Bari', 1);
 -- 'path: general (the query has no aggregate)'
 -- 'InsertRows: shop (id, city, rent)'
 -- '  on conflict: (id), (city) DO NOTHING'
--- '  ConstantRows: 1 rows'
+-- '  ConstantRows: 1 row'
 EXPLAIN UPDATE shop SET rent = rent * 2, city = upper(city) WHERE id = 1;
 -- 'path: general (the query has no aggregate)'
 -- 'UpdateRows: shop (rent, city)'
@@ -62,7 +62,7 @@ EXPLAIN WITH far AS (SELECT 2 AS id) DELETE FROM shop WHERE id IN (SELECT id FRO
 -- '    HashJoin: SEMI id = id'
 -- '      ScanTable: shop (id, row number)'
 -- '      ComputeColumns: 2 AS id'
--- '        ConstantRows: 1 rows'
+-- '        ConstantRows: 1 row'
 EXPLAIN (FORMAT JSON) DELETE FROM shop;
 -- has: "node": "DeleteRows"
 -- has: "change": {"cascades to": "sale"}
