@@ -229,7 +229,7 @@ def _count(search: Search) -> tuple[dict[str, Any], str]:
         keep_going=tell,
         prepared=prepared,
     )
-    how = f"timest, {found.samples} samples by {found.weights} weights"
+    how = f"timest, {found.samples} samples"
     return _of_estimate(found, asked), how
 
 

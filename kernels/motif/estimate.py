@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.kernels.motif.graph import TemporalGraph
-    from raydb.kernels.motif.sample import Draw, TreeSampler, WeightStore
+    from raydb.kernels.motif.sample import Draw, TreeSampler
     from raydb.kernels.motif.shape import Motif, Ties
     from raydb.kernels.motif.trees import RootedTree
-    from raydb.kernels.motif.weights import Constraints, Weights, WeightType
+    from raydb.kernels.motif.weights import Constraints, Weights
 
     KeepGoing = Callable[[float], None]
 
@@ -53,11 +53,8 @@ _SURER = 10.0
 
 _FIRST_STRATA, _MOST_STRATA = 2**12, 2**24
 
-# A batch has at least a sample for each 16 edges.
-_BATCH_SHIFT = 5
-
 # So many trees are tried, on a part of the graph of about so many edges, with so many samples.
-_TRIED_TREES, _TRIED_EDGES, _TRIED_STRATA = 12, 2**18, 2**12
+_TRIED_TREES, _TRIED_EDGES, _TRIED_STRATA = 12, 2**18, 2**14
 _TRIED_SLICES = 8
 
 # Streams of random numbers: of trying trees, of batches, and of matches.
@@ -72,16 +69,19 @@ _MOST_DRAWN, _PART_DRAWN = 2**20, 2**15
 class PreparedMotif:
     """A motif's tree on a graph with its weights, ready to draw from; `prepare` makes it.
 
-    sampler, store: None where the graph has no edges. tree: motif edges, the root first.
-    total_weight: the number of tree instances, at least that of matches unless a tree instance has
-    several; 0 where there can be no match.
+    sampler: None where the graph has too few edges. tree: motif edges, the root first. weights:
+    by parity. total_weight: of all that samples are drawn from, 0 where there can be no match; see
+    `Estimate`.
     """
 
     tree: tuple[int, ...]
-    total_weight: int | float
-    weights: WeightType
     sampler: TreeSampler | None
-    store: WeightStore | None
+    weights: list[Weights]
+
+    @property
+    def total_weight(self) -> float:
+        """The weight of all roots."""
+        return sum(weights.total for weights in self.weights)
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,9 @@ class Estimate:
     estimate, std_error: of the number. ci_low, ci_high: where it lies with the confidence asked
     for. converged: whether the interval is as narrow as was asked for, and can be trusted.
     samples, nonzero: drawn, and of these with a match, those that decided among them. tree: edges
-    of the motif, the root first. total_weight: tree instances. exact_zero: there is no tree
-    instance, and so no match. weights: the type that total_weight fits into.
+    of the motif, the root first. total_weight: no match is drawn with a likelihood below one over
+    it; where samples draw all of a tree, it is the number of tree instances. exact_zero: there is
+    no tree instance, and so no match.
     """
 
     estimate: float
@@ -103,9 +104,8 @@ class Estimate:
     samples: int
     nonzero: int
     tree: tuple[int, ...]
-    total_weight: int | float
+    total_weight: float
     exact_zero: bool
-    weights: WeightType
 
 
 def prepare(
@@ -124,27 +124,26 @@ def prepare(
     keep_going: is told 0.0 every few ms, and may raise.
     Raises NotSupportedError where edges in any order allow of no tree whose samples can be counted.
     """
-    from raydb.kernels.motif.sample import WeightStore, make_sampler  # noqa: PLC0415  (numba: 0.3 s)
+    from raydb.kernels.motif.sample import make_sampler, weigh_all  # noqa: PLC0415  (numba: 0.3 s)
     from raydb.kernels.motif.weights import Constraints, edge_bounds  # noqa: PLC0415  (as above)
 
     assert delta >= 1, delta
     rules = constraints or Constraints()
     trees = [tree] if tree is not None else sampled_trees(motif)
     if graph.edge_count < len(motif.edges):
-        return PreparedMotif(trees[0].edges, 0, "int64", None, None)
+        return PreparedMotif(trees[0].edges, None, [])
 
     def told() -> None:
         if keep_going is not None:
             keep_going(0.0)
 
     told()
-    bounds = edge_bounds(graph, delta, ties, threads)
+    bounds = edge_bounds(graph, delta, ties, rules.windows, threads)
     chosen = trees[0]
     if len(trees) > 1:
         chosen = _choose_tree(graph, motif, delta, ties, rules, trees, threads, told)
     sampler = make_sampler(graph, bounds, motif, chosen, rules)
-    store = WeightStore(sampler, threads, told)
-    return PreparedMotif(chosen.edges, store.total, store.kind, sampler, store)
+    return PreparedMotif(chosen.edges, sampler, weigh_all(sampler, threads, told))
 
 
 def sampled_trees(motif: Motif) -> list[RootedTree]:
@@ -178,25 +177,26 @@ def _choose_tree(
     over the samples, as if each of them had one match or none.
     """
     from raydb.kernels.motif.sample import (  # noqa: PLC0415  (numba takes 0.3 s)
-        WeightStore,
         draw_samples,
         make_sampler,
+        total_weight,
+        weigh_all,
     )
     from raydb.kernels.motif.weights import edge_bounds  # noqa: PLC0415  (as above)
 
     part = slices(graph, delta, _TRIED_EDGES)
-    bounds = edge_bounds(part, delta, ties, threads)
+    bounds = edge_bounds(part, delta, ties, constraints.windows, threads)
     tried: list[tuple[float, Draw | None]] = []
     for tree in trees[:_TRIED_TREES]:
         told()
         sampler = make_sampler(part, bounds, motif, tree, constraints)
-        store = WeightStore(sampler, threads, told)
+        every = weigh_all(sampler, threads, told)
         draw = None
-        if store.total > 0:
+        if every:
             draw = draw_samples(
-                sampler, store, 0, _TRYING, _TRIED_STRATA, threads, lambda _: told()
+                sampler, every, 0, _TRYING, _TRIED_STRATA, threads, lambda _: told()
             )
-        tried.append((float(store.total), draw))
+        tried.append((total_weight(every), draw))
     known = [draw for _, draw in tried if draw is not None]
     count = sum(draw.estimate for draw in known) / max(len(known), 1)
 
@@ -255,26 +255,25 @@ def estimate(
     began = time.monotonic()
     found = prepared or prepare(graph, motif, delta, ties, threads=threads, keep_going=keep_going)
     if found.sampler is None or found.total_weight == 0:
-        return Estimate(0.0, 0.0, 0.0, 0.0, True, 0, 0, found.tree, 0, True, found.weights)
-    assert found.store is not None
+        return Estimate(0.0, 0.0, 0.0, 0.0, True, 0, 0, found.tree, 0.0, True)
     goal = _Goal(
         rel_error,
         NormalDist().inv_cdf(0.5 + confidence / 2),
-        math.log(_SURER / (1.0 - confidence)) * float(found.total_weight),
+        math.log(_SURER / (1.0 - confidence)) * found.total_weight,
     )
     deadline = math.inf if max_seconds is None else began + max_seconds
     limits = _Limits(began, deadline, math.inf if max_samples is None else max_samples)
-    rounds = _Rounds(found.sampler, found.store, seed, threads, keep_going, limits)
+    rounds = _Rounds(found.sampler, found.weights, seed, threads, keep_going, limits)
     draw, converged = _draw_to_goal(rounds, goal)
     error = math.sqrt(draw.variance)
     low = max(draw.estimate - goal.deviations * error, 0.0)
     high = draw.estimate + goal.deviations * error
     if draw.nonzero == 0:
         # As many matches as samples of one match each can miss with this confidence.
-        high = -math.log1p(-confidence) * float(found.total_weight) / max(draw.samples, 1)
+        high = -math.log1p(-confidence) * found.total_weight / max(draw.samples, 1)
     return Estimate(
         *(draw.estimate, error, low, high, converged, rounds.samples, rounds.nonzero),
-        *(found.tree, found.total_weight, False, found.weights),
+        *(found.tree, found.total_weight, False),
     )
 
 
@@ -319,29 +318,23 @@ class _Rounds:
     def __init__(
         self,
         sampler: TreeSampler,
-        store: WeightStore,
+        weights: list[Weights],
         seed: int,
         threads: int | None,
         keep_going: KeepGoing | None,
         limits: _Limits,
     ) -> None:
-        self._source = sampler, store, seed
+        self._source = sampler, weights, seed
         self._threads, self._keep_going, self._limits = threads, keep_going, limits
         self._number, self._seconds = _COUNTING, 0.0
         self.samples, self.nonzero = 0, 0
-
-    def first_strata(self) -> int:
-        """Return the strata of a small batch: weights may be made anew for it, at O(m)."""
-        return max(_FIRST_STRATA, self._source[0].graph.edge_count >> _BATCH_SHIFT)
 
     def most_strata(self) -> int:
         """Return how many strata there is time for, or less than 1."""
         strata = (self._limits.samples - self.samples) / 2
         if self.samples and math.isfinite(self._limits.deadline):
             # A tenth is kept back: a batch that is not done in time is worth nothing.
-            # Weights that a batch makes anew cost the same whatever its size.
-            left = 0.9 * (self._limits.deadline - time.monotonic())
-            left = max(left - self._source[1].remaking_seconds, 0.0)
+            left = max(0.9 * (self._limits.deadline - time.monotonic()), 0.0)
             strata = min(strata, left * self.samples / max(self._seconds, 1e-9) / 2)
         return int(min(strata, _MOST_STRATA))
 
@@ -349,8 +342,7 @@ class _Rounds:
         """Return a batch, None where time ran out; `part` of the work is done before it."""
         from raydb.kernels.motif.sample import draw_samples  # noqa: PLC0415  (numba takes 0.3 s)
 
-        began, store = time.monotonic(), self._source[1]
-        made = store.seconds
+        began = time.monotonic()
 
         def told(samples: int) -> None:
             if self._keep_going is not None:
@@ -365,7 +357,7 @@ class _Rounds:
             )
         except _OutOfTimeError:
             return None
-        self._seconds += time.monotonic() - began - (store.seconds - made)
+        self._seconds += time.monotonic() - began
         self.samples += draw.samples
         self.nonzero += draw.nonzero
         return draw
@@ -375,7 +367,7 @@ def _draw_to_goal(rounds: _Rounds, goal: _Goal) -> tuple[Draw, bool]:
     """Return the draw that counts, and whether it came to the goal; see the module."""
     from raydb.kernels.motif.sample import pool  # noqa: PLC0415  (numba takes 0.3 s)
 
-    strata = max(min(rounds.first_strata(), rounds.most_strata()), 1)
+    strata = max(min(_FIRST_STRATA, rounds.most_strata()), 1)
     first = rounds.draw(strata, 0.0)
     assert first is not None
     decided = first
@@ -389,7 +381,7 @@ def _draw_to_goal(rounds: _Rounds, goal: _Goal) -> tuple[Draw, bool]:
         decided = pool([decided, batch])
     while True:
         needed = math.ceil(_MARGIN * goal.misses(decided) * decided.samples / 2)
-        needed = max(needed, rounds.first_strata())
+        needed = max(needed, _FIRST_STRATA)
         done = min(0.5, decided.samples / (2 * needed + decided.samples))
         fresh: list[Draw] = []
         while needed > 0:
@@ -433,16 +425,15 @@ def sample_instances(
     vertices = np.empty((0, motif.vertex_count), np.int64)
     if count == 0 or found.sampler is None or found.total_weight == 0:
         return edges, vertices
-    assert found.store is not None
     deadline = math.inf if max_seconds is None else began + max_seconds
     limits = _Limits(began, deadline, math.inf)
-    rounds = _Rounds(found.sampler, found.store, seed, threads, None, limits)
+    rounds = _Rounds(found.sampler, found.weights, seed, threads, None, limits)
     seen = _look_for_matches(rounds)
     if seen is None:
         return edges, vertices
     # What a sample stands for per unit of weight: the most, and on average.
-    per_weight = seen.samples / float(found.total_weight)
-    largest, average = seen.largest * per_weight, seen.estimate / float(found.total_weight)
+    per_weight = seen.samples / found.total_weight
+    largest, average = seen.largest * per_weight, seen.estimate / found.total_weight
     stream = _MATCHING
     while len(edges) < count and (stream == _MATCHING or time.monotonic() < deadline):
         if keep_going is not None:
@@ -460,7 +451,7 @@ def _look_for_matches(rounds: _Rounds) -> Draw | None:
     """Return enough samples to tell the most that one stands for; None where none has a match."""
     from raydb.kernels.motif.sample import pool  # noqa: PLC0415  (numba takes 0.3 s)
 
-    strata = rounds.first_strata()
+    strata = _FIRST_STRATA
     seen = rounds.draw(strata, 0.0)
     while seen is not None and seen.nonzero < _ENOUGH_NONZERO:
         strata = min(2 * strata, rounds.most_strata())
@@ -483,31 +474,26 @@ def _draw_batch(
     from raydb.kernels.cpu.threads import processor_count, run_parts  # noqa: PLC0415  (as below)
     from raydb.kernels.motif.sample import draw_matches, stream_key  # noqa: PLC0415  (numba)
 
-    sampler, store = prepared.sampler, prepared.store
+    sampler, total = prepared.sampler, prepared.total_weight
     assert sampler is not None
-    assert store is not None
     generator = np.random.default_rng([seed & _SEED_MASK, stream])
-    drawn: dict[int, list[tuple[NDArray[np.int64], NDArray[np.int64]]]] = {}
-    likelihoods = {parity: total / store.total for parity, total in sorted(store.totals.items())}
-    counts = generator.multinomial(samples, list(likelihoods.values()))
-    shares = dict(zip(likelihoods, counts.tolist(), strict=True))
-    for parity in store.order():
-        weights, share = store.weights(parity, lambda: None), shares[parity]
+    found: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+    likelihoods = [weights.total / total for weights in prepared.weights]
+    shares = generator.multinomial(samples, likelihoods).tolist()
+    for weights, share in zip(prepared.weights, shares, strict=True):
         cuts = [*range(0, share, _PART_DRAWN), share]
         parts = [(number, high - low) for number, (low, high) in enumerate(pairwise(cuts))]
 
         def draw(
-            part: tuple[int, int], parity: int = parity, weights: Weights = weights
+            part: tuple[int, int], weights: Weights = weights
         ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-            key = stream_key(seed, stream * 2**16 + part[0], parity)
+            key = stream_key(seed, stream * 2**16 + part[0], weights.parity)
             return draw_matches(sampler, weights, key, part[1], largest)
 
-        together, drawn[parity] = threads or processor_count(), []
+        together = threads or processor_count()
         for first in range(0, len(parts), together):
-            drawn[parity] += run_parts(draw, parts[first : first + together])
-        del draw, weights
+            found += run_parts(draw, parts[first : first + together])
     edges = np.empty((0, len(sampler.motif.edges)), np.int64)
     vertices = np.empty((0, sampler.motif.vertex_count), np.int64)
-    # By parity, whichever was at hand first.
-    found = [(edges, vertices), *(part for _, parts in sorted(drawn.items()) for part in parts)]
+    found.append((edges, vertices))
     return np.concatenate([one for one, _ in found]), np.concatenate([two for _, two in found])

@@ -8,17 +8,24 @@ constraints alone and throws away what breaks the motif's.
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from raydb.kernels.cpu.threads import processor_count, run_parts
 from raydb.kernels.motif import sample_loops as loops
 from raydb.kernels.motif.completion import completion_runs
-from raydb.kernels.motif.completion_loops import Lists, Plan
+from raydb.kernels.motif.completion_loops import PIVOT_EDGE, Lists, Plan
+from raydb.kernels.motif.tree_loops import (
+    EXCLUDE_KNOWN,
+    EXCLUDE_NONE,
+    EXCLUDE_OTHER,
+    VERTEX,
+    Chances,
+    Scratch,
+)
+from raydb.kernels.motif.trees import RootedTree
 from raydb.kernels.motif.weights import (
     Constraints,
     Weights,
@@ -37,8 +44,7 @@ if TYPE_CHECKING:
     from raydb.kernels.motif.completion import Run
     from raydb.kernels.motif.graph import TemporalGraph
     from raydb.kernels.motif.shape import Motif
-    from raydb.kernels.motif.trees import RootedTree
-    from raydb.kernels.motif.weights import Bounds, WeightType
+    from raydb.kernels.motif.weights import Bounds
 
 # A block's sums are added up in the order of blocks, whoever drew it: 1,024 samples, 0.2 to 2 ms.
 _BLOCK_STRATA = 512
@@ -46,20 +52,23 @@ _BLOCK_STRATA = 512
 # A thread draws so many blocks at once, 10 to 100 ms, after which an interrupt is heard.
 _PIECE_BLOCKS = 64
 
-# The weights of both parities stay in memory where all of them are smaller than this: 5 million
-# edges of a tree with one inner edge. Else each batch makes those of one parity anew.
-_SMALL_BYTES = 2**28
-
 
 @dataclass(frozen=True, eq=False)
 class TreeSampler:
-    """A tree of a motif, and what sampling it from a graph takes besides its weights."""
+    """A tree of a motif, and what sampling it from a graph takes besides its weights.
+
+    closes: the last vertex is not drawn; see sample_loops. weighed: the tree that is weighed. Where
+    the last vertex is not drawn, all edges that lead to it are leaves of that: an instance is drawn
+    the more often, the more candidates each of them has.
+    """
 
     graph: TemporalGraph
     bounds: Bounds
     motif: Motif
     tree: RootedTree
     constraints: Constraints
+    closes: bool
+    weighed: RootedTree
     lists: Lists
     plan: Plan
 
@@ -91,116 +100,120 @@ def make_sampler(
     constraints: Constraints,
 ) -> TreeSampler:
     """Return a sampler of a tree that leaves runs that can be counted; see completion."""
-    runs = completion_runs(motif, tree)
-    assert runs is not None, tree
     lists = Lists(
         *(graph.source, graph.target, graph.out_offsets, graph.in_offsets, graph.listed),
         *(graph.pair_offsets, graph.pair_edges, graph.pair_slots),
         *(np.uint64(graph.pair_count.bit_length()), bounds.table),
     )
-    plan = _make_plan(motif, tree, constraints, runs)
-    return TreeSampler(graph, bounds, motif, tree, constraints, lists, plan)
+    can_close = constraints.narrow and constraints.ends and len(tree.edges) > 1
+    weighed = _with_all_leaves(motif, tree) if can_close else tree
+    closes = len(weighed.edges) > len(tree.edges)
+    plan = _make_plan(motif, tree, weighed, constraints)
+    return TreeSampler(graph, bounds, motif, tree, constraints, closes, weighed, lists, plan)
 
 
-def _make_plan(motif: Motif, tree: RootedTree, constraints: Constraints, runs: list[Run]) -> Plan:
-    inner = inner_places(tree)
+def _with_all_leaves(motif: Motif, tree: RootedTree) -> RootedTree:
+    """Return a tree with all of the motif's edges that lead to its last vertex.
+
+    Each hangs from the edge that it is next to in time.
+    """
+    last = len(tree.edges) - 1
+    new = sum(motif.edges[tree.edges[last]]) - tree.joints[last]
+    edges, parents, joints = list(tree.edges), list(tree.parents), list(tree.joints)
+    for edge, ends in enumerate(motif.edges):
+        if new in ends and edge not in tree.edges:
+            joint = sum(ends) - new
+
+            def distance(place: int, edge: int = edge) -> int:
+                return abs(motif.groups[tree.edges[place]] - motif.groups[edge])
+
+            near = [place for place in range(last) if joint in motif.edges[tree.edges[place]]]
+            edges.append(edge)
+            parents.append(min(near, key=distance))
+            joints.append(joint)
+    return RootedTree(tuple(edges), tuple(parents), tuple(joints))
+
+
+def _make_plan(
+    motif: Motif, tree: RootedTree, weighed: RootedTree, constraints: Constraints
+) -> Plan:
+    inner = inner_places(weighed)
     source, target = motif.edges[tree.edges[0]]
-    places = [[source, 0, 0, 0, -1, target, tree.edges[0]]]
+    places = [[-1, source, source, target, 1, 0, -1, tree.edges[0]]]
     for place in range(1, len(tree.edges)):
-        from_source, goes_out = directions(motif, tree, place)
-        ends = motif.edges[tree.edges[place]]
-        far = ends[1] if goes_out else ends[0]
+        _, goes_out = directions(motif, tree, place)
+        joint, parent = tree.joints[place], tree.parents[place]
+        other = sum(motif.edges[tree.edges[parent]]) - joint
+        far = sum(motif.edges[tree.edges[place]]) - joint
         row = inner.index(place) if place in inner else -1
         order = relation(motif, tree, place, constraints)
-        places.append(
-            [tree.parents[place], from_source, goes_out, order, row, far, tree.edges[place]]
-        )
-    groups = np.array([motif.groups[edge] for edge in tree.edges], np.int64)
-    members: list[list[int]] = []
-    limits: list[int] = []
-    rows: list[list[int]] = []
-    for run in runs:
-        is_chain = run.is_chain or (len(run.edges) == 1 and run.twins[0] == 0)
-        columns = [len(members), len(members) + len(run.edges), is_chain]
-        for places_of_limits in (run.before, run.after):
-            columns += [len(limits), len(limits) + len(places_of_limits)]
-            limits += places_of_limits
-        rows.append(columns)
-        for edge, twins, twin in zip(run.edges, run.twins, run.tree_twins, strict=True):
-            members.append([edge, *motif.edges[edge], twins, twin])
-    first = [number for number, run in enumerate(runs) if not run.before]
-    last = [number for number, run in enumerate(runs) if not run.after]
-    both = [*first, *last] if first and last and first != last else [-1, -1]
+        places.append([parent, joint, other, far, goes_out, order, row, tree.edges[place]])
+    groups = np.array(motif.groups, np.int64)
+    tables = _Tables([], [], [], [])
+    last, new = tree.edges[-1], places[-1][VERTEX]
+    at_last = [edge for edge in range(len(motif.edges)) if new in motif.edges[edge]]
+    for edge in [last, *(edge for edge in at_last if edge != last and edge not in tree.edges)]:
+        runs = completion_runs(motif, replace(tree, edges=(*tree.edges[:-1], edge)))
+        if runs is not None:
+            _add_pivot(tables, motif, edge, new, runs)
+    assert tables.pivots[0][PIVOT_EDGE] == last, tree
     return Plan(
         np.array(places, np.int64),
-        np.sign(groups[:, None] - groups[None, :]),
-        np.array(rows, np.int64).reshape(-1, 7),
-        np.array(members, np.int64).reshape(-1, 5),
-        np.array(limits, np.int64),
-        np.array(both, np.int64),
+        np.sign(groups[:, None] - groups[None, list(tree.edges)]),
+        np.array(tables.pivots, np.int64),
+        np.array(tables.runs, np.int64).reshape(-1, 7),
+        np.array(tables.members, np.int64).reshape(-1, 6),
+        np.array(tables.limits, np.int64),
     )
 
 
-class WeightStore:
-    """The weights of a sampler, by parity: all of them, or the last ones used, as memory allows."""
+class _Tables(NamedTuple):
+    """The rows of a plan's tables, as far as they are made."""
 
-    def __init__(
-        self, sampler: TreeSampler, threads: int | None, keep_going: Callable[[], None]
-    ) -> None:
-        """Weigh in every parity. Int64 gives way to float64 where it is too small."""
-        self._sampler, self._threads = sampler, threads
-        self._kept: dict[int, Weights] = {}
-        self.totals: dict[int, int | float] = {}
-        self.kind: WeightType = "int64"
-        # What making weights has taken so far, and what a batch takes to make some anew.
-        self.seconds, self.remaking_seconds = 0.0, 0.0
-        if not self._weigh_all(keep_going):
-            self.kind = "float64"
-            fits = self._weigh_all(keep_going)
-            assert fits
+    pivots: list[list[int]]
+    runs: list[list[int]]
+    members: list[list[int]]
+    limits: list[int]
 
-    def _weigh_all(self, keep_going: Callable[[], None]) -> bool:
-        self._kept.clear()
-        rules = self._sampler.constraints
-        return all(self._make(parity, keep_going) for parity in parities(rules))
 
-    def _make(self, parity: int, keep_going: Callable[[], None]) -> bool:
-        """Make the weights of a parity; False where they do not fit the type."""
-        sampler = self._sampler
-        rows = 1 + 2 * len(inner_places(sampler.tree))
-        size = 8 * rows * sampler.graph.edge_count
-        began = time.monotonic()
-        is_large = 2 * size > _SMALL_BYTES
-        if is_large:
-            self._kept.clear()
-        weights = weigh(
-            *(sampler.graph, sampler.bounds, sampler.motif, sampler.tree, parity),
-            *(sampler.constraints, self.kind, self._threads, keep_going),
+def _add_pivot(tables: _Tables, motif: Motif, edge: int, new: int, runs: list[Run]) -> None:
+    """Append a motif edge that leads to the last vertex of a tree, and the runs that it leaves."""
+    first_run = len(tables.runs)
+    for run in runs:
+        is_chain = run.is_chain or (len(run.edges) == 1 and run.twins[0] == 0)
+        columns = [len(tables.members), len(tables.members) + len(run.edges), is_chain]
+        for places in (run.before, run.after):
+            columns += [len(tables.limits), len(tables.limits) + len(places)]
+            tables.limits.extend(places)
+        tables.runs.append(columns)
+        for member, twins, twin in zip(run.edges, run.twins, run.tree_twins, strict=True):
+            ends = motif.edges[member]
+            tables.members.append([member, *ends, twins, twin, new in ends])
+    first = [first_run + number for number, run in enumerate(runs) if not run.before]
+    last = [first_run + number for number, run in enumerate(runs) if not run.after]
+    both = [*first, *last] if first and last and first != last else [-1, -1]
+    near, goes_out = sum(motif.edges[edge]) - new, motif.edges[edge][1] == new
+    tables.pivots.append([edge, near, goes_out, first_run, len(tables.runs), *both])
+
+
+def weigh_all(
+    sampler: TreeSampler, threads: int | None, keep_going: Callable[[], None]
+) -> list[Weights]:
+    """Return the weights of a sampler in each parity that has instances."""
+    damped = len(sampler.tree.edges) - 1 if sampler.closes else None
+    every = [
+        weigh(
+            *(sampler.graph, sampler.bounds, sampler.motif, sampler.weighed, parity),
+            *(sampler.constraints, damped, threads, keep_going),
         )
-        spent = time.monotonic() - began
-        self.seconds += spent
-        self.remaking_seconds = spent if is_large else 0.0
-        if weights is None:
-            return False
-        self._kept[parity], self.totals[parity] = weights, weights.total
-        return True
+        for parity in parities(sampler.constraints)
+    ]
+    return [weights for weights in every if weights.total > 0]
 
-    @property
-    def total(self) -> int | float:
-        """The number of tree instances in all windows."""
-        return sum(self.totals.values())
 
-    def order(self) -> list[int]:
-        """Return the parities that have instances, one whose weights are at hand first."""
-        found = [parity for parity, total in self.totals.items() if total > 0]
-        return sorted(found, key=lambda parity: parity not in self._kept)
-
-    def weights(self, parity: int, keep_going: Callable[[], None]) -> Weights:
-        """Return the weights of a parity; those of the other are to be let go of before."""
-        if parity not in self._kept:
-            fits = self._make(parity, keep_going)
-            assert fits
-        return self._kept[parity]
+def total_weight(every: list[Weights]) -> float:
+    """Return the weight of all that samples are drawn from."""
+    return sum(weights.total for weights in every)
 
 
 def stream_key(seed: int, stream: int, parity: int) -> np.uint64:
@@ -211,7 +224,7 @@ def stream_key(seed: int, stream: int, parity: int) -> np.uint64:
 
 def draw_samples(
     sampler: TreeSampler,
-    store: WeightStore,
+    every: list[Weights],
     seed: int,
     stream: int,
     strata: int,
@@ -225,14 +238,11 @@ def draw_samples(
     """
     done = 0
     draws = []
-    for parity in store.order():
-        share = max(1, round(strata * (store.totals[parity] / store.total)))
-        # The samples drawn so far are told while the weights are made anew, too.
-        weights = store.weights(parity, partial(keep_going, done))
-        key = stream_key(seed, stream, parity)
+    for weights in every:
+        share = max(1, round(strata * (weights.total / total_weight(every))))
+        key = stream_key(seed, stream, weights.parity)
         draws.append(_draw_parity(sampler, weights, key, share, threads, keep_going, done))
         done += 2 * share
-        del weights
     return _together(draws)
 
 
@@ -261,7 +271,7 @@ def _draw_parity(
     for first in range(0, len(pieces), threads):
         keep_going(done + 2 * _BLOCK_STRATA * pieces[first][0])
         run_parts(draw, pieces[first : first + threads])
-    samples, scale = 2 * strata, float(weights.total) / (2 * strata)
+    samples, scale = 2 * strata, weights.total / (2 * strata)
     total = sums.sum(axis=0)
     return Draw(
         estimate=float(total[loops.SUM]) * scale,
@@ -318,18 +328,27 @@ def draw_matches(
         most *= 8
 
 
-def make_scratch(sampler: TreeSampler) -> loops.Scratch:
+def make_scratch(sampler: TreeSampler) -> Scratch:
     """Return what a thread writes on."""
-    tree, outside = len(sampler.plan.places), len(sampler.plan.members)
-    sizes = 1, tree, sampler.motif.vertex_count, outside, outside, outside
-    # Memory that is not written is not taken, and long runs are rare.
-    ways = (np.empty((rows, sampler.bounds.longest)) for rows in (outside, outside, 2))
-    return loops.Scratch(
-        np.zeros(1, np.uint64), *(np.zeros(size, np.int64) for size in sizes), *ways
+    tree, edges, members = (
+        len(sampler.tree.edges),
+        len(sampler.motif.edges),
+        len(sampler.plan.members),
     )
+    vertices = sampler.motif.vertex_count
+    sizes = 1, tree, vertices, vertices, edges, edges, members, members, members, 4
+    # Memory that is not written is not taken, and long runs are rare.
+    ways = (np.empty((rows, sampler.bounds.longest)) for rows in (edges, edges, 2))
+    return Scratch(np.zeros(1, np.uint64), *(np.zeros(size, np.int64) for size in sizes), *ways)
 
 
-def _chances(sampler: TreeSampler, weights: Weights) -> loops.Chances:
+def _chances(sampler: TreeSampler, weights: Weights) -> Chances:
     rules = sampler.constraints
-    arrays = weights.root, weights.by_vertex.ravel(), weights.by_pair.ravel()
-    return loops.Chances(*arrays, weights.parity, rules.ends, rules.narrow)
+    excluded = EXCLUDE_NONE
+    if rules.ends:
+        excluded = EXCLUDE_KNOWN if rules.narrow else EXCLUDE_OTHER
+    return Chances(
+        *(weights.root, weights.root_sums, weights.by_vertex.ravel(), weights.by_pair.ravel()),
+        *(weights.unit, weights.parity, excluded, rules.narrow),
+        len(sampler.tree.edges) - sampler.closes,
+    )

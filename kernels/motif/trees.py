@@ -66,9 +66,10 @@ def _grow(
 
 
 def root_tree(motif: Motif, tree: tuple[int, ...], root: int) -> RootedTree:
-    """Return a spanning tree hung from one of its edges, level by level.
+    """Return a spanning tree hung from one of its edges, level by level, but for the last edge.
 
-    Example: of the path a->b, b->c, c->d hung from edge 1, the edges are (1, 0, 2).
+    That is the leaf to whose vertex most of the motif's edges lead, as all of them can be looked at
+    together. Example: of the path a->b, b->c, c->d hung from edge 1, the edges are (1, 0, 2).
     """
     edges, parents, joints = [root], [-1], [-1]
     reached = set(motif.edges[root])
@@ -86,7 +87,19 @@ def root_tree(motif: Motif, tree: tuple[int, ...], root: int) -> RootedTree:
         place += 1
     assert len(edges) == len(tree)
     assert len(reached) == motif.vertex_count
-    return RootedTree(tuple(edges), tuple(parents), tuple(joints))
+
+    def degree(place: int) -> int:
+        far = sum(motif.edges[edges[place]]) - joints[place]
+        return sum(far in ends for ends in motif.edges)
+
+    leaves = [place for place in range(1, len(edges)) if place not in parents]
+    last = max(leaves, key=lambda place: (degree(place), place), default=0)
+    order = [*(place for place in range(len(edges)) if place != last), last]
+    return RootedTree(
+        tuple(edges[place] for place in order),
+        tuple(order.index(parents[place]) if place else -1 for place in order),
+        tuple(joints[place] for place in order),
+    )
 
 
 def open_orders(motif: Motif, tree: RootedTree) -> int:

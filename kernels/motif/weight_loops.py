@@ -27,16 +27,25 @@ _INNER: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrap
 inner: Any = numba.njit(**_INNER)
 inlined: Any = numba.njit(**_INNER, forceinline=True)
 
-# The columns of bounds. A run of edges, those of one time or of one slot of delta, is kept in one
-# number an edge: its first edge has the run's end, each other edge has the run's first edge.
-TIES, SLOT, END_AFTER, FIRST_BEFORE = 0, 1, 2, 3
+# The columns of bounds; the last one is there for windows only. A run of edges, those of one time
+# or of one slot of delta, is kept in one number an edge: its first edge has the run's end, each
+# other edge has the run's first edge.
+TIES, END_AFTER, FIRST_BEFORE, SLOT = 0, 1, 2, 3
 
 # Whether a slot's number is odd is kept in the highest bit of its runs.
 _ODD_SHIFT = 31
 _RUN_MASK = np.int64(2**31 - 1)
 
-# Totals up to here, counted in float64, cannot have left int64 behind.
-LARGEST = 2.0**62
+# Weights are uint32, and sums of them are kept modulo 2**32; what is read is the difference of two
+# sums, and that is less.
+WEIGHT_BITS = 32
+_MASK = np.int64(2**WEIGHT_BITS - 1)
+
+# The weights of so many root edges are added up to one number: 0.5 bytes an edge.
+ROOT_BLOCK = 16
+
+# A root of a number of candidates has so many bits behind the point, so that few differ from many.
+DAMPED_BITS = 4
 
 BEFORE, NEAR, AFTER = -1, 0, 1
 NO_WINDOWS = -1
@@ -50,6 +59,7 @@ def fill_bounds(time: NDArray[np.int64], delta: Any, is_strict: bool, bounds: Nu
     width, base = np.uint64(delta), np.uint64(time[0])
     after, before = 0, 0
     ties, end_of_ties = 0, 0
+    has_slots = bounds.shape[1] > SLOT
     slot, end_of_slot, odd = 0, 0, np.int64(0)
     for edge in range(count):
         now = np.uint64(time[edge])
@@ -61,14 +71,17 @@ def fill_bounds(time: NDArray[np.int64], delta: Any, is_strict: bool, bounds: Nu
             ties, end_of_ties = edge, edge + 1
             while is_strict and end_of_ties < count and time[end_of_ties] == time[edge]:
                 end_of_ties += 1
-        if edge >= end_of_slot:
-            number = (now - base) // width
-            odd = np.int64(number & np.uint64(1))
-            slot, end_of_slot = edge, edge + 1
-            while end_of_slot < count and (np.uint64(time[end_of_slot]) - base) // width == number:
-                end_of_slot += 1
+        if has_slots:
+            if edge >= end_of_slot:
+                number = (now - base) // width
+                odd = np.int64(number & np.uint64(1))
+                slot, end_of_slot = edge, edge + 1
+                while (
+                    end_of_slot < count and (np.uint64(time[end_of_slot]) - base) // width == number
+                ):
+                    end_of_slot += 1
+            bounds[edge, SLOT] = (end_of_slot if edge == slot else slot) | (odd << _ODD_SHIFT)
         bounds[edge, TIES] = end_of_ties if edge == ties else ties
-        bounds[edge, SLOT] = (end_of_slot if edge == slot else slot) | (odd << _ODD_SHIFT)
         bounds[edge, END_AFTER] = after
         bounds[edge, FIRST_BEFORE] = before
 
@@ -149,14 +162,15 @@ def end_of_reached(bounds: Numbers, edge: Any, relation: Any, parity: Any) -> An
 
 
 @inlined
-def range_sum(prefix: NDArray[Any], begin: Any, low: Any, high: Any) -> Any:
+def weight_between(prefix: Numbers, begin: Any, low: Any, high: Any) -> Any:
     """Return the weights of the places low .. high - 1 of the list that begins at a place.
 
-    prefix: for each place the weights of its list up to and with it.
+    prefix: for each place the weights of its list up to and with it, modulo 2**32.
     """
     if high <= low:
-        return prefix[0] - prefix[0]
-    return prefix[high - 1] - (prefix[low - 1] if low > begin else prefix[0] - prefix[0])
+        return np.int64(0)
+    before = np.int64(prefix[low - 1]) if low > begin else np.int64(0)
+    return (np.int64(prefix[high - 1]) - before) & _MASK
 
 
 @inlined
@@ -174,19 +188,18 @@ def sum_of_pairs(
     reversed_pairs: Numbers,
     pair_offsets: Numbers,
     pair_edges: Numbers,
-    prefix: NDArray[Any],
+    prefix: Numbers,
     relation: Any,
     parity: Any,
     bounds: Numbers,
-    sums: NDArray[Any],
+    sums: Numbers,
 ) -> None:
     """Write for each edge the weights of the children that would lead back to its other vertex.
 
     reversed_pairs: for each pair the pair in which its children are, the number of pairs for none;
-    empty where that is the pair itself. prefix: as in `range_sum`, by place of the
-    pairs' lists; empty for leaves, each of which counts 1.
+    empty where that is the pair itself. prefix: as in `weight_between`, by place of the pairs'
+    lists; empty for leaves, each of which counts 1.
     """
-    zero = sums[0] - sums[0]
     for pair in range(first_pair, end_pair):
         child_pair = pair if len(reversed_pairs) == 0 else np.int64(reversed_pairs[pair])
         begin, end = np.int64(0), np.int64(0)
@@ -196,13 +209,13 @@ def sum_of_pairs(
         for place in range(pair_offsets[pair], pair_offsets[pair + 1]):
             edge = np.int64(pair_edges[place])
             if end == begin:
-                sums[edge] = zero
+                sums[edge] = 0
                 continue
             first_edge = first_reached(bounds, edge, relation, parity)
             end_edge = end_of_reached(bounds, edge, relation, parity)
             low = _next_from(pair_edges, low, end, first_edge)
             high = _next_from(pair_edges, max(high, low), end, end_edge)
-            sums[edge] = range_sum(prefix, begin, low, high) if len(prefix) else zero + high - low
+            sums[edge] = weight_between(prefix, begin, low, high) if len(prefix) else high - low
 
 
 @compiled
@@ -213,41 +226,63 @@ def subtract_from_reached(
     parent_edges: Numbers,
     child_offsets: Numbers,
     child_edges: Numbers,
-    prefix: NDArray[Any],
+    prefix: Numbers,
     relation: Any,
     parity: Any,
     bounds: Numbers,
-    sums: NDArray[Any],
-) -> None:
+    sums: Numbers,
+) -> Any:
     """Subtract each edge's sum from the weights of all children that it reaches at its vertex.
 
-    prefix: as in `range_sum`, by place of the children's lists; empty for leaves.
+    prefix: as in `weight_between`, by place of the children's lists; empty for leaves. Returns the
+    most that an edge reaches; where that is 2**32 or more, the sums are wrong.
     """
-    zero = sums[0] - sums[0]
+    largest = np.int64(0)
     for vertex in range(first_vertex, end_vertex):
         begin, end = np.int64(child_offsets[vertex]), np.int64(child_offsets[vertex + 1])
-        low, high = begin, begin
+        low, high, reached = begin, begin, np.int64(0)
         for place in range(parent_offsets[vertex], parent_offsets[vertex + 1]):
             edge = np.int64(parent_edges[place])
             if end == begin:
-                sums[edge] = zero
+                sums[edge] = 0
                 continue
-            first_edge = first_reached(bounds, edge, relation, parity)
             end_edge = end_of_reached(bounds, edge, relation, parity)
-            low = _next_from(child_edges, low, end, first_edge)
-            high = _next_from(child_edges, max(high, low), end, end_edge)
-            reached = range_sum(prefix, begin, low, high) if len(prefix) else zero + high - low
-            sums[edge] = max(reached - sums[edge], zero)
+            while high < end and np.int64(child_edges[high]) < end_edge:
+                reached += weight_between(prefix, begin, high, high + 1) if len(prefix) else 1
+                high += 1
+            first_edge = first_reached(bounds, edge, relation, parity)
+            while low < end and np.int64(child_edges[low]) < first_edge:
+                # What is taken away before it is added belongs to a run of less than no edges.
+                reached -= weight_between(prefix, begin, low, low + 1) if len(prefix) else 1
+                low += 1
+            sums[edge] = max(reached - np.int64(sums[edge]), 0)
+            largest = max(largest, reached)
+    return largest
 
 
 @compiled
-def multiply(low: Any, high: Any, factors: NDArray[Any], weights: NDArray[Any]) -> float:
-    """Multiply the weights of edges low .. high - 1; return the largest, found in float64."""
-    largest = 0.0
+def largest_product(low: Any, high: Any, factors: Numbers, weights: Numbers) -> Any:
+    """Return the largest product of the weights of edges low .. high - 1 and their factors."""
+    largest = np.uint64(0)
     for edge in range(low, high):
-        largest = max(largest, float(weights[edge]) * float(factors[edge]))
-        weights[edge] *= factors[edge]
+        largest = max(largest, np.uint64(weights[edge]) * np.uint64(factors[edge]))
     return largest
+
+
+@compiled
+def multiply(low: Any, high: Any, factors: Numbers, shift: Any, weights: Numbers) -> None:
+    """Multiply the weights of edges low .. high - 1 and divide by 2**shift, rounded up."""
+    bits = np.uint64(shift)
+    up = (np.uint64(1) << bits) - np.uint64(1)
+    for edge in range(low, high):
+        weights[edge] = (np.uint64(weights[edge]) * np.uint64(factors[edge]) + up) >> bits
+
+
+@compiled
+def damp(low: Any, high: Any, weights: Numbers) -> None:
+    """Replace the weights of edges low .. high - 1 by their roots in units of 2**-DAMPED_BITS."""
+    for edge in range(low, high):
+        weights[edge] = np.int64(np.ceil(np.sqrt(float(weights[edge])) * 2.0**DAMPED_BITS))
 
 
 @compiled
@@ -256,31 +291,27 @@ def add_up_lists(
     end_vertex: Any,
     offsets: Numbers,
     edges: Numbers,
-    weights: NDArray[Any],
-    prefix: NDArray[Any],
-) -> float:
-    """Write each list's weights up to each of its places; return their total in float64."""
-    total = 0.0
+    weights: Numbers,
+    prefix: Numbers,
+) -> None:
+    """Write each list's weights up to each of its places."""
     for vertex in range(first_vertex, end_vertex):
-        running = weights[0] - weights[0]
+        running = np.int64(0)
         for place in range(offsets[vertex], offsets[vertex + 1]):
-            running += weights[edges[place]]
-            prefix[place] = running
-        total += float(running)
-    return total
+            running += np.int64(weights[edges[place]])
+            prefix[place] = running & _MASK
 
 
 @compiled
-def add_up(weights: NDArray[Any], first: Any) -> float:
-    """Replace the weights by those up to each edge, 0 before the first; return the total.
-
-    A total in int64 may have gone over; the one that is returned, in float64, has not.
-    """
-    running = weights[0] - weights[0]
-    total = 0.0
-    for edge in range(len(weights)):
-        if edge >= first:
-            running += weights[edge]
-            total += float(weights[edge])
-        weights[edge] = running
-    return total
+def divide_lists(
+    first_vertex: Any, end_vertex: Any, offsets: Numbers, shift: Any, prefix: Numbers
+) -> None:
+    """Divide the weights that a prefix is made of by 2**shift, rounded up."""
+    up = (np.int64(1) << shift) - 1
+    for vertex in range(first_vertex, end_vertex):
+        running, before = np.int64(0), np.int64(0)
+        for place in range(offsets[vertex], offsets[vertex + 1]):
+            weight = (np.int64(prefix[place]) - before) & _MASK
+            before = np.int64(prefix[place])
+            running += (weight + up) >> shift
+            prefix[place] = running & _MASK

@@ -8,14 +8,19 @@ An instance maps a tree's edges to edges of the graph that obey three constraint
     windows  all edges lie in one window [i * delta, (i + 2) * delta), i >= 0
 
 Windows of even i do not overlap each other, nor do those of odd i. So there is one set of weights
-for each parity, in each of which an edge lies in one window.
+for each parity, in each of which an edge lies in one window. Where samples are narrowed, windows
+cost more time than they save, and there is one set of weights.
+
+A weight has 32 bits. What is larger is divided by a power of two for all edges of the graph, and
+rounded up, so that nothing that has an instance weighs 0. As samples count by the weights that they
+were drawn with, rounding biases nothing; to a total of some 2**31 it adds at most one an edge.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -37,8 +42,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-WeightType = Literal["int64", "float64"]
-
 # One bit of an edge number says whether its slot of delta is odd.
 MAX_SAMPLED_EDGES = 2**31 - 2
 
@@ -50,19 +53,23 @@ _BLOCK_EDGES = 2**20
 class Constraints:
     """The constraints on tree instances; without one there are more instances, and more samples.
 
-    narrow: a sample's edge is drawn among those that obey all that the motif asks of it and of the
-    edges drawn before, with the weight that this calls for; the weights do not change.
+    windows: not together with `narrow`. narrow: a sample's edge is drawn among those that obey all
+    that the motif asks of it and of the edges drawn before, with the weight that this calls for;
+    the weights do not change.
     """
 
     order: bool = True
     ends: bool = True
-    windows: bool = True
+    windows: bool = False
     narrow: bool = True
+
+    def __post_init__(self) -> None:
+        assert not (self.windows and self.narrow)
 
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """What edges may reach in time: uint32, shape (m, 4); see weight_loops.
+    """What edges may reach in time: uint32, shape (m, 3), with windows (m, 4); see weight_loops.
 
     longest: the most edges of one vertex pair that lie within delta.
     reversed_pairs: uint32, shape (pairs,), the pair from target to source, or the number of pairs.
@@ -77,28 +84,39 @@ class Bounds:
 class Weights:
     """The weights of a tree in the windows of one parity, -1 where there are no windows.
 
-    root: shape (m,), the instances whose root is an edge up to and with each one.
-    by_vertex: shape (inner edges but the root, m): for each place of the list of a vertex in which
-    the tree edge is looked for, the weights of the list's edges up to and with it.
-    by_pair: the same by places of the lists of vertex pairs. All int64, or all float64.
+    root: uint32, shape (m,), the instances whose root is an edge, over `unit`. root_sums: int64,
+    those of each block of ROOT_BLOCK edges and all before it.
+    by_vertex: uint32, shape (inner edges but the root, m): for each place of the list of a vertex
+    in which the tree edge is looked for, the weights of the list's edges up to and with it, modulo
+    2**32. by_pair: the same by places of the lists of vertex pairs.
     """
 
     parity: int
-    root: NDArray[Any]
-    by_vertex: NDArray[Any]
-    by_pair: NDArray[Any]
+    root: NDArray[np.uint32]
+    root_sums: NDArray[np.int64]
+    by_vertex: NDArray[np.uint32]
+    by_pair: NDArray[np.uint32]
+    unit: float
 
     @property
-    def total(self) -> int | float:
-        """The number of tree instances."""
-        last = self.root[-1]
-        return float(last) if self.root.dtype == np.float64 else int(last)
+    def total(self) -> float:
+        """The weight of all roots: the number of tree instances, where no edge is damped.
+
+        No less than that where weights were rounded up.
+        """
+        return float(self.root_sums[-1]) * self.unit
 
 
-def edge_bounds(graph: TemporalGraph, delta: int, ties: Ties, threads: int | None = None) -> Bounds:
+def edge_bounds(
+    graph: TemporalGraph,
+    delta: int,
+    ties: Ties,
+    windows: bool = False,
+    threads: int | None = None,
+) -> Bounds:
     """Return what each edge of a graph that is not empty may reach within delta >= 1.
 
-    threads: None for one each processor.
+    windows: whether weights are to obey them. threads: None for one each processor.
     Raises NotSupportedError for more than MAX_SAMPLED_EDGES edges.
     """
     if graph.edge_count > MAX_SAMPLED_EDGES:
@@ -107,7 +125,7 @@ def edge_bounds(graph: TemporalGraph, delta: int, ties: Ties, threads: int | Non
         )
     # No two edges are further apart than this, whatever the window.
     delta = min(delta, 2**63 - 1)
-    table = np.empty((graph.edge_count, 4), np.uint32)
+    table = np.empty((graph.edge_count, 4 if windows else 3), np.uint32)
     loops.fill_bounds(graph.time, delta, ties == "strict", table)
     table.flags.writeable = False
     longest = loops.longest_run(graph.pair_offsets, graph.pair_edges, table)
@@ -162,36 +180,33 @@ def weigh(
     tree: RootedTree,
     parity: int,
     constraints: Constraints,
-    kind: WeightType,
+    damped: int | None = None,
     threads: int | None = None,
     keep_going: Callable[[], None] | None = None,
-) -> Weights | None:
-    """Return a tree's weights in the windows of a parity, None where they do not fit into int64.
+) -> Weights:
+    """Return a tree's weights in the windows of a parity.
 
-    It takes O(m) for each tree edge. keep_going: is called every few ms, and may raise.
+    It takes O(m) for each tree edge. damped: the edges from this place on are leaves, and count by
+    the root of the number of their candidates. keep_going: is called every few ms, and may raise.
     TIMEST, section 4.1.
     """
     rows = len(inner_places(tree))
     job = _Job(
-        *(graph, bounds, motif, tree, parity, constraints, np.dtype(kind)),
+        *(graph, bounds, motif, tree, parity, constraints),
+        len(tree.edges) if damped is None else damped,
         *(threads or processor_count(), keep_going or (lambda: None)),
-        np.empty((rows, graph.edge_count), kind),
-        np.empty((rows, graph.edge_count if constraints.ends else 0), kind),
+        np.empty((rows, graph.edge_count), np.uint32),
+        np.empty((rows, graph.edge_count if constraints.ends else 0), np.uint32),
     )
-    try:
-        root = _weigh_place(job, 0)
-        if root is None:
-            root = np.ones(graph.edge_count, kind)
+    root, shift = _weigh_place(job, 0)
+    if root is None:
+        root = np.ones(graph.edge_count, np.uint32)
+    if parity == 1:
         # The first slot belongs to the window 0, whose parity is even.
-        first = int(bounds.table[0, 1]) & (2**31 - 1) if parity == 1 else 0
-        _check(job, loops.add_up(root, first))
-    except _TooLargeError:
-        return None
-    return Weights(parity, root, job.by_vertex, job.by_pair)
-
-
-class _TooLargeError(Exception):
-    """A weight, or a sum of weights, does not fit into int64."""
+        root[: int(bounds.table[0, loops.SLOT]) & (2**31 - 1)] = 0
+    blocks = np.arange(0, graph.edge_count, loops.ROOT_BLOCK)
+    sums = np.cumsum(np.add.reduceat(root, blocks, dtype=np.int64))
+    return Weights(parity, root, sums, job.by_vertex, job.by_pair, 2.0**shift)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,29 +219,37 @@ class _Job:
     tree: RootedTree
     parity: int
     constraints: Constraints
-    type: np.dtype[Any]
+    damped: int
     threads: int
     keep_going: Callable[[], None]
-    by_vertex: NDArray[Any]
-    by_pair: NDArray[Any]
+    by_vertex: NDArray[np.uint32]
+    by_pair: NDArray[np.uint32]
 
 
-def _weigh_place(job: _Job, place: int) -> NDArray[Any] | None:
-    """Return the instances of what hangs from a tree edge, by edge; None for one of each."""
-    weights: NDArray[Any] | None = None
+def _weigh_place(job: _Job, place: int) -> tuple[NDArray[np.uint32] | None, int]:
+    """Return the instances of what hangs from a tree edge, by edge, over 2**shift, and the shift.
+
+    None stands for one of each.
+    """
+    weights: NDArray[np.uint32] | None = None
+    shift = 0
     # An inner child takes the most memory, and the first one finds the most of it free.
     for child in sorted(job.tree.children(place), key=job.tree.is_leaf):
-        factors = _weigh_child(job, child)
+        factors, own_shift = _weigh_child(job, child)
+        shift += own_shift
         if weights is None:
             weights = factors
         else:
-            _multiply(job, factors, weights)
+            shift += _multiply(job, factors, weights)
         del factors
-    return weights
+    return weights, shift
 
 
-def _weigh_child(job: _Job, child: int) -> NDArray[Any]:
-    """Return the instances of a tree edge and what hangs from it, by its parent's edge."""
+def _weigh_child(job: _Job, child: int) -> tuple[NDArray[np.uint32], int]:
+    """Return the instances of a tree edge and what hangs from it, by its parent's edge.
+
+    They are over 2**shift, which is returned, too.
+    """
     graph, ends = job.graph, job.constraints.ends
     joint_is_source, goes_out = directions(job.motif, job.tree, child)
     parents, children = (
@@ -234,56 +257,83 @@ def _weigh_child(job: _Job, child: int) -> NDArray[Any]:
         for out in (joint_is_source, goes_out)
     )
     pairs = graph.pair_offsets, graph.pair_edges
-    weights = _weigh_place(job, child)
-    by_vertex = by_pair = np.empty(0, job.type)
+    weights, shift = _weigh_place(job, child)
+    by_vertex = by_pair = np.empty(0, np.uint32)
+    summed = [(children, by_vertex)]
     if weights is not None:
         row = inner_places(job.tree).index(child)
         by_vertex, by_pair = job.by_vertex[row], job.by_pair[row]
-        _add_up(job, *children, weights, by_vertex)
-        if ends:
-            _add_up(job, *pairs, weights, by_pair)
+        summed = [(children, by_vertex), (pairs, by_pair)][: 2 if ends else 1]
+        for lists, prefix in summed:
+            _add_up(job, *lists, weights, prefix)
         del weights
-    sums = (np.empty if ends else np.zeros)(graph.edge_count, job.type)
+    sums = (np.empty if ends else np.zeros)(graph.edge_count, np.uint32)
     others = job.bounds.reversed_pairs[: 0 if joint_is_source == goes_out else None]
     reach = relation(job.motif, job.tree, child, job.constraints), job.parity, job.bounds.table
 
     def exclude(part: Part) -> None:
         loops.sum_of_pairs(*part, others, *pairs, by_pair, *reach, sums)
 
-    def subtract(part: Part) -> None:
-        loops.subtract_from_reached(*part, *parents, *children, by_vertex, *reach, sums)
+    def subtract(part: Part) -> int:
+        return int(loops.subtract_from_reached(*part, *parents, *children, by_vertex, *reach, sums))
 
-    if ends:
-        _run(job, exclude, _blocks(graph.pair_offsets))
-    _run(job, subtract, _blocks(parents[0]))
-    return sums
+    while True:
+        if ends:
+            _run(job, exclude, _blocks(graph.pair_offsets))
+        largest = max(_run(job, subtract, _blocks(parents[0])))
+        if largest < 2**loops.WEIGHT_BITS:
+            return sums, shift - (_damp(job, sums) if child >= job.damped else 0)
+        # Half of the bits: rounding up adds at most 1 an edge, of which there are fewer than 2**31.
+        bits = largest.bit_length() - (loops.WEIGHT_BITS - 1)
+        for lists, prefix in summed:
+            _divide(job, lists[0], bits, prefix)
+        sums[:] = 0
+        shift += bits
 
 
 def _add_up(
     job: _Job,
     offsets: NDArray[np.uint32],
     edges: NDArray[np.uint32],
-    weights: NDArray[Any],
-    prefix: NDArray[Any],
+    weights: NDArray[np.uint32],
+    prefix: NDArray[np.uint32],
 ) -> None:
-    def add_up(part: Part) -> float:
-        return float(loops.add_up_lists(*part, offsets, edges, weights, prefix))
+    def add_up(part: Part) -> None:
+        loops.add_up_lists(*part, offsets, edges, weights, prefix)
 
-    _check(job, sum(_run(job, add_up, _blocks(offsets))))
-
-
-def _check(job: _Job, total: float) -> None:
-    if job.type == np.int64 and total >= loops.LARGEST:
-        raise _TooLargeError
+    _run(job, add_up, _blocks(offsets))
 
 
-def _multiply(job: _Job, factors: NDArray[Any], weights: NDArray[Any]) -> None:
-    def multiply(part: Part) -> float:
-        return float(loops.multiply(*part, factors, weights))
+def _damp(job: _Job, sums: NDArray[np.uint32]) -> int:
+    """Replace numbers of candidates by their roots; return how many bits follow the point."""
+    _run(job, lambda part: loops.damp(*part, sums), _edge_blocks(job))
+    return loops.DAMPED_BITS
 
-    count = len(weights)
-    parts = [(low, min(low + _BLOCK_EDGES, count)) for low in range(0, count, _BLOCK_EDGES)]
-    _check(job, max(_run(job, multiply, parts)))
+
+def _divide(job: _Job, offsets: NDArray[np.uint32], shift: int, prefix: NDArray[np.uint32]) -> None:
+    def divide(part: Part) -> None:
+        loops.divide_lists(*part, offsets, shift, prefix)
+
+    _run(job, divide, _blocks(offsets))
+
+
+def _multiply(job: _Job, factors: NDArray[np.uint32], weights: NDArray[np.uint32]) -> int:
+    """Multiply weights by factors; return by how many bits they had to be shortened."""
+    parts = _edge_blocks(job)
+
+    def look(part: Part) -> int:
+        return int(loops.largest_product(*part, factors, weights))
+
+    shift = max(max(_run(job, look, parts)).bit_length() - loops.WEIGHT_BITS, 0)
+    if shift:
+        # Rounded up, the largest may have one bit more.
+        shift += 1
+
+    def multiply(part: Part) -> None:
+        loops.multiply(*part, factors, shift, weights)
+
+    _run(job, multiply, parts)
+    return shift
 
 
 def _run(job: _Job, run: Callable[[Part], T], parts: list[Part]) -> list[T]:
@@ -293,6 +343,11 @@ def _run(job: _Job, run: Callable[[Part], T], parts: list[Part]) -> list[T]:
         job.keep_going()
         results += run_parts(run, parts[first : first + job.threads])
     return results
+
+
+def _edge_blocks(job: _Job) -> list[Part]:
+    count = job.graph.edge_count
+    return [(low, min(low + _BLOCK_EDGES, count)) for low in range(0, count, _BLOCK_EDGES)]
 
 
 def _blocks(offsets: NDArray[np.uint32]) -> list[Part]:

@@ -16,7 +16,7 @@ from raydb.kernels.motif.estimate import estimate, prepare
 from raydb.kernels.motif.exact import count_exact
 from raydb.kernels.motif.graph import build_graph
 from raydb.kernels.motif.sample import draw_samples
-from raydb.kernels.motif.sample_loops import (
+from raydb.kernels.motif.tree_loops import (
     COUNTED,
     NO_CHILD,
     NO_WAY,
@@ -36,12 +36,13 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 RULES = {
-    "windows only": Constraints(order=False, ends=False, narrow=False),
-    "order": Constraints(ends=False, narrow=False),
-    "ends": Constraints(order=False, narrow=False),
+    "windows": Constraints(order=False, ends=False, windows=True, narrow=False),
+    "windows, order": Constraints(ends=False, windows=True, narrow=False),
+    "windows, ends": Constraints(order=False, windows=True, narrow=False),
     "order, ends": Constraints(narrow=False),
-    "order, ends, no windows": Constraints(windows=False, narrow=False),
-    "order, ends, narrow": Constraints(),
+    "all three": Constraints(windows=True, narrow=False),
+    "order, narrowed": Constraints(ends=False),
+    "order, ends, narrowed": Constraints(),
 }
 
 # What is asked of memory: words of 8 bytes an edge, so many beside one for each tree edge.
@@ -56,9 +57,8 @@ def time_samples(
     prepared = prepare(graph, motif, delta, "strict", threads=threads)
     ready = time.perf_counter()
     assert prepared.sampler is not None
-    assert prepared.store is not None
     draw = draw_samples(
-        prepared.sampler, prepared.store, 1, 0, samples // 2, threads, lambda _: None
+        prepared.sampler, prepared.weights, 1, 0, samples // 2, threads, lambda _: None
     )
     end = time.perf_counter()
     return {
@@ -112,9 +112,8 @@ def rate_constraints(
     for words, rules in RULES.items():
         prepared = prepare(graph, motif, delta, "strict", rules, tree, threads)
         assert prepared.sampler is not None
-        assert prepared.store is not None
         draw = draw_samples(
-            prepared.sampler, prepared.store, 1, 0, samples // 2, threads, lambda _: None
+            prepared.sampler, prepared.weights, 1, 0, samples // 2, threads, lambda _: None
         )
         shares = {
             label: f"{draw.outcomes[outcome] / draw.samples:.2%}"
@@ -168,9 +167,8 @@ def _measure(
     before = _begin_peak()
     prepared = prepare(graph, motif, delta, "strict", threads=threads)
     assert prepared.sampler is not None
-    assert prepared.store is not None
     for stream in range(2):
-        draw_samples(prepared.sampler, prepared.store, 1, stream, 2**19, threads, lambda _: None)
+        draw_samples(prepared.sampler, prepared.weights, 1, stream, 2**19, threads, lambda _: None)
     count, tree = graph.edge_count, motif.vertex_count - 1
     queue.put(
         {
