@@ -44,17 +44,18 @@ _LEAST_NONZERO, _ENOUGH_NONZERO = 30, 400
 _DECIDING_NONZERO, _MARGIN = 200, 1.3
 
 # The spread itself is known to one part in the root of this: the square of the sum of the samples'
-# squares over the sum of their fourth powers. Where few samples make up the spread it is lower.
-_LEAST_SPREAD = 100.0
+# squares over the sum of their fourth powers. Where few samples make up the spread it is lower, and
+# need not be so high where the error is far below what was asked for: half of it does with 30.
+_LEAST_SPREAD, _ENOUGH_SPREAD = 30.0, 100.0
 
 # A count is taken for 0 where samples would miss a single match less often by this factor than an
 # interval may miss the count: most of what it may is left to those that see some matches.
 _SURER = 10.0
 
-_FIRST_STRATA, _MOST_STRATA = 2**12, 2**24
+_FIRST_STRATA, _MOST_STRATA = 2**14, 2**24
 
 # So many trees are tried, on a part of the graph of about so many edges, with so many samples.
-_TRIED_TREES, _TRIED_EDGES, _TRIED_STRATA = 12, 2**18, 2**14
+_TRIED_TREES, _TRIED_EDGES, _TRIED_STRATA = 12, 2**18, 2**15
 _TRIED_SLICES = 8
 
 # Streams of random numbers: of trying trees, of batches, and of matches.
@@ -294,10 +295,10 @@ class _Goal:
             return math.inf
         width = self.deviations * math.sqrt(draw.variance) / draw.estimate
         spread = draw.squares**2 / draw.fourths if draw.fourths > 0 else 0.0
+        part = (width / self.rel_error) ** 2
+        least = max(_ENOUGH_SPREAD * min(part, 1.0), _LEAST_SPREAD)
         return max(
-            (width / self.rel_error) ** 2,
-            _ENOUGH_NONZERO / draw.nonzero,
-            _LEAST_SPREAD / spread if spread > 0 else math.inf,
+            part, _ENOUGH_NONZERO / draw.nonzero, least / spread if spread > 0 else math.inf
         )
 
 

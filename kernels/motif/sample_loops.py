@@ -82,7 +82,7 @@ if TYPE_CHECKING:
 PIVOT, FIRST, END, STRIDE = range(4)
 
 # Of more candidates every second is tried, every third and so on, from a random one on.
-_MOST_TRIED = 64
+_MOST_TRIED = 256
 
 
 @inlined
