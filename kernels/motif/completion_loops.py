@@ -178,7 +178,7 @@ def count_ways(
         elif end - first == 2:
             ways *= _count_two(pair_edges, bounds, lows, highs, first)
         else:
-            fill_ways(pair_edges, bounds, lows, highs, first, end - 1, 1, ends)
+            fill_ways(pair_edges, bounds, lows, highs, first, end - 1, np.int64(1), ends)
             total = 0.0
             for own in range(highs[end - 1] - lows[end - 1]):
                 total += ends[end - 1 - first, own]
@@ -262,8 +262,8 @@ def _count_open(
                 place += 1
             ways += place - lows[last]
         return ways
-    fill_ways(pair_edges, bounds, lows, highs, first_end - 1, first, -1, starts)
-    fill_ways(pair_edges, bounds, lows, highs, last, last_end - 1, 1, ends)
+    fill_ways(pair_edges, bounds, lows, highs, first_end - 1, first, np.int64(-1), starts)
+    fill_ways(pair_edges, bounds, lows, highs, last, last_end - 1, np.int64(1), ends)
     last_row = last_end - 1 - last
     total = 0.0
     for own in range(lows[first], highs[first]):

@@ -297,9 +297,7 @@ class _Goal:
         spread = draw.squares**2 / draw.fourths if draw.fourths > 0 else 0.0
         part = (width / self.rel_error) ** 2
         least = max(_ENOUGH_SPREAD * min(part, 1.0), _LEAST_SPREAD)
-        return max(
-            part, _ENOUGH_NONZERO / draw.nonzero, least / spread if spread > 0 else math.inf
-        )
+        return max(part, _ENOUGH_NONZERO / draw.nonzero, least / spread if spread > 0 else math.inf)
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ def pick_way(
             continue
         first, end = runs[run, RUN_FIRST], runs[run, RUN_END]
         if runs[run, RUN_IS_CHAIN]:
-            fill_ways(pair_edges, bounds, lows, highs, first, end - 1, 1, ends)
+            fill_ways(pair_edges, bounds, lows, highs, first, end - 1, np.int64(1), ends)
             _pick_to_start(
                 pair_edges, bounds, ends, lows, highs, first, end, end - 1, state, picked
             )
@@ -169,8 +169,8 @@ def _pick_open(
     """Write edges for the first and the last run, which delta binds."""
     first, first_end = runs[first_open, RUN_FIRST], runs[first_open, RUN_END]
     last, last_end = runs[last_open, RUN_FIRST], runs[last_open, RUN_END]
-    fill_ways(pair_edges, bounds, lows, highs, first_end - 1, first, -1, starts)
-    fill_ways(pair_edges, bounds, lows, highs, last, last_end - 1, 1, ends)
+    fill_ways(pair_edges, bounds, lows, highs, first_end - 1, first, np.int64(-1), starts)
+    fill_ways(pair_edges, bounds, lows, highs, last, last_end - 1, np.int64(1), ends)
     last_row = last_end - 1 - last
     count, low = highs[first] - lows[first], lows[last_end - 1]
     place, total = low, 0.0

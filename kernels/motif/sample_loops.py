@@ -170,10 +170,11 @@ def _count_rest(lists: Lists, plan: Plan, scratch: Scratch) -> Any:
     """Return in how many ways the tree instance of a scratch becomes a match."""
     if plan.pivots[0, FIRST_RUN] == plan.pivots[0, END_RUN]:
         return 1.0
+    own = np.int64(0)
     for is_late in range(2):
-        if not _find_members(lists, plan, scratch, 0, is_late):
+        if not _find_members(lists, plan, scratch, own, np.int64(is_late)):
             return 0.0
-    return _ways(lists, plan, scratch, 0)
+    return _ways(lists, plan, scratch, own)
 
 
 @inlined
@@ -187,7 +188,7 @@ def _choose_pivot(lists: Lists, plan: Plan, scratch: Scratch) -> Any:
     for place in range(1, count):
         earliest, latest = min(earliest, edges[place]), max(latest, edges[place])
     least, most = np.int64(bounds[latest, FIRST_BEFORE]), np.int64(bounds[earliest, END_AFTER])
-    if not _find_members(lists, plan, scratch, 0, 0):
+    if not _find_members(lists, plan, scratch, np.int64(0), np.int64(0)):
         return 0
     for run in range(plan.pivots[0, FIRST_RUN], plan.pivots[0, END_RUN]):
         for member in range(plan.runs[run, RUN_FIRST], plan.runs[run, RUN_END]):
@@ -234,7 +235,7 @@ def _close(lists: Lists, plan: Plan, scratch: Scratch, bound: float) -> Any:
         if is_among(vertex, scratch.known, last + 1):
             continue
         scratch.edges[last], scratch.vertices[new] = edge, vertex
-        if _find_members(lists, plan, scratch, pivot, 1):
+        if _find_members(lists, plan, scratch, pivot, np.int64(1)):
             total += _ways(lists, plan, scratch, pivot)
             if total > bound:
                 break
@@ -349,7 +350,7 @@ def sample_matches(
             copies += 1
         if found + copies >= len(found_edges):
             return len(found_edges)
-        pivot, ways = 0, 0.0
+        pivot, ways = np.int64(0), 0.0
         if copies > 0 and chances.drawn < len(edges):
             pivot = scratch.chosen[PIVOT]
             ways = _close(lists, plan, scratch, np.inf)

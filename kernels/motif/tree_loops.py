@@ -188,6 +188,30 @@ def _draw_among_all(
 
 
 @inlined
+def _excluded_weight(
+    lists: Lists,
+    chances: Chances,
+    row: Any,
+    joint: Any,
+    other: Any,
+    goes_out: bool,
+    first: Any,
+    end: Any,
+) -> Any:
+    """Return the weights of the edges first .. end - 1 between a vertex and one to leave out."""
+    one, two = (joint, other) if goes_out else (other, joint)
+    start, stop = np.int64(0), np.int64(0)
+    if one != two:
+        start, stop = find_run(lists, one, two)
+    low = first_at_least(lists.pair_edges, start, stop, first)
+    high = first_at_least(lists.pair_edges, low, stop, end)
+    if row < 0:
+        return high - low
+    base = row * len(lists.source)
+    return weight_between(chances.by_pair, base + start, base + low, base + high)
+
+
+@inlined
 def _draw_child(
     lists: Lists, plan: Plan, chances: Chances, scratch: Scratch, place: Any, first: Any, end: Any
 ) -> float:
@@ -203,11 +227,11 @@ def _draw_child(
     high = first_at_least(lists.listed, low, stop, end)
     if high <= low:
         return 0.0
-    # Excluded are the vertices known[from_known .. to_known - 1]; the root's are the first two.
-    from_known, to_known = 0, place + 1
+    # Excluded are the first ones of the known vertices; two are the root's.
+    excluded_count = place + 1
     if chances.excluded != EXCLUDE_KNOWN:
         known[0] = scratch.vertices[places[place, OTHER]]
-        to_known = 1 if chances.excluded == EXCLUDE_OTHER else 0
+        excluded_count = 1 if chances.excluded == EXCLUDE_OTHER else 0
     ends = lists.target if goes_out else lists.source
     # The weights of a row are by the places of one kind of list.
     count = len(lists.source)
@@ -216,23 +240,10 @@ def _draw_child(
     tries = 0
     if high - low > _FEW:
         total = _weight_at(chances, row, base, start, low, high)
-        for excluded in range(from_known, to_known):
-            if known[excluded] == joint:
-                continue
-            one, two = joint, known[excluded]
-            if not goes_out:
-                one, two = two, one
-            pair_start, pair_stop = find_run(lists, one, two)
-            if pair_start < pair_stop:
-                pair_low = first_at_least(lists.pair_edges, pair_start, pair_stop, first)
-                pair_high = first_at_least(lists.pair_edges, pair_low, pair_stop, end)
-                if row < 0:
-                    total -= pair_high - pair_low
-                else:
-                    own = row * count
-                    total -= weight_between(
-                        chances.by_pair, own + pair_start, own + pair_low, own + pair_high
-                    )
+        for excluded in range(excluded_count):
+            total -= _excluded_weight(
+                lists, chances, row, joint, known[excluded], goes_out, first, end
+            )
         if total <= 0:
             return 0.0
         while tries < _MOST_DRAWS:
@@ -247,7 +258,7 @@ def _draw_child(
                         last = middle
             else:
                 found = low + draw_below(state, high - low)
-            if not is_among(np.int64(ends[lists.listed[found]]), known, to_known):
+            if not is_among(np.int64(ends[lists.listed[found]]), known, excluded_count):
                 break
             tries += 1
     if high - low <= _FEW or tries == _MOST_DRAWS:
@@ -261,7 +272,7 @@ def _draw_child(
             low,
             high,
             known,
-            to_known,
+            excluded_count,
             state,
         )
         if total == 0:

@@ -240,7 +240,8 @@ def subtract_from_reached(
     largest = np.int64(0)
     for vertex in range(first_vertex, end_vertex):
         begin, end = np.int64(child_offsets[vertex]), np.int64(child_offsets[vertex + 1])
-        low, high, reached = begin, begin, np.int64(0)
+        low, high = begin, begin
+        reached: Any = np.int64(0)
         for place in range(parent_offsets[vertex], parent_offsets[vertex + 1]):
             edge = np.int64(parent_edges[place])
             if end == begin:
