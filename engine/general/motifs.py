@@ -60,7 +60,7 @@ CHOICE_SHARE = 1 / 2
 
 # Sampling takes at most so many bytes for each edge and for each vertex of the motif and some more.
 _WEIGHT_BYTES = 8
-_MORE_WEIGHTS = 2
+_MORE_WEIGHTS = 5
 
 # What an instance of a sample holds for each of its edges and vertices, until it is a row.
 _INSTANCE_BYTES = 32

@@ -204,8 +204,14 @@ def weigh(
     if parity == 1:
         # The first slot belongs to the window 0, whose parity is even.
         root[: int(bounds.table[0, loops.SLOT]) & (2**31 - 1)] = 0
-    blocks = np.arange(0, graph.edge_count, loops.ROOT_BLOCK)
-    sums = np.cumsum(np.add.reduceat(root, blocks, dtype=np.int64))
+    sums = np.empty(-(-graph.edge_count // loops.ROOT_BLOCK), np.int64)
+    # All at once, numpy would make an int64 of each weight: twice their memory.
+    for low in range(0, graph.edge_count, _BLOCK_EDGES):
+        part = root[low : low + _BLOCK_EDGES]
+        firsts = np.arange(0, len(part), loops.ROOT_BLOCK)
+        place = low // loops.ROOT_BLOCK
+        sums[place : place + len(firsts)] = np.add.reduceat(part, firsts, dtype=np.int64)
+    np.cumsum(sums, out=sums)
     return Weights(parity, root, sums, job.by_vertex, job.by_pair, 2.0**shift)
 
 
