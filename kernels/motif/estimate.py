@@ -54,8 +54,10 @@ _SURER = 10.0
 
 _FIRST_STRATA, _MOST_STRATA = 2**14, 2**24
 
-# So many trees are tried, on a part of the graph of about so many edges, with so many samples.
-_TRIED_TREES, _TRIED_EDGES, _TRIED_STRATA = 12, 2**18, 2**15
+# So many trees are tried, on a part of the graph of about so many edges, with so many samples. If
+# the best one's spread is not known by then, so many of the best get more samples.
+_TRIED_TREES, _TRIED_EDGES, _TRIED_STRATA = 12, 2**18, 2**12
+_RETRIED_TREES, _RETRIED_STRATA = 4, 2**15
 _TRIED_SLICES = 8
 
 # Streams of random numbers: of trying trees, of batches, and of matches.
@@ -187,29 +189,49 @@ def _choose_tree(
 
     part = slices(graph, delta, _TRIED_EDGES)
     bounds = edge_bounds(part, delta, ties, constraints.windows, threads)
-    tried: list[tuple[float, Draw | None]] = []
-    for tree in trees[:_TRIED_TREES]:
-        told()
-        sampler = make_sampler(part, bounds, motif, tree, constraints)
-        every = weigh_all(sampler, threads, told)
-        draw = None
-        if every:
-            draw = draw_samples(
-                sampler, every, 0, _TRYING, _TRIED_STRATA, threads, lambda _: told()
-            )
-        tried.append((total_weight(every), draw))
-    known = [draw for _, draw in tried if draw is not None]
+    tried: list[_Trial] = []
+    left = trees[:_TRIED_TREES]
+    for number, strata in ((_TRIED_TREES, _TRIED_STRATA), (_RETRIED_TREES, _RETRIED_STRATA)):
+        tried = []
+        for tree in left[:number]:
+            told()
+            sampler = make_sampler(part, bounds, motif, tree, constraints)
+            every = weigh_all(sampler, threads, told)
+            draw = None
+            if every:
+                draw = draw_samples(sampler, every, 0, _TRYING, strata, threads, lambda _: told())
+            tried.append(_Trial(tree, total_weight(every), draw))
+        tried = _least_spread_first(tried)
+        best = tried[0].draw
+        if best is None or _spread(best) >= _ENOUGH_SPREAD:
+            break
+        left = [trial.tree for trial in tried]
+    return tried[0].tree
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """A tree, its weight on a part of the graph, and its samples, None where it has none."""
+
+    tree: RootedTree
+    weight: float
+    draw: Draw | None
+
+
+def _least_spread_first(trials: list[_Trial]) -> list[_Trial]:
+    """Return trials of as many samples each by how far these spread; see `_choose_tree`."""
+    known = [trial.draw for trial in trials if trial.draw is not None]
     count = sum(draw.estimate for draw in known) / max(len(known), 1)
 
-    def cost(place: int) -> tuple[float, float, int]:
-        weight, draw = tried[place]
+    def cost(trial: _Trial) -> tuple[float, float]:
+        draw = trial.draw
         if draw is None:
-            return 0.0, weight, place
-        expected = weight * count / draw.samples
+            return 0.0, trial.weight
+        expected = trial.weight * count / draw.samples
         spread = draw.variance if draw.nonzero >= _LEAST_NONZERO else max(draw.variance, expected)
-        return spread, weight, place
+        return spread, trial.weight
 
-    return trees[min(range(len(tried)), key=cost)]
+    return sorted(trials, key=cost)
 
 
 def slices(graph: TemporalGraph, delta: int, most_edges: int) -> TemporalGraph:
@@ -266,7 +288,7 @@ def estimate(
     limits = _Limits(began, deadline, math.inf if max_samples is None else max_samples)
     rounds = _Rounds(found.sampler, found.weights, seed, threads, keep_going, limits)
     draw, converged = _draw_to_goal(rounds, goal)
-    error = math.sqrt(draw.variance)
+    error = _error(draw)
     low = max(draw.estimate - goal.deviations * error, 0.0)
     high = draw.estimate + goal.deviations * error
     if draw.nonzero == 0:
@@ -293,11 +315,26 @@ class _Goal:
         """Return how many times as many samples the goal takes, 1 or less where it is met."""
         if draw.nonzero == 0:
             return math.inf
-        width = self.deviations * math.sqrt(draw.variance) / draw.estimate
-        spread = draw.squares**2 / draw.fourths if draw.fourths > 0 else 0.0
+        width = self.deviations * _error(draw) / draw.estimate
+        spread = _spread(draw)
         part = (width / self.rel_error) ** 2
         least = max(_ENOUGH_SPREAD * min(part, 1.0), _LEAST_SPREAD)
         return max(part, _ENOUGH_NONZERO / draw.nonzero, least / spread if spread > 0 else math.inf)
+
+
+def _error(draw: Draw) -> float:
+    """Return the standard error, as if one more stratum had missed the most that a sample adds.
+
+    Where few matches are drawn often, most strata have one root each and no spread, and the few in
+    which two roots meet may not show theirs: 92.5 % of 95 % intervals covered a count with an error
+    of less than five times that most, 97.1 % so. Where many samples spread it changes nothing.
+    """
+    return math.hypot(math.sqrt(draw.variance), draw.largest)
+
+
+def _spread(draw: Draw) -> float:
+    """Return how many samples' worth of spread is known; see `_ENOUGH_SPREAD`."""
+    return draw.squares**2 / draw.fourths if draw.fourths > 0 else 0.0
 
 
 @dataclass(frozen=True)
