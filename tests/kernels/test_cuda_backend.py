@@ -153,7 +153,8 @@ def test_a_kernel_compiles_to_ptx(compiled, number, tmp_path):
 
 
 @pytest.mark.skipif(
-    importlib.util.find_spec("numba_cuda") is None, reason="numba-cuda is not installed"
+    not all(map(importlib.util.find_spec, ("numba_cuda", "cupy"))),
+    reason="numba-cuda or cupy is not installed",
 )
 def test_the_kernels_of_vector_search_compile_to_ptx(tmp_path):
     done = subprocess.run(
