@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 import raydb
-from raydb.kernels import probe, self_check
-from raydb.kernels.device import DeviceError
-from raydb.kernels.device_names import describe_device
+from raydb.kernels.backends import probe, self_check
+from raydb.kernels.backends.device import DeviceError
+from raydb.kernels.backends.device_names import describe_device
 
 BACKENDS = ("cpu", "cuda", "rt")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
-from raydb.kernels.interrupts import check_interrupt
+from raydb.interrupts import check_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.logical import Plan
-    from raydb.planner.physical import PhysicalPlan
+    from raydb.planner.plan.logical import Plan
+    from raydb.planner.plan.physical import PhysicalPlan
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from raydb.kernels.bvh import Bvh
-    from raydb.kernels.conformal import Calibration
-    from raydb.kernels.ivf import Ivf
-    from raydb.planner.expression import Attribute, Expression
-    from raydb.storage.table import TableDefinition
+    from raydb.kernels.bvh.bvh import Bvh
+    from raydb.kernels.vector.conformal import Calibration
+    from raydb.kernels.vector.ivf import Ivf
+    from raydb.planner.expressions.nodes import Attribute, Expression
+    from raydb.storage.tables.table import TableDefinition
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 import pyarrow as pa
 
-from raydb.planner.delta import DeltaScan
-from raydb.planner.expression import (
+from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, interval_text
+from raydb.planner.expressions.nodes import (
     AggregateCall,
     Attribute,
     Bound,
@@ -32,9 +32,7 @@ from raydb.planner.expression import (
     Subquery,
     WindowCall,
 )
-from raydb.planner.fuse import FusedScanAggregate
-from raydb.planner.interval_text import DAY_MICROSECONDS, interval_text
-from raydb.planner.physical import (
+from raydb.planner.plan.physical import (
     ComputeColumns,
     ConcatenateRows,
     ConstantRows,
@@ -56,8 +54,10 @@ from raydb.planner.physical import (
     WorkingRows,
     sources_of,
 )
-from raydb.planner.sieve import touched
-from raydb.planner.table_scan import FusedTableScan
+from raydb.planner.stars.delta import DeltaScan
+from raydb.planner.stars.fuse import FusedScanAggregate
+from raydb.planner.stars.sieve import touched
+from raydb.planner.stars.table_scan import FusedTableScan
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:

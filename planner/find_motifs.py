@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raydb.planner.expression import Attribute, Expression, columns_of, substitute
-from raydb.planner.physical import MotifRows
-from raydb.planner.table_rows import rows_of_table
+from raydb.planner.expressions.nodes import Attribute, Expression, columns_of, substitute
+from raydb.planner.plan.physical import MotifRows
+from raydb.planner.plan.table_rows import rows_of_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from raydb.planner.logical import MotifSearch, Plan
-    from raydb.planner.physical import PhysicalPlan
+    from raydb.planner.plan.logical import MotifSearch, Plan
+    from raydb.planner.plan.physical import PhysicalPlan
 
 
 def lower_motifs(plan: MotifSearch, lower: Callable[[Plan], PhysicalPlan]) -> MotifRows:

@@ -6,9 +6,7 @@ import itertools
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, assert_never
 
-from raydb.planner.choose import choose_job
-from raydb.planner.common_tables import highest_number, reads_working_table
-from raydb.planner.expression import (
+from raydb.planner.expressions.nodes import (
     Call,
     Column,
     Expression,
@@ -17,7 +15,10 @@ from raydb.planner.expression import (
     conjuncts,
 )
 from raydb.planner.find_motifs import lower_motifs
-from raydb.planner.logical import (
+from raydb.planner.index_lookup import search_keys
+from raydb.planner.optimizer import optimize_unfused
+from raydb.planner.plan.common_tables import highest_number, reads_working_table
+from raydb.planner.plan.logical import (
     Aggregate,
     Apply,
     CommonTable,
@@ -44,8 +45,7 @@ from raydb.planner.logical import (
     output_columns,
     sources_of,
 )
-from raydb.planner.optimizer import optimize_unfused
-from raydb.planner.physical import (
+from raydb.planner.plan.physical import (
     ComputeColumns,
     ConcatenateRows,
     ConstantRows,
@@ -63,17 +63,17 @@ from raydb.planner.physical import (
     WindowRows,
     WorkingRows,
 )
-from raydb.planner.search_keys import search_keys
 from raydb.planner.search_vectors import lower_search
-from raydb.planner.star import NoStar, Star
+from raydb.planner.stars.choose import choose_job
+from raydb.planner.stars.star import NoStar, Star
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raydb.planner import PlannerOptions
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.logical import GroupingSets
-    from raydb.planner.physical import KeySearch
+    from raydb.planner.plan.logical import GroupingSets
+    from raydb.planner.plan.physical import KeySearch
 
 
 @dataclass(frozen=True, slots=True)

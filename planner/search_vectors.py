@@ -16,24 +16,24 @@ from typing import TYPE_CHECKING, cast
 import pyarrow as pa
 
 from raydb.errors import ProgrammingError
-from raydb.planner.expression import Call, Column, Expression, Literal, columns_of
-from raydb.planner.logical import Plan, Project, Scan, VectorSearch, output_columns, sources_of
-from raydb.planner.physical import (
+from raydb.planner.expressions.nodes import Call, Column, Expression, Literal, columns_of
+from raydb.planner.plan.logical import Plan, Project, Scan, VectorSearch, output_columns, sources_of
+from raydb.planner.plan.physical import (
     ComputeColumns,
     NearestRows,
     PhysicalPlan,
     ScanTable,
     VectorIndex,
 )
-from raydb.planner.table_rows import rows_of_table
+from raydb.planner.plan.table_rows import rows_of_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from raydb.kernels.nearest import Metric
+    from raydb.kernels.vector.exact_search import Metric
     from raydb.planner.catalog import CalibrationInfo, CatalogInfo
-    from raydb.planner.logical import SearchOptions
-    from raydb.storage.table import Index
+    from raydb.planner.plan.logical import SearchOptions
+    from raydb.storage.tables.table import Index
 
 
 def lower_search(

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from raydb.sql.bind_bvh import attribute_text, bind_bvh, bvh_text, measure_text
-from raydb.sql.bind_calibrate import bind_sample
-from raydb.sql.bind_change import bind_delete, bind_update
-from raydb.sql.bind_constraint import (
+from raydb.sql.bind.query.query import bind_at_once, bind_select
+from raydb.sql.bind.statements.calibrate_index import bind_sample
+from raydb.sql.bind.statements.constraint import (
     bind_check,
     bind_conversion,
     bind_default,
     check_texts,
     table_columns,
 )
-from raydb.sql.bind_file import files_of, tables_named
-from raydb.sql.bind_insert import bind_insert
-from raydb.sql.bind_prepared import bind_arguments
-from raydb.sql.bind_query import bind_at_once, bind_select
-from raydb.sql.bind_upsert import Conflict, bind_conflict, bind_upsert
-from raydb.sql.changed import Changed, describe_change
-from raydb.sql.describe import bind_describe, bind_show_tables
-from raydb.sql.kept_text import renamed_check
-from raydb.sql.motif_question import question_of_row
-from raydb.sql.nodes import refuse_deep_nesting
-from raydb.sql.parser import each_statement, parse
-from raydb.sql.reader import locate_name
-from raydb.sql.reports import (
+from raydb.sql.bind.statements.create_bvh import attribute_text, bind_bvh, bvh_text, measure_text
+from raydb.sql.bind.statements.describe import bind_describe, bind_show_tables
+from raydb.sql.bind.statements.execute import bind_arguments
+from raydb.sql.bind.statements.explain_change import Changed, describe_change
+from raydb.sql.bind.statements.insert import bind_insert
+from raydb.sql.bind.statements.update_delete import bind_delete, bind_update
+from raydb.sql.bind.statements.upsert import Conflict, bind_conflict, bind_upsert
+from raydb.sql.bind.table_functions.files_read import files_of, tables_named
+from raydb.sql.bind.table_functions.motif_question import question_of_row
+from raydb.sql.bind.table_functions.registry import TABLE_FUNCTIONS
+from raydb.sql.bind.table_functions.reports import (
     AdviceRequest,
     BvhList,
     CalibrationList,
@@ -32,7 +29,10 @@ from raydb.sql.reports import (
     VectorIndexList,
     reports_of,
 )
-from raydb.sql.statements import (
+from raydb.sql.parse.nodes import refuse_deep_nesting
+from raydb.sql.parse.parser import each_statement, parse
+from raydb.sql.parse.reader import locate_name
+from raydb.sql.parse.statements import (
     AddColumn,
     AddConstraint,
     Alteration,
@@ -88,8 +88,8 @@ from raydb.sql.statements import (
     Vacuum,
     Write,
 )
-from raydb.sql.table_functions import TABLE_FUNCTIONS
-from raydb.sql.template import Shape, Template, bind_template, shape_of
+from raydb.sql.parse.stored_expressions import renamed_check
+from raydb.sql.template.template import Shape, Template, bind_template, shape_of
 from raydb.storage.type_names import sql_type_name as type_name
 
 __all__ = [

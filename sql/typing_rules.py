@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import NotSupportedError, ProgrammingError
-from raydb.planner.expression import Attribute, Call, Column, Expression, Literal, Subquery
-from raydb.planner.interval_text import interval_text
-from raydb.sql.literals import (
+from raydb.planner.expressions.interval_text import interval_text
+from raydb.planner.expressions.nodes import Attribute, Call, Column, Expression, Literal, Subquery
+from raydb.sql.bind.expression.literals import (
     convert,
     decimal_literal,
     integer_literal,

@@ -20,8 +20,8 @@ from raydb.ssb.flat import FlatTable
 from raydb.ssb.footprint import cold_start_ms, measure_memory
 from raydb.ssb.generate import DataSet, prepare
 from raydb.ssb.machine import describe_machine, limited_cores, median_ms
-from raydb.ssb.own import QUERY_SECONDS, OwnFigures, OwnRun, run_own
 from raydb.ssb.progress import Progress
+from raydb.ssb.rival_raydb import QUERY_SECONDS, OwnFigures, OwnRun, run_own
 from raydb.ssb.run import expected_rows
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from raydb.ssb.check import Row
-    from raydb.ssb.own import Differences
+    from raydb.ssb.rival_raydb import Differences
     from raydb.ssb.workload import Query, Workload
 
 MEMORY_OF: Final = ("raydb", "duckdb-sorted")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from raydb.ssb.compare import Comparison
-    from raydb.ssb.own import OwnFigures
+    from raydb.ssb.rival_raydb import OwnFigures
 
 
 def print_comparison(found: Comparison, out: Console) -> None:

@@ -20,8 +20,8 @@ from raydb.ssb import charts, workload
 from raydb.ssb.compare import release_memory
 from raydb.ssb.generate import DataSet, prepare
 from raydb.ssb.machine import describe_machine, median_ms
-from raydb.ssb.own import QUERY_SECONDS, asking
 from raydb.ssb.progress import Progress
+from raydb.ssb.rival_raydb import QUERY_SECONDS, asking
 from raydb.ssb.run import build_bvhs, explain, load
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from raydb.planner import optimizer
-from raydb.planner.verify import verify_rule
+from raydb.planner.plan.verify import verify_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

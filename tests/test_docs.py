@@ -27,11 +27,12 @@ import pytest
 from test_golden import is_ordered, read_statements
 
 import raydb
-from raydb.engine.python_values import interval_word
-from raydb.sql import bind_window, information_schema
+from raydb.engine.session.python_values import interval_word
+from raydb.sql.bind.expression import window_call as bind_window
+from raydb.sql.bind.table_functions import information_schema
+from raydb.sql.bind.table_functions.registry import TABLE_FUNCTIONS
 from raydb.sql.functions.aggregates import AGGREGATES, WITHIN_GROUP
 from raydb.sql.functions.scalar import SCALARS
-from raydb.sql.table_functions import TABLE_FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

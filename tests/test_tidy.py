@@ -206,7 +206,7 @@ OPTIONAL = {"cuda", "cupy", "duckdb", "optix", "pandas", "polars", "sqlalchemy"}
 # Imported by the one whom they serve, and by nobody else.
 PLUGINS = {
     CHECKOUT / "engine/_root/sqlalchemy.py",
-    CHECKOUT / "kernels/rt/optix_tracer.py",
+    CHECKOUT / "kernels/backends/rt/optix_tracer.py",
 }
 
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from raydb import flatstor
-    from raydb.engine.connection import Connection
+    from raydb.engine.api.connection import Connection
 
 __version__ = "0.1.0"
 
@@ -72,7 +72,7 @@ def connect(
     opened or another process writes to it.
     """
     with _collecting_later():
-        from raydb.engine.connection import open_connection
+        from raydb.engine.api.connection import open_connection
 
     return open_connection(database, read_only=read_only, external_access=external_access)
 

@@ -17,8 +17,8 @@ import raydb
 from raydb.errors import Error, ProgrammingError
 
 if TYPE_CHECKING:
-    from raydb.engine.connection import Connection
-    from raydb.engine.cursor import Cursor
+    from raydb.engine.api.connection import Connection
+    from raydb.engine.api.cursor import Cursor
 
 _OPTION = re.compile(r"\s*(-\w)(?:\s+(?:'([^']*)'|\"([^\"]*)\"|(\S+)))?")
 _MEANINGS = {"-d": "a database", "-c": "a connection", "-o": "a variable"}

@@ -9,34 +9,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from raydb.engine.devices import build
+from raydb.engine.context.devices import build
+from raydb.engine.context.memory import Memory, memory_limit
+from raydb.engine.context.progress import report
 from raydb.engine.fused.denormalise import fetch
-from raydb.engine.memory import Memory, memory_limit
-from raydb.engine.progress import report
 from raydb.errors import DataError
-from raydb.kernels.bvh import narrow_codes
-from raydb.kernels.bvh_rows import BuildControl, Room, RowCodes, Source
-from raydb.kernels.encode import (
+from raydb.interrupts import beside, check_interrupt
+from raydb.kernels.arrow_numbers import to_numbers
+from raydb.kernels.bvh.build_input import BuildControl, Room, RowCodes, Source
+from raydb.kernels.bvh.bvh import narrow_codes
+from raydb.kernels.bvh.encode import (
     BLOCK_ROWS,
     Hierarchy,
     encode_blocks,
     encode_column,
     find_hierarchies,
 )
-from raydb.kernels.interrupts import beside, check_interrupt
-from raydb.kernels.numbers import to_numbers
-from raydb.kernels.sieve import build_sieve
+from raydb.kernels.bvh.sieve import build_sieve
 from raydb.planner.catalog import BvhDefinition, BvhInfo
 from raydb.planner.explain import show
-from raydb.planner.expression import Attribute, Expression, attributes_of
-from raydb.planner.functions import evaluate
+from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.nodes import Attribute, Expression, attributes_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from raydb.storage.table import ForeignKey, Table
+    from raydb.storage.tables.table import ForeignKey, Table
 
 
 def build_bvh(definition: BvhDefinition, tables: Mapping[str, Table]) -> BvhInfo:

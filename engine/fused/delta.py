@@ -14,21 +14,21 @@ import pyarrow.compute as pc
 
 from raydb.engine.fused.build_bvh import visible_rows
 from raydb.engine.fused.denormalise import fetch
-from raydb.engine.fused.image import fuse_on_rows
 from raydb.engine.fused.run import run_table_job
-from raydb.engine.general.by_parts import aggregate_rows
-from raydb.planner.expression import Call, attributes_of, expressions_of
-from raydb.planner.functions import evaluate
+from raydb.engine.fused.table_scan import fuse_on_rows
+from raydb.engine.operators.spill import aggregate_rows
+from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.nodes import Call, attributes_of, expressions_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from raydb.engine.fused.image import Kept, TableJob
-    from raydb.engine.memory import Memory
-    from raydb.planner.delta import DeltaScan
-    from raydb.planner.expression import Expression
-    from raydb.planner.star import Star
-    from raydb.storage.table import Table
+    from raydb.engine.context.memory import Memory
+    from raydb.engine.fused.table_scan import Kept, TableJob
+    from raydb.planner.expressions.nodes import Expression
+    from raydb.planner.stars.delta import DeltaScan
+    from raydb.planner.stars.star import Star
+    from raydb.storage.tables.table import Table
 
 
 def prepare_delta(job: DeltaScan, tables: Mapping[str, Table], kept: Kept) -> TableJob | None:

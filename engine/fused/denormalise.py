@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.planner.expression import Attribute
-    from raydb.storage.table import ForeignKey, Table
+    from raydb.planner.expressions.nodes import Attribute
+    from raydb.storage.tables.table import ForeignKey, Table
 
 
 def follow_path(

@@ -1,8 +1,8 @@
 """Aggregates that the values of an encoded attribute answer: COUNT(DISTINCT x), MIN(x), SUM(x).
 
-A fused job groups by x as well (planner/fuse.py). What it returns is folded here: a group of the
-query is made of those that differ in the value alone. They tell which values it has, and how often:
-SUM(x) is the sum of value x rows, and no row is read for it.
+A fused job groups by x as well (`planner/stars/fuse.py`). What it returns is folded here: a group
+of the query is made of those that differ in the value alone. They tell which values it has, and how
+often: SUM(x) is the sum of value x rows, and no row is read for it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.errors import DataError
-from raydb.kernels.backend import FusedResult
-from raydb.kernels.encode import EncodedColumn, encode_column, join_codes
-from raydb.kernels.numbers import from_numbers, to_numbers
-from raydb.planner.fuse import DENSE_GROUPS, FusedScanAggregate
+from raydb.kernels.arrow_numbers import from_numbers, to_numbers
+from raydb.kernels.backends.backend import FusedResult
+from raydb.kernels.bvh.encode import EncodedColumn, encode_column, join_codes
+from raydb.planner.stars.fuse import DENSE_GROUPS, FusedScanAggregate
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.planner.expression import AggregateCall, Column
+    from raydb.planner.expressions.nodes import AggregateCall, Column
 
 
 @dataclass(frozen=True, eq=False, slots=True)

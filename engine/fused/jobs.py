@@ -10,22 +10,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from raydb.engine.fused.delta import prepare_delta, run_delta
-from raydb.engine.fused.image import fuse_on_rows
 from raydb.engine.fused.run import prepare_fused, run_fused, run_table_job
-from raydb.kernels.chain import describe_run, notices
-from raydb.planner.delta import DeltaScan
-from raydb.planner.fuse import FusedScanAggregate
-from raydb.planner.table_scan import FusedTableScan
+from raydb.engine.fused.table_scan import fuse_on_rows
+from raydb.kernels.backends.fallback import describe_run, notices
+from raydb.planner.stars.delta import DeltaScan
+from raydb.planner.stars.fuse import FusedScanAggregate
+from raydb.planner.stars.table_scan import FusedTableScan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import pyarrow as pa
 
-    from raydb.engine.fused.image import Kept
-    from raydb.engine.memory import Memory
-    from raydb.engine.plan_cache import PreparedPlan
-    from raydb.storage.table import Table
+    from raydb.engine.context.memory import Memory
+    from raydb.engine.fused.table_scan import Kept
+    from raydb.engine.session.plan_cache import PreparedPlan
+    from raydb.storage.tables.table import Table
 
 FusedJob: TypeAlias = FusedScanAggregate | FusedTableScan | DeltaScan
 

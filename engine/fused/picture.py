@@ -19,9 +19,9 @@ from raydb.planner.explain import show
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raydb.kernels.backend import FusedJob
-    from raydb.kernels.bvh import Bvh
-    from raydb.planner.fuse import FusedScanAggregate
+    from raydb.kernels.backends.backend import FusedJob
+    from raydb.kernels.bvh.bvh import Bvh
+    from raydb.planner.stars.fuse import FusedScanAggregate
 
 # So many rows are drawn of all, and as many of those that the job reads.
 SAMPLE_ROWS = 1500

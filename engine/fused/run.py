@@ -16,26 +16,26 @@ import pyarrow.compute as pc
 
 from raydb.engine.fused.denormalise import fetch
 from raydb.engine.fused.fold_values import Groups, count_values, finish, fold_values, renumber
-from raydb.engine.fused.image import Image
-from raydb.kernels.backend import FusedResult
-from raydb.kernels.bvh import Measure, narrow_measure
-from raydb.kernels.choice import load_backend
-from raydb.kernels.encode import EncodedColumn, encode_column, join_codes
-from raydb.kernels.numbers import to_numbers
-from raydb.kernels.sieve import launch_job, prepare_job
-from raydb.planner.expression import AggregateCall, Expression, attributes_of
-from raydb.planner.functions import evaluate
-from raydb.planner.fuse import FusedScanAggregate, Running
+from raydb.engine.fused.table_scan import Image
+from raydb.kernels.arrow_numbers import to_numbers
+from raydb.kernels.backends.backend import FusedResult
+from raydb.kernels.backends.choice import load_backend
+from raydb.kernels.bvh.bvh import Measure, narrow_measure
+from raydb.kernels.bvh.encode import EncodedColumn, encode_column, join_codes
+from raydb.kernels.bvh.sieve import launch_job, prepare_job
+from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.nodes import AggregateCall, Expression, attributes_of
+from raydb.planner.stars.fuse import FusedScanAggregate, Running
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from raydb.engine.fused.image import Kept, TableJob
-    from raydb.kernels.backend import Backend
-    from raydb.planner.expression import Column
-    from raydb.storage.table import Table
+    from raydb.engine.fused.table_scan import Kept, TableJob
+    from raydb.kernels.backends.backend import Backend
+    from raydb.planner.expressions.nodes import Column
+    from raydb.storage.tables.table import Table
 
 
 def prepare_fused(plan: FusedScanAggregate) -> object:

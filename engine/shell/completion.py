@@ -22,7 +22,7 @@ from prompt_toolkit.document import Document
 import raydb
 from raydb.engine.shell.commands import COMMANDS
 from raydb.engine.shell.keywords import KEYWORDS, quoted
-from raydb.engine.shell.modes import MODES
+from raydb.engine.shell.render.modes import MODES
 from raydb.engine.shell.schema import ColumnInfo, columns_by_relation
 from raydb.engine.shell.script import Scanner
 

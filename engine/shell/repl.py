@@ -14,12 +14,12 @@ from prompt_toolkit.lexers import SimpleLexer
 from prompt_toolkit.output import ColorDepth
 
 import raydb
-from raydb.engine.shell.colors import shows_colors
 from raydb.engine.shell.completion import SqlCompleter
 from raydb.engine.shell.endings import BailError
 from raydb.engine.shell.highlighting import SqlLexer
 from raydb.engine.shell.history import open_history
 from raydb.engine.shell.input import is_ready, prompt_of, with_commands
+from raydb.engine.shell.render.colors import shows_colors
 
 if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyPressEvent

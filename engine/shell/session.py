@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import raydb
-from raydb.engine.shell.answer import Answer, Layout
-from raydb.engine.shell.colors import DIM, colored, shows_colors
 from raydb.engine.shell.commands import run_command
-from raydb.engine.shell.complaint import caution, complaint
 from raydb.engine.shell.endings import BailError, QuitError
-from raydb.engine.shell.modes import MODES
-from raydb.engine.shell.output import Output, default_pager, terminal_columns
-from raydb.engine.shell.progress import showing_progress
+from raydb.engine.shell.error_display import caution, complaint
+from raydb.engine.shell.render.answer import Answer, Layout
+from raydb.engine.shell.render.colors import DIM, colored, shows_colors
+from raydb.engine.shell.render.modes import MODES
+from raydb.engine.shell.render.output import Output, default_pager, terminal_columns
+from raydb.engine.shell.render.progress import showing_progress
+from raydb.engine.shell.render.words import plain
 from raydb.engine.shell.script import ScriptReader, is_query, read_script
-from raydb.engine.shell.words import plain
 from raydb.errors import DataError, OperationalError
 
 if TYPE_CHECKING:

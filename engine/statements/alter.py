@@ -11,14 +11,14 @@ import pyarrow as pa
 from raydb import sql
 from raydb.engine.statements.dependents import settle
 from raydb.engine.statements.names import check_free, check_table
-from raydb.engine.statements.work import check_rows, compute
+from raydb.engine.statements.statement_context import check_rows, compute
 from raydb.errors import (
     IntegrityError,
     NotSupportedError,
     ProgrammingError,
     did_you_mean,
 )
-from raydb.storage.alter import (
+from raydb.storage.tables.alter import (
     add_column,
     drop_column,
     redefine,
@@ -26,14 +26,14 @@ from raydb.storage.alter import (
     rename_table,
     set_column,
 )
-from raydb.storage.table import Check, ForeignKey, Index, UniqueKey, constraint_names
+from raydb.storage.tables.table import Check, ForeignKey, Index, UniqueKey, constraint_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from raydb.engine.snapshot import Snapshot
-    from raydb.engine.statements.work import Work
-    from raydb.storage.table import Constraint, Table, TableDefinition
+    from raydb.engine.catalog.snapshot import Snapshot
+    from raydb.engine.statements.statement_context import Work
+    from raydb.storage.tables.table import Constraint, Table, TableDefinition
 
 
 def alter_table(statement: sql.AlterTable, work: Work) -> Snapshot:

@@ -13,25 +13,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raydb import sql
-from raydb.engine.memory import Memory, memory_limit
-from raydb.engine.progress import report, report_compiling
+from raydb.engine.catalog.stored_calibration import StoredCalibration
+from raydb.engine.catalog.vector_index import check_vectors, vector_blocks
+from raydb.engine.context.memory import Memory, memory_limit
+from raydb.engine.context.progress import report, report_compiling
 from raydb.engine.statements.names import check_known
-from raydb.engine.stored_calibration import StoredCalibration
-from raydb.engine.vector_index import check_vectors, vector_blocks
 from raydb.errors import ProgrammingError
-from raydb.kernels.conformal import MOST_QUERIES, MOST_TUNING, calibrate, least_queries
+from raydb.kernels.vector.conformal import MOST_QUERIES, MOST_TUNING, calibrate, least_queries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from raydb.engine.snapshot import Snapshot
-    from raydb.engine.statements.work import Work
-    from raydb.engine.stored_calibration import Calibrations
-    from raydb.kernels.ivf import Ivf
-    from raydb.kernels.stop import Score
-    from raydb.storage.table import Table
+    from raydb.engine.catalog.snapshot import Snapshot
+    from raydb.engine.catalog.stored_calibration import Calibrations
+    from raydb.engine.statements.statement_context import Work
+    from raydb.kernels.vector.ivf import Ivf
+    from raydb.kernels.vector.stop_rule import Score
+    from raydb.storage.tables.table import Table
 
 # So many rows are held out where no queries are given.
 HELD_OUT_ROWS = 1000

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from raydb import sql
-from raydb.engine.fused.stored_bvh import rebuilt
+from raydb.engine.catalog.stored_bvh import rebuilt
+from raydb.engine.catalog.vector_index import check_alone, renumber_rows, with_vector_index
 from raydb.engine.statements.alter import alter_table, drop_references
 from raydb.engine.statements.calibrate import calibrate_index, recalibrated
 from raydb.engine.statements.dependents import bind_view, settle
@@ -20,22 +21,21 @@ from raydb.engine.statements.names import (
     check_view,
     names_to_drop,
 )
-from raydb.engine.vector_index import check_alone, renumber_rows, with_vector_index
 from raydb.errors import IntegrityError, ProgrammingError
-from raydb.planner.logical import output_columns
-from raydb.planner.star import canonical_definition
-from raydb.storage.alter import redefine
-from raydb.storage.constraints import append_rows, check_drop, define_table, frozen
-from raydb.storage.files import borrows, copied
-from raydb.storage.rows import Rows
-from raydb.storage.table import Table, TableDefinition
+from raydb.planner.plan.logical import output_columns
+from raydb.planner.stars.star import canonical_definition
+from raydb.storage.formats.files import borrows, copied
+from raydb.storage.tables.alter import redefine
+from raydb.storage.tables.constraints import append_rows, check_drop, define_table, frozen
+from raydb.storage.tables.rows import Rows
+from raydb.storage.tables.table import Table, TableDefinition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from raydb.engine.snapshot import Snapshot
-    from raydb.engine.statements.work import Work
-    from raydb.storage.table import Index
+    from raydb.engine.catalog.snapshot import Snapshot
+    from raydb.engine.statements.statement_context import Work
+    from raydb.storage.tables.table import Index
 
 
 def apply_definition(statement: sql.Definition, work: Work) -> tuple[Snapshot, int]:

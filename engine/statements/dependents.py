@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb import sql
-from raydb.engine.python_tables import PythonTables
-from raydb.engine.reports import Uses, open_sources
+from raydb.engine.session.python_tables import PythonTables
+from raydb.engine.session.statement_sources import Uses, open_sources
 from raydb.errors import Error, ProgrammingError
-from raydb.planner.star import canonical_definition
+from raydb.planner.stars.star import canonical_definition
 
 if TYPE_CHECKING:
-    from raydb.engine.files import FileAccess
-    from raydb.engine.snapshot import Snapshot
+    from raydb.engine.catalog.snapshot import Snapshot
+    from raydb.engine.session.file_access import FileAccess
 
 # A view that named a Python object would mean something else wherever it is read.
 _NO_OBJECTS = PythonTables(finds_variables=False)

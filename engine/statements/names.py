@@ -9,7 +9,7 @@ from raydb.errors import ProgrammingError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from raydb.engine.snapshot import Snapshot
+    from raydb.engine.catalog.snapshot import Snapshot
 
 
 def check_known(kind: str, name: str, known: Iterable[str]) -> None:

@@ -8,18 +8,18 @@ import numpy as np
 import pyarrow as pa
 
 from raydb import sql
-from raydb.engine.statements.work import Work, check_rows, table_of
-from raydb.engine.statements.written import Written, returned_names, split_rows
+from raydb.engine.statements.row_changes import Written, returned_names, split_rows
+from raydb.engine.statements.statement_context import Work, check_rows, table_of
 from raydb.errors import ProgrammingError
-from raydb.storage.changes import Append, Replace
-from raydb.storage.constraints import find_key
-from raydb.storage.keys import first_repeat, keep_first
+from raydb.storage.tables.changes import Append, Replace
+from raydb.storage.tables.constraints import find_key
+from raydb.storage.tables.keys import first_repeat, keep_first
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raydb.storage.changes import Change
-    from raydb.storage.table import Table
+    from raydb.storage.tables.changes import Change
+    from raydb.storage.tables.table import Table
 
 
 def skip_conflicts(rows: pa.Table, conflict: sql.Conflict, table: Table) -> pa.Array:

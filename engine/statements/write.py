@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, assert_never
 import numpy as np
 
 from raydb import sql
-from raydb.engine.progress import listener, report
+from raydb.engine.context.progress import listener, report
+from raydb.engine.statements.row_changes import Written, returned_names, returned_rows, split_rows
+from raydb.engine.statements.statement_context import Work, check_rows, compute
 from raydb.engine.statements.upsert import skip_conflicts, update_conflicts
-from raydb.engine.statements.work import Work, check_rows, compute
-from raydb.engine.statements.written import Written, returned_names, returned_rows, split_rows
-from raydb.kernels.interrupts import beside
-from raydb.storage.changes import Append, Remove, Replace
-from raydb.storage.constraints import check_required
-from raydb.storage.files import borrows, copied, read_rows
-from raydb.storage.paths import expand
+from raydb.interrupts import beside
+from raydb.storage.formats.files import borrows, copied, read_rows
+from raydb.storage.formats.paths import expand
+from raydb.storage.tables.changes import Append, Remove, Replace
+from raydb.storage.tables.constraints import check_required
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import pyarrow as pa
 
-    from raydb.planner.logical import Plan
-    from raydb.storage.table import Table, TableDefinition
+    from raydb.planner.plan.logical import Plan
+    from raydb.storage.tables.table import Table, TableDefinition
 
 
 def write(statement: sql.Write, work: Work) -> Written:

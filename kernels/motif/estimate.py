@@ -504,7 +504,7 @@ def _draw_batch(
     threads: int | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the matches of so many samples, shared out to the parities at random."""
-    from raydb.kernels.cpu.threads import processor_count, run_parts  # noqa: PLC0415  (as below)
+    from raydb.kernels.backends.cpu.threads import processor_count, run_parts  # noqa: PLC0415  (as below)
     from raydb.kernels.motif.sample import draw_matches, stream_key  # noqa: PLC0415  (numba)
 
     sampler, total = prepared.sampler, prepared.total_weight

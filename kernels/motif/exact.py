@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from raydb.errors import DataError
-from raydb.kernels.cpu.threads import processor_count
+from raydb.kernels.backends.cpu.threads import processor_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raydb.errors import NotSupportedError
-from raydb.kernels.cpu.threads import processor_count, run_parts
+from raydb.kernels.backends.cpu.threads import processor_count, run_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -180,7 +180,7 @@ def _rows_in_order(
     source: NDArray[Any], target: NDArray[Any], time: NDArray[np.int64], told: KeepGoing
 ) -> NDArray[np.uint32]:
     """Return the places of the edges that are no self-loops, sorted by time, stable."""
-    from raydb.kernels.cpu import sort  # noqa: PLC0415  (numba takes 0.3 s)
+    from raydb.kernels.backends.cpu import sort  # noqa: PLC0415  (numba takes 0.3 s)
 
     rows: NDArray[np.uint32] = np.flatnonzero(source != target).astype(np.uint32)
     times = time if len(rows) == len(time) else time[rows]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from raydb.kernels.cpu.threads import processor_count, run_parts
+from raydb.kernels.backends.cpu.threads import processor_count, run_parts
 from raydb.kernels.motif import sample_loops as loops
 from raydb.kernels.motif.completion import completion_runs
 from raydb.kernels.motif.completion_loops import PIVOT_EDGE, Lists, Plan

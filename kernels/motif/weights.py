@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from raydb.errors import NotSupportedError
-from raydb.kernels.cpu.threads import processor_count, run_parts
+from raydb.kernels.backends.cpu.threads import processor_count, run_parts
 from raydb.kernels.motif import graph_loops
 from raydb.kernels.motif import weight_loops as loops
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.planner.expression import Call, Expression, Literal, rewrite
-from raydb.planner.logical import Plan, map_expressions, map_sources
+from raydb.planner.expressions.nodes import Call, Expression, Literal, rewrite
+from raydb.planner.plan.logical import Plan, map_expressions, map_sources
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo

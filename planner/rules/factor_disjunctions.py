@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.planner.expression import Call, Expression, Literal, conjuncts, rewrite
-from raydb.planner.functions import may_raise
-from raydb.planner.logical import Plan, map_expressions, map_sources
+from raydb.planner.expressions.functions import may_raise
+from raydb.planner.expressions.nodes import Call, Expression, Literal, conjuncts, rewrite
+from raydb.planner.plan.logical import Plan, map_expressions, map_sources
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

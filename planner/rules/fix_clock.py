@@ -8,9 +8,15 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from raydb.planner.clock import moment
-from raydb.planner.expression import Call, Expression, Literal, Subquery, rewrite
-from raydb.planner.logical import Plan, expressions_in, map_expressions, map_sources, sources_of
+from raydb.planner.expressions.clock import moment
+from raydb.planner.expressions.nodes import Call, Expression, Literal, Subquery, rewrite
+from raydb.planner.plan.logical import (
+    Plan,
+    expressions_in,
+    map_expressions,
+    map_sources,
+    sources_of,
+)
 
 if TYPE_CHECKING:
     import datetime as dt

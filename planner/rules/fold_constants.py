@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import DataError
-from raydb.planner.casts import literal_value
-from raydb.planner.expression import Call, Expression, Literal, rewrite
-from raydb.planner.functions import evaluate
-from raydb.planner.functions.randomness import VOLATILE
-from raydb.planner.logical import Plan, map_expressions, map_sources
+from raydb.planner.expressions.casts.casts import literal_value
+from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.functions.randomness import VOLATILE
+from raydb.planner.expressions.nodes import Call, Expression, Literal, rewrite
+from raydb.planner.plan.logical import Plan, map_expressions, map_sources
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo

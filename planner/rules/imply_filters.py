@@ -14,7 +14,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raydb.planner.expression import (
+from raydb.planner.expressions.functions import may_raise
+from raydb.planner.expressions.nodes import (
     Call,
     Column,
     Expression,
@@ -23,10 +24,9 @@ from raydb.planner.expression import (
     conjuncts,
     substitute,
 )
-from raydb.planner.functions import may_raise
-from raydb.planner.logical import InnerJoin, Plan, output_columns
+from raydb.planner.plan.logical import InnerJoin, Plan, output_columns
 from raydb.planner.rules.factor_disjunctions import all_of, any_of
-from raydb.planner.star import map_unfused_sources
+from raydb.planner.stars.star import map_unfused_sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,7 +13,8 @@ import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raydb.planner.common_tables import (
+from raydb.planner.expressions.functions import is_volatile
+from raydb.planner.plan.common_tables import (
     free_columns,
     highest_number,
     map_references,
@@ -22,8 +23,7 @@ from raydb.planner.common_tables import (
     renumbered,
     subqueries_in,
 )
-from raydb.planner.functions import is_volatile
-from raydb.planner.logical import (
+from raydb.planner.plan.logical import (
     CommonTable,
     Filter,
     InnerJoin,

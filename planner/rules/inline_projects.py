@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raydb.planner.expression import Column, Expression, substitute
-from raydb.planner.functions import is_volatile
-from raydb.planner.logical import (
+from raydb.planner.expressions.functions import is_volatile
+from raydb.planner.expressions.nodes import Column, Expression, substitute
+from raydb.planner.plan.logical import (
     Aggregate,
     Filter,
     InnerJoin,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raydb.planner.logical import Aggregate, Plan, map_sources
-from raydb.planner.star import match_star
+from raydb.planner.plan.logical import Aggregate, Plan, map_sources
+from raydb.planner.stars.star import match_star
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo

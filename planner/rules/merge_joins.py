@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raydb.planner.expression import Expression, conjuncts
-from raydb.planner.logical import Filter, InnerJoin, Plan, map_sources
+from raydb.planner.expressions.nodes import Expression, conjuncts
+from raydb.planner.plan.logical import Filter, InnerJoin, Plan, map_sources
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo

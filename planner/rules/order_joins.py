@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.planner.expression import Call, Column, Expression, columns_of
-from raydb.planner.logical import InnerJoin, Plan, output_columns
+from raydb.planner.expressions.nodes import Call, Column, Expression, columns_of
+from raydb.planner.plan.logical import InnerJoin, Plan, output_columns
+from raydb.planner.plan.statistics import Statistics
 from raydb.planner.rules.push_down_filters import filter_rows
-from raydb.planner.star import map_unfused_sources
-from raydb.planner.statistics import Statistics
+from raydb.planner.stars.star import map_unfused_sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

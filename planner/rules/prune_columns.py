@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
-from raydb.planner.common_tables import map_references, queries_in, references_in
-from raydb.planner.expression import Column, Expression, columns_of, expressions_of
-from raydb.planner.logical import (
+from raydb.planner.expressions.nodes import Column, Expression, columns_of, expressions_of
+from raydb.planner.plan.common_tables import map_references, queries_in, references_in
+from raydb.planner.plan.logical import (
     Aggregate,
     Apply,
     CommonTable,
@@ -37,7 +37,7 @@ from raydb.planner.logical import (
     output_columns,
     sources_of,
 )
-from raydb.planner.star import NoStar
+from raydb.planner.stars.star import NoStar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.planner.expression import (
+from raydb.planner.expressions.functions import is_volatile
+from raydb.planner.expressions.nodes import (
     Call,
     Expression,
     columns_of,
     conjuncts,
     substitute,
 )
-from raydb.planner.functions import is_volatile
-from raydb.planner.logical import (
+from raydb.planner.plan.logical import (
     Aggregate,
     Filter,
     InnerJoin,
@@ -36,7 +36,7 @@ from raydb.planner.logical import (
     Window,
     output_columns,
 )
-from raydb.planner.star import NoStar, map_unfused_sources
+from raydb.planner.stars.star import NoStar, map_unfused_sources
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

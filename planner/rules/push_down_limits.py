@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raydb.planner.logical import (
+from raydb.planner.plan.logical import (
     InnerJoin,
     Limit,
     OuterJoin,
@@ -20,7 +20,7 @@ from raydb.planner.logical import (
     Project,
     Union,
 )
-from raydb.planner.star import map_unfused_sources
+from raydb.planner.stars.star import map_unfused_sources
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo

@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raydb.planner.expression import columns_of
-from raydb.planner.logical import InnerJoin, Plan, SemiJoin, output_columns
-from raydb.planner.star import map_unfused_sources
-from raydb.planner.statistics import Statistics
+from raydb.planner.expressions.nodes import columns_of
+from raydb.planner.plan.logical import InnerJoin, Plan, SemiJoin, output_columns
+from raydb.planner.plan.statistics import Statistics
+from raydb.planner.stars.star import map_unfused_sources
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow.types as pt
 
-from raydb.planner.expression import AggregateCall, Call, Column, Expression, conjuncts
-from raydb.planner.logical import (
+from raydb.planner.expressions.nodes import AggregateCall, Call, Column, Expression, conjuncts
+from raydb.planner.plan.logical import (
     Aggregate,
     Filter,
     InnerJoin,
@@ -25,7 +25,7 @@ from raydb.planner.logical import (
     output_columns,
     sources_of,
 )
-from raydb.planner.star import NoStar, map_unfused_sources
+from raydb.planner.stars.star import NoStar, map_unfused_sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

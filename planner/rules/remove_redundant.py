@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raydb.planner.expression import Literal
-from raydb.planner.logical import (
+from raydb.planner.expressions.nodes import Literal
+from raydb.planner.plan.logical import (
     Aggregate,
     Filter,
     InnerJoin,
@@ -22,7 +22,7 @@ from raydb.planner.logical import (
     Sort,
     map_sources,
 )
-from raydb.planner.star import FUSED_AGGREGATES
+from raydb.planner.stars.star import FUSED_AGGREGATES
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo

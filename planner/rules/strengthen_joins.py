@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raydb.planner.expression import conjuncts, substitute
-from raydb.planner.logical import (
+from raydb.planner.expressions.nodes import conjuncts, substitute
+from raydb.planner.plan.logical import (
     Filter,
     InnerJoin,
     OuterJoin,
@@ -21,13 +21,13 @@ from raydb.planner.logical import (
     map_sources,
     output_columns,
 )
-from raydb.planner.nulls import rejects_null
+from raydb.planner.plan.nulls import rejects_null
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.expression import Expression
+    from raydb.planner.expressions.nodes import Expression
 
 
 def strengthen_joins(plan: Plan, catalog: CatalogInfo) -> Plan:

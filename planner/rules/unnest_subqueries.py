@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.planner.common_tables import highest_number, map_queries, nodes_in, subqueries_in
-from raydb.planner.dependent import Workshop
-from raydb.planner.expression import (
+from raydb.planner.decorrelate.dependent import Workshop
+from raydb.planner.decorrelate.outer_rows import OuterRows
+from raydb.planner.decorrelate.pull_up import row_number_call
+from raydb.planner.decorrelate.push_domain import share
+from raydb.planner.expressions.nodes import (
     Call,
     Expression,
     Subquery,
@@ -29,7 +31,8 @@ from raydb.planner.expression import (
     rewrite,
     substitute,
 )
-from raydb.planner.logical import (
+from raydb.planner.plan.common_tables import highest_number, map_queries, nodes_in, subqueries_in
+from raydb.planner.plan.logical import (
     Aggregate,
     Apply,
     Filter,
@@ -49,9 +52,6 @@ from raydb.planner.logical import (
     map_sources,
     output_columns,
 )
-from raydb.planner.outer_rows import OuterRows
-from raydb.planner.pull_up import row_number_call
-from raydb.planner.push_domain import share
 from raydb.planner.rules.inline_common_tables import inline_common_tables
 from raydb.planner.rules.push_down_filters import filter_rows
 
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.expression import Column
+    from raydb.planner.expressions.nodes import Column
 
 _NO_COLUMNS = Values((), ((),))
 

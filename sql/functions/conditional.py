@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from raydb.planner.expression import Call, Expression, Literal
+from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.sql.functions.signature import Signature
 from raydb.sql.typing_rules import as_boolean, choose, compare, unify
 

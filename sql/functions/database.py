@@ -6,9 +6,9 @@ from importlib.metadata import version
 
 import pyarrow as pa
 
-from raydb.planner.expression import Expression, Literal
+from raydb.planner.expressions.nodes import Expression, Literal
 from raydb.sql.functions.signature import Signature
-from raydb.sql.schema_names import CATALOG, MAIN
+from raydb.sql.parse.schema_names import CATALOG, MAIN
 from raydb.storage.type_names import sql_type_name
 
 _TEXT = pa.string()

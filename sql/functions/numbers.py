@@ -7,7 +7,8 @@ import math
 import pyarrow as pa
 
 from raydb.errors import ProgrammingError
-from raydb.planner.expression import Call, Expression, Literal
+from raydb.planner.expressions.nodes import Call, Expression, Literal
+from raydb.sql.bind.expression.operators import arithmetic
 from raydb.sql.functions.signature import (
     Signature,
     as_double,
@@ -16,7 +17,6 @@ from raydb.sql.functions.signature import (
     takes,
     typed,
 )
-from raydb.sql.operators import arithmetic
 from raydb.sql.types import MAX_PRECISION, is_decimal, is_integer, wider_integer
 from raydb.sql.typing_rules import cast, describe, unify
 

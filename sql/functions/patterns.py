@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from raydb.errors import ProgrammingError
-from raydb.planner.expression import Call, Expression, Literal
+from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.sql.functions.signature import (
     Signature,
     require_integer,

@@ -19,7 +19,7 @@ from raydb.sql.functions.time import TIME
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from raydb.planner.expression import Expression
+    from raydb.planner.expressions.nodes import Expression
 
 SCALARS: Mapping[str, Signature] = {
     **CONDITIONAL,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import ProgrammingError
-from raydb.planner.expression import Call, Expression, Literal
+from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.sql.types import is_integer, is_number
 from raydb.sql.typing_rules import cast, describe
 

@@ -7,7 +7,8 @@ import functools
 import pyarrow as pa
 
 from raydb.errors import ProgrammingError
-from raydb.planner.expression import Call, Expression, Literal
+from raydb.planner.expressions.nodes import Call, Expression, Literal
+from raydb.sql.bind.expression.operators import arithmetic
 from raydb.sql.functions.signature import (
     Signature,
     require_integer,
@@ -16,7 +17,6 @@ from raydb.sql.functions.signature import (
     typed,
 )
 from raydb.sql.functions.text_format import as_text, text_or_nothing
-from raydb.sql.operators import arithmetic
 from raydb.sql.types import is_integer
 from raydb.sql.typing_rules import cast, describe
 

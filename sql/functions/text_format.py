@@ -7,7 +7,7 @@ import re
 import pyarrow as pa
 
 from raydb.errors import NotSupportedError, ProgrammingError
-from raydb.planner.expression import Call, Expression, Literal
+from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.sql.functions.signature import (
     Signature,
     as_double,

@@ -59,7 +59,7 @@ def build_filter(hashes: NDArray[np.uint64], *, is_one_of_many: bool) -> NDArray
     block_count = max(1, -(-len(hashes) * BITS_A_KEY // (8 * BLOCK_BYTES)))
     words = np.zeros((block_count, 8), np.uint32)
     if is_one_of_many:
-        from raydb.kernels.cpu.bloom import set_bits  # noqa: PLC0415  (as above)
+        from raydb.kernels.codecs.bloom_loops import set_bits  # noqa: PLC0415  (as above)
 
         set_bits(hashes, _SALT, words)
         return words

@@ -17,17 +17,14 @@ import numpy as np
 import pyarrow as pa
 from xxhash import xxh3_64_intdigest
 
-from raydb.kernels import fsst
+from raydb.kernels.codecs import fsst
 from raydb.storage.damage import damaged
 from raydb.storage.flat.column import (
     Column,
     entries_of,
     symbols_of,
 )
-from raydb.storage.flat.flatbuffer import RootTable
-from raydb.storage.flat.kinds import array_of
-from raydb.storage.flat.layout import CHUNK_ENTRY, MOST_CHUNK_ROWS, ChunkEntry, Encoding, Kind
-from raydb.storage.flat.numbers import (
+from raydb.storage.flat.encodings.numbers import (
     PACKED_BITS,
     add_reference,
     decode_runs,
@@ -35,7 +32,10 @@ from raydb.storage.flat.numbers import (
     run_layout,
     unpack,
 )
-from raydb.storage.flat.texts import check_utf8, read_index, text_array
+from raydb.storage.flat.encodings.texts import check_utf8, read_index, text_array
+from raydb.storage.flat.flatbuffer import RootTable
+from raydb.storage.flat.kinds import array_of
+from raydb.storage.flat.layout import CHUNK_ENTRY, MOST_CHUNK_ROWS, ChunkEntry, Encoding, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 from xxhash import xxh3_64_intdigest
 
-from raydb.kernels import fsst
+from raydb.kernels.codecs import fsst
 from raydb.storage.damage import damaged
+from raydb.storage.flat.encodings.texts import unpack_entries
 from raydb.storage.flat.flatbuffer import RootTable
 from raydb.storage.flat.kinds import is_text, kind_of, type_bits, value_dtype
 from raydb.storage.flat.layout import (
@@ -32,7 +33,6 @@ from raydb.storage.flat.layout import (
     Tier,
 )
 from raydb.storage.flat.statistics import Bounds, unpack_range, unpack_texts
-from raydb.storage.flat.texts import unpack_entries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raydb.kernels import fsst
+from raydb.kernels.codecs import fsst
+from raydb.storage.flat.encodings.numbers import unpack
 from raydb.storage.flat.layout import Encoding
-from raydb.storage.flat.numbers import unpack
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,18 +15,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import ProgrammingError, did_you_mean
-from raydb.kernels import fsst
+from raydb.kernels.codecs import fsst
 from raydb.kernels.in_order import in_order
-from raydb.storage.flat.dictionary import (
+from raydb.storage.flat.encodings.dictionary import (
     ColumnDictionary,
     SharedEntries,
     propose_dictionary,
     share_dictionaries,
 )
+from raydb.storage.flat.encodings.texts import text_parts
 from raydb.storage.flat.kinds import kind_of, type_bits
 from raydb.storage.flat.layout import MOST_CHUNK_ROWS, Kind, Modality
 from raydb.storage.flat.modality import detect_modality
-from raydb.storage.flat.texts import text_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.errors import ProgrammingError
-from raydb.kernels import fsst
+from raydb.kernels.codecs import fsst
 from raydb.storage.damage import damaged
 from raydb.storage.flat.chunk import (
     Chunk,
@@ -24,10 +24,10 @@ from raydb.storage.flat.chunk import (
     open_chunk,
     read_rows,
 )
+from raydb.storage.flat.encodings.numbers import unpack
+from raydb.storage.flat.encodings.texts import check_utf8, text_array
 from raydb.storage.flat.kinds import array_of, has_large_offsets
 from raydb.storage.flat.layout import MOST_PAYLOAD_BYTES, Encoding, Flags, Kind
-from raydb.storage.flat.numbers import unpack
-from raydb.storage.flat.texts import check_utf8, text_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

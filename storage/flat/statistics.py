@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow.compute as pc
 
+from raydb.storage.flat.encodings.numbers import signed_64
 from raydb.storage.flat.layout import CHUNK_RANGE, Flags, Kind
-from raydb.storage.flat.numbers import signed_64
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -18,8 +18,9 @@ import pyarrow.compute as pc
 from xxhash import xxh3_64, xxh3_64_intdigest
 
 from raydb.errors import DataError
+from raydb.interrupts import beside
 from raydb.kernels.in_order import in_order
-from raydb.kernels.interrupts import beside
+from raydb.storage.durable.replace import replace_file
 from raydb.storage.flat import bloom
 from raydb.storage.flat.compose import (
     chunk_metadata_length,
@@ -28,7 +29,9 @@ from raydb.storage.flat.compose import (
     compose_table,
     compose_vtable,
 )
-from raydb.storage.flat.dictionary import SharedEntries, encode_codes, pack_shared
+from raydb.storage.flat.encodings.dictionary import SharedEntries, encode_codes, pack_shared
+from raydb.storage.flat.encodings.numbers import Encoded, encode_integers, encode_verbatim
+from raydb.storage.flat.encodings.texts import encode_fsst, encode_texts, text_parts
 from raydb.storage.flat.kinds import valid_mask, values_of
 from raydb.storage.flat.layout import (
     CHUNK_ALIGNMENT,
@@ -53,11 +56,8 @@ from raydb.storage.flat.layout import (
     Section,
     Tier,
 )
-from raydb.storage.flat.numbers import Encoded, encode_integers, encode_verbatim
 from raydb.storage.flat.plan import ColumnPlan, plan_columns
 from raydb.storage.flat.statistics import bound_texts, pack_floats, pack_integers, unpack_range
-from raydb.storage.flat.texts import encode_fsst, encode_texts, text_parts
-from raydb.storage.replace import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

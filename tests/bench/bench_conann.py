@@ -37,7 +37,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raydb.kernels.conformal import (
+from raydb.kernels.vector.calibration_trace import exact_distances, trace
+from raydb.kernels.vector.conformal import (
     calibrate,
     fixed_rule,
     lists_scanned,
@@ -46,20 +47,19 @@ from raydb.kernels.conformal import (
     split,
     tune,
 )
-from raydb.kernels.drift import new_state, observe, reference_of
-from raydb.kernels.ivf import build_ivf, search_ivf
-from raydb.kernels.stop import ANYWHERE, SCORES, StopRule, greatest_square
-from raydb.kernels.trace import exact_distances, trace
+from raydb.kernels.vector.drift import new_state, observe, reference_of
+from raydb.kernels.vector.ivf import build_ivf, search_ivf
+from raydb.kernels.vector.stop_rule import ANYWHERE, SCORES, StopRule, greatest_square
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from raydb.kernels.ivf import Ivf
-    from raydb.kernels.nearest import Metric
-    from raydb.kernels.stop import Score
-    from raydb.kernels.trace import Trace
+    from raydb.kernels.vector.calibration_trace import Trace
+    from raydb.kernels.vector.exact_search import Metric
+    from raydb.kernels.vector.ivf import Ivf
+    from raydb.kernels.vector.stop_rule import Score
 
     Vectors = NDArray[np.float32]
 

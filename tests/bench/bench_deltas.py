@@ -19,7 +19,7 @@ from pathlib import Path
 from rich.console import Console
 
 import raydb
-from raydb.planner import delta
+from raydb.planner.stars import delta
 from raydb.ssb import workload
 from raydb.ssb.generate import DataSet, prepare
 from raydb.ssb.progress import Progress

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from raydb.kernels import fsst
+from raydb.kernels.codecs import fsst
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -41,9 +41,9 @@ from rich.console import Console
 
 import raydb
 from raydb.engine import doctor
-from raydb.kernels import choice, probe
-from raydb.kernels.device_names import describe_device
-from raydb.planner import table_scan
+from raydb.kernels.backends import choice, probe
+from raydb.kernels.backends.device_names import describe_device
+from raydb.planner.stars import table_scan
 from raydb.ssb import check, rules, run, workload
 from raydb.ssb.generate import DataSet, prepare
 from raydb.ssb.progress import Progress
@@ -126,7 +126,7 @@ def missing() -> Iterator[str]:
 
 
 def count_devices() -> int:
-    from raydb.kernels.cuda.memory import devices
+    from raydb.kernels.backends.cuda.memory import devices
 
     return len(devices())
 
@@ -242,7 +242,7 @@ def measure_query(
     indexed.execute("SET backend = 'cpu'")
     expected = indexed.execute(text).fetchall()
     figures: dict[str, Any] = {"cpu": {"query_ms": median_ms(lambda: indexed.execute(text))}}
-    from raydb.kernels.cuda.memory import Clock
+    from raydb.kernels.backends.cuda.memory import Clock
 
     contenders = {"bvh": (indexed, "cuda"), "scan": (plain, "cuda"), "rt": (indexed, "rt")}
     for contender, (connection, backend) in contenders.items():
@@ -290,8 +290,8 @@ def describe_scan(bvh: Any, job: Any, device_ms: float, copy_gb_s: float | None)
 
 def count_least_bytes(bvh: Any, job: Any) -> int:
     """Count the codes that decide which rows pass, and of other columns the sectors of those."""
-    from raydb.kernels.cuda.work import find_work
-    from raydb.kernels.device_totals import input_array, plan_totals
+    from raydb.kernels.backends.cuda.work import find_work
+    from raydb.kernels.backends.device_totals import input_array, plan_totals
 
     work = find_work(bvh, job)
     cpu = choice.open_backend("cpu")

@@ -37,7 +37,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from raydb.kernels.cpu.threads import processor_count
+from raydb.kernels.backends.cpu.threads import processor_count
 from raydb.kernels.motif.estimate import estimate
 from raydb.kernels.motif.exact import ExactCount, count_exact
 from raydb.kernels.motif.graph import TemporalGraph, build_graph

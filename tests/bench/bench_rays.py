@@ -32,11 +32,11 @@ import numpy as np
 from rich.console import Console
 
 import raydb
-from raydb.kernels import choice
-from raydb.kernels.cpu.backend import CpuBackend
-from raydb.kernels.device import DeviceError
-from raydb.kernels.rt.rays import find_segments, plan_rays
-from raydb.kernels.rt.scene import build_scene
+from raydb.kernels.backends import choice
+from raydb.kernels.backends.cpu.cpu_backend import CpuBackend
+from raydb.kernels.backends.device import DeviceError
+from raydb.kernels.backends.rt.rays import find_segments, plan_rays
+from raydb.kernels.backends.rt.scene import build_scene
 from raydb.ssb import run, workload
 from raydb.ssb.generate import DataSet, prepare
 from raydb.ssb.progress import Progress
@@ -48,9 +48,9 @@ from ray_simulator import load_scene, trace_rays
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raydb.kernels.backend import FusedJob, FusedResult
-    from raydb.kernels.bvh import Bvh
-    from raydb.kernels.rt.scene import Encoding, Scene
+    from raydb.kernels.backends.backend import FusedJob, FusedResult
+    from raydb.kernels.backends.rt.scene import Encoding, Scene
+    from raydb.kernels.bvh.bvh import Bvh
 
 QUIET = Progress(Console(file=io.StringIO()))
 

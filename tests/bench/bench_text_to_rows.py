@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 import raydb
-from raydb.engine import session
+from raydb.engine.session import session
 from raydb.ssb import workload
 from raydb.ssb.generate import DataSet, prepare
 from raydb.ssb.progress import Progress

@@ -26,11 +26,11 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
-from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
-from raydb.kernels.bvh import Bvh, Measure
-from raydb.kernels.cpu import backend as cpu
-from raydb.kernels.cpu import warm
-from raydb.kernels.encode import Hierarchy
+from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
+from raydb.kernels.backends.cpu import cpu_backend as cpu
+from raydb.kernels.backends.cpu import warm
+from raydb.kernels.bvh.bvh import Bvh, Measure
+from raydb.kernels.bvh.encode import Hierarchy
 
 if TYPE_CHECKING:
     from collections.abc import Callable

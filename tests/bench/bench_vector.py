@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raydb.kernels.ivf import build_ivf, search_ivf
-from raydb.kernels.nearest import nearest, no_neighbours
+from raydb.kernels.vector.exact_search import nearest, no_neighbours
+from raydb.kernels.vector.ivf import build_ivf, search_ivf
 
 if TYPE_CHECKING:
     from collections.abc import Callable

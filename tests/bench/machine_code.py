@@ -39,8 +39,8 @@ from rich.console import Console
 from rich.table import Table
 
 import raydb
-from raydb.kernels import choice, probe
-from raydb.planner import table_scan
+from raydb.kernels.backends import choice, probe
+from raydb.planner.stars import table_scan
 from raydb.ssb import run, workload
 from raydb.ssb.generate import DataSet, prepare
 from raydb.ssb.progress import Progress
@@ -48,8 +48,8 @@ from raydb.ssb.progress import Progress
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raydb.kernels.backend import FusedJob
-    from raydb.kernels.bvh import Bvh
+    from raydb.kernels.backends.backend import FusedJob
+    from raydb.kernels.bvh.bvh import Bvh
 
 QUIET = Progress(Console(file=io.StringIO()))
 
@@ -137,10 +137,10 @@ def ask(scale: float) -> Iterator[tuple[str, dict[str, tuple[Bvh, FusedJob]]]]:
 
 def examine(bvh: Bvh, job: FusedJob, architecture: str) -> dict[str, Any]:
     """Return the figures of the kernel of a job."""
-    from raydb.kernels.cuda.backend import WAVE_BLOCKS, plan_launch
-    from raydb.kernels.cuda.compiled import BLOCK_THREADS
-    from raydb.kernels.cuda.work import find_work
-    from raydb.kernels.device_totals import input_array, plan_totals
+    from raydb.kernels.backends.cuda.compiled import BLOCK_THREADS
+    from raydb.kernels.backends.cuda.cuda_backend import WAVE_BLOCKS, plan_launch
+    from raydb.kernels.backends.cuda.work import find_work
+    from raydb.kernels.backends.device_totals import input_array, plan_totals
 
     work = find_work(bvh, job)
     functions = [(each.function, each.measure) for each in job.accumulators]
@@ -176,7 +176,7 @@ def compiled(
     from numba import cuda, types
     from numba.cuda import dispatcher
 
-    from raydb.kernels.cuda.compiled import MOST_REGISTERS, kernel_function
+    from raydb.kernels.backends.cuda.compiled import MOST_REGISTERS, kernel_function
 
     capability = int(architecture[:-1]), int(architecture[-1])
     # What a call in a kernel is compiled for; without a device there is none to ask.

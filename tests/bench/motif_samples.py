@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from raydb.engine.general.motifs import AUTO_STEPS, AUTO_STEPS_PER_EDGE
+from raydb.engine.table_functions.motif.motif_search import AUTO_STEPS, AUTO_STEPS_PER_EDGE
 from raydb.kernels.motif.estimate import estimate, prepare
 from raydb.kernels.motif.exact import count_exact
 from raydb.kernels.motif.graph import build_graph

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import raydb
-from raydb.kernels import split
-from raydb.kernels.cuda import backend as cuda_backend
-from raydb.kernels.cuda import build as cuda_build
-from raydb.kernels.cuda import nearest as cuda_nearest
-from raydb.kernels.cuda.memory import Device, devices
-from raydb.kernels.device import DeviceError, faults
+from raydb.kernels.backends.cuda import build as cuda_build
+from raydb.kernels.backends.cuda import cuda_backend
+from raydb.kernels.backends.cuda import list_scan as cuda_nearest
+from raydb.kernels.backends.cuda.memory import Device, devices
+from raydb.kernels.backends.device import DeviceError, faults
+from raydb.kernels.bvh import partition as split
 
 QUERY = "SELECT region, sum(price), count(*) FROM sale WHERE year < 2024 GROUP BY region ORDER BY 1"
 LOCATED = (
@@ -152,7 +152,7 @@ def test_several_devices(con, monkeypatch):
 
 
 def test_a_table_scan_says_where_it_ran(con, monkeypatch):
-    monkeypatch.setattr("raydb.planner.table_scan.LEAST_ROWS", 0)
+    monkeypatch.setattr("raydb.planner.stars.table_scan.LEAST_ROWS", 0)
     mine, theirs = answers(con, QUERY)
     assert mine == theirs
     plan = explain(con, QUERY)
@@ -162,7 +162,7 @@ def test_a_table_scan_says_where_it_ran(con, monkeypatch):
     assert "ran on: cpu (cuda: the device's memory is full)" in explain(con, QUERY)
     con.execute(BVH)
     con.execute("INSERT INTO sale SELECT * FROM sale WHERE year > 2020")
-    monkeypatch.setattr("raydb.planner.delta.LEAST_SCANNED", 0)
+    monkeypatch.setattr("raydb.planner.stars.delta.LEAST_SCANNED", 0)
     plan = explain(con, QUERY)
     assert "DeltaScan" in plan
     assert plan.count("ran on: cpu (cuda: the device's memory is full)") == 2

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import raydb
-from raydb.engine.appender import FLUSH_ROWS
+from raydb.engine.api.appender import FLUSH_ROWS
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import raydb
-from raydb.engine.database import Database
+from raydb.engine.catalog.database import Database
 from raydb.engine.statements import calibrate
-from raydb.kernels import drift
+from raydb.kernels.vector import drift
 
 WIDTH = 8
 STATES = (

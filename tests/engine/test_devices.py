@@ -13,10 +13,10 @@ import pytest
 from ray_simulator import RaySimulator
 
 import raydb
-from raydb.engine.memory import parse_device_memory
-from raydb.kernels import choice, probe
-from raydb.kernels.device import DeviceError, faults
-from raydb.kernels.rt.backend import RtBackend, Scenes
+from raydb.engine.context.memory import parse_device_memory
+from raydb.kernels.backends import choice, probe
+from raydb.kernels.backends.device import DeviceError, faults
+from raydb.kernels.backends.rt.rt_backend import RtBackend, Scenes
 
 QUERY = "SELECT region, sum(price), count(*) FROM sale WHERE year = 2024 GROUP BY region ORDER BY 1"
 
@@ -272,7 +272,7 @@ def test_missing_packages_are_named_with_how_to_get_them(machine):
 
 
 def test_a_driver_without_optix_or_with_an_older_abi(machine):
-    from raydb.kernels.rt import program
+    from raydb.kernels.backends.rt import program
 
     machine.setattr(probe.importlib.util, "find_spec", lambda name: object())
     machine.setattr(program, "find_headers", lambda: None)

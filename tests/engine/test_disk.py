@@ -41,7 +41,7 @@ def test_everything_is_there_after_reopening(path):
 
 
 def test_a_bvh_is_not_rebuilt_at_open(path, monkeypatch):
-    from raydb.engine.fused import stored_bvh
+    from raydb.engine.catalog import stored_bvh
 
     monkeypatch.setattr(stored_bvh, "build_bvh", None)
     with raydb.connect(path) as con:
@@ -57,7 +57,8 @@ def test_totals_of_cells_are_not_rebuilt_at_open(path, monkeypatch):
         assert ("    sieve: 3 cells in place of 3 rows",) in plan
         answer = con.execute(asked).fetchall()
         sizes = con.execute("SELECT sieve, size_bytes, sieve_bytes FROM bvhs()").fetchall()
-    from raydb.engine.fused import build_bvh, stored_bvh
+    from raydb.engine.catalog import stored_bvh
+    from raydb.engine.fused import build_bvh
 
     monkeypatch.setattr(stored_bvh, "build_bvh", None)
     monkeypatch.setattr(build_bvh, "build_sieve", None)

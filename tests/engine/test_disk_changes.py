@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 import raydb
-from raydb.engine import store
+from raydb.engine.catalog import store
 
 SCHEMA = """
 CREATE TABLE d (id INTEGER PRIMARY KEY, name VARCHAR, up INTEGER REFERENCES d (id));
@@ -239,7 +239,7 @@ def test_an_interrupted_vacuum(path, step, monkeypatch):
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(f"raydb.storage.home.Home.{step}", interrupt)
+            patch.setattr(f"raydb.storage.durable.database_directory.Home.{step}", interrupt)
             with pytest.raises(KeyboardInterrupt):
                 con.execute("VACUUM")
         assert answers(con) == expected

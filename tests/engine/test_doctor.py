@@ -10,8 +10,8 @@ from ray_simulator import RaySimulator
 
 from raydb.engine import doctor
 from raydb.engine.shell import cli
-from raydb.kernels import choice, device_names, probe
-from raydb.kernels.device import DeviceError, faults
+from raydb.kernels.backends import choice, device_names, probe
+from raydb.kernels.backends.device import DeviceError, faults
 
 
 @pytest.fixture(autouse=True)
@@ -130,7 +130,8 @@ for fallback in ("next", "error"):
             assert (fallback, "SET fallback" in str(error)) == ("error", True)
 loaded = {name.split(".")[0] for name in sys.modules} & {"cupy", "optix", "numba_cuda", "cuda"}
 assert not loaded, loaded
-assert not {"raydb.kernels.cuda.backend", "raydb.kernels.rt.backend"} & set(sys.modules)
+backends = "raydb.kernels.backends."
+assert not {backends + "cuda.cuda_backend", backends + "rt.rt_backend"} & set(sys.modules)
 """
 
 

@@ -12,11 +12,11 @@ from functools import wraps
 import pytest
 
 import raydb
-from raydb.engine.connection import Connection
-from raydb.engine.session import Session
-from raydb.engine.store import Store
-from raydb.storage.filesystem import LocalFileSystem
-from raydb.storage.home import Home
+from raydb.engine.api.connection import Connection
+from raydb.engine.catalog.store import Store
+from raydb.engine.session.session import Session
+from raydb.storage.durable.database_directory import Home
+from raydb.storage.durable.filesystem import LocalFileSystem
 
 SETUP = """
 CREATE TABLE d (id INTEGER PRIMARY KEY, name VARCHAR);

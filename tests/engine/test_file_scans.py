@@ -13,10 +13,10 @@ import pytest
 from pyarrow import parquet
 
 import raydb
-from raydb.planner.table_scan import LEAST_ROWS
-from raydb.storage import delimited, infer
-from raydb.storage.parquet import ParquetPart
-from raydb.storage.sources import FileSource, open_rows
+from raydb.planner.stars.table_scan import LEAST_ROWS
+from raydb.storage.formats import delimited, infer
+from raydb.storage.formats.parquet import ParquetPart
+from raydb.storage.formats.sources import FileSource, open_rows
 
 SEED = 5
 ROWS = 30_000  # more than the sample of a text file

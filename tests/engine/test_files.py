@@ -15,7 +15,7 @@ from pyarrow import parquet
 
 import raydb
 from raydb import flatstor
-from raydb.engine.general import run as general
+from raydb.engine.operators import run as general
 from raydb.storage.flat import reader
 
 SEED = 11

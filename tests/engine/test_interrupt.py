@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 import pytest
 
 import raydb
-from raydb.kernels import interrupts
-from raydb.kernels.cpu import blocks
-from raydb.storage import json_lines, records, text_file
-from raydb.storage.text_file import TextFile
+from raydb import interrupts
+from raydb.kernels.backends.cpu import blocks
+from raydb.storage.formats import json_lines, records, text_file
+from raydb.storage.formats.text_file import TextFile
 
 # What would run for hours; a statement that is interrupted ends long before this.
 PATIENCE_S = 60
@@ -276,7 +276,7 @@ def test_a_batch_of_searches_ends(memory_con, options):
 
 
 def test_a_commit_that_is_interrupted_is_a_rollback(tmp_path, monkeypatch):
-    from raydb.storage import directory
+    from raydb.storage.durable import database_files as directory
 
     begun, let_go = threading.Event(), threading.Event()
     original = directory._Sink.write

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import raydb
-from raydb.engine.database import Database
+from raydb.engine.catalog.database import Database
 
 STATEMENTS = {
     "insert": "INSERT INTO t VALUES (2, 'b')",

@@ -7,8 +7,8 @@ import random
 import pytest
 
 import raydb
-from raydb.planner import search_keys
-from raydb.storage import finder
+from raydb.planner import index_lookup as search_keys
+from raydb.storage.tables import finder
 
 SEED = 11
 COLUMNS = (

@@ -16,13 +16,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import raydb
-from raydb.engine import memory
-from raydb.engine.general import relation
-from raydb.engine.general.relation import Collector, Relation
-from raydb.engine.general.split import hash_rows
-from raydb.engine.memory import Memory, parse_limit
+from raydb.engine.context import memory
+from raydb.engine.context.memory import Memory, parse_limit
+from raydb.engine.operators import relation
+from raydb.engine.operators.partition import hash_rows
+from raydb.engine.operators.relation import Collector, Relation
 from raydb.errors import OperationalError, ProgrammingError
-from raydb.planner.expression import Column
+from raydb.planner.expressions.nodes import Column
 
 ROWS = 100_000
 LIMIT = 3_000_000

@@ -7,8 +7,8 @@ import threading
 import pytest
 
 import raydb
-from raydb.engine import merge as merging
-from raydb.engine.fused import stored_bvh
+from raydb.engine.catalog import merge as merging
+from raydb.engine.catalog import stored_bvh
 
 SCHEMA = """
 CREATE TABLE d (id INTEGER PRIMARY KEY, name VARCHAR, other INTEGER);

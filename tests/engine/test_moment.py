@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import raydb
-from raydb.planner import clock
+from raydb.planner.expressions import clock
 
 START = dt.datetime(2024, 2, 29, 12)
 

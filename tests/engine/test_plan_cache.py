@@ -12,8 +12,8 @@ import pytest
 
 import raydb
 from raydb import sql
-from raydb.engine import plan_cache, session
-from raydb.planner import clock as planner_clock
+from raydb.engine.session import plan_cache, session
+from raydb.planner.expressions import clock as planner_clock
 
 SCHEMA = """
     CREATE TABLE t (a TINYINT, b BIGINT, c DECIMAL(9, 2), d DATE, e VARCHAR, f DOUBLE, g BOOLEAN);

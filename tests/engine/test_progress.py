@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from raydb.engine import progress
+from raydb.engine.context import progress
 
 if TYPE_CHECKING:
     import pytest

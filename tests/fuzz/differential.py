@@ -16,7 +16,7 @@ import raydb
 if TYPE_CHECKING:
     from star_queries import Query
 
-    from raydb.engine.connection import Connection
+    from raydb.engine.api.connection import Connection
 
 Row = tuple[Any, ...]
 # DDL as text, rows as values; what has run before a query, in order.

@@ -19,7 +19,7 @@ from stars import SEED, random_star
 from stars import random_rows as random_star_rows
 
 import raydb
-from raydb.engine.plan_cache import PlanCache
+from raydb.engine.session.plan_cache import PlanCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable

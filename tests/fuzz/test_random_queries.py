@@ -32,7 +32,7 @@ refusals: Counter[str] = Counter()
 @pytest.mark.parametrize("number", range(DATABASE_COUNT), ids="database-{}".format)
 def test_random_queries_are_answered_right(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if number % 4 == 0:
-        monkeypatch.setattr("raydb.engine.general.relation.MORSEL_ROWS", 16)
+        monkeypatch.setattr("raydb.engine.operators.relation.MORSEL_ROWS", 16)
     rng = Random(f"queries {SEED} {number}")
     tables = random_tables(rng)
     ddl = [table.ddl for table in tables]

@@ -20,7 +20,7 @@ from star_queries import Query, random_query
 from stars import CASES, SEED, Star, more_rows, random_bvh, random_rows, random_star
 
 import raydb
-from raydb.kernels.intervals import cell_intervals
+from raydb.kernels.bvh.intervals import cell_intervals
 
 QUERIES_A_STAR = 20
 STAR_COUNT = -(-CASES // QUERIES_A_STAR)
@@ -31,33 +31,33 @@ outcomes: Counter[str] = Counter()
 # Small enough for a few hundred rows to exceed.
 TINY_LIMITS = {
     "raydb.engine.fused.fold_values.DENSE_GROUPS": 3,
-    "raydb.engine.general.join_partners.MORSEL_ROWS": 16,
-    "raydb.engine.general.relation.MORSEL_ROWS": 16,
-    "raydb.kernels.cpu.backend.BLOCK_ROWS": 7,
-    "raydb.kernels.cpu.backend.CHUNK_ROWS": 11,
-    "raydb.kernels.cpu.backend.CODE_CHUNK_ROWS": 5,
-    "raydb.kernels.cpu.backend.KEPT_GROUPS": 2,
-    "raydb.kernels.cpu.backend.LISTED_ROWS": 0,
-    "raydb.kernels.cpu.backend.THREAD_BLOCK_ROWS": 20,
-    "raydb.kernels.cpu.backend.THREAD_CODE_ROWS": 20,
-    "raydb.kernels.cpu.backend.THREAD_RUN_ROWS": 20,
-    "raydb.kernels.cpu.blocks.BLOCK_ROWS": 13,
-    "raydb.kernels.cpu.build.DENSE_CELLS": 1,
-    "raydb.kernels.cpu.blocks.THREAD_ROWS": 50,
-    "raydb.kernels.cpu.radix.PARTITION_ROWS": 5,
-    "raydb.kernels.encode.BLOCK_ROWS": 11,
-    "raydb.kernels.encode.FLAG_LIMIT": 4,
-    "raydb.planner.fuse.DENSE_GROUPS": 3,
-    "raydb.planner.fuse.cell_intervals": functools.partial(cell_intervals, limit=3),
+    "raydb.engine.operators.join.partners.MORSEL_ROWS": 16,
+    "raydb.engine.operators.relation.MORSEL_ROWS": 16,
+    "raydb.kernels.backends.cpu.cpu_backend.BLOCK_ROWS": 7,
+    "raydb.kernels.backends.cpu.cpu_backend.CHUNK_ROWS": 11,
+    "raydb.kernels.backends.cpu.cpu_backend.CODE_CHUNK_ROWS": 5,
+    "raydb.kernels.backends.cpu.cpu_backend.KEPT_GROUPS": 2,
+    "raydb.kernels.backends.cpu.cpu_backend.LISTED_ROWS": 0,
+    "raydb.kernels.backends.cpu.cpu_backend.THREAD_BLOCK_ROWS": 20,
+    "raydb.kernels.backends.cpu.cpu_backend.THREAD_CODE_ROWS": 20,
+    "raydb.kernels.backends.cpu.cpu_backend.THREAD_RUN_ROWS": 20,
+    "raydb.kernels.backends.cpu.blocks.BLOCK_ROWS": 13,
+    "raydb.kernels.backends.cpu.build.DENSE_CELLS": 1,
+    "raydb.kernels.backends.cpu.blocks.THREAD_ROWS": 50,
+    "raydb.kernels.backends.cpu.radix.PARTITION_ROWS": 5,
+    "raydb.kernels.bvh.encode.BLOCK_ROWS": 11,
+    "raydb.kernels.bvh.encode.FLAG_LIMIT": 4,
+    "raydb.planner.stars.fuse.DENSE_GROUPS": 3,
+    "raydb.planner.stars.fuse.cell_intervals": functools.partial(cell_intervals, limit=3),
 }
 
 SCANS = {
-    "raydb.engine.fused.image.DIRECT_CODES": 5,
-    "raydb.kernels.cpu.scan.CHUNK_ROWS": 16,
-    "raydb.kernels.cpu.scan.SLICE_PIECES": 2,
-    "raydb.kernels.cpu.scan.THREAD_ROWS": 40,
-    "raydb.planner.table_scan.FETCH_COST": 1_000_000,
-    "raydb.planner.table_scan.LEAST_ROWS": 0,
+    "raydb.engine.fused.table_scan.DIRECT_CODES": 5,
+    "raydb.kernels.backends.cpu.scan.CHUNK_ROWS": 16,
+    "raydb.kernels.backends.cpu.scan.SLICE_PIECES": 2,
+    "raydb.kernels.backends.cpu.scan.THREAD_ROWS": 40,
+    "raydb.planner.stars.table_scan.FETCH_COST": 1_000_000,
+    "raydb.planner.stars.table_scan.LEAST_ROWS": 0,
 }
 
 

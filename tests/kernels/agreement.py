@@ -6,11 +6,11 @@ from functools import partial
 import numpy as np
 from random_jobs import hierarchy, random_case, random_job
 
-from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
-from raydb.kernels.bvh import narrow_measure
-from raydb.kernels.bvh_rows import source_of, unwatched
-from raydb.kernels.cpu.backend import CpuBackend
-from raydb.kernels.device import DeviceError
+from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
+from raydb.kernels.backends.cpu.cpu_backend import CpuBackend
+from raydb.kernels.backends.device import DeviceError
+from raydb.kernels.bvh.build_input import source_of, unwatched
+from raydb.kernels.bvh.bvh import narrow_measure
 
 CPU = CpuBackend()
 EQUAL = np.testing.assert_array_equal

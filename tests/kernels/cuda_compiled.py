@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 from agreement import CPU, check_launch, check_locate
 
-from raydb.kernels import self_check
-from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
-from raydb.kernels.bvh_rows import source_of, unwatched
-from raydb.kernels.cuda import backend as cuda_backend
-from raydb.kernels.cuda import compiled
-from raydb.kernels.cuda.backend import BLOCK_THREADS, SHARED_BYTES, CudaBackend
-from raydb.kernels.cuda.memory import Clock, devices, upload
+from raydb.kernels.backends import self_check
+from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
+from raydb.kernels.backends.cuda import compiled, cuda_backend
+from raydb.kernels.backends.cuda.cuda_backend import BLOCK_THREADS, SHARED_BYTES, CudaBackend
+from raydb.kernels.backends.cuda.memory import Clock, devices, upload
+from raydb.kernels.bvh.build_input import source_of, unwatched
 
 CUDA = CudaBackend()
 FUNCTIONS = ("sum", "count", "min", "max")

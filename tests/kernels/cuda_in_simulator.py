@@ -11,17 +11,17 @@ import pytest
 from random_jobs import random_case, random_job
 from random_rows import random_case as random_case_of_rows
 
-from raydb.kernels import split
-from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
-from raydb.kernels.bvh_arrays import to_arrays
-from raydb.kernels.bvh_rows import BuildControl, Room, source_of, unwatched
-from raydb.kernels.cuda import backend as cuda_backend
-from raydb.kernels.cuda import build as cuda_build
-from raydb.kernels.cuda import memory as cuda_memory
-from raydb.kernels.cuda import work as cuda_work
-from raydb.kernels.cuda.backend import CudaBackend
-from raydb.kernels.cuda.memory import Device, devices
-from raydb.kernels.device import DEFAULT_MEMORY, DeviceError, DeviceMemory, device_memory
+from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
+from raydb.kernels.backends.cuda import build as cuda_build
+from raydb.kernels.backends.cuda import cuda_backend
+from raydb.kernels.backends.cuda import memory as cuda_memory
+from raydb.kernels.backends.cuda import work as cuda_work
+from raydb.kernels.backends.cuda.cuda_backend import CudaBackend
+from raydb.kernels.backends.cuda.memory import Device, devices
+from raydb.kernels.backends.device import DEFAULT_MEMORY, DeviceError, DeviceMemory, device_memory
+from raydb.kernels.bvh import partition as split
+from raydb.kernels.bvh.arrays import to_arrays
+from raydb.kernels.bvh.build_input import BuildControl, Room, source_of, unwatched
 
 CUDA = CudaBackend()
 

@@ -5,16 +5,16 @@ import numpy as np
 import pytest
 from random_jobs import random_case, random_job
 
-from raydb.kernels.bvh_rows import source_of, unwatched
-from raydb.kernels.cuda import backend as cuda_backend
-from raydb.kernels.cuda import build as cuda_build
-from raydb.kernels.cuda import memory as cuda_memory
-from raydb.kernels.cuda import nearest as cuda_nearest
-from raydb.kernels.cuda.backend import CudaBackend
-from raydb.kernels.cuda.memory import devices
-from raydb.kernels.cuda.nearest import search_on_device
-from raydb.kernels.device import DEFAULT_MEMORY, DeviceMemory, device_memory, faults
-from raydb.kernels.ivf import build_ivf, search_ivf
+from raydb.kernels.backends.cuda import build as cuda_build
+from raydb.kernels.backends.cuda import cuda_backend
+from raydb.kernels.backends.cuda import list_scan as cuda_nearest
+from raydb.kernels.backends.cuda import memory as cuda_memory
+from raydb.kernels.backends.cuda.cuda_backend import CudaBackend
+from raydb.kernels.backends.cuda.list_scan import search_on_device
+from raydb.kernels.backends.cuda.memory import devices
+from raydb.kernels.backends.device import DEFAULT_MEMORY, DeviceMemory, device_memory, faults
+from raydb.kernels.bvh.build_input import source_of, unwatched
+from raydb.kernels.vector.ivf import build_ivf, search_ivf
 
 CUDA = CudaBackend()
 

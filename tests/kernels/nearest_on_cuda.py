@@ -5,12 +5,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from raydb.kernels.cuda import nearest as cuda_nearest
-from raydb.kernels.cuda.memory import argument, devices, send, to_host, xp
-from raydb.kernels.cuda.nearest import _scores_of, find_kth, search_on_device
-from raydb.kernels.device import DEFAULT_MEMORY, DeviceError, DeviceMemory, device_memory
-from raydb.kernels.ivf import build_ivf, search_ivf
-from raydb.kernels.nearest import METRICS
+from raydb.kernels.backends.cuda import list_scan as cuda_nearest
+from raydb.kernels.backends.cuda.list_scan import _scores_of, find_kth, search_on_device
+from raydb.kernels.backends.cuda.memory import argument, devices, send, to_host, xp
+from raydb.kernels.backends.device import DEFAULT_MEMORY, DeviceError, DeviceMemory, device_memory
+from raydb.kernels.vector.exact_search import METRICS
+from raydb.kernels.vector.ivf import build_ivf, search_ivf
 
 
 @pytest.fixture(autouse=True)

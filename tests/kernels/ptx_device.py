@@ -171,7 +171,7 @@ def install():
     dispatcher._Kernel.bind = lambda kernel: None
     dispatcher._Kernel.launch = launch
 
-    from raydb.kernels import probe
+    from raydb.kernels.backends import probe
 
     probe.cuda_lacks = lambda backend: iter(())
 

@@ -13,8 +13,8 @@ import pytest
 from ptx_memory import Fault
 from ptx_text import read_kernel
 
-from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
-from raydb.kernels.cuda.backend import CudaBackend
+from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
+from raydb.kernels.backends.cuda.cuda_backend import CudaBackend
 
 ROWS = 9_999
 GROUPS = 1_000

@@ -3,9 +3,9 @@
 import numpy as np
 import pyarrow as pa
 
-from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
-from raydb.kernels.encode import Hierarchy
-from raydb.kernels.intervals import mask_intervals
+from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
+from raydb.kernels.bvh.encode import Hierarchy
+from raydb.kernels.bvh.intervals import mask_intervals
 
 
 def hierarchy(scan_count, codes_per_coordinate):

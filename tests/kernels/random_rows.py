@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from random_jobs import hierarchy
 
-from raydb.kernels.bvh_rows import RowCodes, Source
+from raydb.kernels.bvh.build_input import RowCodes, Source
 
 
 @dataclass(frozen=True)

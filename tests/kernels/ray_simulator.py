@@ -10,7 +10,7 @@ from contextlib import nullcontext
 import numba
 import numpy as np
 
-from raydb.kernels.rt.tracer import Traced
+from raydb.kernels.backends.rt.tracer import Traced
 
 
 @numba.njit(cache=True)

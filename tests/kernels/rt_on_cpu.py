@@ -14,12 +14,12 @@ from ray_simulator import RaySimulator
 
 cupy_on_host.install()
 
-from raydb.kernels.backend import Accumulator, CodeMap, FusedJob  # noqa: E402
-from raydb.kernels.bvh_rows import source_of, unwatched  # noqa: E402
-from raydb.kernels.device import DeviceError, faults  # noqa: E402
-from raydb.kernels.rt import optix_tracer, rays  # noqa: E402
-from raydb.kernels.rt.backend import RtBackend, Scenes  # noqa: E402
-from raydb.kernels.rt.optix_tracer import open_tracers  # noqa: E402
+from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob  # noqa: E402
+from raydb.kernels.backends.device import DeviceError, faults  # noqa: E402
+from raydb.kernels.backends.rt import optix_tracer, rays  # noqa: E402
+from raydb.kernels.backends.rt.optix_tracer import open_tracers  # noqa: E402
+from raydb.kernels.backends.rt.rt_backend import RtBackend, Scenes  # noqa: E402
+from raydb.kernels.bvh.build_input import source_of, unwatched  # noqa: E402
 
 (TRACER,) = open_tracers()
 

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_rows import random_case
 
-from raydb.kernels.bvh import narrow_measure
-from raydb.kernels.bvh_arrays import to_arrays
-from raydb.kernels.bvh_rows import BuildControl, Room, Source, unwatched
-from raydb.kernels.cpu import blocks, build, radix
-from raydb.kernels.cpu.build import build_from
+from raydb.kernels.backends.cpu import blocks, build, radix
+from raydb.kernels.backends.cpu.build import build_from
+from raydb.kernels.bvh.arrays import to_arrays
+from raydb.kernels.bvh.build_input import BuildControl, Room, Source, unwatched
+from raydb.kernels.bvh.bvh import narrow_measure
 
 
 def check(bvh, case):

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 
 from raydb.errors import OperationalError
-from raydb.kernels.bvh_arrays import from_arrays, to_arrays
-from raydb.kernels.bvh_rows import source_of, unwatched
-from raydb.kernels.choice import load_backend
-from raydb.kernels.encode import encode_column, find_hierarchies
-from raydb.storage.sections import read_sections, write_sections
+from raydb.kernels.backends.choice import load_backend
+from raydb.kernels.bvh.arrays import from_arrays, to_arrays
+from raydb.kernels.bvh.build_input import source_of, unwatched
+from raydb.kernels.bvh.encode import encode_column, find_hierarchies
+from raydb.storage.durable.sections import read_sections, write_sections
 
 
 def build():

@@ -10,10 +10,10 @@ import threading
 import numba
 import pytest
 
-from raydb.engine.progress import listener, report_compiling
+from raydb.engine.context.progress import listener, report_compiling
+from raydb.interrupts import Hearing, Interrupt, Interrupts
+from raydb.kernels.backends.cpu.threads import run_parts
 from raydb.kernels.compiling import tell_of_compiling
-from raydb.kernels.cpu.threads import run_parts
-from raydb.kernels.interrupts import Hearing, Interrupt, Interrupts
 
 
 def new_loops():
@@ -108,7 +108,7 @@ def test_a_thread_that_imports_numba_meanwhile_is_waited_for() -> None:
 
         def begin():
             try:
-                import raydb.kernels.cpu.compiled
+                import raydb.kernels.backends.cpu.numba_loops
             except BaseException as error:
                 failures.append(error)
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from raydb.errors import DataError
-from raydb.kernels.conformal import (
+from raydb.kernels.vector.calibration_trace import Trace, exact_distances, trace
+from raydb.kernels.vector.conformal import (
     MOST_QUERIES,
     calibrate,
     fixed_rule,
@@ -21,16 +22,15 @@ from raydb.kernels.conformal import (
     split,
     tune,
 )
-from raydb.kernels.ivf import Ivf, build_ivf, search_ivf
-from raydb.kernels.nearest import METRICS
-from raydb.kernels.stop import SCORES, StopRule, greatest_square
-from raydb.kernels.trace import Trace, exact_distances, trace
+from raydb.kernels.vector.exact_search import METRICS
+from raydb.kernels.vector.ivf import Ivf, build_ivf, search_ivf
+from raydb.kernels.vector.stop_rule import SCORES, StopRule, greatest_square
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raydb.kernels.nearest import Metric
-    from raydb.kernels.stop import Score
+    from raydb.kernels.vector.exact_search import Metric
+    from raydb.kernels.vector.stop_rule import Score
 
     Vectors = NDArray[np.float32]
 

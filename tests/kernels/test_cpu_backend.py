@@ -8,11 +8,11 @@ from random_jobs import hierarchy, random_case, random_job
 
 import raydb
 from raydb.errors import DataError
-from raydb.kernels.backend import Accumulator, FusedJob
-from raydb.kernels.bvh import count_cells, narrow_measure
-from raydb.kernels.bvh_rows import source_of, unwatched
-from raydb.kernels.choice import choose_backend, load_backend
-from raydb.kernels.cpu.runs import find_runs
+from raydb.kernels.backends.backend import Accumulator, FusedJob
+from raydb.kernels.backends.choice import choose_backend, load_backend
+from raydb.kernels.backends.cpu.runs import find_runs
+from raydb.kernels.bvh.build_input import source_of, unwatched
+from raydb.kernels.bvh.bvh import count_cells, narrow_measure
 
 SEEDS = range(12)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from raydb.kernels.cuda.source import Lookup, Shape, kernel_source
-from raydb.kernels.device_totals import Total
+from raydb.kernels.backends.cuda.source import Lookup, Shape, kernel_source
+from raydb.kernels.backends.device_totals import Total
 
 BY_WORD, BY_WORDS, BY_BITS = (Lookup(test, adds=False) for test in ("word", "words", "bits"))
 ADDS, DROPS = Lookup("none", adds=True), Lookup("bits", adds=True)
@@ -60,9 +60,9 @@ from numba import cuda, types
 from numba.cuda import dispatcher
 # What a call in a kernel is compiled for; without a device there is none to ask.
 dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=(8, 0))
-from raydb.kernels.cuda.compiled import kernel_function
-from raydb.kernels.cuda.source import Lookup, Shape
-from raydb.kernels.device_totals import Total
+from raydb.kernels.backends.cuda.compiled import kernel_function
+from raydb.kernels.backends.cuda.source import Lookup, Shape
+from raydb.kernels.backends.device_totals import Total
 def array(kind):
     return types.Array(kind, 1, "C")
 words = array(types.int64)
@@ -83,7 +83,8 @@ from types import SimpleNamespace
 from numba import cuda, types
 from numba.cuda import dispatcher
 dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=(8, 0))
-from raydb.kernels.cuda import memory, nearest
+from raydb.kernels.backends.cuda import memory
+from raydb.kernels.backends.cuda import list_scan as nearest
 floats, whole, narrow = (types.Array(t, 1, "C") for t in (types.float32, types.int64, types.int8))
 numbers, bits = (types.Array(t, 1, "C") for t in (types.uint32, types.int32))
 scoring = [floats, types.int64, floats, numbers, narrow, floats, *[whole] * 4, types.boolean]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from raydb.kernels.bvh import Measure
-from raydb.kernels.device_totals import answer, merge_words, plan_totals
+from raydb.kernels.backends.device_totals import answer, merge_words, plan_totals
+from raydb.kernels.bvh.bvh import Measure
 
 
 @pytest.mark.parametrize("value", [-1, -(2**40) - 1, 2**40 + 2**32 - 1])

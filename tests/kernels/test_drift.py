@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from raydb.kernels.drift import (
+from raydb.kernels.vector.drift import (
     RECENT,
     WARNING,
     DriftState,
@@ -20,7 +20,7 @@ from raydb.kernels.drift import (
     observe,
     reference_of,
 )
-from raydb.kernels.ivf import build_ivf, search_ivf
+from raydb.kernels.vector.ivf import build_ivf, search_ivf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raydb.kernels.encode import encode_column, find_hierarchies, join_codes
+from raydb.kernels.bvh.encode import encode_column, find_hierarchies, join_codes
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(-5, 5))))

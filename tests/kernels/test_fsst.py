@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from raydb.kernels import fsst
-from raydb.kernels.cpu.fsst import load_word
-from raydb.kernels.fsst import SymbolTable
+from raydb.kernels.codecs import fsst
+from raydb.kernels.codecs.fsst import SymbolTable
+from raydb.kernels.codecs.fsst_loops import load_word
 
 SEED = 20
 EMPTY = SymbolTable(())

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raydb.kernels.intervals import cell_intervals, mask_intervals, merge_intervals
+from raydb.kernels.bvh.intervals import cell_intervals, mask_intervals, merge_intervals
 
 masks = st.lists(
     st.lists(st.booleans(), min_size=1, max_size=6).map(lambda m: np.array(m, np.bool_)),

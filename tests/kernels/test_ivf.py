@@ -16,12 +16,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raydb.kernels import ivf
-from raydb.kernels.bvh_rows import BuildControl, Room
-from raydb.kernels.cluster import assign
-from raydb.kernels.cpu import alone, helping, threads
-from raydb.kernels.cpu.lanes import add_up, exact_sum, sum_of
-from raydb.kernels.ivf import (
+from raydb.kernels.backends.cpu import threads
+from raydb.kernels.bvh.build_input import BuildControl, Room
+from raydb.kernels.vector import helper_thread as helping
+from raydb.kernels.vector import ivf
+from raydb.kernels.vector import single_query as alone
+from raydb.kernels.vector.exact_search import METRICS, nearest, no_neighbours
+from raydb.kernels.vector.ivf import (
     build_from,
     build_ivf,
     from_arrays,
@@ -29,15 +30,16 @@ from raydb.kernels.ivf import (
     search_ivf,
     to_arrays,
 )
-from raydb.kernels.nearest import METRICS, nearest, no_neighbours
-from raydb.kernels.stop import ANYWHERE
+from raydb.kernels.vector.kmeans import assign
+from raydb.kernels.vector.simd import add_up, exact_sum, sum_of
+from raydb.kernels.vector.stop_rule import ANYWHERE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raydb.kernels.ivf import Ivf
-    from raydb.kernels.nearest import Metric, Neighbours
-    from raydb.kernels.stop import StopRule
+    from raydb.kernels.vector.exact_search import Metric, Neighbours
+    from raydb.kernels.vector.ivf import Ivf
+    from raydb.kernels.vector.stop_rule import StopRule
 
 SEED = 40
 
@@ -232,7 +234,7 @@ def test_no_list_is_empty_where_vectors_differ() -> None:
 
 OTHER_PROCESSOR = """
 import numpy as np
-from raydb.kernels.cpu.lanes import LANES, add_up
+from raydb.kernels.vector.simd import LANES, add_up
 
 rng = np.random.default_rng(3)
 for width in (1, 8, 21):

@@ -13,11 +13,13 @@ import pytest
 from random_jobs import hierarchy, random_case, random_job
 
 from raydb.errors import OperationalError
-from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
-from raydb.kernels.bvh_rows import source_of, unwatched
-from raydb.kernels.choice import load_backend
-from raydb.kernels.cpu import backend as cpu
-from raydb.kernels.cpu import compiled, plain, warm
+from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
+from raydb.kernels.backends.choice import load_backend
+from raydb.kernels.backends.cpu import cpu_backend as cpu
+from raydb.kernels.backends.cpu import numba_loops as compiled
+from raydb.kernels.backends.cpu import numpy_loops as plain
+from raydb.kernels.backends.cpu import warm
+from raydb.kernels.bvh.build_input import source_of, unwatched
 
 NAMES = [
     name
@@ -173,10 +175,10 @@ def test_twins_answer_before_the_loops_are_ready():
     done = run_python("""
         import sys
         import raydb
-        from raydb.kernels.cpu import warm
+        from raydb.kernels.backends.cpu import warm
         warm.DELAY_SECONDS = 60  # The end of the process must not wait for it.
         con = raydb.connect()
-        assert warm.loops().__name__ == "raydb.kernels.cpu.plain"
+        assert warm.loops().__name__ == "raydb.kernels.backends.cpu.numpy_loops"
         warm._warmup.stop.set()
         print("numba" in sys.modules)
     """)
@@ -188,7 +190,7 @@ def test_a_process_ends_cleanly_while_the_loops_get_ready(delay):
     done = run_python(f"""
         import time
         import raydb
-        from raydb.kernels.cpu import warm
+        from raydb.kernels.backends.cpu import warm
         warm.DELAY_SECONDS = 0
         raydb.connect().close()
         time.sleep({delay})

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raydb.kernels.ivf import Ivf, build_ivf, from_arrays, renumber, search_ivf, to_arrays
-from raydb.kernels.nearest import METRICS, first_unusable, nearest, no_neighbours
+from raydb.kernels.vector.exact_search import METRICS, first_unusable, nearest, no_neighbours
+from raydb.kernels.vector.ivf import Ivf, build_ivf, from_arrays, renumber, search_ivf, to_arrays
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raydb.kernels.nearest import Metric, Neighbours
+    from raydb.kernels.vector.exact_search import Metric, Neighbours
 
 SEED = 20
 

@@ -8,14 +8,12 @@ import pytest
 from random_jobs import hierarchy, random_case, random_job
 from ray_simulator import RaySimulator, intersect, load_scene, trace_rays
 
-from raydb.kernels import split
-from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
-from raydb.kernels.bvh_rows import source_of, unwatched
-from raydb.kernels.device import DEFAULT_MEMORY, DeviceError, DeviceMemory, device_memory
-from raydb.kernels.rt import rays as rays_module
-from raydb.kernels.rt.backend import RtBackend, Scenes, Share
-from raydb.kernels.rt.rays import HITS_A_RAY, LONGEST_SEGMENT, find_segments, plan_rays
-from raydb.kernels.rt.scene import (
+from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
+from raydb.kernels.backends.device import DEFAULT_MEMORY, DeviceError, DeviceMemory, device_memory
+from raydb.kernels.backends.rt import rays as rays_module
+from raydb.kernels.backends.rt.rays import HITS_A_RAY, LONGEST_SEGMENT, find_segments, plan_rays
+from raydb.kernels.backends.rt.rt_backend import RtBackend, Scenes, Share
+from raydb.kernels.backends.rt.scene import (
     MOST_HALVES,
     MOST_ROWS,
     MOST_WHOLE,
@@ -25,6 +23,8 @@ from raydb.kernels.rt.scene import (
     most_triangles,
     scene_bytes,
 )
+from raydb.kernels.bvh import partition as split
+from raydb.kernels.bvh.build_input import source_of, unwatched
 
 ENCODINGS = ("lanes", "paper")
 WHOLE = np.array([[0, 1]])

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from raydb.kernels.device import DeviceError
-from raydb.kernels.device_totals import NEUTRAL
-from raydb.kernels.rt import program
-from raydb.kernels.rt.params import (
+from raydb.kernels.backends.device import DeviceError
+from raydb.kernels.backends.device_totals import NEUTRAL
+from raydb.kernels.backends.rt import program
+from raydb.kernels.backends.rt.params import (
     HIT_COUNTS,
     KINDS,
     MOST_IN_REGISTERS,

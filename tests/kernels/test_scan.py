@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
-from raydb.kernels.bvh import Measure
-from raydb.kernels.cpu import scan, warm
+from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
+from raydb.kernels.backends.cpu import scan, warm
+from raydb.kernels.bvh.bvh import Measure
 
 ROWS = 5_000
 SEED = 20_250_917

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from random_jobs import hierarchy, random_case, random_job
 from test_cpu_backend import brute_force
 
-from raydb.kernels import sieve
-from raydb.kernels.backend import Accumulator, CodeMap, FusedJob
-from raydb.kernels.bvh_rows import source_of, unwatched
-from raydb.kernels.choice import load_backend
-from raydb.kernels.sieve import (
+from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
+from raydb.kernels.backends.choice import load_backend
+from raydb.kernels.bvh import sieve
+from raydb.kernels.bvh.build_input import source_of, unwatched
+from raydb.kernels.bvh.sieve import (
     build_sieve,
     launch_job,
     may_overflow,

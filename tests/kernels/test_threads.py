@@ -10,7 +10,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from raydb.kernels.cpu import threads
+from raydb.kernels.backends.cpu import threads
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +70,7 @@ def test_a_launch_within_a_part_does_its_parts_itself():
 def test_a_forked_process_makes_threads_of_its_own():
     code = """
         import os, threading
-        from raydb.kernels.cpu import threads
+        from raydb.kernels.backends.cpu import threads
         threads.processor_count = lambda: 2
         assert threads.run_parts(lambda part: part, range(2)) == [0, 1]
         child = os.fork()
@@ -107,7 +107,7 @@ def test_a_process_ends_while_a_part_starts_a_launch():
     """A thread that has ended gets no part, which would never be done."""
     code = """
         import threading, time
-        from raydb.kernels.cpu import threads
+        from raydb.kernels.backends.cpu import threads
         threads.processor_count = lambda: 3
         threads.run_parts(lambda part: time.sleep(0.1), range(3))
         first, second = threads._workers

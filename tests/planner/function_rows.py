@@ -10,8 +10,8 @@ from decimal import Decimal
 import duckdb
 import pyarrow as pa
 
-from raydb.planner.expression import Call, Column, Literal
-from raydb.planner.functions import evaluate
+from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.nodes import Call, Column, Literal
 
 BOOL, INT32, INT64, DOUBLE, TEXT, DATE = (
     pa.bool_(),

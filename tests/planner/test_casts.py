@@ -32,9 +32,9 @@ from function_rows import (
 )
 
 from raydb.errors import DataError, NotSupportedError
-from raydb.planner.casts import cast_values
-from raydb.planner.expression import Column
-from raydb.planner.functions import evaluate
+from raydb.planner.expressions.casts.casts import cast_values
+from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.nodes import Column
 
 
 @pytest.mark.parametrize(

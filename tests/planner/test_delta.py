@@ -2,9 +2,9 @@
 
 import pyarrow as pa
 
-from raydb.planner.delta import part_star
-from raydb.planner.expression import AggregateCall, Attribute, Call, Column, Literal
-from raydb.planner.star import Star
+from raydb.planner.expressions.nodes import AggregateCall, Attribute, Call, Column, Literal
+from raydb.planner.stars.delta import part_star
+from raydb.planner.stars.star import Star
 
 A = Attribute((), "a", pa.int32())
 D = Attribute((), "d", pa.decimal128(12, 2))

@@ -27,8 +27,8 @@ from function_rows import (
 )
 
 from raydb.errors import DataError, NotSupportedError
-from raydb.planner.expression import Column
-from raydb.planner.functions import FUNCTIONS, evaluate, may_raise, order_codes
+from raydb.planner.expressions.functions import FUNCTIONS, evaluate, may_raise, order_codes
+from raydb.planner.expressions.nodes import Column
 
 
 def _guard(condition, value):

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from raydb.errors import DataError
-from raydb.planner.expression import Call, Column, Literal
-from raydb.planner.functions import evaluate, may_raise
-from raydb.planner.functions.decimals import calculate, narrow, widen
+from raydb.planner.expressions.functions import evaluate, may_raise
+from raydb.planner.expressions.functions.decimals import calculate, narrow, widen
+from raydb.planner.expressions.nodes import Call, Column, Literal
 
 OPERATIONS = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul}
 COMPARISONS = {"less": operator.lt, "greater_equal": operator.ge, "equal": operator.eq}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from raydb.planner.expression import Call, Column, Literal
-from raydb.planner.nulls import is_never_null, rejects_null
+from raydb.planner.expressions.nodes import Call, Column, Literal
+from raydb.planner.plan.nulls import is_never_null, rejects_null
 
 INTEGER, BOOLEAN = pa.int32(), pa.bool_()
 A, B = Column(0, "a", INTEGER), Column(1, "b", INTEGER)

@@ -22,9 +22,9 @@ import pytest
 
 import raydb
 from raydb.planner import optimizer
-from raydb.planner.common_tables import contents
 from raydb.planner.explain import show, show_aggregate, show_window
-from raydb.planner.logical import (
+from raydb.planner.plan.common_tables import contents
+from raydb.planner.plan.logical import (
     Aggregate,
     Apply,
     CommonTable,
@@ -45,7 +45,7 @@ from raydb.planner.logical import (
     WorkingTable,
     sources_of,
 )
-from raydb.planner.star import Star
+from raydb.planner.stars.star import Star
 
 RULES = Path(__file__).parent / "rules"
 

@@ -8,14 +8,14 @@ import pytest
 
 import raydb
 from raydb import sql
-from raydb.planner.logical import Aggregate, Filter, InnerJoin, Plan, sources_of
 from raydb.planner.optimizer import optimize
-from raydb.planner.statistics import Statistics
+from raydb.planner.plan.logical import Aggregate, Filter, InnerJoin, Plan, sources_of
+from raydb.planner.plan.statistics import Statistics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raydb.engine.connection import Connection
+    from raydb.engine.api.connection import Connection
 
 TABLES = """
 CREATE TABLE city (id INTEGER PRIMARY KEY, country VARCHAR);

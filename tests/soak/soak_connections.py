@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import raydb
 
 if TYPE_CHECKING:
-    from raydb.engine.connection import Connection
+    from raydb.engine.api.connection import Connection
 
 # Nothing takes longer than this, so who does is in a deadlock.
 PATIENCE_S = 30

@@ -10,12 +10,12 @@ import pytest
 
 from raydb import sql
 from raydb.planner.catalog import CatalogInfo, TableInfo
-from raydb.planner.verify import verify_plan
+from raydb.planner.plan.verify import verify_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from raydb.planner.logical import Plan
+    from raydb.planner.plan.logical import Plan
 
 TABLES = """
 CREATE TABLE t (

@@ -9,7 +9,7 @@ import pytest
 
 from raydb import sql
 from raydb.errors import ProgrammingError
-from raydb.planner.expression import Attribute, Call, attributes_of
+from raydb.planner.expressions.nodes import Attribute, Call, attributes_of
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import BvhDefinition, CatalogInfo

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from raydb.errors import NotSupportedError, ProgrammingError
-from raydb.planner.expression import Call, Column, Literal
-from raydb.planner.logical import Filter, Plan, Project, Scan, output_columns
-from raydb.storage.table import ROW_NUMBER
+from raydb.planner.expressions.nodes import Call, Column, Literal
+from raydb.planner.plan.logical import Filter, Plan, Project, Scan, output_columns
+from raydb.storage.tables.table import ROW_NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Callable

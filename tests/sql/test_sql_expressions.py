@@ -11,14 +11,14 @@ import pyarrow as pa
 import pytest
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
-from raydb.planner.expression import Call, Column, Expression, Literal
-from raydb.planner.logical import Project
+from raydb.planner.expressions.nodes import Call, Column, Expression, Literal
+from raydb.planner.plan.logical import Project
 from raydb.sql import type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from raydb.planner.logical import Plan
+    from raydb.planner.plan.logical import Plan
 
     Bind = Callable[..., Plan]
 

@@ -6,7 +6,7 @@ import pytest
 
 from raydb.errors import ProgrammingError
 from raydb.sql import CopyTo, Select, files_of, parse
-from raydb.storage.sources import FileSource
+from raydb.storage.formats.sources import FileSource
 
 
 @pytest.mark.parametrize(

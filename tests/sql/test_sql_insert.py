@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
-from raydb.planner.expression import Call, Literal
-from raydb.planner.logical import Plan, Project, Values, output_columns
+from raydb.planner.expressions.nodes import Call, Literal
+from raydb.planner.plan.logical import Plan, Project, Values, output_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable

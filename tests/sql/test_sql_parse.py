@@ -9,8 +9,8 @@ import pytest
 
 from raydb import sql
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
-from raydb.sql import dialect
-from raydb.storage.table import Check, ForeignKey, UniqueKey
+from raydb.sql.parse import dialect
+from raydb.storage.tables.table import Check, ForeignKey, UniqueKey
 
 
 def parse_one(text: str) -> sql.Statement:

@@ -11,8 +11,8 @@ import pytest
 
 from raydb import sql
 from raydb.errors import NotSupportedError, ProgrammingError
-from raydb.planner.expression import Call, Column, Literal, columns_of
-from raydb.planner.logical import (
+from raydb.planner.expressions.nodes import Call, Column, Literal, columns_of
+from raydb.planner.plan.logical import (
     Aggregate,
     Filter,
     InnerJoin,
@@ -26,7 +26,7 @@ from raydb.planner.logical import (
     output_columns,
     sources_of,
 )
-from raydb.planner.verify import verify_plan
+from raydb.planner.plan.verify import verify_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,7 +20,7 @@ import raydb
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raydb.engine.connection import Connection
+    from raydb.engine.api.connection import Connection
 
 SCALE_FACTOR = 0.01
 

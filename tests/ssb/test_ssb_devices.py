@@ -15,7 +15,7 @@ import pytest
 from ray_simulator import RaySimulator
 
 import raydb
-from raydb.kernels import choice, probe
+from raydb.kernels.backends import choice, probe
 from raydb.ssb import run, workload
 from raydb.ssb.generate import DataSet, prepare
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from raydb.errors import IntegrityError
-from raydb.storage.changes import (
+from raydb.storage.tables.changes import (
     Append,
     Remove,
     Replace,
@@ -18,8 +18,8 @@ from raydb.storage.changes import (
     delete_rows,
     update_rows,
 )
-from raydb.storage.constraints import define_table
-from raydb.storage.table import ForeignKey, TableDefinition, UniqueKey
+from raydb.storage.tables.constraints import define_table
+from raydb.storage.tables.table import ForeignKey, TableDefinition, UniqueKey
 
 INT, TEXT = pa.int32(), pa.string()
 CITY_NATION = ForeignKey(("nation",), "nation", ("id",))

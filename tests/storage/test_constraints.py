@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raydb.errors import IntegrityError, NotSupportedError, ProgrammingError
-from raydb.storage.constraints import append_rows, check_drop, define_table
-from raydb.storage.table import ForeignKey, TableDefinition, UniqueKey
+from raydb.storage.tables.constraints import append_rows, check_drop, define_table
+from raydb.storage.tables.table import ForeignKey, TableDefinition, UniqueKey
 
 INT, LONG, TEXT = pa.int32(), pa.int64(), pa.string()
 

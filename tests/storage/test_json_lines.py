@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
-from raydb.storage.files import read_rows, write_rows
-from raydb.storage.sources import FileSource, open_rows
-from raydb.storage.table import TableDefinition
+from raydb.storage.formats.files import read_rows, write_rows
+from raydb.storage.formats.sources import FileSource, open_rows
+from raydb.storage.tables.table import TableDefinition
 
 INT, LONG, TEXT, MONEY = pa.int32(), pa.int64(), pa.string(), pa.decimal128(9, 2)
 

@@ -13,7 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raydb.storage.keys import ABSENT, NULL_KEY, find_rows, first_repeat, is_key_type, keep_first
+from raydb.storage.tables.keys import (
+    ABSENT,
+    NULL_KEY,
+    find_rows,
+    first_repeat,
+    is_key_type,
+    keep_first,
+)
 
 SMALL = st.integers(-3, 3)
 VALUES = {

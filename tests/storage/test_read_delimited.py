@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raydb.errors import DataError, NotSupportedError, OperationalError, ProgrammingError
-from raydb.storage import delimited
-from raydb.storage.constraints import append_rows, define_table
-from raydb.storage.files import read_rows
-from raydb.storage.table import TableDefinition, UniqueKey
+from raydb.storage.formats import delimited
+from raydb.storage.formats.files import read_rows
+from raydb.storage.tables.constraints import append_rows, define_table
+from raydb.storage.tables.table import TableDefinition, UniqueKey
 
 INT, TEXT, MONEY = pa.int32(), pa.string(), pa.decimal128(10, 2)
 PART = TableDefinition(

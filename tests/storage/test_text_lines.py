@@ -11,9 +11,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from raydb.errors import NotSupportedError
-from raydb.storage import text_lines
-from raydb.storage.files import read_rows, write_rows
-from raydb.storage.table import TableDefinition
+from raydb.storage.formats import text_lines
+from raydb.storage.formats.files import read_rows, write_rows
+from raydb.storage.tables.table import TableDefinition
 
 TEXTS = st.none() | st.text(
     st.sampled_from("ab,;|\"'\n\r\\~0N ")

@@ -14,8 +14,8 @@ import pytest
 from pyarrow import parquet
 
 import raydb
-from raydb.engine.memory import machine_memory
-from raydb.kernels.cpu import blocks
+from raydb.engine.context.memory import machine_memory
+from raydb.kernels.backends.cpu import blocks
 
 CREATE = """CREATE BVH sales ON sale (
   SCAN (region, nation, day, kind), GROUP BY (city), AGGREGATE (price, price * amount, weight))"""
@@ -77,8 +77,8 @@ def bvh_names(con):
 @pytest.mark.parametrize("row_count", [0, 1, 9000])
 def test_answers_are_those_without_a_bvh(con, row_count, limits, monkeypatch):
     for name, limit in limits.items():
-        monkeypatch.setattr(f"raydb.kernels.cpu.{name}", limit)
-    monkeypatch.setattr("raydb.kernels.encode.BLOCK_ROWS", 700)
+        monkeypatch.setattr(f"raydb.kernels.backends.cpu.{name}", limit)
+    monkeypatch.setattr("raydb.kernels.bvh.encode.BLOCK_ROWS", 700)
     fill(con, row_count)
     for change in (None, "DELETE FROM sale WHERE amount % 7 = 1 OR shop_id % 10 = 3"):
         if change:
@@ -150,7 +150,7 @@ def test_copy_of_several_files_counts_them_together(con, tmp_path):
 @pytest.mark.parametrize("in_transaction", [False, True])
 def test_an_interrupt_at_any_step_leaves_the_catalog(con, limits, in_transaction, monkeypatch):
     for name, limit in limits.items():
-        monkeypatch.setattr(f"raydb.kernels.cpu.{name}", limit)
+        monkeypatch.setattr(f"raydb.kernels.backends.cpu.{name}", limit)
     fill(con, 9000)
     if in_transaction:
         con.begin()
@@ -222,7 +222,7 @@ def test_a_build_beyond_the_memory_limit_says_what_it_needs(con):
 
 def test_a_share_of_the_machine_counts_the_bvhs_that_are_there(con):
     """A BVH takes from what a share of the machine leaves, as tables do."""
-    from raydb.engine.memory import parse_limit
+    from raydb.engine.context.memory import parse_limit
 
     fill(con, 9000)
     before = parse_limit("80%")

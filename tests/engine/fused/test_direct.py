@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import raydb
-from raydb.kernels.cpu import plain
+from raydb.kernels.backends.cpu import numpy_loops as plain
 
 SCHEMA = """
     CREATE TABLE d (id INTEGER PRIMARY KEY, year INTEGER, name VARCHAR, day DATE, rate DOUBLE,
@@ -148,11 +148,11 @@ def test_values_that_are_no_numbers_warn_nobody(
     monkeypatch: pytest.MonkeyPatch, sieve: str
 ) -> None:
     for name in ("THREAD_BLOCK_ROWS", "THREAD_CODE_ROWS", "THREAD_RUN_ROWS"):
-        monkeypatch.setattr(f"raydb.kernels.cpu.backend.{name}", 2)
+        monkeypatch.setattr(f"raydb.kernels.backends.cpu.cpu_backend.{name}", 2)
     # Whether the compiled loops are ready must not matter.
-    monkeypatch.setattr("raydb.kernels.cpu.warm.loops", lambda: plain)
-    monkeypatch.setattr("raydb.kernels.cpu.backend.loops", lambda: plain)
-    monkeypatch.setattr("raydb.kernels.cpu.totals.loops", lambda: plain)
+    monkeypatch.setattr("raydb.kernels.backends.cpu.warm.loops", lambda: plain)
+    monkeypatch.setattr("raydb.kernels.backends.cpu.cpu_backend.loops", lambda: plain)
+    monkeypatch.setattr("raydb.kernels.backends.cpu.totals.loops", lambda: plain)
     with raydb.connect() as connection:
         connection.execute("CREATE TABLE f (q INTEGER, k VARCHAR, x DOUBLE)")
         connection.execute(

@@ -11,16 +11,16 @@ import pyarrow as pa
 import pytest
 
 import raydb
-from raydb.engine.fused import image
-from raydb.kernels.cpu import scan
-from raydb.planner.table_scan import FusedTableScan
+from raydb.engine.fused import table_scan as image
+from raydb.kernels.backends.cpu import scan
+from raydb.planner.stars.table_scan import FusedTableScan
 
 ROWS = 5_000
 
 
 @pytest.fixture
 def con(monkeypatch):
-    monkeypatch.setattr("raydb.planner.table_scan.LEAST_ROWS", 0)
+    monkeypatch.setattr("raydb.planner.stars.table_scan.LEAST_ROWS", 0)
     monkeypatch.setattr(scan, "CHUNK_ROWS", 256)
     rng = np.random.default_rng(3)
     connection = raydb.connect()
@@ -114,7 +114,9 @@ def test_a_scan_has_the_rows_of_the_general_path(con, query):
 def test_a_scan_may_begin_at_a_later_row(con):
     query = "SELECT mode, count(*), sum(amount) FROM sale WHERE size < 5 GROUP BY mode"
     rows = con.execute(query.replace("WHERE", "WHERE id >= 1234 AND")).fetchall()
-    with patch("raydb.planner.choose.FusedTableScan", partial(FusedTableScan, first_row=1234)):
+    with patch(
+        "raydb.planner.stars.choose.FusedTableScan", partial(FusedTableScan, first_row=1234)
+    ):
         assert sorted(con.execute(query).fetchall(), key=repr) == sorted(rows, key=repr)
 
 

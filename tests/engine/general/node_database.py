@@ -12,13 +12,13 @@ from decimal import Decimal
 import duckdb
 import pyarrow as pa
 
-from raydb.engine.general.run import Sources, output_columns, run_plan
-from raydb.planner.expression import Call, Column, Literal
-from raydb.planner.physical import (
+from raydb.engine.operators.run import Sources, output_columns, run_plan
+from raydb.planner.expressions.nodes import Call, Column, Literal
+from raydb.planner.plan.physical import (
     ScanTable,
 )
-from raydb.storage.rows import ArrowPart, Rows
-from raydb.storage.table import Table, TableDefinition
+from raydb.storage.tables.rows import ArrowPart, Rows
+from raydb.storage.tables.table import Table, TableDefinition
 
 BOOL, INT32, INT64, DOUBLE, TEXT = pa.bool_(), pa.int32(), pa.int64(), pa.float64(), pa.string()
 MONEY = pa.decimal128(9, 2)

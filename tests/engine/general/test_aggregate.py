@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import raydb
-from raydb.engine.general.codes import group_rows
-from raydb.engine.general.exact_sums import average, join_limbs, limb_sums
+from raydb.engine.operators.aggregate.exact_sums import average, join_limbs, limb_sums
+from raydb.engine.operators.codes import group_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,13 +22,13 @@ from node_database import (
     same_rows,
 )
 
-from raydb.engine.general import relation
-from raydb.engine.general import run as general
-from raydb.engine.general.run import Sources, run_plan
+from raydb.engine.operators import relation
+from raydb.engine.operators import run as general
+from raydb.engine.operators.run import Sources, run_plan
 from raydb.errors import DataError, InternalError, OperationalError
-from raydb.planner.expression import AggregateCall
-from raydb.planner.logical import SortKey
-from raydb.planner.physical import (
+from raydb.planner.expressions.nodes import AggregateCall
+from raydb.planner.plan.logical import SortKey
+from raydb.planner.plan.physical import (
     ComputeColumns,
     ConstantRows,
     FilterRows,
@@ -226,7 +226,7 @@ def test_a_table_joined_with_itself_many_times(db):
 
 
 def test_cross_product_in_morsels(monkeypatch, db):
-    monkeypatch.setattr("raydb.engine.general.join_partners.MORSEL_ROWS", 50)
+    monkeypatch.setattr("raydb.engine.operators.join.partners.MORSEL_ROWS", 50)
     left, lc = db.scan("t")
     right, rc = db.scan("u")
     plan = HashJoin(

@@ -20,8 +20,8 @@ from node_database import (
 )
 
 from raydb.errors import DataError
-from raydb.planner.expression import AggregateCall
-from raydb.planner.physical import (
+from raydb.planner.expressions.nodes import AggregateCall
+from raydb.planner.plan.physical import (
     FilterRows,
     HashAggregate,
 )

@@ -13,14 +13,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import raydb
-from raydb.engine.general import join_keys, join_partners
-from raydb.engine.general.join_keys import encode_keys
+from raydb.engine.operators.join import keys as join_keys
+from raydb.engine.operators.join import partners as join_partners
+from raydb.engine.operators.join.keys import encode_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from raydb.engine.connection import Connection
+    from raydb.engine.api.connection import Connection
 
 CONDITIONS = {
     "unique integers": "l.id = r.id",

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import raydb
-from raydb.engine.general.split import hash_rows
+from raydb.engine.operators.partition import hash_rows
 
 KINDS = (
     pa.list_(pa.float32(), 3),

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 import raydb
-from raydb.engine.general import motif_rows, motifs
+from raydb.engine.table_functions.motif import motif_rows
+from raydb.engine.table_functions.motif import motif_search as motifs
 
 ARGUMENTS = "src => 's', dst => 'd', time => 't'"
 MOTIFS = ("a->b", "path(3)", "cycle(3)", "a->b, b->a", "a->b, {b->c, b->d}", "star_in(2)")

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 
 import raydb
-from raydb.engine.general import motif_graph, motifs
+from raydb.engine.table_functions.motif import graph_cache as motif_graph
+from raydb.engine.table_functions.motif import motif_search as motifs
 from raydb.kernels.motif.shape import Motif
 from raydb.planner.explain import motif_text
 

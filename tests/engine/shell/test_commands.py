@@ -10,12 +10,13 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 import raydb
-from raydb.engine.shell import cli, history, progress
+from raydb.engine.shell import cli, history
 from raydb.engine.shell.commands import COMMANDS
 from raydb.engine.shell.completion import SEARCH_ARGUMENTS, SqlCompleter
 from raydb.engine.shell.highlighting import colored_parts
 from raydb.engine.shell.keywords import KEYWORDS, quoted
-from raydb.engine.shell.progress import _Bar, showing_progress
+from raydb.engine.shell.render import progress
+from raydb.engine.shell.render.progress import _Bar, showing_progress
 from raydb.engine.shell.schema import schema_statements
 
 SHOP = """

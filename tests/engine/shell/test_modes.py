@@ -9,10 +9,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from raydb.engine.shell import answer as answer_of_shell
 from raydb.engine.shell import cli
-from raydb.engine.shell.modes import MODES
-from raydb.engine.shell.words import clipped, padded, plain, width
+from raydb.engine.shell.render import answer as answer_of_shell
+from raydb.engine.shell.render.modes import MODES
+from raydb.engine.shell.render.words import clipped, padded, plain, width
 
 VALUES = """
 SELECT * FROM (VALUES (1, 'Rex; "the" | dog', 31.50), (2, NULL, NULL), (3, '', -1.00))

@@ -74,7 +74,7 @@ class Fault:
 
 
 class SimulatedDisk:
-    """A file system (`raydb.storage.filesystem.FileSystem`) of one empty directory, at `root`."""
+    """A file system (`FileSystem`) of one empty directory, at `root`."""
 
     def __init__(self, root: Path, random: Random, boot: int = 1) -> None:
         self.root = root

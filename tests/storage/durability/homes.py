@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from faults import SimulatedDisk
 
 from raydb.errors import OperationalError
-from raydb.storage.home import Home, Snapshot
+from raydb.storage.durable.database_directory import Home, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ import pytest
 from faults import Crash, Fault, SimulatedDisk
 
 from raydb.errors import OperationalError
-from raydb.storage.home import Home
+from raydb.storage.durable.database_directory import Home
 
 SEED = int(os.environ.get("RAYDB_CRASH_SEED", "1"))
 RUNS = int(os.environ.get("RAYDB_CRASH_RUNS", "1"))

@@ -17,10 +17,10 @@ import pytest
 from faults import SimulatedDisk
 
 import raydb
-from raydb.engine import store
-from raydb.engine.connection import Connection
-from raydb.engine.session import Session
-from raydb.storage.home import Home
+from raydb.engine.api.connection import Connection
+from raydb.engine.catalog import store
+from raydb.engine.session.session import Session
+from raydb.storage.durable.database_directory import Home
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,7 +149,7 @@ def test_a_loss_of_power_leaves_whole_statements(
 ) -> None:
     """share: how many changed rows CHECKPOINT leaves beside the BVH."""
     print(f"RAYDB_CRASH_SEED={SEED}")
-    monkeypatch.setattr("raydb.engine.fused.stored_bvh.ALWAYS_MERGED", 0)
+    monkeypatch.setattr("raydb.engine.catalog.stored_bvh.ALWAYS_MERGED", 0)
     random = Random(SEED)
     disk = SimulatedDisk(ROOT, random)
     files.disk = disk
@@ -191,8 +191,8 @@ def test_a_loss_of_power_during_a_merge_changes_nothing(
     files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     print(f"RAYDB_CRASH_SEED={SEED}")
-    monkeypatch.setattr("raydb.engine.fused.stored_bvh.LEAST_MERGED", 0)
-    monkeypatch.setattr("raydb.engine.fused.stored_bvh.MERGED_SHARE", 0.0)
+    monkeypatch.setattr("raydb.engine.catalog.stored_bvh.LEAST_MERGED", 0)
+    monkeypatch.setattr("raydb.engine.catalog.stored_bvh.MERGED_SHARE", 0.0)
     random = Random(f"merge {SEED}")
     disk = SimulatedDisk(ROOT, random)
     files.disk = disk

@@ -18,15 +18,15 @@ from raydb.errors import (
     InternalError,
     OperationalError,
 )
-from raydb.storage import log
-from raydb.storage.filesystem import LocalFileSystem
-from raydb.storage.home import Home, Snapshot
+from raydb.storage.durable import wal as log
+from raydb.storage.durable.database_directory import Home, Snapshot
+from raydb.storage.durable.filesystem import LocalFileSystem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from raydb.storage.filesystem import File, Lock
+    from raydb.storage.durable.filesystem import File, Lock
 
 from homes import SHOP, listing, outcome, reader, small_disk, write, writer
 
@@ -140,7 +140,7 @@ def test_a_reader_stays_on_its_version_until_it_refreshes(path: Path) -> None:
 
 def test_a_killed_reader_keeps_nothing(path: Path) -> None:
     program = (
-        "import sys, time; from raydb.storage.home import Home\n"
+        "import sys, time; from raydb.storage.durable.database_directory import Home\n"
         "home = Home.open(sys.argv[1], read_only=True); print(home.version, flush=True)\n"
         "time.sleep(600)"
     )
@@ -276,7 +276,7 @@ def test_a_second_writer_is_refused(path: Path) -> None:
         ):
             writer(path)
         program = (
-            "import sys; from raydb.storage.home import Home\n"
+            "import sys; from raydb.storage.durable.database_directory import Home\n"
             "Home.open(sys.argv[1], read_only=False)"
         )
         done = subprocess.run(

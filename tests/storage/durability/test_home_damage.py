@@ -17,9 +17,9 @@ from raydb.errors import (
     NotSupportedError,
     OperationalError,
 )
-from raydb.storage import log
-from raydb.storage.home import Snapshot
-from raydb.storage.manifest import Mark, decode_manifest, decode_mark, encode_mark
+from raydb.storage.durable import wal as log
+from raydb.storage.durable.database_directory import Snapshot
+from raydb.storage.durable.manifest import Mark, decode_manifest, decode_mark, encode_mark
 
 if TYPE_CHECKING:
     from faults import SimulatedDisk

@@ -11,7 +11,7 @@ from homes import SEED, SHOP, small_disk
 from raydb.errors import (
     OperationalError,
 )
-from raydb.storage.home import Home
+from raydb.storage.durable.database_directory import Home
 
 
 def failing(operations: int, number: int, lasting: bool = False) -> tuple[SimulatedDisk, Home]:

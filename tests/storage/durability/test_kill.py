@@ -16,7 +16,7 @@ import time
 from random import Random
 from typing import TYPE_CHECKING
 
-from raydb.storage.home import Home
+from raydb.storage.durable.database_directory import Home
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ SEED = int(os.environ.get("RAYDB_KILL_SEED", "1"))
 WRITER = """
 import sys
 from random import Random
-from raydb.storage.home import Home
+from raydb.storage.durable.database_directory import Home
 
 path, random = sys.argv[1], Random(sys.argv[2])
 home = Home.open(path, read_only=False)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from raydb.kernels.interrupts import Hearing, Interrupt, Interrupts
+from raydb.interrupts import Hearing, Interrupt, Interrupts
 from raydb.storage.flat import plan, write
 from raydb.storage.flat.write import write_stream
 

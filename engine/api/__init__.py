@@ -1,0 +1,1 @@
+"""What a user holds: connections, cursors, appenders."""

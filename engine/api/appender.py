@@ -1,0 +1,144 @@
+"""The appender: rows from a Python loop, inserted thousands at a time."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Self
+
+import pyarrow as pa
+
+from raydb.engine.statements.names import check_known, check_table
+from raydb.errors import DataError, InterfaceError, ProgrammingError
+from raydb.planner.expressions.casts.casts import cast_values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from types import TracebackType
+
+    from raydb.engine.api.connection import Connection
+
+# A statement costs about 0.3 ms, a row in it some microseconds: at this many the rows count.
+FLUSH_ROWS = 8192
+
+# What the rows are called in the statement that inserts them; SQL reads it in double quotes only.
+_ROWS = "rows of the appender"
+
+
+class Appender:
+    """Collects rows and inserts them in batches, each one as an INSERT statement would.
+
+        with con.appender("sale") as appender:
+            for day, amount in stream:
+                appender.append(day, amount)
+
+    A batch that breaks a constraint raises, and none of it is inserted; batches before it stay,
+    unless a transaction was begun. At the end of a `with` block that raises, rows that were not
+    flushed yet are dropped.
+    """
+
+    def __init__(
+        self, connection: Connection, table: str, columns: Sequence[str] | None = None
+    ) -> None:
+        """Append to a table; columns: those that the values are for, by default all of them.
+
+        Raises ProgrammingError for a table or a column that does not exist.
+        """
+        snapshot = connection._open_session().database.snapshot  # noqa: SLF001
+        name = table if table in snapshot.tables else table.lower()
+        check_table(name, snapshot)
+        schema = snapshot.tables[name].definition.schema
+        names = schema.names if columns is None else [_column(each, schema) for each in columns]
+        self._connection = connection
+        self._fields = [schema.field(each) for each in names]
+        self._rows: list[tuple[object, ...]] = []
+        self._closed = False
+        listed = ", ".join(map(_quoted, names))
+        source = f"SELECT * FROM {_quoted(_ROWS)}"  # noqa: S608  (a constant)
+        self._insert = f"INSERT INTO {_quoted(name)} ({listed}) {source}"
+
+    def append(self, *values: object) -> None:
+        """Add a row. Raises ProgrammingError for a wrong number of values."""
+        if self._closed:
+            raise InterfaceError("the appender is closed")
+        if len(values) != len(self._fields):
+            raise ProgrammingError(
+                f"a row has {len(self._fields)} values here, but {len(values)} were given"
+            )
+        self._rows.append(values)
+        if len(self._rows) >= FLUSH_ROWS:
+            self.flush()
+
+    def append_rows(self, rows: Iterable[Sequence[object]]) -> None:
+        """Add some rows, each a sequence of values."""
+        for row in rows:
+            self.append(*row)
+
+    def flush(self) -> None:
+        """Insert what was appended; rows that cannot be inserted are dropped.
+
+        Raises DataError for a value that its column cannot hold and IntegrityError for a row that
+        breaks a constraint, as INSERT does.
+        """
+        rows, self._rows = self._rows, []
+        if rows:
+            columns = [
+                _values(*each) for each in zip(self._fields, zip(*rows, strict=True), strict=True)
+            ]
+            names = [field.name for field in self._fields]
+            self._connection._run_on(self._insert, _ROWS, pa.table(columns, names))  # noqa: SLF001
+
+    def close(self) -> None:
+        """Flush, and take no more rows. Closing twice is harmless."""
+        if not self._closed:
+            self._closed = True
+            self.flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is not None:
+            self._rows = []
+        self.close()
+
+
+def _column(name: str, schema: pa.Schema) -> str:
+    if name in schema.names:
+        return name
+    check_known("column", name.lower(), schema.names)
+    return name.lower()
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _values(field: pa.Field, values: tuple[Any, ...]) -> pa.Array:
+    """Return a column's values in its type, by way of a cast where Arrow cannot tell."""
+    wide = _in_doubles(field.type)
+    made: pa.Array | None = None
+    with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
+        made = pa.array(values, wide)
+    try:
+        if made is None:
+            made = pa.array(values)
+        return made if made.type == field.type else cast_values(made, field.type)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        reason = str(error).splitlines()[0]
+        raise DataError(f"column '{field.name}', values that were appended: {reason}") from error
+    except DataError as error:
+        raise DataError(f"column '{field.name}': {error}") from error
+
+
+def _in_doubles(kind: pa.DataType) -> pa.DataType:
+    """Return a type with doubles for REAL, of which Arrow would make infinity of 1e300."""
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(_in_doubles(kind.value_type), kind.list_size)
+    if pa.types.is_list(kind):
+        return pa.list_(_in_doubles(kind.value_type))
+    return pa.float64() if pa.types.is_float32(kind) else kind

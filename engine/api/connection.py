@@ -1,0 +1,344 @@
+"""Connections: PEP 249, and the ways in for tables that live in Python."""
+
+from __future__ import annotations
+
+import threading
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Self
+
+import pyarrow as pa
+
+from raydb import errors
+from raydb.engine.api.appender import Appender
+from raydb.engine.api.cursor import Cursor
+from raydb.engine.catalog.store import Store
+from raydb.engine.context.progress import Listener, listener
+from raydb.engine.session.session import Session
+from raydb.engine.statements.names import check_free
+from raydb.errors import InterfaceError, OperationalError, ProgrammingError
+from raydb.interrupts import Hearing, Interrupt, Interrupts, check_interrupt
+from raydb.kernels.backends.choice import warm_up
+from raydb.storage.durable.database_directory import Home
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from types import TracebackType
+
+    from raydb.engine.session.plan_runner import Stream
+    from raydb.engine.session.result import Result
+
+    Parameters = Sequence[object] | Mapping[str, object]
+
+# The savepoint behind which executemany() writes in a transaction that was begun already.
+_SAVED = "executemany()"
+
+
+def open_connection(
+    database: str | PathLike[str] | None, *, read_only: bool, external_access: bool
+) -> Connection:
+    """Open a database; see `raydb.connect`."""
+    if database is None or database == ":memory:":
+        if read_only:
+            raise ProgrammingError("a database in memory is empty at first: read_only has no use")
+        return Connection(Session(external_access=external_access))
+    home = Home.open(_path_of(database), read_only=read_only)
+    try:
+        session = Session(Store(home), read_only=read_only, external_access=external_access)
+        return Connection(session)
+    except BaseException:
+        home.close()
+        raise
+
+
+class Connection:
+    """A connection to a database; threads may share it, statements run one after another.
+
+    Statements commit by themselves unless a transaction was begun. Used as a context manager, it
+    is closed at the end.
+
+    progress: a function of the name of a step and the share of it that is done (0 to 1), which long
+    statements call while they run; None for none. It must not use the connection, and what it
+    raises ends the statement.
+    """
+
+    # PEP 249's optional extension: the errors can be caught by way of the connection.
+    Warning = errors.Warning
+    Error = errors.Error
+    InterfaceError = errors.InterfaceError
+    DatabaseError = errors.DatabaseError
+    DataError = errors.DataError
+    OperationalError = errors.OperationalError
+    IntegrityError = errors.IntegrityError
+    InternalError = errors.InternalError
+    ProgrammingError = errors.ProgrammingError
+    NotSupportedError = errors.NotSupportedError
+
+    def __init__(self, session: Session) -> None:
+        self._session: Session | None = session
+        self._lock = threading.RLock()
+        self._interrupts = Interrupts()
+        self._told: Sequence[str] = ()
+        self.progress: Listener | None = None
+        warm_up()
+
+    def cursor(self) -> Cursor:
+        """Return a new cursor. Raises InterfaceError on a closed connection."""
+        self._open_session()
+        return Cursor(self)
+
+    def execute(self, sql: str, parameters: Parameters = ()) -> Cursor:
+        """Run a text on a new cursor and return the cursor; see `Cursor.execute`."""
+        return self.cursor().execute(sql, parameters)
+
+    def stream(self, sql: str, parameters: Parameters = ()) -> pa.RecordBatchReader:
+        """Return a query's rows as a reader that computes them as they are read.
+
+        Neither the result nor what lies between its filters, computed columns, UNNEST, UNION ALL
+        and LIMIT is ever held as a whole; a sort, a join or an aggregate runs to its end first. The
+        rows are those of the database as it is now, whatever other statements do. Raises
+        ProgrammingError for a text that is not one query; an error in a row is raised when the
+        row is read.
+        """
+        _check_text(sql)
+        with self._lock, _Running(self) as hearing:
+            stream = self._open_session().stream(sql, parameters)
+            self._told = stream.told
+        fields = zip(stream.names, stream.types, strict=True)
+        schema = pa.schema([pa.field(name, kind) for name, kind in fields])
+        batches = self._batches(schema, stream, hearing.moment)
+        return pa.RecordBatchReader.from_batches(schema, _Batches(batches))
+
+    @property
+    def messages(self) -> list[tuple[type[errors.Warning], errors.Warning]]:
+        """What the last stream has to say beside its rows, as far as these were read.
+
+        Of a statement on a cursor the cursor's own `messages` tell.
+        """
+        return [(errors.Warning, errors.Warning(text)) for text in dict.fromkeys(self._told)]
+
+    def executemany(self, sql: str, parameters: Iterable[Parameters]) -> Cursor:
+        """Run a statement once for each set of parameters; see `Cursor.executemany`."""
+        return self.cursor().executemany(sql, parameters)
+
+    def register(self, name: str, data: object) -> None:
+        """Make a Python object a table that this connection's statements may read by `name`.
+
+        data: an Arrow table, batch, reader or dataset, a pandas or Polars frame, a NumPy array (one
+        column a field or a column of the array), a dict of columns, or an object that speaks the
+        Arrow C stream or array protocol. It is read where it is, whenever a statement asks for it,
+        so it must not change meanwhile; a reader is read once, here. Raises ProgrammingError for
+        anything else, and for a name that a table or a view has.
+        """
+        with self._lock:
+            session = self._open_session()
+            check_free(name.lower(), session.database.snapshot)
+            session.python.register(name.lower(), data)
+
+    def unregister(self, name: str) -> None:
+        """Forget a registered object. Raises ProgrammingError for a name that is none."""
+        with self._lock:
+            self._open_session().python.unregister(name.lower())
+
+    def appender(self, table: str, columns: Sequence[str] | None = None) -> Appender:
+        """Return an appender, the fast way to insert rows one by one; see `Appender`."""
+        return Appender(self, table, columns)
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction was begun that is neither committed nor rolled back."""
+        return self._open_session().database.in_transaction
+
+    def begin(self) -> None:
+        """Begin a transaction. Raises ProgrammingError when one is active."""
+        self.execute("BEGIN")
+
+    def commit(self) -> None:
+        """Commit the transaction, if one is active."""
+        if self.in_transaction:
+            self.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """Undo what the transaction changed, if one is active."""
+        if self.in_transaction:
+            self.execute("ROLLBACK")
+
+    def interrupt(self) -> None:
+        """End the statement that runs on this connection, and its streams that have rows to come.
+
+        For other threads, a signal's handler or the function in `progress`. Within about a quarter
+        of a second the statement raises OperationalError and has changed nothing; a transaction
+        goes on, unless it was being committed, and the connection can be used. Where nothing runs,
+        nothing happens; a statement that is about to return may still do so.
+        """
+        self._interrupts.interrupt()
+
+    def close(self) -> None:
+        """Close the connection; a database in memory is gone. Closing twice is harmless."""
+        with self._lock:
+            if self._session is not None:
+                self._session.close()
+            self._session = None
+
+    def __enter__(self) -> Self:
+        self._open_session()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _open_session(self) -> Session:
+        if self._session is None:
+            raise InterfaceError("the connection is closed")
+        return self._session
+
+    def _run(self, sql: str, parameters: Parameters, moment: object | None = None) -> Result:
+        """Run a text; interrupts count from a moment on, or else from now on."""
+        _check_text(sql)
+        # Whoever waited for the lock hears nothing of what ended the statement before it.
+        with self._lock, _Running(self, moment):
+            return self._open_session().execute(sql, parameters)
+
+    def _batches(
+        self, schema: pa.Schema, stream: Stream, moment: object
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a stream that began at a moment of the interrupts."""
+        while True:
+            # Other threads may run statements between two blocks, and none during one.
+            with self._lock, _Running(self, moment):
+                check_interrupt()
+                columns = next(stream.blocks, None)
+            if columns is None:
+                return
+            yield from pa.Table.from_arrays(list(columns), schema=schema).to_batches()
+
+    def _execute_among(self, sql: str, variables: Mapping[str, object]) -> Cursor:
+        """Run a text whose FROM may name some variables, which are not the caller's own."""
+        with self._lock:
+            python = self._open_session().python
+            python.variables = variables
+            try:
+                return self.execute(sql)
+            finally:
+                python.variables = None
+
+    def _run_on(self, sql: str, name: str, rows: pa.Table) -> None:
+        """Run a statement that reads some rows by a name."""
+        with self._lock:
+            python = self._open_session().python
+            python.register(name, rows)
+            try:
+                self._run(sql, ())
+            finally:
+                python.unregister(name)
+
+    def _run_many(self, sql: str, parameters: Iterable[Parameters]) -> int:
+        """Run a statement once for each set of parameters, all or none; return the rows written."""
+        with self._lock, _Running(self) as hearing:
+            database = self._open_session().database
+            begins = not database.in_transaction
+            if begins:
+                database.begin()
+            else:
+                database.savepoint(_SAVED)
+            try:
+                moment = hearing.moment
+                written = sum(self._write(sql, values, moment) for values in parameters)
+                if begins:
+                    database.commit()
+                else:
+                    database.release(_SAVED)
+            except BaseException:
+                if begins and database.in_transaction:
+                    database.rollback()
+                elif database.in_transaction:
+                    database.rollback_to(_SAVED)
+                    database.release(_SAVED)
+                raise
+            return written
+
+    def _write(self, sql: str, parameters: Parameters, moment: object) -> int:
+        result = self._run(sql, parameters, moment)
+        if result.rows is not None:
+            raise ProgrammingError("executemany() is for statements that return no rows")
+        return max(result.row_count, 0)
+
+
+class _Running:
+    """What a statement of a connection runs in beside its lock: its listener and its interrupts.
+
+    moment: from when on interrupts count, None for now. An interrupt becomes an OperationalError.
+    """
+
+    __slots__ = ("_before", "_connection", "_hearing", "_moment")
+
+    def __init__(self, connection: Connection, moment: object | None = None) -> None:
+        self._connection = connection
+        self._moment = moment
+
+    def __enter__(self) -> Hearing:
+        connection = self._connection
+        self._before = listener.set(connection.progress)
+        self._hearing = Hearing(connection._interrupts, self._moment)  # noqa: SLF001
+        return self._hearing.__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._hearing.__exit__(kind, error, trace)
+        listener.reset(self._before)
+        if kind is Interrupt:
+            raise OperationalError("the statement was interrupted") from None
+
+
+class _Batches:
+    """The batches of a stream; once one has failed, a reader that goes on meets the error again.
+
+    An iterator that has raised is at its end, which would pass for the end of the rows.
+    """
+
+    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
+        self._batches = batches
+        self._failure: Exception | None = None
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        if self._failure is not None:
+            raise self._failure
+        try:
+            return next(self._batches)
+        except StopIteration:
+            raise
+        except Exception as error:
+            self._failure = error
+            raise
+        except BaseException:
+            self._failure = OperationalError("the stream was interrupted")
+            raise
+
+
+def _path_of(database: object) -> str:
+    path = fspath(database) if isinstance(database, str | PathLike) else None
+    if not isinstance(path, str) or "\0" in path:
+        raise ProgrammingError(f"{database!r} is not the path of a database")
+    return path
+
+
+def _check_text(text: object) -> None:
+    if not isinstance(text, str):
+        raise ProgrammingError(f"a statement is a text, not a {type(text).__name__}")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            half = text[error.start]
+            raise ProgrammingError(f"the statement has {half!r}, half of a character") from None

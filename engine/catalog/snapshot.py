@@ -1,0 +1,122 @@
+"""One version of the database: a frozen value that each statement replaces or leaves alone.
+
+A statement that fails has changed nothing, and a rollback is the snapshot from before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from raydb.engine.catalog.stored_bvh import (
+    StoredBvh,
+    after_change,
+    built,
+    described,
+    needs_merge,
+    rebuilt,
+    with_dead,
+)
+from raydb.engine.catalog.stored_calibration import DescribedCalibrations
+from raydb.planner.catalog import BvhDefinition, CatalogInfo, TableInfo
+from raydb.storage.tables.changes import apply_change
+from raydb.storage.tables.sample import NullCounts, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from raydb.engine.catalog.stored_calibration import Calibrations
+    from raydb.kernels.vector.ivf import Ivf
+    from raydb.storage.tables.changes import Change
+    from raydb.storage.tables.table import Table
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Snapshot:
+    """All tables, views (as the text of their query), BVHs and vector indexes, by name.
+
+    calibrations: those of each vector index that has any.
+    """
+
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    views: Mapping[str, str] = field(default_factory=dict)
+    bvhs: Mapping[str, StoredBvh] = field(default_factory=dict)
+    vector_indexes: Mapping[str, Ivf] = field(default_factory=dict)
+    calibrations: Mapping[str, Calibrations] = field(default_factory=dict)
+
+    def describe(self) -> CatalogInfo:
+        """Return what the binder and the planner see."""
+        return CatalogInfo(
+            tables={
+                name: TableInfo(
+                    table.definition,
+                    table.expected_count,
+                    NullCounts(table),
+                    Sample(table),
+                )
+                for name, table in self.tables.items()
+            },
+            views=self.views,
+            bvhs={name: described(bvh, self.tables) for name, bvh in self.bvhs.items()},
+            vector_indexes=self.vector_indexes,
+            calibrations=DescribedCalibrations(self.calibrations, self.tables),
+        )
+
+    def with_table(self, table: Table) -> Snapshot:
+        """Return the snapshot with a table added or replaced."""
+        return replace(self, tables={**self.tables, table.name: table})
+
+    def with_changes(self, tables: Mapping[str, Table]) -> Snapshot:
+        """Return the snapshot with several tables replaced."""
+        return replace(self, tables={**self.tables, **tables})
+
+    def without_table(self, name: str) -> Snapshot:
+        """Return the snapshot without a table and the BVHs on it."""
+        return replace(
+            self,
+            tables={n: table for n, table in self.tables.items() if n != name},
+            bvhs={n: bvh for n, bvh in self.bvhs.items() if bvh.definition.table != name},
+        )
+
+    def with_change(self, change: Change) -> Snapshot:
+        """Return the snapshot after a change of rows, with its BVHs as far as they are still right.
+
+        Raises IntegrityError for a change that breaks a constraint.
+        """
+        changed = apply_change(change, self.tables)
+        bvhs = {
+            name: after_change(bvh, change, self.tables, changed) for name, bvh in self.bvhs.items()
+        }
+        return replace(self.with_changes(changed), bvhs=bvhs)
+
+    def with_bvh(self, definition: BvhDefinition) -> Snapshot:
+        """Return the snapshot with a BVH built from the tables as they are now.
+
+        Raises DataError when a measure or the cells do not fit 64 bits.
+        """
+        return self.with_stored(built(definition, self.tables))
+
+    def with_stored(self, bvh: StoredBvh) -> Snapshot:
+        """Return the snapshot with a BVH added or replaced."""
+        return replace(self, bvhs={**self.bvhs, bvh.definition.name: bvh})
+
+    def with_usable_bvhs(self, fact_tables: Iterable[str]) -> Snapshot:
+        """Return the snapshot in which the BVHs on these tables leave deleted rows out."""
+        snapshot = self
+        for bvh in self.bvhs.values():
+            if bvh.definition.table in fact_tables:
+                usable = with_dead(bvh, self.tables)
+                if usable is not bvh:
+                    snapshot = snapshot.with_stored(usable)
+        return snapshot
+
+    def with_merged_bvhs(self, share: float = 0.0) -> Snapshot:
+        """Return the snapshot with those BVHs built anew that do not hold the visible rows.
+
+        share: how many of a large BVH's rows may be newer or dead, as a part of all its rows.
+        """
+        snapshot = self
+        for bvh in self.bvhs.values():
+            if needs_merge(bvh, self.tables, share):
+                snapshot = snapshot.with_stored(rebuilt(bvh, self.tables))
+        return snapshot

@@ -1,0 +1,129 @@
+"""Calibrations of vector indexes: kept beside the index, and stale once its table has changed.
+
+    queries (n, d)    the vectors of USING, which REINDEX asks again; none where rows were held out
+    row_count         rows of the table from this number on are newer than the calibration
+    visible_count     how many of those before it were visible
+
+VACUUM and TRUNCATE number rows anew, and `row_count` with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from raydb.kernels.vector.conformal import Calibration
+from raydb.kernels.vector.drift import Reference
+from raydb.kernels.vector.stop_rule import StopRule
+from raydb.planner.catalog import CalibrationInfo
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from raydb.storage.tables.table import Table
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class StoredCalibration:
+    """A calibration with what it was made of; see the module.
+
+    null_queries: how many vectors of USING were NULL, which are passed over. Calibrations that were
+    made together have the same array of queries.
+    """
+
+    calibration: Calibration
+    queries: NDArray[np.float32]
+    null_queries: int
+    row_count: int
+    visible_count: int
+
+    @property
+    def key(self) -> tuple[int, float, str]:
+        """What only one calibration of an index has: k, fnr and score."""
+        return self.calibration.k, self.calibration.fnr, self.calibration.rule.score
+
+
+Calibrations = tuple[StoredCalibration, ...]
+
+_COUNTS = ("null_queries", "row_count", "visible_count")
+_PLAIN = tuple(each.name for each in fields(Calibration) if each.name not in ("rule", "reference"))
+
+
+class DescribedCalibrations(Mapping[str, list[CalibrationInfo]]):
+    """The calibrations of each index as the planner sees them, counted when they are asked for."""
+
+    def __init__(self, known: Mapping[str, Calibrations], tables: Mapping[str, Table]) -> None:
+        self._known = known
+        self._tables = tables
+
+    def __getitem__(self, index: str) -> list[CalibrationInfo]:
+        table = next(
+            table
+            for table in self._tables.values()
+            if any(each.name == index for each in table.definition.ivf_indexes)
+        )
+        return [described(stored, table) for stored in self._known[index]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+def described(stored: StoredCalibration, table: Table) -> CalibrationInfo:
+    """Return a calibration with what has changed in its table since; an UPDATE is one of both."""
+    kept = stored.row_count
+    if table.live is not None:
+        kept = int(np.count_nonzero(table.live[:kept]))
+    return CalibrationInfo(stored.calibration, table.live_count - kept, stored.visible_count - kept)
+
+
+def renumbered(known: Calibrations, live: NDArray[np.bool_]) -> Calibrations:
+    """Return calibrations once only the rows in `live` are left."""
+    return tuple(
+        replace(stored, row_count=int(np.count_nonzero(live[: stored.row_count])))
+        for stored in known
+    )
+
+
+def to_arrays(known: Calibrations) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Return the arrays of an index's calibrations by name, and the rest as JSON values."""
+    samples = list({id(stored.queries): stored.queries for stored in known}.values())
+    places = {id(queries): place for place, queries in enumerate(samples)}
+    arrays: dict[str, NDArray[Any]] = {
+        f"queries {place}": queries for place, queries in enumerate(samples)
+    }
+    described = []
+    for number, stored in enumerate(known):
+        reference = stored.calibration.reference
+        arrays[f"cuts {number}"] = reference.cuts
+        arrays[f"counts {number}"] = reference.counts
+        described.append(
+            {
+                **{name: getattr(stored, name) for name in _COUNTS},
+                "queries": places[id(stored.queries)],
+                "calibration": {name: getattr(stored.calibration, name) for name in _PLAIN},
+                "rule": asdict(stored.calibration.rule),
+            }
+        )
+    return arrays, {"calibrations": described}
+
+
+def from_arrays(arrays: Mapping[str, NDArray[Any]], properties: Mapping[str, Any]) -> Calibrations:
+    """Return the calibrations of `to_arrays`; the arrays are used as they are, mapped ones too."""
+    known = []
+    for number, described in enumerate(properties["calibrations"]):
+        reference = Reference(arrays[f"cuts {number}"], arrays[f"counts {number}"])
+        rule = StopRule(**described["rule"])
+        known.append(
+            StoredCalibration(
+                Calibration(**described["calibration"], rule=rule, reference=reference),
+                arrays[f"queries {described['queries']}"],
+                **{name: described[name] for name in _COUNTS},
+            )
+        )
+    return tuple(known)

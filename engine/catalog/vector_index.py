@@ -1,0 +1,183 @@
+"""Vector indexes of a snapshot: built from a table's rows, and kept right while they change.
+
+Rows keep their numbers while rows are added and deleted: those from `row_count` on lie beside the
+index, and a masked row is passed over. Only VACUUM and TRUNCATE number rows anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import sqrt
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import pyarrow as pa
+
+from raydb.engine.catalog.stored_calibration import renumbered
+from raydb.engine.context.memory import Memory, memory_limit
+from raydb.engine.context.progress import report, report_compiling
+from raydb.errors import DataError, ProgrammingError
+from raydb.kernels.bvh.build_input import BuildControl, Room
+from raydb.kernels.vector.exact_search import first_unusable
+from raydb.kernels.vector.ivf import build_from, renumber
+from raydb.storage.tables.changes import Remove
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from raydb.engine.catalog.snapshot import Snapshot
+    from raydb.kernels.vector.exact_search import Metric
+    from raydb.storage.tables.changes import Change
+    from raydb.storage.tables.table import Index, Table, TableDefinition
+
+    # Some rows' vectors (n, d), float32, and where they stand among the rows of a column.
+    Vectors = tuple[NDArray[np.float32], NDArray[np.int64]]
+
+
+def check_alone(index: Index, definition: TableDefinition) -> None:
+    """Raise ProgrammingError where a table has such an index already."""
+    assert index.ivf is not None
+    for other in definition.ivf_indexes:
+        assert other.ivf is not None
+        if (other.columns, other.ivf.metric) == (index.columns, index.ivf.metric):
+            raise ProgrammingError(
+                f"column '{index.columns[0]}' of table '{definition.name}' has the ivf index "
+                f"'{other.name}' for {other.ivf.metric} already"
+            )
+
+
+def with_vector_index(snapshot: Snapshot, table: str, index: Index) -> Snapshot:
+    """Return the snapshot with an index built from the rows as they are now.
+
+    It takes what memory the statement may hold, and reports its progress. Raises ProgrammingError
+    for more lists than vectors, DataError for a vector without distances, and OperationalError
+    where the index does not fit the memory.
+    """
+    assert index.ivf is not None
+    report_compiling()
+    rows, (column,) = snapshot.tables[table], index.columns
+    metric = cast("Metric", index.ivf.metric)
+    memory = Memory(memory_limit())
+    control = BuildControl(
+        Room(memory.limit, lambda size: memory.too_small(size, f"index '{index.name}'")),
+        lambda step, share: report(f"index {index.name}: {step} vectors", share),
+    )
+    blocks = _visible_vectors(rows, column, control.room)
+    for vectors, numbers in blocks:
+        check_vectors(vectors, numbers, metric, f"table '{table}', row", column_text(column))
+    count = sum(len(numbers) for _, numbers in blocks)
+    lists = index.ivf.lists or _usual_lists(count)
+    if lists > count:
+        raise ProgrammingError(
+            f"the index '{index.name}' cannot have {lists} lists: "
+            f"column '{column}' of table '{table}' has {count} vectors"
+        )
+    has_codes = index.ivf.quantization == "int8"
+    built = build_from(
+        blocks, rows.row_count, lists, metric, index.ivf.seed, control, has_codes=has_codes
+    )
+    return replace(snapshot, vector_indexes={**snapshot.vector_indexes, index.name: built})
+
+
+def _usual_lists(vector_count: int) -> int:
+    """Return as many lists as each has vectors: a query compares about as many of both."""
+    return min(round(sqrt(vector_count)), vector_count)
+
+
+def _visible_vectors(table: Table, column: str, room: Room) -> list[Vectors]:
+    """Return the vectors of the visible rows that have one, and the rows' numbers, by chunks."""
+    kind = table.definition.schema.field(column).type
+    width = kind.list_size
+    found: list[Vectors] = [(np.empty((0, width), np.float32), np.empty(0, np.int64))]
+    for vectors, numbers in vector_blocks(table.rows.column(column), column_text(column)):
+        if kind.value_type != pa.float32():
+            room.take(vectors.nbytes)
+        if table.live is None:
+            found.append((vectors, numbers))
+            continue
+        live = table.live[numbers]
+        room.take(int(np.count_nonzero(live)) * vectors.itemsize * width)
+        found.append((vectors[live], numbers[live]))
+    return found
+
+
+def column_text(column: str) -> str:
+    """Return what errors call a vector of a column."""
+    return f"the vector in '{column}'"
+
+
+def vector_blocks(values: pa.ChunkedArray | pa.Array, what: str) -> Iterator[Vectors]:
+    """Yield the vectors of a column chunk by chunk, without those that are NULL.
+
+    The column is FLOAT[n], or DOUBLE[n], which is rounded.
+
+    what: how an error calls a vector. Raises DataError for a vector with a NULL in it.
+    """
+    start = 0
+    for chunk in values.chunks if isinstance(values, pa.ChunkedArray) else [values]:
+        numbers = np.arange(start, start + len(chunk))
+        start += len(chunk)
+        if chunk.null_count:
+            numbers = numbers[chunk.is_valid().to_numpy(zero_copy_only=False)]
+        if not len(numbers):
+            continue
+        elements = chunk.flatten()
+        if elements.null_count:
+            holes = np.flatnonzero(elements.is_null().to_numpy(zero_copy_only=False))
+            row = numbers[holes[0] // values.type.list_size] + 1
+            raise DataError(f"row {row}: {what} has a NULL in it")
+        found = elements.to_numpy()
+        if found.dtype == np.float64:
+            # What float32 cannot hold would become infinite: it is refused as too large.
+            found = np.clip(found, -1e38, 1e38).astype(np.float32)
+        yield found.reshape(len(numbers), -1), numbers
+
+
+def check_vectors(
+    vectors: NDArray[np.float32],
+    numbers: NDArray[np.int64],
+    metric: Metric,
+    where: str,
+    what: str,
+) -> None:
+    """Raise DataError for the first vector that has no distance to others."""
+    unusable = first_unusable(vectors, metric)
+    if unusable is not None:
+        place, why = unusable
+        raise DataError(f"{where} {numbers[place] + 1}: {what} has {why}")
+
+
+def check_change(change: Change, snapshot: Snapshot) -> None:
+    """Raise DataError where a new row has a vector that an index of its table cannot hold."""
+    if isinstance(change, Remove):
+        return
+    for index in snapshot.tables[change.table].definition.ivf_indexes:
+        assert index.ivf is not None
+        metric, (column,) = cast("Metric", index.ivf.metric), index.columns
+        where = f"index '{index.name}', new row"
+        for vectors, numbers in vector_blocks(change.rows.column(column), column_text(column)):
+            check_vectors(vectors, numbers, metric, where, column_text(column))
+
+
+def renumber_rows(snapshot: Snapshot, table: str, live: NDArray[np.bool_]) -> Snapshot:
+    """Return the snapshot with a table's indexes once only the rows in `live` are left."""
+    known, calibrations = dict(snapshot.vector_indexes), dict(snapshot.calibrations)
+    for index in snapshot.tables[table].definition.ivf_indexes:
+        known[index.name] = renumber(known[index.name], live)
+        if index.name in calibrations:
+            calibrations[index.name] = renumbered(calibrations[index.name], live)
+    return replace(snapshot, vector_indexes=known, calibrations=calibrations)
+
+
+def drop_lost_indexes(snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot without the vector indexes that no table has any more."""
+    names = {
+        index.name for table in snapshot.tables.values() for index in table.definition.ivf_indexes
+    }
+    if names == snapshot.vector_indexes.keys():
+        return snapshot
+    kept = {name: index for name, index in snapshot.vector_indexes.items() if name in names}
+    calibrations = {name: each for name, each in snapshot.calibrations.items() if name in names}
+    return replace(snapshot, vector_indexes=kept, calibrations=calibrations)

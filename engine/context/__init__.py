@@ -1,0 +1,1 @@
+"""What a statement runs in: its memory, its progress, its devices."""

@@ -1,0 +1,268 @@
+"""What a statement may hold in memory, and the temporary files that take the rest.
+
+    with Memory(limit, folder) as memory:
+        memory.room()                       bytes that a node of the plan may still take
+        file = memory.new_file(schema)      file.write(batch), and later file.batches()
+
+Rows that wait between two nodes may fill half of the limit, then they go to files; the other half
+is for the node at work. Files have no names: they are gone with the last reference to their rows,
+and the system gives their space back even if the process is killed.
+"""
+
+from __future__ import annotations
+
+import functools
+import mmap
+import os
+import re
+import shutil
+import sys
+from contextvars import ContextVar
+from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryFile, gettempdir
+from typing import TYPE_CHECKING, Self
+
+import pyarrow as pa
+from pyarrow import ipc
+
+from raydb.errors import OperationalError, ProgrammingError
+from raydb.kernels.backends.device import DeviceMemory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import IO
+
+DEFAULT_LIMIT = "80%"
+
+_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+# Where tables fill the memory already, a statement gets this share of its limit all the same.
+_LEAST_SHARE = 8
+
+# Fewer rows than take this share of the limit are not worth a write.
+_LEAST_SPILL_SHARE = 64
+_SHARE_BESIDE_FILES = 8
+
+# Of a disk that is full nobody can do anything, so temporary files leave a tenth of what is free.
+_MOST_OF_DISK = Fraction(9, 10)
+
+
+allowed: ContextVar[Callable[[], int | None] | None] = ContextVar("raydb memory", default=None)
+"""What tells the limit of the statement that runs; each thread that runs statements has its own."""
+
+
+def memory_limit() -> int | None:
+    """Return the bytes that the running statement may hold now, None for any number."""
+    limit = allowed.get()
+    return None if limit is None else limit()
+
+
+class Memory:
+    """The memory of one running statement. Used as a context manager, its files end with it.
+
+    limit: bytes beyond those that Arrow held before, None for any number. folder: where temporary
+    files go, the system's folder for them by default. Rows that were read back from files stay
+    readable after the end.
+    """
+
+    def __init__(self, limit: int | None = None, folder: str | None = None) -> None:
+        self.limit = limit
+        self.folder = gettempdir() if folder is None else folder
+        self._before = pa.total_allocated_bytes()
+        self._files: list[SpillFile] = []
+        self._disk_left: int | None = None
+
+    def room(self) -> int:
+        """Return how many bytes the node at work may take."""
+        if self.limit is None:
+            return sys.maxsize
+        return max(self.limit - self._held(), self.limit // _LEAST_SHARE)
+
+    def is_crowded(self, held: int) -> bool:
+        """Tell whether rows that wait should go to a file; `held` is the size of some of them."""
+        if self.limit is None or held < self.limit // _LEAST_SPILL_SHARE:
+            return False
+        # Once rows go to files, there is little use in keeping others.
+        share = _SHARE_BESIDE_FILES if self._files else 2
+        return max(held, self._held()) > self.limit // share
+
+    def check(self, need: int, what: str) -> None:
+        """Raise OperationalError if `what`, which cannot do with less, needs too many bytes.
+
+        It may take the whole limit beside what waits.
+        """
+        if self.limit is not None and need > self.limit:
+            raise self.too_small(need, what)
+
+    def too_small(self, need: int, what: str) -> OperationalError:
+        """Return the error that says what the limit is too small for."""
+        assert self.limit is not None
+        return OperationalError(
+            f"{what} needs about {size_text(need)}, and memory_limit is {size_text(self.limit)};"
+            " raise it with SET memory_limit or ask for less"
+        )
+
+    def new_file(self, schema: pa.Schema) -> SpillFile:
+        """Return a new temporary file for rows. Raises OperationalError if that fails."""
+        file = SpillFile(self, schema)
+        self._files.append(file)
+        return file
+
+    def take_disk(self, size_bytes: int) -> None:
+        """Count bytes that go to a file. Raises OperationalError where the disk has too few."""
+        if self._disk_left is None:
+            self._disk_left = int(shutil.disk_usage(self.folder).free * _MOST_OF_DISK)
+        if size_bytes > self._disk_left:
+            raise OperationalError(
+                f"temporary files in '{self.folder}' would fill the disk; raise memory_limit,"
+                " choose another temp_directory or ask for less"
+            )
+        self._disk_left -= size_bytes
+
+    def close(self) -> None:
+        """Close the files that are still written."""
+        for file in self._files:
+            file.close()
+        self._files.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _held(self) -> int:
+        # What was there before may be freed meanwhile, which gives this statement no more room.
+        held: int = pa.total_allocated_bytes() - self._before
+        return max(held, 0)
+
+
+class SpillFile:
+    """A temporary file of record batches, which is written first and then mapped.
+
+    Arrow's own format without compression: what is mapped are the columns themselves, and the
+    system may drop their pages from memory whenever it needs them.
+    """
+
+    def __init__(self, memory: Memory, schema: pa.Schema) -> None:
+        """Open; use `Memory.new_file`."""
+        self._memory = memory
+        self._schema = schema
+        self._count = 0
+        try:
+            self._file: IO[bytes] = TemporaryFile(prefix="raydb-", dir=memory.folder)  # noqa: SIM115
+        except OSError as error:
+            raise self._failed(error) from error
+        self._writer = ipc.new_file(pa.PythonFile(self._file, mode="w"), schema)
+
+    def write(self, batch: pa.RecordBatch) -> int:
+        """Append rows and return the number of their batch."""
+        self._memory.take_disk(batch.nbytes)
+        try:
+            self._writer.write_batch(batch)
+        except OSError as error:
+            raise self._failed(error) from error
+        self._count += 1
+        return self._count - 1
+
+    def batches(self) -> list[pa.RecordBatch]:
+        """Return all rows, mapped; nothing can be written any more."""
+        try:
+            self._writer.close()
+            self._file.flush()
+            mapped = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        except OSError as error:
+            raise self._failed(error) from error
+        self.close()
+        reader = ipc.open_file(pa.BufferReader(pa.py_buffer(mapped)))
+        return [reader.get_batch(number) for number in range(self._count)]
+
+    def close(self) -> None:
+        """Close the file; its rows are gone unless they were mapped."""
+        self._file.close()
+
+    def _failed(self, error: OSError) -> OperationalError:
+        reason = (error.strerror or str(error)).lower()
+        return OperationalError(
+            f"a temporary file in '{self._memory.folder}' cannot be written: {reason}"
+        )
+
+
+# -- settings
+
+
+def parse_limit(text: str, name: str = "memory_limit") -> int | None:
+    """Return what `SET memory_limit = text` allows a statement now, None for any number of bytes.
+
+    Raises ProgrammingError for another text, by the name of what it should be.
+
+    A share is one of the machine's memory, less what Arrow holds already: tables in memory.
+
+    >>> parse_limit("500MB"), parse_limit("1.5 GiB"), parse_limit("none")
+    (500000000, 1610612736, None)
+    """
+    if text.lower() == "none":
+        return None
+    share, size_bytes = _size_of(text, name)
+    if size_bytes is not None:
+        return size_bytes
+    most = int(share * machine_memory())
+    return max(most - int(pa.total_allocated_bytes()), most // _LEAST_SHARE)
+
+
+def parse_device_memory(text: str) -> DeviceMemory:
+    """Return what `SET device_memory = text` allows on each device; see `parse_limit`.
+
+    A share is one of what is free there, or held by us; 'none' is all of it.
+    """
+    if text.lower() == "none":
+        return DeviceMemory(share=1.0)
+    share, size_bytes = _size_of(text, "device_memory")
+    return DeviceMemory(size_bytes, float(share))
+
+
+@functools.cache
+def _size_of(text: str, name: str) -> tuple[Fraction, int | None]:
+    """Return a share, or with it a number of bytes, that a setting's text says."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(%|[a-z]+)", text.strip(), re.IGNORECASE)
+    number = Fraction(found[1]) if found else Fraction(0)
+    if found and found[2] == "%" and 0 < number <= 100:
+        return number / 100, None
+    if found and found[2].upper() in _UNITS and number > 0:
+        return Fraction(1), max(int(number * _UNITS[found[2].upper()]), 1)
+    raise ProgrammingError(f"{name} is like '2GB', '500MB', '80%' or 'none', not '{text}'")
+
+
+@functools.cache
+def machine_memory() -> int:
+    """Return the bytes of memory of this machine, or of the control group that we are in.
+
+    They are asked for once: files of the system may take longer to read than a query.
+    """
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limits = [physical]
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        if Path(path).is_file():
+            text = Path(path).read_text(encoding="ascii").strip()
+            limits += [int(text)] if text.isdigit() else []
+    return min(limits)
+
+
+def size_text(size_bytes: int) -> str:
+    """Return a number of bytes for a reader.
+
+    >>> size_text(3_100_000_000)
+    '3.1 GB'
+    """
+    for unit in ("TB", "GB", "MB", "KB"):
+        if size_bytes >= _UNITS[unit]:
+            return f"{size_bytes / _UNITS[unit]:.3g} {unit}"
+    return f"{size_bytes} bytes"

@@ -1,0 +1,164 @@
+"""The last steps of a query over the few groups of its fused job, prepared once for a plan.
+
+    SortRows(ComputeColumns(FusedScanAggregate))   ->   [compute columns, sort]
+
+A fused job takes some microseconds and gives some hundred rows. The general path, which is made for
+millions, would spend more on deciding how to order them than on ordering them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from raydb.engine.operators.relation import Relation, column_name, joined
+from raydb.engine.operators.run import output_columns
+from raydb.engine.operators.sort import row_order
+from raydb.errors import InternalError
+from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.nodes import Column, Expression, columns_of
+from raydb.planner.plan.physical import ComputeColumns, FilterRows, LimitRows, SortRows
+from raydb.planner.stars.fuse import FusedScanAggregate
+from raydb.planner.stars.table_scan import FusedTableScan
+
+if TYPE_CHECKING:
+    from raydb.planner.plan.logical import SortKey
+    from raydb.planner.plan.physical import PhysicalPlan
+
+# A few rows: an array a column, and their count. A step makes others of them.
+Rows: TypeAlias = tuple[Sequence[pa.Array], int]
+Step: TypeAlias = Callable[[Rows], Rows]
+
+# Up to so many groups a step takes microseconds, whatever it is; more go the general way.
+FEW_ROWS = 4096
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Finish:
+    """A fused job, the steps from its groups to the rows of the query, and the columns' names."""
+
+    job: FusedScanAggregate | FusedTableScan
+    steps: tuple[Step, ...]
+    names: tuple[str, ...]
+
+    def rows(self, groups: pa.Table) -> pa.Table:
+        """Return the query's rows, named as `run_plan` names them, from the job's few groups."""
+        assert groups.num_rows <= FEW_ROWS
+        rows: Rows = [joined(values) for values in groups.columns], groups.num_rows
+        try:
+            for step in self.steps:
+                rows = step(rows)
+        except pa.ArrowException as error:
+            raise InternalError(f"Arrow failed to run the plan: {error}") from error
+        return pa.Table.from_arrays(list(rows[0]), self.names)
+
+
+def prepare_finish(plan: PhysicalPlan) -> Finish | None:
+    """Return how to come from a plan's fused job to its rows, None where it is no such plan."""
+    live = frozenset(output_columns(plan))
+    names = tuple(map(column_name, output_columns(plan)))
+    nodes: list[ComputeColumns | FilterRows | LimitRows | SortRows] = []
+    while not isinstance(plan, FusedScanAggregate | FusedTableScan):
+        match plan:
+            case LimitRows(source=ComputeColumns(source=source, items=items)):
+                # Nothing is computed for rows that are left out.
+                plan = ComputeColumns(LimitRows(source, plan.count, plan.offset), items)
+                continue
+            case ComputeColumns(source=source, items=items):
+                plan = ComputeColumns(source, tuple(item for item in items if item[0] in live))
+                live = frozenset(c for _, expression in plan.items for c in columns_of(expression))
+            case SortRows(keys=keys):
+                live |= {key.column for key in keys}
+            case FilterRows(predicate=predicate):
+                live |= columns_of(predicate)
+            case LimitRows():
+                pass
+            case _:
+                return None
+        nodes.append(plan)
+        plan = plan.source
+    steps = (_step(node, output_columns(node.source)) for node in reversed(nodes))
+    return Finish(plan, tuple(steps), names)
+
+
+def _step(
+    node: ComputeColumns | FilterRows | LimitRows | SortRows, given: tuple[Column, ...]
+) -> Step:
+    """Return the step of a node; `given` are the columns of its source."""
+    match node:
+        case ComputeColumns(items=items):
+            return partial(_compute, values=[_value(expression, given) for _, expression in items])
+        case FilterRows(predicate=predicate):
+            return partial(_filter, value=_value(predicate, given))
+        case LimitRows(count=count, offset=offset):
+            return partial(_limit, count=count, offset=offset)
+        case SortRows(keys=keys):
+            return _sorting(keys, given)
+
+
+def _value(expression: Expression, given: tuple[Column, ...]) -> Callable[[Rows], pa.Array]:
+    """Return a function that computes an expression over rows of some columns."""
+    if isinstance(expression, Column):
+        place = given.index(expression)
+        return lambda rows: rows[0][place]
+    read = {column: given.index(column) for column in columns_of(expression)}
+
+    def compute(rows: Rows) -> pa.Array:
+        arrays, count = rows
+        inputs = {column: arrays[place] for column, place in read.items()}
+        return joined(evaluate(expression, inputs, count))
+
+    return compute
+
+
+def _compute(rows: Rows, values: Sequence[Callable[[Rows], pa.Array]]) -> Rows:
+    return [value(rows) for value in values], rows[1]
+
+
+def _filter(rows: Rows, value: Callable[[Rows], pa.Array]) -> Rows:
+    mask = value(rows)
+    return [values.filter(mask) for values in rows[0]], pc.sum(mask, min_count=0).as_py()
+
+
+def _limit(rows: Rows, count: int | None, offset: int) -> Rows:
+    arrays, found = rows
+    last = found if count is None else min(found, offset + count)
+    size = max(last - offset, 0)
+    return [values.slice(min(offset, found), size) for values in arrays], size
+
+
+def _sorting(keys: Sequence[SortKey], given: tuple[Column, ...]) -> Step:
+    """Return the step that sorts by some columns."""
+    places = [given.index(key.column) for key in keys]
+    names = [f"key{number}" for number in range(len(keys))]
+    directions = ["descending" if key.descending else "ascending" for key in keys]
+    options = pc.SortOptions(list(zip(names, directions, strict=True)))
+    all_names = list(map(column_name, given))
+    # Arrow's order is ours, but for NULLs and these types.
+    is_plain = not any(map(_has_own_order, (key.column.type for key in keys)))
+
+    def sort(rows: Rows) -> Rows:
+        arrays, count = rows
+        if count < 2:
+            return rows
+        values = [arrays[place] for place in places]
+        if is_plain and not any(each.null_count for each in values):
+            batch = pa.RecordBatch.from_arrays(values, names)
+            order = pc.call_function("sort_indices", [batch], options)
+        else:
+            order = row_order(Relation(dict(zip(given, arrays, strict=True)), count), keys, None)
+        if order is None:
+            return rows
+        return pa.RecordBatch.from_arrays(list(arrays), all_names).take(order).columns, count
+
+    return sort
+
+
+def _has_own_order(kind: pa.DataType) -> bool:
+    return bool(pt.is_floating(kind) or pt.is_interval(kind) or pt.is_nested(kind))

@@ -1,0 +1,255 @@
+"""The answer of a fused job in Python, straight from its accumulators.
+
+    group    rows  sum           year   brand        sum               rows of the answer
+    0        3     70            1992   'MFGR#11'                      (1992, 'MFGR#11', 70)
+    1        0     0        ->   1992   'MFGR#12'             ->       (1993, 'MFGR#11', 12)
+    2        9     12            1993   'MFGR#11'
+
+A dashboard asks the same texts again and again, and the kernel takes microseconds: Arrow arrays,
+their sort and their way to Python would take several times as long. So the keys of every group are
+kept as Python values, in the order of the answer where that depends on keys alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+
+from raydb.engine.session.python_values import python_values
+from raydb.kernels.bvh.encode import encode_column
+from raydb.planner.expressions.nodes import Column
+from raydb.planner.plan.physical import ComputeColumns, LimitRows, SortRows
+from raydb.planner.stars.fuse import FusedScanAggregate, Running
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from raydb.kernels.backends.backend import FusedResult
+    from raydb.planner.plan.logical import SortKey
+    from raydb.planner.plan.physical import PhysicalPlan
+
+# A plan keeps a Python object for each key of so many groups: 32 KiB a column.
+MOST_GROUPS = 4096
+
+_HUGEINT = pa.decimal128(38, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """A group key: its value in each group, and its rank among them, None where it has no order."""
+
+    values: NDArray[np.object_]
+    ranks: NDArray[np.int64] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Total:
+    """An accumulator by its place, None for the number of rows. It has a value where `count` has.
+
+    A count has one everywhere: its `count` is None.
+    """
+
+    place: int | None
+    count: int | None
+
+
+_Source: TypeAlias = _Key | _Total
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Direct:
+    """How the rows of a plan come from its fused job.
+
+    columns: of each column its values by group, or its accumulator.
+    groups: all groups in the order of the keys that order the answer; None for their own order.
+    sort_keys: the ranks by group or the accumulator, and whether it descends; the last decides
+        first. Empty where `groups` are in order.
+    """
+
+    job: FusedScanAggregate
+    columns: tuple[_Source, ...]
+    groups: NDArray[np.int64] | None
+    sort_keys: tuple[tuple[_Source, bool], ...]
+    count: int | None
+    offset: int
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of its arrays."""
+        keys = {id(key): key for key in self.columns if isinstance(key, _Key)}
+        return sum(key.values.nbytes for key in keys.values())
+
+    def order(self, result: FusedResult) -> NDArray[np.int64]:
+        """Return the groups of the answer, in its order."""
+        if not self.job.keys:
+            groups = np.zeros(1, np.int64)
+        elif self.groups is None:
+            groups = np.flatnonzero(result.rows)
+        else:
+            groups = self.groups[np.flatnonzero(result.rows[self.groups])]
+        if self.sort_keys and len(groups) > 1:
+            groups = groups[
+                np.lexsort([_sorted_by(*key, result)[groups] for key in self.sort_keys])
+            ]
+        if self.offset or self.count is not None:
+            last = len(groups) if self.count is None else self.offset + self.count
+            groups = groups[self.offset : last]
+        return groups
+
+
+def _sorted_by(source: _Source, descending: bool, result: FusedResult) -> NDArray[Any]:
+    values = _values(source, result) if isinstance(source, _Total) else source.ranks
+    assert values is not None
+    # Not the negative, which the least integer does not have.
+    return ~values if descending else values
+
+
+def _values(total: _Total, result: FusedResult) -> NDArray[Any]:
+    return result.rows if total.place is None else result.values[total.place]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DirectRows:
+    """The rows of one run of a plan.
+
+    groups: those of the answer, in its order. table: returns the rows the general way.
+    """
+
+    direct: Direct
+    result: FusedResult
+    groups: NDArray[np.int64]
+    table: Callable[[], pa.Table]
+
+    def python_rows(self) -> list[tuple[Any, ...]]:
+        """Return the rows as tuples."""
+        columns = [
+            (source.values if isinstance(source, _Key) else _values(source, self.result))
+            .take(self.groups)
+            .tolist()
+            for source in self.direct.columns
+        ]
+        return list(zip(*columns, strict=True))
+
+
+def direct_rows(
+    direct: Direct, result: FusedResult, table: Callable[[], pa.Table]
+) -> DirectRows | None:
+    """Return the rows of a run; None where some value is NULL or no integer of 64 bits."""
+    totals = {source for source in direct.columns if isinstance(source, _Total)}
+    totals |= {source for source, _ in direct.sort_keys if isinstance(source, _Total)}
+    for total in totals:
+        if _values(total, result).dtype != np.int64:
+            return None
+    groups = direct.order(result)
+    for place in {total.count for total in totals if total.count is not None}:
+        counts = result.values[place]
+        # Where no value is NULL they are the rows, and every group of the answer has some.
+        if not (counts is result.rows and direct.job.keys) and not counts[groups].all():
+            return None
+    return DirectRows(direct, result, groups, table)
+
+
+def prepare_direct(plan: PhysicalPlan, names: tuple[Column, ...]) -> Direct | None:
+    """Return how a plan's rows come straight from its fused job; None where they do not.
+
+    names: the plan's columns.
+    """
+    nodes: list[ComputeColumns | LimitRows | SortRows] = []
+    while not isinstance(plan, FusedScanAggregate):
+        if not isinstance(plan, ComputeColumns | LimitRows | SortRows):
+            return None
+        nodes.append(plan)
+        plan = plan.source
+    if not plan.is_direct or plan.value_parts or plan.job.group_count > MOST_GROUPS:
+        return None
+    sources = _sources(plan)
+    sorting: tuple[SortKey, ...] = ()
+    keys: list[tuple[_Source, bool]] = []
+    count, offset = None, 0
+    for node in reversed(nodes):
+        match node:
+            case ComputeColumns(items=items):
+                sources = {
+                    column: sources[value]
+                    for column, value in items
+                    if isinstance(value, Column) and value in sources
+                }
+            case LimitRows() if count is None and not offset:
+                count, offset = node.count, node.offset
+            case SortRows() if not sorting and count is None and not offset:
+                sorting = tuple(node.keys)
+                found = [_sort_key(sources.get(key.column), key) for key in sorting]
+                if None in found:
+                    return None
+                keys = [key for key in found if key is not None]
+            case _:
+                return None
+    columns = [sources.get(column) for column in names]
+    if None in columns:
+        return None
+    groups, rest = _ordered(keys)
+    return Direct(plan, tuple(c for c in columns if c is not None), groups, rest, count, offset)
+
+
+def _sources(plan: FusedScanAggregate) -> dict[Column, _Source]:
+    """Return the columns of a fused job that can be had: keys, and accumulated integers."""
+    numbers = np.arange(plan.job.group_count)
+    sources: dict[Column, _Source] = {}
+    for part in plan.parts:
+        places = numbers // part.stride % part.count
+        for column, values in zip(part.columns, part.values, strict=True):
+            # No code may be allowed: then a part has no values.
+            is_known = len(values) == part.count
+            if is_known and not (pt.is_nested(values.type) or pt.is_interval(values.type)):
+                sources[column] = _key(values, places)
+    for column, call in plan.aggregates:
+        if call.function == "count_star":
+            sources[column] = _Total(None, None)
+        elif call.distinct:
+            continue
+        elif call.function in ("count", "sum", "min", "max") and _is_integer(call.type):
+            measure = plan.measures.index(call.arguments[0])
+            place = plan.running.index(Running(call.function, measure))
+            counted = plan.running.index(Running("count", measure))
+            sources[column] = _Total(place, None if call.function == "count" else counted)
+    return sources
+
+
+def _is_integer(kind: pa.DataType) -> bool:
+    return bool(pt.is_integer(kind) or kind == _HUGEINT)
+
+
+def _key(values: pa.Array, places: NDArray[np.int64]) -> _Key:
+    objects = np.empty(len(values), object)
+    objects[:] = python_values(values)
+    ranks = None
+    # Of NULL and NaN the sort has rules of its own.
+    if not values.null_count and not pt.is_floating(values.type):
+        ranks = encode_column(values).codes.astype(np.int64)[places]
+    return _Key(objects[places], ranks)
+
+
+def _sort_key(source: _Source | None, key: SortKey) -> tuple[_Source, bool] | None:
+    if source is None or (isinstance(source, _Key) and source.ranks is None):
+        return None
+    return source, key.descending
+
+
+def _ordered(
+    keys: list[tuple[_Source, bool]],
+) -> tuple[NDArray[np.int64] | None, tuple[tuple[_Source, bool], ...]]:
+    """Return all groups in order where keys alone decide it, and what is left to sort by."""
+    ranks = [
+        ~source.ranks if descending else source.ranks
+        for source, descending in reversed(keys)
+        if isinstance(source, _Key) and source.ranks is not None
+    ]
+    if not keys or len(ranks) < len(keys):
+        return None, tuple(reversed(keys))
+    return np.lexsort(ranks), ()

@@ -1,0 +1,571 @@
+"""A fused job without a BVH: one pass over the rows of a fact table, in their order.
+
+An image stands in for the BVH. It has a narrow code for each row and attribute that a job asks for,
+a byte where the attribute has up to 256 values, and all rows lie in one cell. Attributes of one
+dimension that a query needs together are coded by the tuples that occur.
+
+    SELECT c_nation, sum(lo_revenue) ... WHERE lo_quantity < 10 AND (s_city = 'X' OR d_year = 1995)
+
+    c_nation                  codes: 0 .. 24              parts of the group number: 0 .. 24
+    lo_quantity               codes: 1 .. 50              parts: 0 or -1
+    (s_city, d_year)          codes: two columns, whose pairs are looked up: 0 or -1
+
+What depends on more is computed for every row and encoded. Codes and measures are kept from one
+query to the next, and remade when they were dropped; what a query itself makes is small.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+from weakref import ref
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from raydb.engine.fused.denormalise import fetch
+from raydb.engine.operators.relation import joined
+from raydb.engine.table_functions.motif.graph_cache import EdgeGraph
+from raydb.errors import DataError
+from raydb.interrupts import beside
+from raydb.kernels.arrow_numbers import is_number, to_numbers, words_of
+from raydb.kernels.backends.cpu.scan import ScanColumn, launch_scan, prepare_scan, zones_of
+from raydb.kernels.bvh.bvh import Bvh, Measure, narrow_measure
+from raydb.kernels.bvh.encode import Hierarchy, encode_column, join_codes
+from raydb.planner.catalog import BvhDefinition, BvhInfo
+from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.nodes import (
+    Attribute,
+    Call,
+    Expression,
+    attributes_of,
+    map_aggregate,
+    rewrite,
+)
+from raydb.planner.stars.fuse import FusedScanAggregate, fuse
+from raydb.planner.stars.table_scan import asks_values, is_small
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from raydb.kernels.backends.backend import FusedResult
+    from raydb.kernels.backends.cpu.scan import ScanPlan, Zones
+    from raydb.planner.stars.star import Star
+    from raydb.planner.stars.table_scan import FusedTableScan
+    from raydb.storage.tables.table import ForeignKey, Table
+
+    # Attributes that are coded together, an expression that is computed for every row, or which
+    # rows were not deleted.
+    Source = tuple[Attribute, ...] | Expression | Literal["live"]
+
+# Integers from 0 to below this are their own codes: a look-up table of 4 MiB.
+DIRECT_CODES = 2**20
+
+# Two attributes are looked up as a pair where that takes a table of at most 256 KiB.
+PAIR_CODES = 2**16
+
+# What images keep where nobody says more. A fact table of 60M rows takes 60 MB for each attribute
+# of few values, and 240 MB for each measure.
+KEPT_BYTES = 2**31
+
+# The part of memory_limit that images may keep.
+KEPT_SHARE = 4
+
+
+class Kept:
+    """Arrays made from rows that do not change, the least recently used of them dropped.
+
+    limit: the most bytes that stay, beside the last array asked for. Owners are not kept alive by
+    it, but arrays may be views of their columns.
+    """
+
+    def __init__(self) -> None:
+        self.limit = KEPT_BYTES
+        self._items: OrderedDict[object, tuple[tuple[ref[Any], ...], Any, int]] = OrderedDict()
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of all arrays; added up anew, for an interrupt may come between two steps."""
+        return sum(size for *_, size in self._items.values())
+
+    def get(self, owners: tuple[object, ...], what: object, make: Callable[[], Any]) -> Any:
+        """Return what was made of the owners before, or make it; of others it is dropped."""
+        item = self._items.pop(what, None)
+        if item is not None and not _are_same(item[0], owners):
+            item = None
+        if item is None:
+            made = make()
+            item = tuple(map(ref, owners)), made, _owned_bytes(made)
+        self._items[what] = item
+        while len(self._items) > 1 and self.size_bytes > self.limit:
+            self._items.popitem(last=False)
+        return item[1]
+
+    def has(self, owners: tuple[object, ...], what: object) -> bool:
+        """Tell whether `get` would return what was made before."""
+        item = self._items.get(what)
+        return item is not None and _are_same(item[0], owners)
+
+    def forget_gone(self) -> None:
+        """Drop what was made of rows that nobody has any more, such as those of dropped tables."""
+        while gone := self._gone():  # What one array is made of may be another one.
+            for what in gone:
+                del self._items[what]
+
+    def _gone(self) -> list[object]:
+        return [
+            what for what, (owners, *_) in self._items.items() if any(o() is None for o in owners)
+        ]
+
+
+def _are_same(known: tuple[ref[Any], ...], owners: tuple[object, ...]) -> bool:
+    return len(known) == len(owners) and all(
+        each() is owner for each, owner in zip(known, owners, strict=True)
+    )
+
+
+def _owned_bytes(made: object) -> int:
+    """Return about the bytes that arrays take; a view of a table's column takes none."""
+    match made:
+        case np.ndarray():
+            return made.nbytes if made.flags.owndata else 0
+        case pa.Array():
+            return int(made.nbytes)
+        case Measure(values=values, valid=valid):
+            return _owned_bytes(values) + _owned_bytes(valid)
+        case _Coded(codes=codes, values=columns):
+            return _owned_bytes(codes) + sum(map(_owned_bytes, columns))
+        case EdgeGraph():
+            return made.size_bytes
+        case tuple():
+            return sum(map(_owned_bytes, made))
+        case _:
+            return 0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Coded:
+    """Codes of rows (uint8, uint16 or int32), and for each attribute the value of every code."""
+
+    codes: NDArray[Any]
+    values: tuple[pa.Array, ...]
+
+    @property
+    def code_count(self) -> int:
+        """The number of codes, one for NULL included."""
+        return len(self.values[0])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Hierarchy:
+    """One hierarchy of an image: its sources, one or a pair, and its attributes by other names."""
+
+    sources: tuple[Source, ...]
+    code_counts: tuple[int, ...]
+    names: dict[Expression, Attribute]
+    values: tuple[pa.Array, ...]
+
+
+@dataclass(eq=False, slots=True)
+class Image:
+    """The rows of a fact table as codes, from `first_row` on.
+
+    together: for a foreign key, attributes behind it that are coded as one, because a query groups
+    by several. `hierarchies` are those that a job was given; no array is held here.
+    """
+
+    tables: Mapping[str, Table]
+    fact: Table
+    kept: Kept
+    first_row: int = 0
+    together: dict[ForeignKey, frozenset[Attribute]] = field(default_factory=dict)
+    hierarchies: list[_Hierarchy] = field(default_factory=list)
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows of the image."""
+        return self.fact.row_count - self.first_row
+
+    def encode(self, expression: Expression) -> Expression:
+        """Return an expression over the image's attributes; itself where it cannot be computed.
+
+        Rows that the query leaves out may fail: then the expression is computed row by row.
+        """
+        sources = self._sources_of(expression)
+        if sources is None:
+            coded = self._coded(expression)
+            return expression if coded is None else self._place((expression,), expression)
+        encoded = self._place(sources, expression)
+        (number,) = {self._number_of(attribute) for attribute in attributes_of(encoded)}
+        hierarchy = self.hierarchies[number]
+        inputs = dict(zip(hierarchy.names.values(), hierarchy.values, strict=True))
+        try:
+            evaluate(encoded, dict(inputs), int(np.prod(hierarchy.code_counts)))
+        except DataError:
+            return expression
+        return encoded
+
+    def measure(self, expression: Expression) -> Measure | None:
+        """Return a measure's values for every row, None where they cannot be computed."""
+
+        def make() -> Measure | None:
+            try:
+                values = self.values_of(expression)
+            except DataError:
+                return None
+            held = _integers_as_stored(values)
+            if held is not None:
+                return held
+            if is_number(expression.type):
+                measure = narrow_measure(*to_numbers(values))
+                # The numbers of decimals may be every other word of a column.
+                return replace(measure, values=np.ascontiguousarray(measure.values))
+            valid = pc.is_valid(values).to_numpy(zero_copy_only=False)
+            return Measure(np.zeros(len(valid), np.int8), valid)
+
+        found: Measure | None = self._keep("measure", expression, make)
+        return found
+
+    def codes(self, sources: tuple[Source, ...]) -> tuple[NDArray[Any], ...]:
+        """Return the codes of every row, those of a pair as two arrays."""
+        coded = [self._coded(source) for source in sources]
+        return tuple(each.codes for each in coded if each is not None)
+
+    def zones(self, sources: tuple[Source, ...]) -> Zones:
+        """Return the least and the greatest code of each chunk of rows, of one source."""
+        (codes,) = self.codes(sources)
+        zones: Zones = self.kept.get(
+            (codes,), self._what("zones", sources), lambda: zones_of(codes)
+        )
+        return zones
+
+    def coded(
+        self, expression: Expression, row_ids: NDArray[np.uint32]
+    ) -> tuple[NDArray[Any], pa.Array] | None:
+        """Return an expression as codes of some rows, -1 for the last, and the value of each code.
+
+        None where it depends on more than one source, where it fails for some value, and where so
+        few rows are not worth the evaluation for every value.
+        """
+        attributes = attributes_of(expression)
+        keys = {attribute.path[:1] for attribute in attributes}
+        if len(keys) != 1:
+            return None
+        (path,) = keys
+        try:
+            if path:
+                if len(row_ids) * 4 < self.tables[path[0].table].row_count:
+                    return None
+                inputs = self._dimension_values(path[0], attributes)
+                values = evaluate(expression, dict(inputs), len(next(iter(inputs.values()))))
+                return self.fact.foreign_rows[path[0]][row_ids], joined(values)
+            sources = self._sources_of(expression)
+            if sources is None or len(sources) > 1 or len(row_ids) * 64 < self.row_count:
+                return None
+            coded = self._coded(sources[0])
+            assert coded is not None
+            (attribute,) = attributes
+            values = evaluate(expression, {attribute: coded.values[0]}, coded.code_count)
+            return coded.codes[row_ids], joined(values)
+        except DataError:
+            return None
+
+    def visible(self) -> Expression:
+        """Return the predicate that a row was not deleted."""
+        return self._place(("live",), Attribute((), "live", pa.bool_()))
+
+    def describe(self, measures: Mapping[Expression, Measure]) -> BvhInfo:
+        """Return an image as a BVH that has every attribute in its payload and none on its Z axis.
+
+        All rows are in its one cell. It has no arrays of theirs.
+        """
+        hierarchies: list[Hierarchy] = []
+        levels: dict[Attribute, tuple[int, int]] = {}
+        for number, each in enumerate(self.hierarchies):
+            scan_codes = np.zeros(len(each.values[0]), np.int32)
+            places = tuple(range(len(each.values)))
+            hierarchies.append(Hierarchy(places, each.values, scan_codes, 1))
+            levels |= {name: (number, level) for level, name in enumerate(each.names.values())}
+        index = Bvh(
+            tuple(hierarchies),
+            1,
+            None,
+            np.array([0, self.row_count]),
+            np.empty(0, np.uint32),
+            tuple(range(len(hierarchies))),
+            (),
+            (),
+        )
+        definition = BvhDefinition("", self.fact.name, (), tuple(levels), tuple(measures), "")
+        return BvhInfo(definition, index, levels)
+
+    def values_of(self, expression: Expression) -> pa.Array | pa.ChunkedArray:
+        """Return an expression's value for every row; parts of one dimension are computed once."""
+        inputs: dict[Expression, pa.Array | pa.ChunkedArray] = {}
+
+        def gather(part: Expression) -> Expression:
+            attributes = attributes_of(part)
+            keys = {attribute.path[:1] for attribute in attributes}
+            if len(keys) != 1 or keys == {()}:
+                return part
+            ((key,),) = keys
+            dimension = self._dimension_values(key, attributes)
+            count = len(next(iter(dimension.values())))
+            values = evaluate(part, dict(dimension), count)
+            rows = self.fact.foreign_rows[key][self.first_row :]
+            attribute = Attribute((), f"part {len(inputs)}", part.type)
+            inputs[attribute] = values.take(pa.array(np.where(rows < 0, np.int32(count - 1), rows)))
+            return attribute
+
+        rest = _outermost(expression, gather)
+        for attribute in attributes_of(rest):
+            if attribute not in inputs:
+                column = fetch(self.tables, self.fact.name, attribute)
+                inputs[attribute] = column.slice(self.first_row)
+        return evaluate(rest, inputs, self.row_count)
+
+    def _sources_of(self, expression: Expression) -> tuple[Source, ...] | None:
+        """Return the source of all attributes of an expression, or a pair; None to compute it."""
+        sources: set[tuple[Attribute, ...]] = set()
+        by_key: dict[ForeignKey, set[Attribute]] = {}
+        for attribute in attributes_of(expression):
+            if attribute.path:
+                by_key.setdefault(attribute.path[0], set()).add(attribute)
+            elif is_small(self.fact.sample(attribute.name)) is None:
+                return None
+            else:
+                sources.add((attribute,))
+        for key, attributes in by_key.items():
+            joint = self.together.get(key, frozenset())
+            is_joint = joint.issuperset(attributes)
+            sources.add(tuple(sorted(joint if is_joint else attributes, key=repr)))
+        if not 1 <= len(sources) <= 2:
+            return None
+        found = tuple(sorted(sources, key=repr))
+        counts = [coded.code_count for each in found if (coded := self._coded(each)) is not None]
+        return found if len(found) == 1 or np.prod(counts) <= PAIR_CODES else None
+
+    def _place(self, sources: tuple[Source, ...], expression: Expression) -> Expression:
+        """Give sources a hierarchy, and return the expression over its attributes."""
+        for known in self.hierarchies:
+            if known.sources == sources:
+                return _renamed(expression, known.names)
+        coded = [each for source in sources if (each := self._coded(source)) is not None]
+        counts = tuple(each.code_count for each in coded)
+        values: list[pa.Array] = []
+        originals: list[Expression] = []
+        for place, (source, each) in enumerate(zip(sources, coded, strict=True)):
+            inner = int(np.prod(counts[place + 1 :]))
+            pairs = np.arange(int(np.prod(counts))) // inner % counts[place]
+            values += [column.take(pa.array(pairs)) for column in each.values]
+            match source:
+                case tuple():
+                    originals += source
+                case "live":
+                    originals.append(Attribute((), "live", pa.bool_()))
+                case _:
+                    originals.append(source)
+        number = len(self.hierarchies)
+        names = {
+            original: Attribute((), f"code {number} level {level}", original.type)
+            for level, original in enumerate(originals)
+        }
+        self.hierarchies.append(_Hierarchy(sources, counts, names, tuple(values)))
+        return _renamed(expression, names)
+
+    def _number_of(self, attribute: Attribute) -> int:
+        return next(n for n, h in enumerate(self.hierarchies) if attribute in h.names.values())
+
+    def _coded(self, source: Source) -> _Coded | None:
+        """Return the codes of a source; None for an expression that fails in some row."""
+
+        def make() -> _Coded | None:
+            match source:
+                case "live":
+                    assert self.fact.live is not None
+                    live = self.fact.live[self.first_row :].view(np.uint8)
+                    return _Coded(live, (pa.array([False, True]),))
+                case (Attribute(path=(), name=name),):
+                    return _column_codes(self.fact.rows.coded(name).slice(self.first_row))
+                case tuple():
+                    return self._dimension_codes(source)
+                case _:
+                    try:
+                        encoded = encode_column(self.values_of(source))
+                    except DataError:
+                        return None
+                    return _Coded(_narrow(encoded.codes, encoded.cardinality), (encoded.values,))
+
+        found: _Coded | None = self._keep("codes", source, make)
+        return found
+
+    def _dimension_codes(self, attributes: tuple[Attribute, ...]) -> _Coded:
+        """Code the tuples of attributes behind one foreign key that occur; NULL for no partner."""
+        key = attributes[0].path[0]
+        inputs = self._dimension_values(key, attributes)
+        columns = [encode_column(inputs[attribute]) for attribute in attributes]
+        codes, tuples = join_codes(columns)
+        rows = self.fact.foreign_rows[key][self.first_row :]
+        # A row without a partner has -1, which takes the last code: that of NULLs.
+        values = tuple(
+            column.values.take(pa.array(tuples[:, place])) for place, column in enumerate(columns)
+        )
+        return _Coded(_narrow(codes, len(tuples))[rows], values)
+
+    def _dimension_values(
+        self, key: ForeignKey, attributes: Iterable[Attribute]
+    ) -> dict[Expression, pa.Array]:
+        """Return attributes' values in each row of a dimension, then NULL for no partner."""
+        values: dict[Expression, pa.Array] = {}
+        for attribute in attributes:
+            below = replace(attribute, path=attribute.path[1:])
+            column = fetch(self.tables, key.table, below)
+            chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+            values[attribute] = pa.concat_arrays([*chunks, pa.nulls(1, column.type)])
+        return values
+
+    def _keep(self, kind: str, source: Source, make: Callable[[], Any]) -> Any:
+        """Make arrays of every row once."""
+
+        def compute() -> Any:
+            return beside(make, self.row_count)
+
+        if isinstance(source, str):
+            return self.kept.get((self.fact.live,), self._what(kind, source), compute)
+        attributes = source if isinstance(source, tuple) else attributes_of(source)
+        names = {key.table for attribute in attributes for key in attribute.path}
+        owners = (self.fact.rows, *(self.tables[name].rows for name in sorted(names)))
+        return self.kept.get(owners, self._what(kind, source), compute)
+
+    def _what(self, kind: str, source: object) -> object:
+        return kind, self.fact.name, self.first_row, source
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TableJob:
+    """A scan that is ready to run: its fused plan on an image, and what the image is asked for.
+
+    columns: those of the plan's hierarchies; `scan` is None where the plan fetches rows, and then
+    the plan's index has the arrays. measures: in the order of the accumulators' positions.
+    """
+
+    plan: FusedScanAggregate
+    image: Image
+    columns: tuple[ScanColumn, ...]
+    measures: tuple[Expression, ...]
+    scan: ScanPlan | None
+
+    def run(self) -> FusedResult:
+        """Scan the rows."""
+        assert self.scan is not None
+        codes = [self.image.codes(each.sources) for each in self.image.hierarchies]
+        measures = [self.image.measure(each) for each in self.measures]
+        found = [measure for measure in measures if measure is not None]
+        assert len(found) == len(measures)
+        return launch_scan(self.scan, self.plan.job, self.columns, codes, found)
+
+
+def fuse_on_rows(scan: FusedTableScan, tables: Mapping[str, Table], kept: Kept) -> TableJob:
+    """Return a scan as a fused job on an image of its fact table."""
+    star = scan.star
+    image = Image(tables, tables[star.fact], kept, scan.first_row, _together(star))
+    predicates = [image.encode(predicate) for predicate in star.predicates]
+    keys = [(column, image.encode(key)) for column, key in star.keys]
+    measures: dict[Expression, Measure] = {}
+    aggregates = []
+    for column, call in star.aggregates:
+        for argument in () if asks_values(call) else call.arguments:
+            measure = measures.get(argument) or image.measure(argument)
+            if measure is not None:
+                measures[argument] = measure
+        encoded = map_aggregate(call, image.encode) if asks_values(call) else call
+        aggregates.append((column, encoded))
+    if image.fact.live is not None:
+        predicates.append(image.visible())
+    star = replace(
+        star, predicates=tuple(predicates), keys=tuple(keys), aggregates=tuple(aggregates)
+    )
+    info = image.describe(measures)
+    plan = fuse(star, info, scan.backend, scan.backend_reason)
+    assert isinstance(plan, FusedScanAggregate), plan
+    if plan.is_direct and scan.backend == "cpu":
+        columns = tuple(
+            ScanColumn(
+                each.code_counts, image.zones(each.sources) if len(each.sources) == 1 else None
+            )
+            for each in image.hierarchies
+        )
+        ready = prepare_scan(plan.job, columns, image.row_count)
+        return TableJob(plan, image, columns, tuple(measures), ready)
+    row_ids = np.arange(scan.first_row, image.fact.row_count, dtype=np.uint32)
+    codes = tuple(_joint_codes(image, each) for each in image.hierarchies)
+    index = replace(plan.index, row_ids=row_ids, codes=codes, measures=tuple(measures.values()))
+    return TableJob(replace(plan, index=index), image, (), tuple(measures), None)
+
+
+def _together(star: Star) -> dict[ForeignKey, frozenset[Attribute]]:
+    """Return the attributes of the keys by the foreign key that they lie behind."""
+    found: dict[ForeignKey, set[Attribute]] = {}
+    for _, key in star.keys:
+        for attribute in attributes_of(key):
+            if attribute.path:
+                found.setdefault(attribute.path[0], set()).add(attribute)
+    return {key: frozenset(attributes) for key, attributes in found.items()}
+
+
+def _joint_codes(image: Image, hierarchy: _Hierarchy) -> NDArray[Any]:
+    """Return the codes of a hierarchy as one array."""
+    first, *second = image.codes(hierarchy.sources)
+    if not second:
+        return first
+    joint: NDArray[Any] = first.astype(np.int32) * hierarchy.code_counts[1] + second[0]
+    return joint
+
+
+def _renamed(expression: Expression, names: Mapping[Expression, Attribute]) -> Expression:
+    if expression in names:
+        return names[expression]
+    return rewrite(expression, lambda part: names.get(part, part))
+
+
+def _outermost(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """Change the outermost parts of an expression that `change` makes something else of."""
+    changed = change(expression)
+    if changed is not expression or not isinstance(expression, Call):
+        return changed
+    arguments = tuple(_outermost(argument, change) for argument in expression.arguments)
+    return replace(expression, arguments=arguments)
+
+
+def _column_codes(column: pa.ChunkedArray) -> _Coded:
+    """Return a column as codes with the value of each code, NULL the last."""
+    if pa.types.is_integer(column.type) and not column.null_count and len(column):
+        numbers = words_of(column.combine_chunks())
+        low, high = int(numbers.min()), int(numbers.max())
+        if low >= 0 and high < DIRECT_CODES:
+            values = pa.array(np.arange(high + 1)).cast(column.type)
+            return _Coded(_narrow(numbers, high + 1), (values,))
+    encoded = encode_column(column)
+    return _Coded(_narrow(encoded.codes, encoded.cardinality), (encoded.values,))
+
+
+def _narrow(codes: NDArray[Any], code_count: int) -> NDArray[Any]:
+    """Put codes into the narrowest type that holds them."""
+    dtype = np.uint8 if code_count <= 2**8 else np.uint16 if code_count <= 2**16 else np.int32
+    return codes.astype(dtype)
+
+
+def _integers_as_stored(values: pa.Array | pa.ChunkedArray) -> Measure | None:
+    """Return integers without NULLs in one piece as they lie in memory; None for others."""
+    if isinstance(values, pa.ChunkedArray):
+        if values.num_chunks != 1:
+            return None
+        values = values.chunk(0)
+    if not pa.types.is_signed_integer(values.type) or values.null_count or not len(values):
+        return None
+    numbers = values.to_numpy()
+    return Measure(numbers, None, int(numbers.min()), int(numbers.max()))

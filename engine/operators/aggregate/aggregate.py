@@ -1,0 +1,200 @@
+"""GROUP BY over Arrow: rows are numbered by their group, and each aggregate folds by number.
+
+    groups = group_rows(keys)        the number of each row's group
+    rows_of(call, groups, values)    the rows that count: FILTER, NULLs, DISTINCT, ORDER BY
+    _FOLDS[function](call, rows)     a value for each group
+
+Integers and decimals are added up exactly; doubles in the order of the rows.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+
+from raydb.engine.operators.aggregate.exact_sums import as_doubles, average, is_exact, join_limbs
+from raydb.engine.operators.aggregate.grouped import Grouped, rows_of, sees_nulls
+from raydb.engine.operators.aggregate.ordered import list_values, mode, quantile, string_agg
+from raydb.engine.operators.aggregate.statistics import ENTROPY, MOMENTS, PAIR_STATISTICS
+from raydb.engine.operators.codes import encode, group_rows
+from raydb.engine.operators.relation import Relation, joined
+from raydb.planner.expressions.casts.casts import cast_values
+from raydb.planner.expressions.functions import canonical_floats
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from raydb.planner.expressions.nodes import AggregateCall, Column, Expression
+
+
+def aggregate(
+    keys: Mapping[Column, pa.ChunkedArray | pa.Array],
+    calls: Sequence[tuple[Column, AggregateCall]],
+    values: Mapping[Expression, pa.ChunkedArray | pa.Array],
+    row_count: int,
+) -> Relation:
+    """Group `row_count` rows by their keys and return the keys and aggregates of each group.
+
+    `values` has those of every expression that a call reads. NULL is a key like any other; without
+    keys there is one group, even of no rows. Raises DataError where a sum exceeds its type.
+    """
+    groups = group_rows(list(keys.values()), row_count)
+    rows = pa.array(groups.rows)
+    columns: dict[Column, pa.ChunkedArray | pa.Array] = {
+        column: canonical_floats(joined(key).take(rows)) for column, key in keys.items()
+    }
+    inputs: dict[Any, Grouped] = {}
+    for column, call in calls:
+        if call.function == "first" and not call.order_by and call.filter is None and keys:
+            columns[column] = joined(values[call.arguments[0]]).take(rows)
+            continue
+        read = (call.arguments, call.distinct, call.filter, call.order_by, sees_nulls(call))
+        if read not in inputs:
+            inputs[read] = rows_of(call, groups, values)
+        columns[column] = cast_values(_FOLDS[call.function](call, inputs[read]), call.type)
+    return Relation(columns, groups.members.count)
+
+
+# -- counts, sums, extremes
+
+
+def _count(_: AggregateCall, rows: Grouped) -> pa.Array:
+    return pa.array(rows.members.sizes)
+
+
+def _sum(call: AggregateCall, rows: Grouped) -> pa.Array:
+    """Return the exact sum of integers and decimals, or the sum of doubles."""
+    (values,) = rows.arguments
+    some = rows.members.sizes > 0
+    if is_exact(values.type):
+        return join_limbs(rows.limb_sums, some, call.type)
+    return pa.array(rows.members.sums(as_doubles(values)), mask=~some)
+
+
+def _avg(_: AggregateCall, rows: Grouped) -> pa.Array:
+    """Return the nearest double to the exact sum over the count."""
+    (values,) = rows.arguments
+    sizes = rows.members.sizes
+    if is_exact(values.type):
+        return average(rows.limb_sums, sizes, values.type)
+    sums = rows.members.sums(as_doubles(values))
+    return pa.array(sums / np.maximum(sizes, 1), mask=sizes == 0)
+
+
+def _avg_of_sums(_: AggregateCall, rows: Grouped) -> pa.Array:
+    """Return the average of values from their sums (first argument) and counts (second)."""
+    values, counts = rows.arguments
+    sizes = np.zeros(rows.members.count, np.int64)
+    np.add.at(sizes, rows.members.numbers, joined(counts).to_numpy())
+    if is_exact(values.type):
+        return average(rows.limb_sums, sizes, values.type)
+    sums = rows.members.sums(as_doubles(values))
+    return pa.array(sums / np.maximum(sizes, 1), mask=sizes == 0)
+
+
+def _product(_: AggregateCall, rows: Grouped) -> pa.Array:
+    products = np.ones(rows.members.count)
+    np.multiply.at(products, rows.members.numbers, as_doubles(rows.arguments[0]))
+    return pa.array(products, mask=rows.members.sizes == 0)
+
+
+def _extreme(call: AggregateCall, rows: Grouped) -> pa.Array:
+    """Return the value of the least or greatest code of each group; true is above false."""
+    (values,) = rows.arguments
+    if pt.is_string(values.type) or pt.is_binary(values.type):
+        return _extreme_text(call, rows)
+    codes = encode(values)
+    some = rows.members.sizes > 0
+    found = _extreme_codes(rows, codes.codes, least=call.function in ("min", "bool_and"))
+    if pt.is_interval(values.type):
+        return _first(call, rows.take(np.flatnonzero(codes.codes == found[rows.members.numbers])))
+    return codes.decode(np.where(some, found, 0), some)
+
+
+def _extreme_text(call: AggregateCall, rows: Grouped) -> pa.Array:
+    """Return the least or greatest text of each group by Acero, which needs no codes for it."""
+    table = pa.table({"group": rows.members.numbers, "text": rows.arguments[0]})
+    found = table.group_by("group").aggregate([("text", call.function)])
+    places = np.full(rows.members.count, -1)
+    places[found.column("group").to_numpy()] = np.arange(len(found))
+    texts = joined(found.column(f"text_{call.function}"))
+    return texts.take(pa.array(places, mask=places < 0))
+
+
+def _extreme_codes(rows: Grouped, codes: NDArray[np.int64], *, least: bool) -> NDArray[np.int64]:
+    if least:
+        found = np.full(rows.members.count, 2**63 - 1)
+        np.minimum.at(found, rows.members.numbers, codes)
+    else:
+        found = np.full(rows.members.count, -(2**63))
+        np.maximum.at(found, rows.members.numbers, codes)
+    return found
+
+
+def _bits(fold: np.ufunc, nothing: int, call: AggregateCall, rows: Grouped) -> pa.Array:
+    numbers = cast_values(rows.arguments[0], pa.int64())
+    found = np.full(rows.members.count, nothing)
+    fold.at(found, rows.members.numbers, joined(numbers).to_numpy())
+    return cast_values(pa.array(found, mask=rows.members.sizes == 0), call.type)
+
+
+# -- the value of one row
+
+
+def _first(_: AggregateCall, rows: Grouped) -> pa.Array:
+    """Return the value of each group's first row."""
+    here = np.arange(len(rows.members.numbers))
+    return _values_at(rows, _extreme_codes(rows, here, least=True))
+
+
+def _last(_: AggregateCall, rows: Grouped) -> pa.Array:
+    here = np.arange(len(rows.members.numbers))
+    return _values_at(rows, _extreme_codes(rows, here, least=False))
+
+
+def _values_at(rows: Grouped, places: NDArray[np.int64]) -> pa.Array:
+    """Return the first argument at a row of each group, NULL for groups without a row."""
+    return joined(rows.arguments[0]).take(pa.array(places, mask=rows.members.sizes == 0))
+
+
+def _arg_extreme(call: AggregateCall, rows: Grouped) -> pa.Array:
+    """Return the first argument of the first row where the second is least or greatest."""
+    codes = encode(rows.arguments[1]).codes
+    found = _extreme_codes(rows, codes, least=call.function == "arg_min")
+    return _first(call, rows.take(np.flatnonzero(codes == found[rows.members.numbers])))
+
+
+_FOLDS: Mapping[str, Callable[[AggregateCall, Grouped], pa.Array]] = {
+    "count_star": _count,
+    "count": _count,
+    "sum": _sum,
+    "avg": _avg,
+    "avg_of_sums": _avg_of_sums,
+    "product": _product,
+    "min": _extreme,
+    "max": _extreme,
+    "bool_and": _extreme,
+    "bool_or": _extreme,
+    "bit_and": functools.partial(_bits, np.bitwise_and, -1),
+    "bit_or": functools.partial(_bits, np.bitwise_or, 0),
+    "bit_xor": functools.partial(_bits, np.bitwise_xor, 0),
+    "any_value": _first,
+    "first": _first,
+    "last": _last,
+    "arg_min": _arg_extreme,
+    "arg_max": _arg_extreme,
+    "quantile_cont": quantile,
+    "quantile_disc": quantile,
+    "mode": mode,
+    "string_agg": string_agg,
+    "list": list_values,
+    **MOMENTS,
+    **PAIR_STATISTICS,
+    **ENTROPY,
+}

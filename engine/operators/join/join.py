@@ -1,0 +1,307 @@
+"""Joins over Arrow: partners are found as row numbers, and columns are fetched for the pairs last.
+
+    pairs      = partners for which the residual condition is true
+    left join  = pairs + left rows in no pair, with NULLs for the right columns
+    semi join  = left rows in some pair
+
+A residual condition has to be known before a row without a partner is, so every kind of join takes
+this one path. It is checked on some 100 000 pairs at a time, however many there are. Sides that do
+not fit in memory are joined part by part; see `join_parts`.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from raydb.engine.operators.join.partitioned import parts_of_sides
+from raydb.engine.operators.join.partners import (
+    MIRRORED,
+    Compared,
+    Side,
+    find_partners,
+    left_rows_with_partner,
+)
+from raydb.engine.operators.relation import Collector, Relation, joined
+from raydb.interrupts import beside
+from raydb.kernels.in_order import in_order
+from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.nodes import Call, columns_of, conjuncts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from raydb.engine.context.memory import Memory
+    from raydb.engine.operators.join.partners import Partners
+    from raydb.planner.expressions.nodes import Column, Expression
+    from raydb.planner.plan.physical import HashJoin, PhysicalPlan
+
+    RunWith = Callable[
+        [PhysicalPlan, Sequence[Column], Sequence[Expression]],
+        tuple[Relation, list[pa.ChunkedArray | pa.Array]],
+    ]
+
+# What the row numbers of a pair take while its columns are fetched.
+_BYTES_A_PAIR = 48
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Pairs:
+    """Row numbers of both sides; None for all rows of a side, each once and in order."""
+
+    left: NDArray[np.integer] | None
+    right: NDArray[np.integer] | None
+
+    def count(self) -> int:
+        """Return the number of pairs."""
+        rows = self.right if self.left is None else self.left
+        assert rows is not None
+        return len(rows)
+
+
+def run_join(
+    plan: HashJoin,
+    columns: Sequence[Column],
+    sides: tuple[Sequence[Column], Sequence[Column]],
+    run_with: RunWith,
+    memory: Memory,
+) -> Relation:
+    """Return some columns of a join's rows.
+
+    `sides` are the columns of the left and of the right plan; `run_with` returns columns of a
+    plan's rows, and the values of expressions over all its columns. Raises OperationalError where
+    the memory is too small even for parts of the sides.
+    """
+    parts = [part for condition in plan.residual for part in conjuncts(condition)]
+    own = [[part for part in parts if columns_of(part) <= set(side)] for side in sides]
+    residual = [part for part in parts if part not in own[0] and part not in own[1]]
+    compared = [] if plan.left_keys else _comparisons(residual, *sides)
+    wanted = {*columns}.union(*(columns_of(part) for part in residual))
+    left = _run_side(
+        (plan.left, [column for column in sides[0] if column in wanted]),
+        (plan.left_keys, [each.left for each in compared], own[0]),
+        run_with,
+    )
+    right = _run_side(
+        (plan.right, [column for column in sides[1] if column in wanted]),
+        (plan.right_keys, [each.right for each in compared], own[1]),
+        run_with,
+    )
+    collector = Collector(memory, columns)
+    for some_left, some_right in parts_of_sides(left, right, plan.kind, memory):
+        for rows in _join(plan, columns, (some_left, some_right), (compared, residual), memory):
+            collector.add(rows)
+    return collector.relation()
+
+
+def _join(
+    plan: HashJoin,
+    columns: Sequence[Column],
+    sides: tuple[Side, Side],
+    conditions: tuple[Sequence[Compared], Sequence[Expression]],
+    memory: Memory,
+) -> Iterator[Relation]:
+    """Yield the rows of a join of two sides that fit in memory."""
+    (left, right), (compared, residual) = sides, conditions
+    if plan.kind in ("semi", "anti", "mark"):
+        found = _left_rows_in_pairs(plan, left, right, compared, residual)
+        yield _left_rows(plan, left.rows, found, columns)
+        return
+    row_count = left.rows.row_count + right.rows.row_count
+    partners = beside(lambda: find_partners(left, right, compared, plan.null_safe), row_count)
+    unchecked = [part for part in residual if part not in partners.fulfilled]
+    if plan.kind == "inner" and not columns and not unchecked:
+        yield Relation({}, partners.pair_count())
+        return
+    paired_left = np.zeros(left.rows.row_count, np.bool_)
+    paired_right = np.zeros(right.rows.row_count, np.bool_)
+    left_rows, right_rows = left.rows, right.rows
+    most = memory.room() // (_BYTES_A_PAIR + 2 * _width(left_rows) + 2 * _width(right_rows))
+    if partners.pair_count() <= most and not unchecked:
+        batches = iter([_all_pairs(partners)])
+    else:
+        # Joined once, and not again for each batch.
+        left_rows, right_rows = left_rows.combined(), right_rows.combined()
+        batches = _pairs_in_batches(partners, left_rows, right_rows, unchecked, most)
+    for pairs in batches:
+        yield _fetch(left_rows, right_rows, pairs, columns)
+        if plan.kind in ("left", "full"):
+            paired_left[slice(None) if pairs.left is None else pairs.left] = True
+        if plan.kind in ("right", "full"):
+            paired_right[slice(None) if pairs.right is None else pairs.right] = True
+    if plan.kind in ("left", "full"):
+        yield _unpaired(left_rows, paired_left, columns)
+    if plan.kind in ("right", "full"):
+        yield _unpaired(right_rows, paired_right, columns)
+
+
+def _width(rows: Relation) -> int:
+    return -(-rows.size_bytes // max(rows.row_count, 1))
+
+
+def _run_side(
+    source: tuple[PhysicalPlan, Sequence[Column]],
+    expressions: tuple[Sequence[Expression], Sequence[Expression], Sequence[Expression]],
+    run_with: RunWith,
+) -> Side:
+    """Run a side with its keys, its compared values and the conditions on it alone."""
+    keys, compared, conditions = expressions
+    rows, values = run_with(*source, [*keys, *compared, *conditions])
+    masks = [_mask(condition) for condition in values[len(keys) + len(compared) :]]
+    return Side(
+        rows,
+        values[: len(keys)],
+        values[len(keys) : len(keys) + len(compared)],
+        np.logical_and.reduce(masks) if masks else None,
+    )
+
+
+def _comparisons(
+    conditions: Sequence[Expression], left: Sequence[Column], right: Sequence[Column]
+) -> list[Compared]:
+    """Return the conditions that compare a value of one side with one of the other."""
+    found = []
+    for condition in conditions:
+        match condition:
+            case Call(function=function, arguments=(one, other)) if function in MIRRORED:
+                if columns_of(one) <= set(left) and columns_of(other) <= set(right):
+                    found.append(Compared(function, one, other, condition))
+                elif columns_of(one) <= set(right) and columns_of(other) <= set(left):
+                    found.append(Compared(MIRRORED[function], other, one, condition))
+    return found
+
+
+# -- pairs
+
+
+def _all_pairs(partners: Partners) -> _Pairs:
+    probe, build = partners.all_pairs()
+    return _Pairs(probe, build) if partners.probe_is_left else _Pairs(build, probe)
+
+
+def _pairs_in_batches(
+    partners: Partners,
+    left: Relation,
+    right: Relation,
+    conditions: Sequence[Expression],
+    most: int,
+) -> Iterator[_Pairs]:
+    """Yield the pairs of partners for which all conditions are true, about `most` at a time."""
+    batch: list[tuple[NDArray[np.integer], NDArray[np.integer]]] = []
+    for pairs in _accepted(partners, left, right, conditions):
+        batch.append(pairs)
+        if sum(len(rows) for rows, _ in batch) > most:
+            yield _joined_pairs(batch)
+            batch = []
+    if batch:
+        yield _joined_pairs(batch)
+
+
+def _joined_pairs(parts: Sequence[tuple[NDArray[np.integer], NDArray[np.integer]]]) -> _Pairs:
+    return _Pairs(
+        np.concatenate([rows for rows, _ in parts]), np.concatenate([rows for _, rows in parts])
+    )
+
+
+def _accepted(
+    partners: Partners, left: Relation, right: Relation, conditions: Sequence[Expression]
+) -> Iterator[tuple[NDArray[np.integer], NDArray[np.integer]]]:
+    """Yield the pairs for which all conditions are true, a morsel at a time, as (left, right)."""
+    read = {column for condition in conditions for column in columns_of(condition)}
+    left = left.select(column for column in left.columns if column in read).combined()
+    right = right.select(column for column in right.columns if column in read).combined()
+
+    def check(
+        pairs: tuple[NDArray[np.integer], NDArray[np.integer]],
+    ) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+        ours, theirs = pairs if partners.probe_is_left else (pairs[1], pairs[0])
+        for condition in conditions:
+            columns = columns_of(condition)
+            some_left = left.select(c for c in left.columns if c in columns).take(pa.array(ours))
+            some_right = right.select(c for c in right.columns if c in columns)
+            values = {**some_left.columns, **some_right.take(pa.array(theirs)).columns}
+            mask = _mask(evaluate(condition, values, len(ours)))
+            ours, theirs = ours[mask], theirs[mask]
+        return ours, theirs
+
+    yield from in_order(check, partners.pairs_in_parts())
+
+
+def _left_rows_in_pairs(
+    plan: HashJoin,
+    left: Side,
+    right: Side,
+    compared: Sequence[Compared],
+    residual: Sequence[Expression],
+) -> NDArray[np.bool_]:
+    """Return for each left row whether it is in a pair."""
+    row_count = left.rows.row_count + right.rows.row_count
+    if len(residual) == len(compared) <= 1:
+        return beside(
+            lambda: left_rows_with_partner(left, right, compared, plan.null_safe), row_count
+        )
+    partners = beside(lambda: find_partners(left, right, compared, plan.null_safe), row_count)
+    unchecked = [part for part in residual if part not in partners.fulfilled]
+    found = np.zeros(left.rows.row_count, np.bool_)
+    for ours, _ in _accepted(partners, left.rows, right.rows, unchecked):
+        found[ours] = True
+    return found
+
+
+def _mask(values: pa.ChunkedArray | pa.Array) -> NDArray[np.bool_]:
+    """Return where a condition is true."""
+    mask: NDArray[np.bool_] = joined(pc.fill_null(values, False)).to_numpy(zero_copy_only=False)
+    return mask
+
+
+# -- rows
+
+
+def _left_rows(
+    plan: HashJoin, rows: Relation, found: NDArray[np.bool_], columns: Sequence[Column]
+) -> Relation:
+    """Return the left rows that a semi or anti join keeps, or all of them with their mark."""
+    if plan.kind == "mark":
+        assert plan.mark is not None
+        return Relation({**rows.columns, plan.mark: pa.array(found)}, rows.row_count).select(
+            columns
+        )
+    kept = found if plan.kind == "semi" else ~found
+    count = int(np.count_nonzero(kept))
+    chosen = rows.select(columns)
+    return chosen if count == rows.row_count else chosen.filter(pa.array(kept), count)
+
+
+def _fetch(left: Relation, right: Relation, pairs: _Pairs, columns: Sequence[Column]) -> Relation:
+    """Return columns of the pairs, each column in a thread."""
+    numbers = {
+        side: None if rows is None else pa.array(rows)
+        for side, rows in (("left", pairs.left), ("right", pairs.right))
+    }
+
+    def fetch(column: Column) -> pa.ChunkedArray | pa.Array:
+        side, rows = ("left", left) if column in left.columns else ("right", right)
+        chosen = numbers[side]
+        values = rows.select([column])
+        return (values if chosen is None else values.take(chosen)).columns[column]
+
+    def fetch_all() -> list[pa.ChunkedArray | pa.Array]:
+        with ThreadPoolExecutor(pa.cpu_count()) as threads:
+            return list(threads.map(fetch, columns))
+
+    values = beside(fetch_all, pairs.count())
+    return Relation(dict(zip(columns, values, strict=True)), pairs.count())
+
+
+def _unpaired(rows: Relation, paired: NDArray[np.bool_], columns: Sequence[Column]) -> Relation:
+    """Return the rows of one side that are in no pair, NULL in the other side's columns."""
+    count = len(paired) - int(np.count_nonzero(paired))
+    kept = rows.filter(pa.array(~paired), count).columns
+    return Relation({c: kept[c] if c in kept else pa.nulls(count, c.type) for c in columns}, count)

@@ -1,0 +1,269 @@
+"""Which rows of two sides are partners, as row numbers.
+
+keys         a table with a place for each key of the smaller side, looked up by the larger
+comparisons  the smaller side sorted: the partners of a row are a range of it
+neither      every row is a partner of every row
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from raydb.engine.operators.codes import Word, sort_rows
+from raydb.engine.operators.join.keys import encode_keys, in_morsels
+from raydb.engine.operators.join.ranges import Comparison, Ranges, find_ranges
+from raydb.engine.operators.relation import MORSEL_ROWS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from raydb.engine.operators.relation import Relation
+    from raydb.planner.expressions.nodes import Expression
+
+MIRRORED = {
+    "less": "greater",
+    "less_equal": "greater_equal",
+    "greater": "less",
+    "greater_equal": "less_equal",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A condition `left <function> right`, each of them computed from one side."""
+
+    function: str
+    left: Expression
+    right: Expression
+    condition: Expression
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Side:
+    """One side of a join: the rows to carry, and for each what decides on its partners.
+
+    compared: the values of each comparison of the join; may_match: the rows that can have a
+    partner, None for all of them.
+    """
+
+    rows: Relation
+    keys: Sequence[pa.ChunkedArray | pa.Array]
+    compared: Sequence[pa.ChunkedArray | pa.Array]
+    may_match: NDArray[np.bool_] | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Partners:
+    """The partners of each probe row: at most one, in `places` (-1 for none), or `ranges`.
+
+    `fulfilled` are the conditions that hold for all of them.
+    """
+
+    probe_is_left: bool
+    places: NDArray[np.int32] | None = None
+    ranges: Ranges | None = None
+    fulfilled: tuple[Expression, ...] = ()
+
+    def pair_count(self) -> int:
+        """Return the number of pairs."""
+        if self.places is not None:
+            return int(np.count_nonzero(self.places >= 0))
+        assert self.ranges is not None
+        return self.ranges.pair_count()
+
+    def all_pairs(self) -> tuple[NDArray[np.integer] | None, NDArray[np.integer]]:
+        """Return every pair as (probe row, build row); None for all probe rows, each once."""
+        if self.places is None:
+            parts = list(self.pairs_in_parts())
+            return np.concatenate([p for p, _ in parts]), np.concatenate([b for _, b in parts])
+        found = self.places >= 0
+        if found.all():
+            return None, self.places
+        rows = np.flatnonzero(found)
+        return rows, self.places[rows]
+
+    def pairs_in_parts(self) -> Iterator[tuple[NDArray[np.integer], NDArray[np.integer]]]:
+        """Yield the pairs a morsel at a time, at least one time."""
+        if self.places is not None:
+            for start in range(0, max(len(self.places), 1), MORSEL_ROWS):
+                places = self.places[start : start + MORSEL_ROWS]
+                rows = np.flatnonzero(places >= 0)
+                yield rows + start, places[rows]
+            return
+        assert self.ranges is not None
+        counts = self.ranges.stop - self.ranges.start
+        ends = np.cumsum(counts)
+        total = int(ends[-1]) if len(ends) else 0
+        for first in range(0, max(total, 1), MORSEL_ROWS):
+            yield self._pairs_between(first, min(first + MORSEL_ROWS, total), ends, counts)
+
+    def _pairs_between(
+        self, first: int, last: int, ends: NDArray[np.int64], counts: NDArray[np.int64]
+    ) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+        """Return the pairs number `first` to `last`, counted through all ranges."""
+        assert self.ranges is not None
+        low = int(np.searchsorted(ends, first, "right"))
+        high = int(np.searchsorted(ends, last, "left"))
+        rows = np.arange(low, min(high + 1, len(ends)))
+        begins = ends[rows] - counts[rows]
+        shares = np.minimum(ends[rows], last) - np.maximum(begins, first)
+        probe = np.repeat(rows, shares)
+        # Where the range of each pair's row starts, less the number of its first pair.
+        shift = np.repeat(self.ranges.start[rows] - begins, shares)
+        build = np.arange(first, last) + shift
+        return (
+            probe if self.ranges.rows is None else self.ranges.rows[probe],
+            build if self.ranges.order is None else self.ranges.order[build],
+        )
+
+
+def find_partners(
+    left: Side,
+    right: Side,
+    comparisons: Sequence[Compared],
+    null_safe: Collection[int],
+) -> Partners:
+    """Return which rows are partners by keys, or else by comparisons.
+
+    NULL equals nothing, but NULL for the keys at the places in `null_safe`, and compares with
+    nothing; doubles are in total order, so NaN equals NaN.
+    """
+    probe_is_left = left.rows.row_count >= right.rows.row_count
+    probe, build = (left, right) if probe_is_left else (right, left)
+    if left.keys:
+        return _by_keys(probe, build, null_safe, probe_is_left=probe_is_left)
+    if comparisons:
+        return _by_comparisons(left, right, comparisons)
+    if build.rows.row_count == 1 and build.may_match is None and probe.may_match is None:
+        return Partners(probe_is_left, places=np.zeros(probe.rows.row_count, np.int32))
+    order = None if build.may_match is None else np.flatnonzero(build.may_match)
+    count = build.rows.row_count if order is None else len(order)
+    stop = np.full(probe.rows.row_count, count)
+    if probe.may_match is not None:
+        stop[~probe.may_match] = 0
+    return Partners(probe_is_left, ranges=Ranges(np.zeros_like(stop), stop, order))
+
+
+def left_rows_with_partner(
+    left: Side,
+    right: Side,
+    comparisons: Sequence[Compared],
+    null_safe: Collection[int],
+) -> NDArray[np.bool_]:
+    """Return for each left row whether it has a partner by keys, or else by one comparison or none.
+
+    No pair is made.
+    """
+    if left.keys:
+        probe_is_left = left.rows.row_count >= right.rows.row_count
+        probe, build = (left, right) if probe_is_left else (right, left)
+        codes = encode_keys(build.keys, probe.keys, null_safe)
+        of_probe = _masked(codes.probe, probe.may_match)
+        of_build = _masked(codes.build, build.may_match)
+        ours, theirs = (of_probe, of_build) if probe_is_left else (of_build, of_probe)
+        occurs = np.zeros(codes.size + 1, np.bool_)
+        occurs[theirs] = True
+        occurs[-1] = False  # where a code of -1 has led
+        found = np.empty(len(ours), np.bool_)
+
+        def compute(start: int, stop: int) -> None:
+            found[start:stop] = occurs[ours[start:stop]]
+
+        in_morsels(len(ours), compute)
+        return found
+    partners = find_partners(left, right, comparisons, null_safe)
+    if partners.places is not None:
+        found = np.zeros(left.rows.row_count, np.bool_)
+        for of_probe_side, of_build_side in partners.pairs_in_parts():
+            found[of_probe_side if partners.probe_is_left else of_build_side] = True
+        return found
+    assert partners.ranges is not None
+    ranges = partners.ranges
+    if partners.probe_is_left:
+        return ranges.stop > ranges.start
+    # A build row has a partner if more ranges have begun than ended where it is.
+    count = left.rows.row_count
+    some = ranges.stop > ranges.start
+    begun = np.bincount(ranges.start[some], minlength=count + 1)
+    ended = np.bincount(ranges.stop[some], minlength=count + 1)
+    covered = np.flatnonzero(np.cumsum(begun - ended)[:count] > 0)
+    found = np.zeros(count, np.bool_)
+    found[covered if ranges.order is None else ranges.order[covered]] = True
+    return found
+
+
+def _by_keys(
+    probe: Side, build: Side, null_safe: Collection[int], *, probe_is_left: bool
+) -> Partners:
+    codes = encode_keys(build.keys, probe.keys, null_safe)
+    own = _masked(codes.build, build.may_match)
+    others = _masked(codes.probe, probe.may_match)
+    known = np.flatnonzero(own >= 0)
+    # The last place is where a code of -1 leads.
+    table = np.full(codes.size + 1, -1, np.int32)
+    table[own[known]] = known
+    places = np.empty(len(others), np.int32)
+
+    def look_up(start: int, stop: int) -> None:
+        places[start:stop] = table[others[start:stop]]
+
+    in_morsels(len(others), look_up)
+    if np.array_equal(table[own[known]], known):
+        return Partners(probe_is_left, places=places)
+    word = Word(own[known].view(np.uint64), codes.size.bit_length())
+    order = known[sort_rows(word)]
+    counts = np.bincount(own[known], minlength=codes.size)
+    stops = np.cumsum(counts)
+    rows = np.flatnonzero(places >= 0)
+    found = others[rows]
+    ranges = Ranges(stops[found] - counts[found], stops[found], order, rows)
+    return Partners(probe_is_left, ranges=ranges)
+
+
+def _by_comparisons(left: Side, right: Side, comparisons: Sequence[Compared]) -> Partners:
+    """Return the partners by the comparisons of one column that leave the fewest pairs."""
+    best: Partners | None = None
+    lefts = [_nulls_where_not(values, left.may_match) for values in left.compared]
+    rights = [_nulls_where_not(values, right.may_match) for values in right.compared]
+    for probe_is_left in (True, False):
+        probes, builds = (lefts, rights) if probe_is_left else (rights, lefts)
+        sorted_by = [each.right if probe_is_left else each.left for each in comparisons]
+        for group in _places(sorted_by):
+            chosen = []
+            for place in group:
+                function = comparisons[place].function
+                function = function if probe_is_left else MIRRORED[function]
+                chosen.append(Comparison(function, probes[place], builds[group[0]]))
+            ranges = find_ranges(chosen)
+            if best is None or ranges.pair_count() < best.pair_count():
+                fulfilled = tuple(comparisons[place].condition for place in group)
+                best = Partners(probe_is_left, ranges=ranges, fulfilled=fulfilled)
+    assert best is not None
+    return best
+
+
+def _places(expressions: Sequence[Expression]) -> list[list[int]]:
+    """Return the places of each distinct expression."""
+    groups: dict[Expression, list[int]] = {}
+    for place, expression in enumerate(expressions):
+        groups.setdefault(expression, []).append(place)
+    return list(groups.values())
+
+
+def _masked(codes: NDArray[np.int64], may_match: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+    return codes if may_match is None else np.where(may_match, codes, -1)
+
+
+def _nulls_where_not(
+    values: pa.ChunkedArray | pa.Array, may_match: NDArray[np.bool_] | None
+) -> pa.ChunkedArray | pa.Array:
+    if may_match is None:
+        return values
+    return pc.if_else(pa.array(may_match), values, pa.scalar(None, values.type))

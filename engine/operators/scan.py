@@ -1,0 +1,331 @@
+"""Scans that fetch whole rows only where they are wanted.
+
+    SELECT image FROM pet WHERE id = 7 AND name LIKE 'R%'
+
+    comparisons   id = 7         what a file can find by its zone maps and bloom filters
+    candidates    row numbers    for which the comparisons hold
+    matches       row numbers    for which the predicate holds, on its own columns alone
+    rows          image          read for the matches, and for nothing else
+
+It pays where the rows lie in files and few of them match; a table in memory is filtered as it is.
+Of a Parquet file, row groups that the comparisons exclude are left out in any case.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from raydb.engine.operators.relation import Collector, Relation, for_each_morsel, joined
+from raydb.interrupts import check_interrupt
+from raydb.planner.expressions.functions import evaluate, is_volatile, may_raise
+from raydb.planner.expressions.nodes import Call, Column, Expression, Literal, columns_of, conjuncts
+from raydb.planner.stars.table_scan import is_small
+from raydb.storage.tables.finder import candidates
+from raydb.storage.tables.rows import Comparison, Rows
+from raydb.storage.tables.table import ROW_NUMBER
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from raydb.engine.context.memory import Memory
+    from raydb.planner.plan.physical import KeySearch
+    from raydb.storage.tables.table import Table
+
+# What a text or a list takes at least, mostly.
+_TEXT_BYTES = 16
+
+# Single rows are read where at most one in so many is wanted: more of them cost as much as the
+# whole column, which is kept for the next query.
+_SPARSE = 64
+_ALWAYS_FEW = 64
+
+_OPERATORS = {"equal": "==", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
+_MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+# The columns of plans have numbers from 0 on.
+_NUMBER = Column(-1, ROW_NUMBER, pa.int64())
+
+
+def scan_table(table: Table, columns: Sequence[Column], memory: Memory) -> Relation:
+    """Return some columns of a table's visible rows.
+
+    What is decoded is kept for the next time, unless it would fill the memory: then the table's
+    parts are decoded one after the other. Raises OperationalError for a part that is too large.
+    """
+    names = [column.name for column in columns if column.name != ROW_NUMBER]
+    if _decoded_bytes(table.rows, names) > memory.room() // 2:
+        collector = Collector(memory, columns)
+        first = 0
+        for part in table.rows.parts:
+            rows = Rows(table.rows.schema, (part,))
+            memory.check(_decoded_bytes(rows, names), f"reading a part of '{table.name}'")
+            collector.add(_visible_rows(table, rows, first, columns))
+            first += part.row_count
+        return collector.relation()
+    # Read together, which is cheaper in most files than one by one.
+    table.rows.columns(names)
+    return _visible_rows(table, table.rows, 0, columns)
+
+
+def _decoded_bytes(rows: Rows, names: Sequence[str]) -> int:
+    """Return how many bytes some columns need that are not decoded yet; of text, at least."""
+    kinds = [rows.schema.field(name).type for name in names if not rows.is_decoded(name)]
+    widths = [_TEXT_BYTES if _is_variable(kind) else -(-kind.bit_width // 8) for kind in kinds]
+    return rows.expected_row_count * sum(widths) if kinds else 0
+
+
+def _is_variable(kind: pa.DataType) -> bool:
+    try:
+        return not kind.bit_width
+    except ValueError:
+        return True
+
+
+def _visible_rows(table: Table, rows: Rows, first: int, columns: Sequence[Column]) -> Relation:
+    """Return those of some rows that are visible; they are the table's from number `first` on."""
+    count = rows.row_count
+    live = None if table.live is None else table.live[first : first + count]
+    values: dict[Column, pa.ChunkedArray | pa.Array] = {}
+    for column in columns:
+        check_interrupt()
+        if column.name == ROW_NUMBER:
+            numbers = np.arange(first, first + count, dtype=np.int32)
+            values[column] = pa.array(numbers if live is None else numbers[live])
+        else:
+            whole = rows.column(column.name)
+            values[column] = whole if live is None else whole.filter(pa.array(live))
+    return Relation(values, count if live is None else int(np.count_nonzero(live)))
+
+
+def without_excluded(table: Table, columns: Sequence[Column], predicate: Expression) -> Table:
+    """Return a table without rows that a predicate excludes, as far as its files tell unread.
+
+    The table is returned as it is where its rows' numbers are asked for: they would change.
+    """
+    if table.live is not None or any(column.name == ROW_NUMBER for column in columns):
+        return table
+    rows = table.rows.without(_comparisons(predicate))
+    return table if rows is table.rows else replace(table, rows=rows)
+
+
+def scan_matches(
+    table: Table, columns: Sequence[Column], predicate: Expression, memory: Memory
+) -> Relation | None:
+    """Return some columns of the visible rows for which a predicate holds.
+
+    None where that is no better than to filter the table from end to end: it is decoded already,
+    or many rows match. Raises DataError as the predicate does.
+    """
+    if not table.rows.is_counted:
+        return None  # All columns of a text file are read together.
+    comparisons = _comparisons(predicate)
+    read = columns_of(predicate)
+    if all(_is_decoded(table, column) for column in {*columns, *read}):
+        return None
+    by_codes = _match_codes(table, columns, predicate, memory)
+    if by_codes is not None:
+        return by_codes
+    if not comparisons and read.issuperset(columns):
+        return None
+    candidates = _candidates(table, comparisons)
+
+    def keep(rows: Relation) -> Relation:
+        mask = evaluate(predicate, rows.columns, rows.row_count)
+        return rows.filter(mask, pc.sum(mask, min_count=0).as_py())
+
+    rows = fetch_rows(table, sorted(read, key=lambda column: column.number), candidates)
+    rows = Relation({**rows.columns, _NUMBER: pa.array(candidates)}, len(candidates))
+    matches = for_each_morsel(rows, keep, list(rows.columns), memory)
+    if not _are_few(matches.row_count, table):
+        return None
+    numbers = matches.columns[_NUMBER].to_numpy()
+    others = fetch_rows(table, [c for c in columns if c not in read], numbers)
+    return Relation({**matches.columns, **others.columns}, len(numbers)).select(columns)
+
+
+def _match_codes(
+    table: Table, columns: Sequence[Column], predicate: Expression, memory: Memory
+) -> Relation | None:
+    """Return some columns of the rows that texts of few values do not exclude.
+
+    Parts of the predicate that read one such text are evaluated for each entry of the dictionaries
+    that its file has. None where no text is stored so, and where most rows match.
+    """
+    texts: dict[Column, tuple[NDArray[np.int32], pa.Array]] = {}
+    kept: NDArray[np.bool_] | None = None
+    if table.live is not None or any(column.name == ROW_NUMBER for column in columns):
+        return None
+    for part in conjuncts(predicate):
+        if may_raise(part):
+            break
+        read = columns_of(part)
+        if len(read) != 1 or is_volatile(part):
+            continue
+        (column,) = read
+        if column not in texts:
+            codes = _text_codes(table, column)
+            if codes is None:
+                continue
+            texts[column] = codes
+        numbers, values = texts[column]
+        mask = joined(pc.fill_null(evaluate(part, {column: values}, len(values)), False))
+        holds = mask.to_numpy(zero_copy_only=False)[numbers]
+        kept = holds if kept is None else kept & holds
+    if kept is None or 2 * np.count_nonzero(kept) > len(kept):
+        return None
+    rows = np.flatnonzero(kept)
+    others = [column for column in columns if column not in texts]
+    if not _are_few(len(rows), table):
+        needed = _decoded_bytes(table.rows, [column.name for column in others])
+        if needed > memory.room() // 2:
+            return None
+    found = {
+        column: values.take(pa.array(numbers[rows])) for column, (numbers, values) in texts.items()
+    }
+    return Relation({**fetch_rows(table, others, rows).columns, **found}, len(rows)).select(columns)
+
+
+def _text_codes(table: Table, column: Column) -> tuple[NDArray[np.int32], pa.Array] | None:
+    """Return a text as the number of each row's value, and the values, the last of them NULL.
+
+    None where it is decoded already, has many values or is not stored so.
+    """
+    kind = column.type
+    if not (pa.types.is_string(kind) or pa.types.is_binary(kind)):
+        return None
+    if _is_decoded(table, column) or is_small(table.sample(column.name)) is None:
+        return None
+    coded = table.rows.dictionary(column.name)
+    if coded is None:
+        return None
+    coded = coded.unify_dictionaries()
+    values = coded.chunk(0).dictionary
+    if 4 * len(values) > len(coded):
+        return None
+    numbers = [pc.fill_null(chunk.indices, len(values)).to_numpy() for chunk in coded.chunks]
+    return np.concatenate(numbers), pa.concat_arrays([values, pa.nulls(1, values.type)])
+
+
+def search_rows(
+    table: Table, columns: Sequence[Column], search: KeySearch, memory: Memory
+) -> Relation | None:
+    """Return some columns of the visible rows with some keys; others may be among them.
+
+    None where it is no better than to compare all rows.
+    """
+    schema = table.rows.schema
+    values = zip(*([each.value for each in key] for key in search.keys), strict=True)
+    keys = [
+        pa.array(column, schema.field(name).type)
+        for name, column in zip(search.columns, values, strict=False)
+    ]
+    if not search.keys:
+        return fetch_rows(table, columns, np.empty(0, np.int64))
+    most = max(_ALWAYS_FEW, table.row_count // _SPARSE)
+    found = candidates(table.rows, search.columns, keys, most, memory.room())
+    if found is None:
+        return None
+    return fetch_rows(table, columns, found if table.live is None else found[table.live[found]])
+
+
+def scan_slice(table: Table, columns: Sequence[Column], offset: int, count: int) -> Relation | None:
+    """Return some columns of `count` visible rows from row `offset` on.
+
+    None where that is no better than a slice of the whole table.
+    """
+    if all(_is_decoded(table, column) for column in columns):
+        return None
+    if not table.rows.is_counted:
+        found = table.rows.head([column.name for column in columns], offset + count)
+        rows = Relation(dict(zip(columns, found, strict=True)), len(found[0]))
+        return rows.slice(offset, count)
+    if not _are_few(count, table):
+        return None
+    return fetch_rows(table, columns, _visible(table)[offset : offset + count])
+
+
+def _is_decoded(table: Table, column: Column) -> bool:
+    return column.name == ROW_NUMBER or table.rows.is_decoded(column.name)
+
+
+def _are_few(count: int, table: Table) -> bool:
+    return count <= _ALWAYS_FEW or count <= table.row_count // _SPARSE
+
+
+def _visible(table: Table) -> NDArray[np.int64]:
+    return np.arange(table.row_count) if table.live is None else np.flatnonzero(table.live)
+
+
+def _candidates(table: Table, comparisons: Sequence[Comparison]) -> NDArray[np.int64]:
+    """Return the numbers of visible rows; those of all for which the comparisons hold are there."""
+    found = table.rows.matching_rows(comparisons)
+    if found is None:
+        return _visible(table)
+    return found if table.live is None else found[table.live[found]]
+
+
+def fetch_rows(table: Table, columns: Sequence[Column], row_numbers: NDArray[np.int64]) -> Relation:
+    """Return some columns of the rows of those numbers."""
+    few = _are_few(len(row_numbers), table)
+    places = pa.array(row_numbers)
+    values: dict[Column, pa.ChunkedArray | pa.Array] = {}
+    for column in columns:
+        if column.name == ROW_NUMBER:
+            values[column] = places.cast(pa.int32())
+        elif few:
+            values[column] = table.rows.take(column.name, row_numbers)
+        else:
+            whole = table.rows.column(column.name)
+            values[column] = whole if len(places) == len(whole) else whole.take(places)
+    return Relation(values, len(row_numbers))
+
+
+def _comparisons(predicate: Expression) -> list[Comparison]:
+    """Return comparisons that hold for every row for which the predicate is true.
+
+    What stands behind a part that may fail is left out: it must not keep that part from failing.
+    Doubles are left out too, since files order NaN otherwise than SQL, and lists, which they do not
+    compare.
+    """
+    found = []
+    for part in conjuncts(predicate):
+        if may_raise(part):
+            break
+        match part:
+            case Call(function, (Column() as column, Literal() as literal)) if _is_plain(literal):
+                operator = _OPERATORS.get(function)
+            case Call(function, (Literal() as literal, Column() as column)) if _is_plain(literal):
+                operator = _MIRRORED.get(_OPERATORS.get(function, ""))
+            case Call("in", (Column() as column, *items)):
+                found += _bounds(column, items)
+                continue
+            case _:
+                continue
+        if operator and column.type == literal.type and column.name != ROW_NUMBER:
+            value = pa.scalar(literal.value, literal.type)
+            found.append(Comparison(column.name, operator, value))
+    return found
+
+
+def _bounds(column: Column, items: Sequence[Expression]) -> list[Comparison]:
+    """Return that a column lies between the least and the greatest of some constants."""
+    if not all(isinstance(each, Literal) and _is_plain(each) for each in items):
+        return []
+    constants = [each for each in items if isinstance(each, Literal)]
+    if any(each.type != column.type for each in constants) or column.name == ROW_NUMBER:
+        return []
+    values = sorted(each.value for each in constants)
+    bounds = ((">=", values[0]), ("<=", values[-1]))
+    return [Comparison(column.name, sign, pa.scalar(v, column.type)) for sign, v in bounds]
+
+
+def _is_plain(literal: Literal) -> bool:
+    kind = literal.type
+    return not (literal.value is None or pa.types.is_floating(kind) or pa.types.is_nested(kind))

@@ -1,0 +1,156 @@
+"""ORDER BY: all rows at once where they fit in memory, else by ranges of the order.
+
+    split rows at some of them     ... < a | = a | a < ... < b | = b | b < ...
+    sort each part                 (rows that are equal need no sort)
+    one part after the other
+
+The rows at which the others are split come from a sample, so parts are of about one size.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from raydb.engine.operators.partition import MOST_PARTS, part_count, pieces_of, split_rows
+from raydb.engine.operators.relation import (
+    Collector,
+    Relation,
+    concatenate,
+    for_each_morsel,
+    joined,
+)
+from raydb.errors import NotSupportedError
+from raydb.interrupts import beside
+from raydb.planner.expressions.functions import order_codes
+from raydb.planner.expressions.intervals import order_intervals
+from raydb.storage.type_names import sql_type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from raydb.engine.context.memory import Memory
+    from raydb.planner.plan.logical import SortKey
+
+# Beyond this many rows a selection of the first ones, kept in a heap, loses to a sort.
+_MAX_SELECTED_ROWS = 10_000
+
+# What a sort holds: each column once more in order, and for each row and key a code and a flag,
+# beside the row's number and room to sort it.
+_COLUMN_COPIES = 2
+_BYTES_A_KEY = 16
+_BYTES_A_ROW = 24
+
+_SAMPLE_ROWS_A_PART = 64
+_SEED = 3
+
+
+def sort(rows: Relation, keys: Sequence[SortKey], limit: int | None, memory: Memory) -> Relation:
+    """Return the rows in order, or the first `limit` of them; rows that compare equal stay put.
+
+    Doubles are in total order, text is in order of its UTF-8 bytes.
+    """
+    is_short = limit is not None and limit <= min(_MAX_SELECTED_ROWS, rows.row_count // 8)
+    need = _COLUMN_COPIES * rows.size_bytes
+    need += rows.row_count * (_BYTES_A_KEY * len(keys) + _BYTES_A_ROW)
+    if need <= memory.room() or rows.row_count < 2:
+        return _sort(rows, keys, limit if is_short else None)
+    if limit is not None and is_short:
+        firsts = for_each_morsel(
+            rows, lambda some: _sort(some, keys, limit), list(rows.columns), memory
+        )
+        if firsts.row_count < rows.row_count:
+            return sort(firsts, keys, limit, memory)
+    return _sort_by_ranges(rows, keys, part_count(need, memory), memory)
+
+
+def _sort(rows: Relation, keys: Sequence[SortKey], limit: int | None) -> Relation:
+    """Sort in memory; with a limit, only the first rows are there."""
+
+    def ordered() -> Relation:
+        order = row_order(rows, keys, limit)
+        return rows if order is None else rows.take(order)
+
+    return beside(ordered, rows.row_count)
+
+
+def row_order(rows: Relation, keys: Sequence[SortKey], limit: int | None) -> pa.Array | None:
+    """Return the numbers of the rows in order, or None where all compare equal."""
+    values: dict[str, pa.ChunkedArray | pa.Array] = {}
+    order: list[tuple[str, str]] = []
+    for number, key in enumerate(keys):
+        column = joined(order_intervals(order_codes(rows.columns[key.column])))
+        if pt.is_nested(column.type):
+            kind = sql_type_name(column.type)
+            raise NotSupportedError(f"values of the type {kind} have no order")
+        if column.null_count == rows.row_count:
+            continue
+        if column.null_count:
+            # A key of its own places the NULLs; Arrow's option is one for all keys before 25.
+            values[f"null{number}"] = pc.is_null(column)
+            order.append((f"null{number}", "descending" if key.nulls_first else "ascending"))
+            # What stands for a NULL is never compared with a value, but it has to be one.
+            column = pc.fill_null(column, column.drop_null()[0])
+        values[f"key{number}"] = column
+        order.append((f"key{number}", "descending" if key.descending else "ascending"))
+    if not order:
+        return None
+    if limit is not None:
+        values["row"] = pa.array(np.arange(rows.row_count))
+        order.append(("row", "ascending"))
+        return pc.select_k_unstable(pa.table(values), k=limit, sort_keys=order)
+    return pc.sort_indices(pa.table(values), sort_keys=order)
+
+
+# -- ranges
+
+
+def _sort_by_ranges(
+    rows: Relation, keys: Sequence[SortKey], count: int, memory: Memory
+) -> Relation:
+    """Sort part by part, about `count` parts of rows between those that they are split at."""
+    columns = list(dict.fromkeys(key.column for key in keys))
+    splitters = _splitters(rows.select(columns), keys, min(count, MOST_PARTS // 2) - 1, memory)
+    split_count = splitters.row_count
+
+    def number_of(piece: Relation) -> NDArray[np.uint8]:
+        """Count for each row the splitters not after it, and those before it."""
+        chosen = piece.select(columns)
+        # A stable sort puts the first splitters before rows that are equal, the last behind them.
+        whole = concatenate([splitters, chosen, splitters], columns).combined()
+        order = row_order(whole, keys, None)
+        places = np.arange(whole.row_count) if order is None else order.to_numpy()
+        is_first, is_last = places < split_count, places >= split_count + piece.row_count
+        counts = np.cumsum(is_first | is_last)
+        is_row = ~(is_first | is_last)
+        numbers = np.empty(piece.row_count, np.uint8)
+        numbers[places[is_row] - split_count] = counts[is_row]
+        return numbers
+
+    equal = frozenset(number_of(splitters).tolist())
+    parts = split_rows(rows, number_of, 2 * split_count + 1, memory)
+    collector = Collector(memory, list(rows.columns))
+    for number, part in enumerate(parts):
+        collector.add(part if number in equal else sort(part, keys, None, memory))
+    return collector.relation()
+
+
+def _splitters(rows: Relation, keys: Sequence[SortKey], count: int, memory: Memory) -> Relation:
+    """Return some of the rows in order, with about as many rows between each two of them."""
+    draw = np.random.default_rng(_SEED)
+    share = (count + 1) * _SAMPLE_ROWS_A_PART / rows.row_count
+    drawn = [
+        piece.take(pa.array(np.flatnonzero(draw.random(piece.row_count) <= share)))
+        for piece in pieces_of(rows, memory)
+    ]
+    sample = concatenate(drawn, list(rows.columns)).combined()
+    if not sample.row_count:
+        sample = rows.slice(0, 1).combined()
+    places = np.linspace(0, sample.row_count, count + 2)[1:-1].astype(np.int64)
+    return _sort(sample, keys, None).take(pa.array(places)).combined()

@@ -1,0 +1,1 @@
+"""The session: from the text of a statement to its result."""

@@ -1,0 +1,93 @@
+"""EXPLAIN (FORMAT HTML): one page that needs nothing else, with the plan and its picture."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from raydb.engine.fused.picture import draw
+from raydb.planner.explain import details_of
+from raydb.planner.plan.physical import sources_of
+from raydb.planner.stars.fuse import FusedScanAggregate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from raydb.planner.plan.physical import PhysicalPlan
+
+_FUSED = frozenset({"FusedScanAggregate", "FusedTableScan"})
+
+
+def explain_page(plan: PhysicalPlan, described: Mapping[str, Any]) -> str:
+    """Return the page of a plan, which `described` says in JSON values.
+
+    Each job on a BVH has a picture.
+    """
+    template = files("raydb.engine").joinpath("explain.html").read_text(encoding="utf-8")
+    data = json.dumps([asdict(draw(job)) for job in _jobs(plan)])
+    parts = {
+        "{{summary}}": _summary(described),
+        "{{plan}}": _node(described["plan"], _most_ms(described["plan"])),
+        # The one sequence that would end the script early.
+        "{{pictures}}": data.replace("</", "<\\/"),
+    }
+    for mark, part in parts.items():
+        template = template.replace(mark, part)
+    return template
+
+
+def _jobs(plan: PhysicalPlan) -> Iterator[FusedScanAggregate]:
+    if isinstance(plan, FusedScanAggregate):
+        yield plan
+    for source in sources_of(plan):
+        yield from _jobs(source)
+
+
+def _summary(described: Mapping[str, Any]) -> str:
+    """Return the facts that say why the query is fast or slow."""
+    facts = [("path", described["path"])]
+    facts += [("why", reason) for reason in described["reasons"]]
+    if "time_ms" in described:
+        facts.append(("time", f"{described['time_ms']:.3f} ms"))
+    for node in _walk(described["plan"]):
+        if node["node"] == "FusedScanAggregate":
+            share = 100 * node["rows_touched"] / max(node["rows_total"], 1)
+            facts.append(
+                (
+                    f"rows of {node['bvh']}",
+                    f"{node['rows_touched']:,} of {node['rows_total']:,} ({share:.3g} %)",
+                )
+            )
+    items = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts)
+    return f"<dl>{items}</dl>"
+
+
+def _walk(node: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [node, *(below for child in node["children"] for below in _walk(child))]
+
+
+def _most_ms(node: Mapping[str, Any]) -> float:
+    return max((each.get("time_ms", 0.0) for each in _walk(node)), default=0.0)
+
+
+def _node(node: Mapping[str, Any], most_ms: float) -> str:
+    """Return a node with what it reads from below it."""
+    kind = "fused" if node["node"] in _FUSED else "general"
+    details = "".join(
+        f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>"
+        for name, value in details_of(node).items()
+    )
+    bar = ""
+    if most_ms and "time_ms" in node:
+        width = 100 * node["time_ms"] / most_ms
+        bar = f'<div class="bar"><i style="width: {width:.1f}%"></i></div>'
+    table = f"<table>{details}</table>" if details else ""
+    children = "".join(f"<li>{_node(child, most_ms)}</li>" for child in node["children"])
+    below = f"<ul>{children}</ul>" if children else ""
+    return (
+        f'<details class="{kind}" open><summary><b>{escape(node["node"])}</b> '
+        f"{escape(node['summary'])}{bar}</summary>{table}</details>{below}"
+    )

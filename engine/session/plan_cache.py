@@ -1,0 +1,197 @@
+"""What a session keeps of the statements that it ran, so that they start further on the next time.
+
+    the same text and parameters     the physical plan, ready to run
+    the same but for constants       the template: literals are filled in, and the query is planned
+    the same text, writing rows      the parsed statement
+
+Plans and templates are right for one snapshot; a new one empties the cache.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+from collections import OrderedDict
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    import pyarrow as pa
+
+    from raydb import sql
+    from raydb.engine.catalog.snapshot import Snapshot
+    from raydb.engine.fused.post_aggregate import Finish
+    from raydb.engine.fused.row_fast_path import Direct
+    from raydb.engine.fused.table_scan import TableJob
+    from raydb.planner import PlannerOptions
+    from raydb.planner.plan.logical import Plan
+    from raydb.planner.plan.physical import PhysicalPlan
+    from raydb.planner.stars.delta import DeltaScan
+    from raydb.planner.stars.fuse import FusedScanAggregate
+    from raydb.planner.stars.table_scan import FusedTableScan
+    from raydb.storage.tables.table import Table
+
+    Parameters = Sequence[object] | Mapping[str, object]
+
+# A dashboard has some dozens of texts, whose constants change.
+MOST_PLANS = 1024
+MOST_SHAPES = 256
+MOST_STATEMENTS = 256
+
+# Of one shape: literals of other types, and constants that the plan depends on.
+MOST_TEMPLATES = 8
+
+# Parameters beyond these are hardly the same again.
+MOST_PARAMETERS = 32
+MOST_CHARACTERS = 256
+
+# A longer text is a list of values.
+LONGEST_TEXT = 20_000
+
+# A plan with a fused job takes up to 24 bytes for each cell that it touches.
+MOST_BYTES = 2**26
+PLAN_BYTES = 2**13
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PreparedPlan:
+    """A physical plan with its output names, what its fused jobs made once, and its open files.
+
+    finish: how its rows come from one fused job, if that is so. scans: scans of whole tables.
+    deltas: scans of rows that BVHs lack, None for those that look rows up.
+    direct: how they come straight from it, once it has run twice; has_repeated: whether it has.
+    """
+
+    plan: PhysicalPlan
+    names: tuple[str, ...]
+    types: tuple[pa.DataType, ...]
+    finish: Finish | None
+    jobs: dict[FusedScanAggregate, object] = field(default_factory=dict)
+    scans: dict[FusedTableScan, TableJob] = field(default_factory=dict)
+    deltas: dict[DeltaScan, TableJob | None] = field(default_factory=dict)
+    files: Mapping[str, Table] = field(default_factory=dict)
+    reads_clock: bool = False
+    direct: Direct | None = None
+    has_repeated: bool = False
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether it is right the next time: a file may be another one, and time goes by."""
+        return not (self.files or self.reads_clock)
+
+    @property
+    def size_bytes(self) -> int:
+        """About the bytes that are there for the plan alone, after it has run."""
+        size = PLAN_BYTES + (0 if self.direct is None else self.direct.size_bytes)
+        for plan, prepared in self.jobs.items():
+            size += sum(_array_bytes(each) for each in (plan.job, *plan.job.maps, prepared))
+        on_rows = (job for job in self.deltas.values() if job is not None)
+        for job in (*self.scans.values(), *on_rows):
+            size += sum(_array_bytes(each) for each in (job.plan.job, *job.plan.job.maps, job.scan))
+            size += sum(table.nbytes for table in job.scan.tables) if job.scan else 0
+        return size
+
+
+def _array_bytes(value: object) -> int:
+    """Return the bytes of the arrays that are fields of a value."""
+    if not is_dataclass(value):
+        return 0
+    arrays = (getattr(value, each.name) for each in fields(value))
+    return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+
+
+class PlanCache:
+    """The plans, templates and statements of a session, the least recently used ones dropped."""
+
+    def __init__(self) -> None:
+        self._plans: OrderedDict[Hashable, tuple[PreparedPlan, int]] = OrderedDict()
+        self._templates: OrderedDict[str, list[sql.Template]] = OrderedDict()
+        self._statements: OrderedDict[str, sql.Statement] = OrderedDict()
+        self._size_bytes = 0
+        self._snapshot: Snapshot | None = None
+
+    def expect(self, snapshot: Snapshot) -> bool:
+        """Forget what is of another snapshot; say whether this one is new."""
+        is_new = self._snapshot is not snapshot
+        if is_new:
+            self._snapshot = snapshot
+            self._plans.clear()
+            self._templates.clear()
+            self._size_bytes = 0
+        return is_new
+
+    def plan(self, key: Hashable | None) -> PreparedPlan | None:
+        """Return the plan of a key."""
+        found = self._plans.get(key)
+        if found is None:
+            return None
+        self._plans.move_to_end(key)
+        return found[0]
+
+    def keep_plan(self, key: Hashable, prepared: PreparedPlan) -> None:
+        """Keep a plan that has run."""
+        size = prepared.size_bytes
+        if not prepared.is_repeatable or size > MOST_BYTES:
+            return
+        _, known = self._plans.pop(key, (None, 0))
+        self._plans[key] = prepared, size
+        self._size_bytes += size - known
+        while len(self._plans) > MOST_PLANS or self._size_bytes > MOST_BYTES:
+            _, (_, dropped) = self._plans.popitem(last=False)
+            self._size_bytes -= dropped
+
+    def filled(self, shape: sql.Shape | None, parameters: Parameters) -> Plan | None:
+        """Return the bound plan of a text from a template of its shape."""
+        if shape is None:
+            return None
+        for template in self._templates.get(shape.key, ()):
+            plan = template.plan(shape.constants, parameters)
+            if plan is not None:
+                self._templates.move_to_end(shape.key)
+                return plan
+        return None
+
+    def keep_template(self, shape: sql.Shape, template: sql.Template) -> None:
+        """Keep a template; of a shape that has many already, for a while."""
+        templates = self._templates.setdefault(shape.key, [])
+        templates.insert(0, template)
+        del templates[MOST_TEMPLATES:]
+        if len(self._templates) > MOST_SHAPES:
+            self._templates.popitem(last=False)
+
+    def statement(self, text: str) -> sql.Statement | None:
+        """Return the statement of a text."""
+        return self._statements.get(text)
+
+    def keep_statement(self, text: str, statement: sql.Statement) -> None:
+        """Keep the one statement of a text."""
+        if len(text) > LONGEST_TEXT:
+            return
+        self._statements[text] = statement
+        if len(self._statements) > MOST_STATEMENTS:
+            self._statements.popitem(last=False)
+
+
+def plan_key(text: str, parameters: Parameters, options: PlannerOptions) -> Hashable | None:
+    """Return what a plan is kept by; None where the parameters are more than a few short values."""
+    if not isinstance(parameters, tuple | list | dict) or len(parameters) > MOST_PARAMETERS:
+        return None
+    if not parameters:
+        return text, options
+    names = parameters if isinstance(parameters, dict) else range(len(parameters))
+    values = parameters.values() if isinstance(parameters, dict) else parameters
+    if not all(type(value) in _SHORT or _is_short_text(value) for value in values):
+        return None
+    # 1, 1.0 and True are equal, 0.0 and -0.0 too, but they are not the same question.
+    return text, options, tuple(names), tuple((type(value), repr(value)) for value in values)
+
+
+def _is_short_text(value: object) -> bool:
+    return type(value) is str and len(value) <= MOST_CHARACTERS
+
+
+_SHORT = frozenset({int, float, bool, type(None), dt.date, dt.datetime, decimal.Decimal})

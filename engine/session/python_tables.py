@@ -1,0 +1,212 @@
+"""Python objects as tables: those that were registered, and variables that a FROM names.
+
+    table = pa.table({"x": [1, 2]})
+    con.execute("SELECT sum(x) FROM table")        a variable of whoever calls (replacement scan)
+    con.register("numbers", frame)                 a name for as long as the connection lives
+
+Arrow tables, batches, readers and datasets, pandas and Polars frames, NumPy arrays, dicts of
+columns, and whatever speaks the Arrow C stream or array protocol can be tables. They are read where
+they are, column by column, and only the columns that the statement asks for.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import ChainMap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from raydb.errors import DataError, ProgrammingError
+from raydb.storage.formats.file_parts import fit_part, sql_type
+from raydb.storage.tables.lazy_part import MadePart
+from raydb.storage.tables.rows import ArrowPart, Rows
+from raydb.storage.tables.table import Table, TableDefinition
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import FrameType
+
+    from raydb.storage.tables.rows import Part
+
+_TABLES = (
+    "an Arrow table, reader or dataset, a pandas or Polars frame, a NumPy array, a dict of columns,"
+    " or an object with __arrow_c_stream__"
+)
+
+
+class PythonTables:
+    """The tables of Python objects that the statements of one connection may name.
+
+    finds_variables: whether a name that is no table is looked up among the Python variables where
+    the connection is used. variables: other ones to look among instead, if any.
+    """
+
+    def __init__(self, *, finds_variables: bool = True) -> None:
+        self.finds_variables = finds_variables
+        self.variables: Mapping[str, object] | None = None
+        self._registered: dict[str, Table] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that were registered."""
+        return tuple(self._registered)
+
+    def register(self, name: str, data: object) -> None:
+        """Give an object a name. Raises ProgrammingError for one that is no table."""
+        table = as_table(name, data, f"table '{name}'")
+        if table is None:
+            raise ProgrammingError(
+                f"'{name}' cannot be registered: a {type(data).__name__} is not {_TABLES}"
+            )
+        self._registered[name] = table
+
+    def unregister(self, name: str) -> None:
+        """Forget a name. Raises ProgrammingError where there is none."""
+        if self._registered.pop(name, None) is None:
+            raise ProgrammingError(f"'{name}' is not registered")
+
+    def find(self, names: Mapping[str, str]) -> dict[str, Table]:
+        """Return the tables of those names that have one.
+
+        names: how each name is written, by what SQL makes of it; Python minds the case. Raises
+        ProgrammingError for a variable that is no table.
+        """
+        found = {name: self._registered[name] for name in names if name in self._registered}
+        wanted = names.keys() - found.keys()
+        if not wanted or not self.finds_variables:
+            return found
+        variables = _callers_variables() if self.variables is None else self.variables
+        for name in sorted(wanted):
+            written = names[name]
+            if written in variables:
+                found[name] = _variable(name, written, variables[written])
+        return found
+
+
+def _callers_variables() -> Mapping[str, object]:
+    """Return the local and global variables of the innermost frame that is not RayDB's own."""
+    frame: FrameType | None = sys._getframe()  # noqa: SLF001  (as documented for this use)
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "raydb":
+        frame = frame.f_back
+    return {} if frame is None else ChainMap(frame.f_locals, frame.f_globals)
+
+
+def _variable(name: str, written: str, value: object) -> Table:
+    table = as_table(name, value, f"the variable '{written}'")
+    if table is None:
+        raise ProgrammingError(
+            f"table '{name}' does not exist; the Python variable '{written}' is a"
+            f" {type(value).__name__}, not {_TABLES}"
+        )
+    return table
+
+
+def as_table(name: str, data: object, origin: str) -> Table | None:
+    """Return an object's rows as a table, None where it is no table.
+
+    origin: what the rows are of, for messages. Raises ProgrammingError for names that two columns
+    have, DataError for what Arrow cannot read; a column of a type that SQL lacks raises
+    NotSupportedError when it is read.
+    """
+    try:
+        found = _read(data)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DataError(f"{origin} cannot be read as a table: {reason}") from error
+    if found is None:
+        return None
+    schema, part = found
+    for place, column in enumerate(schema.names):
+        if column in schema.names[:place]:
+            raise ProgrammingError(f"{origin} has two columns named '{column}'")
+    if not schema.names:
+        raise ProgrammingError(f"{origin} has no columns")
+    wanted = pa.schema([(column.name, sql_type(column.type)) for column in schema])
+    rows = Rows(wanted, (fit_part(origin, schema, wanted, part),))
+    return Table(TableDefinition(name, wanted), rows, 0)
+
+
+def _read(data: Any) -> tuple[pa.Schema, Part] | None:
+    """Return an object's columns and rows."""
+    match _library(data):
+        case "pandas" if hasattr(data, "columns"):
+            return _read_pandas(data)
+        case "polars" if hasattr(data, "collect"):
+            return _read_polars(data.collect())
+        case "polars" if hasattr(data, "get_column"):
+            return _read_polars(data)
+        case "numpy" if isinstance(data, np.ndarray):
+            return _whole(_from_array(data))
+    if isinstance(data, pa.RecordBatch):
+        return _whole(pa.Table.from_batches([data]))
+    if isinstance(data, pa.RecordBatchReader):
+        return _whole(data.read_all())
+    if hasattr(data, "to_table") and hasattr(data, "count_rows"):
+        return data.schema, MadePart(data.count_rows(), lambda c: data.to_table([c]).column(0))
+    if isinstance(data, dict) and data:
+        return _whole(pa.table({str(key): _column(values) for key, values in data.items()}))
+    if isinstance(data, pa.Table) or hasattr(data, "__arrow_c_stream__"):
+        return _whole(pa.table(data))
+    if hasattr(data, "__arrow_c_array__") and not isinstance(data, pa.Array):
+        return _whole(pa.Table.from_batches([pa.record_batch(data)]))
+    return None
+
+
+def _library(data: object) -> str:
+    return type(data).__module__.split(".")[0]
+
+
+def _whole(table: pa.Table) -> tuple[pa.Schema, Part]:
+    return table.schema, ArrowPart(table)
+
+
+def _read_pandas(frame: Any) -> tuple[pa.Schema, Part]:
+    """Return a frame's columns; its index is none. What a NaN stands for is NULL, as in pandas."""
+    frame = frame.set_axis([str(column) for column in frame.columns], axis="columns")
+    if frame.columns.has_duplicates:
+        repeated = frame.columns[frame.columns.duplicated()][0]
+        raise ProgrammingError(f"the data frame has two columns named '{repeated}'")
+    made: dict[str, pa.ChunkedArray] = {}
+    fields = []
+    for name, kind in frame.dtypes.items():
+        if isinstance(kind, np.dtype) and kind.hasobject:
+            # Only the values tell the type, and then they are converted.
+            made[name] = pa.chunked_array([pa.Array.from_pandas(frame[name])])
+            fields.append(pa.field(name, made[name].type))
+        else:
+            fields.append(pa.field(name, pa.Array.from_pandas(frame[name].iloc[:0]).type))
+
+    def make(name: str) -> pa.ChunkedArray:
+        values = pa.Array.from_pandas(frame[name])
+        return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+
+    return pa.schema(fields), MadePart(len(frame), make, made)
+
+
+def _read_polars(frame: Any) -> tuple[pa.Schema, Part]:
+    schema = frame.clear().to_arrow().schema
+    return schema, MadePart(frame.height, lambda name: frame.select(name).to_arrow().column(0))
+
+
+def _from_array(array: np.ndarray[Any, Any]) -> pa.Table:
+    """Return a structured array by its fields, another one by its columns: column0, column1, ..."""
+    if array.dtype.names is not None:
+        return pa.table({name: _column(array[name]) for name in array.dtype.names})
+    if array.ndim > 2 or array.ndim == 0:
+        raise ValueError(f"an array of {array.ndim} dimensions is no table")
+    columns = array.T if array.ndim == 2 else [array]
+    return pa.table({f"column{number}": _column(each) for number, each in enumerate(columns)})
+
+
+def _column(values: Any) -> pa.Array | pa.ChunkedArray:
+    """Return the values of a column; rows of a matrix are lists of one length."""
+    if isinstance(values, np.ndarray):
+        if values.ndim == 2:
+            flat = pa.array(np.ascontiguousarray(values).ravel())
+            return pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
+        if not values.dtype.isnative:
+            values = values.astype(values.dtype.newbyteorder("="))
+        return pa.array(np.ascontiguousarray(values))
+    return values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)

@@ -1,0 +1,66 @@
+"""What the values of rows are in Python.
+
+HUGEINT   int                    TIME      datetime.time
+DECIMAL   decimal.Decimal        INTERVAL  datetime.timedelta, or pyarrow.MonthDayNano where it
+BLOB      bytes                            has months, which a timedelta does not know
+DATE      datetime.date          lists     list
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.types as pt
+
+from raydb.planner.expressions.interval_text import interval_text
+from raydb.storage.type_names import sql_type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_HUGEINT = pa.decimal128(38, 0)
+
+
+def python_values(column: pa.Array) -> list[Any]:
+    """Return a column's values as Python values, None for NULL."""
+    convert = _converter(column.type)
+    values: list[Any] = column.to_pylist()
+    if convert is None:
+        return values
+    return [None if value is None else convert(value) for value in values]
+
+
+def _converter(data_type: pa.DataType) -> Callable[[Any], Any] | None:
+    """Return what Arrow's own Python value has to pass through, if anything."""
+    if data_type == _HUGEINT:
+        return int
+    if pt.is_interval(data_type):
+        return _timedelta
+    if pt.is_list(data_type) or pt.is_fixed_size_list(data_type):
+        convert = _converter(data_type.value_type)
+        if convert is not None:
+            return lambda values: [None if v is None else convert(v) for v in values]
+    return None
+
+
+def sql_types(schema: pa.Schema) -> tuple[str, ...]:
+    """Return the SQL types of the columns of rows, such as 'DECIMAL(10,2)'."""
+    return tuple(map(sql_type_name, schema.types))
+
+
+def interval_word(value: dt.timedelta | pa.MonthDayNano) -> str:
+    """Return an interval as a CAST to VARCHAR writes it."""
+    if isinstance(value, dt.timedelta):
+        clock = (value - dt.timedelta(days=value.days)) // dt.timedelta(microseconds=1)
+        value = pa.MonthDayNano([0, value.days, clock * 1000])
+    text = interval_text(value)
+    assert text is not None
+    return text
+
+
+def _timedelta(value: pa.MonthDayNano) -> dt.timedelta | pa.MonthDayNano:
+    if value.months:
+        return value
+    return dt.timedelta(days=value.days, microseconds=value.nanoseconds // 1000)

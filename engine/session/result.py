@@ -1,0 +1,81 @@
+"""What a statement gave: rows as an Arrow table, as Python tuples, or none."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from raydb.engine.fused.row_fast_path import DirectRows
+from raydb.engine.session.python_values import python_values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+
+# Rows become Python tuples this many at a time, so that a large result is not held twice.
+FETCH_BATCH_ROWS = 4096
+
+
+class Result:
+    """Rows with the names of their columns, or (rows is None) how many a statement wrote.
+
+    row_count is -1 for statements that neither read nor write rows; types are None where there
+    are no rows. notices: what went otherwise than it was asked for, such as a device that failed.
+    The table may be made when it is first asked for, out of the few groups of a fused
+    job.
+    """
+
+    __slots__ = ("_rows", "names", "notices", "row_count", "types")
+
+    def __init__(
+        self,
+        rows: pa.Table | None,
+        names: tuple[str, ...],
+        row_count: int,
+    ) -> None:
+        self._rows: pa.Table | DirectRows | None = rows
+        self.names = names
+        self.row_count = row_count
+        self.notices: tuple[str, ...] = ()
+        self.types = None if rows is None else tuple(rows.schema.types)
+
+    @staticmethod
+    def of_groups(
+        rows: DirectRows, names: tuple[str, ...], types: tuple[pa.DataType, ...]
+    ) -> Result:
+        """Return the result of a fused job whose rows come straight from it."""
+        result = Result(None, names, len(rows.groups))
+        result._rows = rows
+        result.types = types
+        return result
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the statement was a query."""
+        return self._rows is not None
+
+    @property
+    def rows(self) -> pa.Table | None:
+        """The rows; the columns' names are those of the plan, or any others."""
+        # A local name, because threads may share a result.
+        rows = self._rows
+        if isinstance(rows, DirectRows):
+            rows = self._rows = rows.table()
+        return rows
+
+    def python_rows(self) -> Iterator[tuple[Any, ...]]:
+        """Return the rows as tuples of Python values, made when they are asked for."""
+        rows = self._rows
+        assert rows is not None, "the statement was a query"
+        if isinstance(rows, DirectRows):
+            return chain.from_iterable(map(DirectRows.python_rows, (rows,)))
+        return _python_rows(rows)
+
+
+def _python_rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+    batches = table.to_batches(max_chunksize=FETCH_BATCH_ROWS)
+    return chain.from_iterable(
+        zip(*map(python_values, batch.columns), strict=True) for batch in batches
+    )

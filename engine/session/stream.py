@@ -1,0 +1,117 @@
+"""A query's rows block by block, as they are asked for.
+
+    for rows in stream_plan(plan, sources):    blocks of up to 131,072 rows, from the first on
+
+Filters, computed columns, UNNEST, UNION ALL, LIMIT and series hold a block at a time. What has to
+see all its rows before it gives the first one (a sort, a join, an aggregate) runs to its end, as it
+does anywhere, and its result is cut into blocks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from raydb.engine.operators.relation import MORSEL_ROWS, Relation
+from raydb.engine.operators.run import (
+    Sources,
+    naming_failures,
+    output_columns,
+    run_node,
+    scan_steps,
+    steps_of,
+    unnest_steps,
+)
+from raydb.kernels.in_order import in_order
+from raydb.planner.plan.physical import (
+    ComputeColumns,
+    ConcatenateRows,
+    FilterRows,
+    LimitRows,
+    PhysicalPlan,
+    SeriesRows,
+    SortRows,
+    UnnestRows,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from raydb.planner.expressions.nodes import Column
+
+
+def stream_plan(plan: PhysicalPlan, sources: Sources) -> Iterator[Relation]:
+    """Yield the rows of a plan in order, some at a time, with all columns of the plan.
+
+    Raises what `run_plan` does, when the block with the failing row is asked for.
+    """
+    columns = output_columns(plan)
+    with naming_failures():
+        for rows in _blocks(plan, frozenset(columns), sources):
+            yield rows.select(columns)
+
+
+def _blocks(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> Iterator[Relation]:
+    columns = [column for column in output_columns(plan) if column in live]
+    match plan:
+        case FilterRows() | ComputeColumns():
+            steps = steps_of(plan, live)
+            found = scan_steps(steps, sources)
+            below = _blocks(steps.source, steps.live, sources) if found is None else _slices(found)
+            yield from in_order(lambda rows: steps.run(rows.combined()), below)
+        case UnnestRows():
+            steps = unnest_steps(plan, live)
+            yield from in_order(
+                lambda rows: steps.run(rows.combined()),
+                _blocks(steps.source, steps.live, sources),
+            )
+        case SeriesRows(start=start, stop=stop, step=step):
+            yield from _series(range(start, stop, step), columns)
+        case ConcatenateRows():
+            yield from _concatenated(plan, columns, sources)
+        case LimitRows(source=source, count=count, offset=offset) if not isinstance(
+            source, SortRows | SeriesRows
+        ):
+            yield from _limited(_blocks(source, live, sources), offset, count)
+        case _:
+            yield from _slices(run_node(plan, live, sources))
+
+
+def _slices(rows: Relation) -> Iterator[Relation]:
+    for start in range(0, rows.row_count, MORSEL_ROWS):
+        yield rows.slice(start, MORSEL_ROWS)
+
+
+def _series(numbers: range, columns: list[Column]) -> Iterator[Relation]:
+    for start in range(0, len(numbers), MORSEL_ROWS):
+        some = numbers[start : start + MORSEL_ROWS]
+        values = pa.array(np.arange(some.start, some.stop, some.step, dtype=np.int64))
+        yield Relation(dict.fromkeys(columns, values), len(some))
+
+
+def _concatenated(
+    plan: ConcatenateRows, columns: list[Column], sources: Sources
+) -> Iterator[Relation]:
+    """Yield the rows of all sources, whose columns are known by their places."""
+    places = [plan.columns.index(column) for column in columns]
+    for source in plan.sources:
+        theirs = [output_columns(source)[place] for place in places]
+        for rows in _blocks(source, frozenset(theirs), sources):
+            values = (rows.columns[column] for column in theirs)
+            yield Relation(dict(zip(columns, values, strict=True)), rows.row_count)
+
+
+def _limited(blocks: Iterator[Relation], offset: int, count: int | None) -> Iterator[Relation]:
+    if count == 0:
+        return
+    for rows in blocks:
+        kept = rows.slice(offset, rows.row_count if count is None else count)
+        offset = max(offset - rows.row_count, 0)
+        if kept.row_count:
+            yield kept
+        if count is not None:
+            count -= kept.row_count
+            if count == 0:
+                return

@@ -1,0 +1,1 @@
+"""Answers as text: their shapes, colours and widths, and where they go."""

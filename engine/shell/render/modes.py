@@ -1,0 +1,182 @@
+"""The shapes of an answer, by name. Each is written as its rows become text, never held whole."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from raydb.engine.session.python_values import python_values
+from raydb.engine.shell.render.box import write_box, write_table
+from raydb.engine.shell.render.delimited import write_delimited
+from raydb.engine.shell.render.words import padded, plain, width, word, words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from raydb.engine.shell.render.answer import Answer, Layout
+
+    Write = Callable[[str], object]
+
+
+# -- for programs: every value as it is
+
+
+def write_csv(answer: Answer, layout: Layout, write: Write) -> None:
+    """Write what COPY TO writes into a .csv file."""
+    write_delimited(answer, layout, write, ",")
+
+
+def write_tsv(answer: Answer, layout: Layout, write: Write) -> None:
+    """Write what COPY TO writes into a .tsv file."""
+    write_delimited(answer, layout, write, "\t")
+
+
+def write_json(answer: Answer, layout: Layout, write: Write) -> None:
+    """Write a list of objects."""
+    before = "["
+    for line in _json_objects(answer):
+        write(f"{before}{line}")
+        before = ",\n "
+    write("[]\n" if before == "[" else "]\n")
+
+
+def write_json_lines(answer: Answer, layout: Layout, write: Write) -> None:
+    """Write an object a line."""
+    for line in _json_objects(answer):
+        write(f"{line}\n")
+
+
+def _json_objects(answer: Answer) -> Iterator[str]:
+    names = [json.dumps(name, ensure_ascii=False) for name in answer.names]
+    for batch in answer.batches():
+        for row in zip(*map(python_values, batch.columns), strict=True):
+            pairs = (f"{name}: {_json(value)}" for name, value in zip(names, row, strict=True))
+            yield "{" + ", ".join(pairs) + "}"
+
+
+def _json(value: Any) -> str:
+    """Return a value as JSON; decimals keep all their digits, dates and bytes are strings."""
+    match value:
+        case Decimal():
+            return format(value, "f")
+        case float() if not math.isfinite(value):
+            return json.dumps(str(value))
+        case None | bool() | int() | float() | str():
+            return json.dumps(value, ensure_ascii=False)
+        case list():
+            return "[" + ", ".join(map(_json, value)) + "]"
+        case _:
+            return json.dumps(word(value))
+
+
+# -- for readers: no value moves the cursor
+
+
+def write_markdown(answer: Answer, layout: Layout, write: Write) -> None:
+    """Write a Markdown table; its columns are as wide as the first rows need."""
+    names = [_markdown_cell(name) for name in answer.names]
+    widths = [max(width(name), 3) for name in names]
+    right = answer.is_number
+    is_first = True
+    for cells in _cells(answer, layout, _markdown_cell):
+        if is_first:
+            widths = [
+                max(columns, *map(width, column))
+                for columns, column in zip(widths, cells, strict=True)
+            ]
+            _write_markdown_head(names, widths, right, write)
+            is_first = False
+        for row in zip(*cells, strict=True):
+            write(_markdown_row(row, widths, right))
+    if is_first:
+        _write_markdown_head(names, widths, right, write)
+
+
+def _write_markdown_head(
+    names: list[str], widths: list[int], right: tuple[bool, ...], write: Write
+) -> None:
+    write(_markdown_row(tuple(names), widths, right))
+    rules = (
+        "-" * (columns - is_right) + ":" * is_right
+        for columns, is_right in zip(widths, right, strict=True)
+    )
+    write(f"| {' | '.join(rules)} |\n")
+
+
+def _markdown_row(row: tuple[str, ...], widths: list[int], right: tuple[bool, ...]) -> str:
+    cells = (
+        padded(text, columns, right=is_right)
+        for text, columns, is_right in zip(row, widths, right, strict=True)
+    )
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _markdown_cell(text: str) -> str:
+    return plain(text).replace("|", "\\|")
+
+
+def write_line(answer: Answer, layout: Layout, write: Write) -> None:
+    """Write a line a value, with an empty line between two rows."""
+    names = [plain(name) for name in answer.names]
+    widest = max(map(width, names))
+    before = ""
+    for cells in _cells(answer, layout, plain):
+        for row in zip(*cells, strict=True):
+            write(before)
+            for name, text in zip(names, row, strict=True):
+                write(f"{padded(name, widest, right=True)} = {text}\n")
+            before = "\n"
+
+
+def write_list(answer: Answer, layout: Layout, write: Write) -> None:
+    """Write a line a row, with bars between the values."""
+    if layout.has_headers:
+        write("|".join(map(plain, answer.names)) + "\n")
+    for cells in _cells(answer, layout, plain):
+        for row in zip(*cells, strict=True):
+            write("|".join(row) + "\n")
+
+
+def write_html(answer: Answer, layout: Layout, write: Write) -> None:
+    """Write an HTML table."""
+    write("<table>\n")
+    if layout.has_headers:
+        heads = "".join(f"<th>{_html_cell(name)}</th>" for name in answer.names)
+        write(f"<thead><tr>{heads}</tr></thead>\n")
+    write("<tbody>\n")
+    for cells in _cells(answer, layout, _html_cell):
+        for row in zip(*cells, strict=True):
+            write(f"<tr>{''.join(f'<td>{text}</td>' for text in row)}</tr>\n")
+    write("</tbody>\n</table>\n")
+
+
+def _html_cell(text: str) -> str:
+    return html.escape(plain(text))
+
+
+def _cells(answer: Answer, layout: Layout, cell: Callable[[str], str]) -> Iterator[list[list[str]]]:
+    """Yield the rows as text, some at a time, by column."""
+    null = cell(layout.null)
+    for batch in answer.batches():
+        yield [
+            [null if text is None else cell(text) for text in column] for column in words_of(batch)
+        ]
+
+
+MODES: dict[str, Callable[[Answer, Layout, Write], None]] = {
+    "box": write_box,
+    "table": write_table,
+    "markdown": write_markdown,
+    "csv": write_csv,
+    "tsv": write_tsv,
+    "json": write_json,
+    "jsonlines": write_json_lines,
+    "line": write_line,
+    "list": write_list,
+    "html": write_html,
+}
+# Names that other shells have for the same shapes.
+OTHER_NAMES = {"jsonl": "jsonlines", "ndjson": "jsonlines", "lines": "line", "tabs": "tsv"}

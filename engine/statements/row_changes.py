@@ -1,0 +1,54 @@
+"""What a statement has done to the rows of a table, and how its plan gives that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from raydb.planner.plan.logical import output_columns
+
+if TYPE_CHECKING:
+    from raydb.planner.plan.logical import Plan
+    from raydb.storage.tables.changes import Change
+    from raydb.storage.tables.table import TableDefinition
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Written:
+    """Changes to apply in order, how many rows they write, and RETURNING's rows with their names.
+
+    `returned` is None for a statement without RETURNING.
+    """
+
+    changes: tuple[Change, ...]
+    row_count: int
+    returned: pa.Table | None
+    names: tuple[str, ...]
+
+
+def split_rows(
+    found: pa.Table, first: int, definition: TableDefinition
+) -> tuple[pa.Table, pa.Table | None]:
+    """Return rows of a table and RETURNING's rows (or None), which a plan gives side by side.
+
+    The table's columns begin at position `first`.
+    """
+    width = first + len(definition.schema)
+    # Arrow would refuse NULLs for a field that is not nullable with a message of its own; the
+    # constraint check names the row.
+    loose = pa.schema([field.with_nullable(True) for field in definition.schema])
+    rows = pa.Table.from_arrays(found.columns[first:width], schema=loose)
+    return rows, returned_rows(found, width)
+
+
+def returned_rows(found: pa.Table, first: int) -> pa.Table | None:
+    """Return the columns of RETURNING, which begin at position `first`; None if there are none."""
+    positions = range(first, found.num_columns)
+    return found.select(list(positions)) if positions else None
+
+
+def returned_names(plan: Plan, first: int) -> tuple[str, ...]:
+    """Return the names of RETURNING's columns."""
+    return tuple(column.name for column in output_columns(plan)[first:])

@@ -1,0 +1,1 @@
+"""Table functions: each has its own folder or file."""

@@ -1,0 +1,233 @@
+"""advise_bvh(): the queries of a workload as stars, a profile of their fact tables, the advice.
+
+The search (`planner/advisor/advise.py`) works on distinct tuples of values and on how many rows
+have each. Dimensions are read whole; of a fact table, and of where its keys point, a sample stands
+for all.
+"""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from raydb import sql
+from raydb.engine.fused.build_bvh import columns_behind, visible_rows
+from raydb.engine.fused.denormalise import fetch
+from raydb.errors import DataError, Error, ProgrammingError
+from raydb.kernels.arrow_numbers import to_numbers
+from raydb.kernels.bvh.bvh import narrow_measure
+from raydb.kernels.bvh.encode import encode_column
+from raydb.planner.advisor.advise import Asked, advise, attributes_wanted, measures_wanted
+from raydb.planner.advisor.bvh_model import Profile, distinct_tuples
+from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.nodes import attributes_of
+from raydb.planner.optimizer import optimize
+from raydb.planner.plan.common_tables import queries_in
+from raydb.planner.plan.logical import Aggregate, sources_of
+from raydb.planner.stars.star import NoStar, Star
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from raydb.engine.catalog.snapshot import Snapshot
+    from raydb.planner.advisor.advise import Proposal
+    from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.expressions.nodes import Attribute, Expression
+    from raydb.planner.plan.logical import Plan
+    from raydb.storage.tables.table import ForeignKey, Table
+
+# Fact rows that stand for all of them: enough for one row in 100,000 to be seen.
+SAMPLE_ROWS = 2**20
+
+_SCHEMA = pa.schema(
+    {
+        "name": pa.string(),
+        "statement": pa.string(),
+        "queries": pa.list_(pa.int32()),
+        "rows_touched": pa.int64(),
+        "rows_total": pa.int64(),
+        "size_bytes": pa.int64(),
+        "reason": pa.string(),
+    }
+)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Workload:
+    """The stars of a workload's queries, and why the other queries have none, by number from 1."""
+
+    asked: tuple[Asked, ...]
+    refused: Mapping[int, str]
+
+
+def advice(text: str, memory: int | None, max_bvhs: int, snapshot: Snapshot) -> pa.Table:
+    """Return one row for each BVH to create, then one for each query that none serves.
+
+    text: statements, separated by ';'. memory: the bytes that all BVHs may take, None for any
+    number. Raises the error of a statement that is wrong, with its number.
+    """
+    catalog = snapshot.describe()
+    workload = _read(text, catalog)
+    profiles = {
+        table: _profile(table, [each.star for each in workload.asked], snapshot, catalog)
+        for table in dict.fromkeys(each.star.fact for each in workload.asked)
+    }
+    found = advise(workload.asked, profiles, memory, max_bvhs)
+    rows = []
+    taken = set(snapshot.bvhs)
+    for proposal in found.proposals:
+        name = _free_name(proposal.definition.table, taken)
+        taken.add(name)
+        rows.append(_row(name, proposal, catalog))
+    refused = {**workload.refused, **found.refused}
+    rows += [
+        {"queries": [query], "rows_touched": None, "reason": refused[query]}
+        for query in sorted(refused)
+    ]
+    return pa.Table.from_pylist(rows, _SCHEMA)
+
+
+def _free_name(table: str, taken: set[str]) -> str:
+    number = 1
+    while f"{table}_{number}" in taken:
+        number += 1
+    return f"{table}_{number}"
+
+
+def _row(name: str, proposal: Proposal, catalog: CatalogInfo) -> dict[str, object]:
+    return {
+        "name": name,
+        "statement": sql.bvh_text(replace(proposal.definition, name=name), catalog),
+        "queries": list(proposal.queries),
+        "rows_touched": proposal.rows_touched,
+        "rows_total": proposal.rows_total,
+        "size_bytes": proposal.size_bytes,
+        "reason": proposal.reason,
+    }
+
+
+# -- the workload
+
+
+def _read(text: str, catalog: CatalogInfo) -> Workload:
+    """Return the stars of each statement of a text."""
+    asked: list[Asked] = []
+    refused: dict[int, str] = {}
+    with _naming("the workload"):
+        statements = sql.each_statement(text)
+    for number in itertools.count(1):
+        with _naming(f"query {number} of the workload"):
+            statement = next(statements, None)
+            if statement is None:
+                break
+            found = _stars(statement, catalog)
+        if isinstance(found, str):
+            refused[number] = found
+        else:
+            asked += (Asked(number, star) for star in found)
+    if not asked and not refused:
+        raise ProgrammingError("the workload has no query")
+    return Workload(tuple(asked), refused)
+
+
+@contextmanager
+def _naming(place: str) -> Iterator[None]:
+    """Let an error say where it is; a line and a column in it are those of the workload."""
+    try:
+        yield
+    except Error as error:
+        raise type(error)(f"{place}: {error}") from error
+
+
+def _stars(statement: sql.Statement, catalog: CatalogInfo) -> list[Star] | str:
+    """Return the stars of a query, or why it has none."""
+    if not isinstance(statement, sql.Select):
+        return "it is not a query"
+    if sql.files_of(statement, catalog.views) or sql.reports_of(statement, catalog.views):
+        return "it reads what is not a table of the database"
+    plan = optimize(sql.bind_select(statement, catalog), catalog)
+    found = [each.star for each in _aggregates(plan)]
+    stars = [star for star in found if isinstance(star, Star)]
+    reasons = [star.reason for star in found if isinstance(star, NoStar)]
+    return stars or next(iter(reasons), "it has no aggregate")
+
+
+def _aggregates(plan: Plan) -> Iterator[Aggregate]:
+    """Yield the aggregates of a plan and of the queries in it, the inner ones first."""
+    for part in (*queries_in(plan).values(), plan):
+        yield from _own_aggregates(part)
+
+
+def _own_aggregates(plan: Plan) -> Iterator[Aggregate]:
+    for source in sources_of(plan):
+        yield from _own_aggregates(source)
+    if isinstance(plan, Aggregate):
+        yield plan
+
+
+# -- the profile of a fact table
+
+
+def _profile(fact: str, stars: Sequence[Star], snapshot: Snapshot, catalog: CatalogInfo) -> Profile:
+    """Read what the advice needs to know of a fact table's rows."""
+    tables = snapshot.tables
+    rows = _sample(tables[fact])
+    stars = [star for star in stars if star.fact == fact]
+    attributes = (a for star in stars for a in attributes_wanted(star, catalog))
+    by_key: dict[ForeignKey | None, list[Attribute]] = {}
+    for attribute in dict.fromkeys(attributes):
+        if sql.attribute_text(attribute, fact, catalog) is not None:
+            key = attribute.path[0] if attribute.path else None
+            by_key.setdefault(key, []).append(attribute)
+    tuples = []
+    for key, together in by_key.items():
+        columns, row_numbers = columns_behind(fact, key, together, tables, rows)
+        encoded = [encode_column(column) for column in columns]
+        weights = np.ones(len(encoded[0].codes))
+        if row_numbers is not None:
+            weights = np.bincount(row_numbers, minlength=len(weights)).astype(np.float64)
+        tuples += distinct_tuples(together, encoded, weights)
+    widths = {}
+    for measure in dict.fromkeys(m for star in stars for m in measures_wanted(star)):
+        if sql.measure_text(measure, fact, catalog) is not None:
+            width = _width(measure, fact, tables, rows)
+            if width is not None:
+                widths[measure] = width
+    return Profile(fact, tables[fact].live_count, tuple(tuples), widths)
+
+
+def _sample(table: Table) -> NDArray[np.uint32] | None:
+    """Return the numbers of visible rows, one out of every so many; None for all rows."""
+    rows = visible_rows(table)
+    count = table.live_count
+    if count <= SAMPLE_ROWS:
+        return rows
+    step = count / SAMPLE_ROWS
+    chance = np.random.default_rng(0).random(SAMPLE_ROWS)
+    places = ((np.arange(SAMPLE_ROWS) + chance) * step).astype(np.uint32)
+    return places if rows is None else rows[places]
+
+
+def _width(
+    measure: Expression,
+    fact: str,
+    tables: Mapping[str, Table],
+    rows: NDArray[np.uint32] | None,
+) -> int | None:
+    """Return the bytes that a row of a measure takes, None where it does not fit 64 bits."""
+    inputs: dict[Expression, pa.Array | pa.ChunkedArray] = {
+        attribute: fetch(tables, fact, attribute, rows) for attribute in attributes_of(measure)
+    }
+    row_count = tables[fact].live_count if rows is None else len(rows)
+    try:
+        held = narrow_measure(*to_numbers(evaluate(measure, inputs, row_count)))
+    except DataError:
+        return None
+    return int(held.values.itemsize) + (held.valid is not None)

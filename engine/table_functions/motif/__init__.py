@@ -1,0 +1,1 @@
+"""motif_count() and motif_sample()."""

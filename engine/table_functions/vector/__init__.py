@@ -1,0 +1,1 @@
+"""vector_search() and index_calibrations()."""

@@ -1,0 +1,287 @@
+"""Vector search: which rows are nearest to query vectors, and then their columns by point read.
+
+queries   ->   vectors (q, d)
+rows      ->   numbers of those that count   ->   index, and rows beside it   ->   k numbers
+numbers   ->   rank, distance, and the columns that are asked for
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from raydb.engine.catalog.vector_index import check_vectors, column_text, vector_blocks
+from raydb.engine.context.devices import search_ivf
+from raydb.engine.context.progress import report_compiling
+from raydb.engine.operators.join.keys import encode_keys
+from raydb.engine.operators.relation import Relation, joined
+from raydb.engine.operators.scan import fetch_rows, scan_table
+from raydb.errors import ProgrammingError
+from raydb.interrupts import check_interrupt
+from raydb.kernels.vector.exact_search import nearest, no_neighbours
+from raydb.kernels.vector.stop_rule import ANYWHERE
+from raydb.planner.expressions.nodes import Column
+from raydb.planner.plan.physical import ScanTable
+from raydb.storage.tables.rows import Rows
+from raydb.storage.tables.table import ROW_NUMBER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from raydb.engine.context.memory import Memory
+    from raydb.kernels.vector.exact_search import Neighbours
+    from raydb.planner.expressions.nodes import Expression
+    from raydb.planner.plan.physical import NearestRows, PhysicalPlan, VectorIndex
+    from raydb.storage.tables.table import Table
+
+    # Runs a plan: some of its columns, and the values of expressions over all of them.
+    Columns = Sequence[Column]
+    RunWith = Callable[
+        [PhysicalPlan, Columns, Sequence[Expression]],
+        tuple[Relation, list[pa.ChunkedArray | pa.Array]],
+    ]
+    Block = tuple[NDArray[np.float32], NDArray[np.integer]]
+
+# Vectors of an index that are copied at a time, where not all of its rows count.
+_COPIED_ROWS = 2**16
+
+# What a search holds for each row that it finds, and for each number of its query vectors.
+_FOUND_BYTES, _NUMBER_BYTES = 64, 8
+
+_QUERY = "the query of vector_search()"
+
+# The columns of plans have numbers from 0 on.
+_NUMBER = Column(-1, ROW_NUMBER, pa.int32())
+
+
+def nearest_rows(
+    plan: NearestRows,
+    columns: Columns,
+    sides: tuple[Columns, Columns],
+    run_with: RunWith,
+    tables: Mapping[str, Table],
+    memory: Memory,
+    show: Callable[[Neighbours], None],
+) -> Relation:
+    """Return some columns of each query's row with those of its nearest rows, in order of rank.
+
+    show: is given what the search of a table has found.
+
+    Raises DataError for a vector that has no distance to others, ProgrammingError where a table has
+    fewer than k rows, and OperationalError where memory is too small for what may be found.
+    """
+    of_queries, of_rows = ([c for c in side if c in columns] for side in sides)
+    needed = list(dict.fromkeys((*of_queries, *(column for column, _ in plan.pairs))))
+    rows, (values,) = run_with(plan.queries, needed, [plan.query])
+    vectors, places = _query_vectors(plan, values)
+    need = _FOUND_BYTES * len(vectors) * plan.k + _NUMBER_BYTES * vectors.size
+    memory.check(need, f"a search for {plan.k} rows near each of {len(vectors)} vectors")
+    if len(vectors):
+        report_compiling()
+    if isinstance(plan.source, ScanTable):
+        table = tables[plan.source.table]
+        found, guarantees = _search_table(plan, vectors, table, run_with, memory)
+        show(found)
+    else:
+        theirs = [column for _, column in plan.pairs]
+        source, _ = run_with(plan.source, list(dict.fromkeys((*of_rows, plan.vector, *theirs))), ())
+        found = no_neighbours(len(vectors), plan.k)
+        column = source.columns[plan.vector]
+        if plan.pairs:
+            _search_own_rows(plan, vectors, rows.take(pa.array(places)), source, found)
+        else:
+            nearest(_checked(plan, column, None), vectors, plan.k, plan.metric, found)
+        guarantees = ["exact"] * len(vectors)
+    query_numbers, ranks = np.nonzero(found.rows >= 0)
+    numbers = found.rows[query_numbers, ranks]
+    if isinstance(plan.source, ScanTable):
+        # Rows are read in their order, each once.
+        distinct, places_of = np.unique(numbers, return_inverse=True)
+        partners = fetch_rows(table, of_rows, distinct).take(pa.array(places_of))
+    else:
+        partners = source.select(of_rows).take(pa.array(numbers))
+    rank, distance, probes, guarantee = plan.found
+    given: dict[Column, pa.ChunkedArray | pa.Array] = {
+        rank: pa.array(ranks + 1),
+        distance: pa.array(found.distances[query_numbers, ranks]),
+        probes: pa.array(found.probes[query_numbers]),
+        guarantee: pa.array(guarantees, pa.string()).take(pa.array(query_numbers)),
+    }
+    hits = Relation({**partners.columns, **given}, len(numbers))
+    row_numbers = places[query_numbers]
+    if plan.keep:
+        row_numbers, hit_numbers = _with_missing(row_numbers, rows.row_count)
+        hits = hits.take(hit_numbers)
+    every = {**rows.take(pa.array(row_numbers)).columns, **hits.columns}
+    return Relation({column: every[column] for column in columns}, len(row_numbers))
+
+
+def _search_own_rows(
+    plan: NearestRows,
+    vectors: NDArray[np.float32],
+    queries: Relation,
+    source: Relation,
+    found: Neighbours,
+) -> None:
+    """Compare each vector with the rows that have its values in the columns of the pairs."""
+    codes = encode_keys(
+        [queries.columns[ours] for ours, _ in plan.pairs],
+        [source.columns[theirs] for _, theirs in plan.pairs],
+        range(len(plan.pairs)),
+    )
+    column = joined(source.columns[plan.vector])
+    by_code = np.argsort(codes.probe, kind="stable")
+    sorted_codes = codes.probe[by_code]
+    for code in np.unique(codes.build):
+        check_interrupt()
+        asking = np.flatnonzero(codes.build == code)
+        start, end = np.searchsorted(sorted_codes, [code, code + 1])
+        numbers = by_code[start:end]
+        some = no_neighbours(len(asking), plan.k)
+        blocks = _checked(plan, column.take(pa.array(numbers)), numbers)
+        nearest(blocks, vectors[asking], plan.k, plan.metric, some)
+        found.rows[asking], found.distances[asking] = some.rows, some.distances
+
+
+def _with_missing(
+    row_numbers: NDArray[np.int64], row_count: int
+) -> tuple[NDArray[np.int64], pa.Array]:
+    """Return the rows of hits, and those without a hit, in order; and the hit of each, or NULL."""
+    missing = np.setdiff1d(np.arange(row_count), row_numbers)
+    every = np.concatenate((row_numbers, missing))
+    order = np.argsort(every, kind="stable")
+    return every[order], pa.array(order, mask=order >= len(row_numbers))
+
+
+def _query_vectors(
+    plan: NearestRows, values: pa.ChunkedArray | pa.Array
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Return the query vectors that are not NULL, and the places of their rows."""
+    found = list(vector_blocks(values, _QUERY))
+    if not found:
+        return np.empty((0, plan.query.type.list_size), np.float32), np.empty(0, np.int64)
+    vectors, places = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    check_vectors(vectors, places, plan.metric, "row", _QUERY)
+    return np.ascontiguousarray(vectors), places
+
+
+def _search_table(
+    plan: NearestRows,
+    vectors: NDArray[np.float32],
+    table: Table,
+    run_with: RunWith,
+    memory: Memory,
+) -> tuple[Neighbours, list[str]]:
+    """Return the nearest rows of a table to each vector by their numbers, with their guarantees."""
+    selected: NDArray[np.int64] | None = None
+    if plan.selection is not None:
+        ((number, _),) = plan.selection.items
+        chosen, _ = run_with(plan.selection, [number], ())
+        selected = joined(chosen.columns[number]).to_numpy().astype(np.int64)
+    elif plan.k > table.live_count:
+        raise ProgrammingError(
+            f"vector_search() cannot find {plan.k} rows: "
+            f"table '{table.name}' has {table.live_count}"
+        )
+    if plan.index is not None:
+        return _search_index(plan, plan.index, vectors, table, selected)
+    found = no_neighbours(len(vectors), plan.k)
+    if selected is None:
+        rows = scan_table(table, [plan.vector, _NUMBER], memory)
+        selected = joined(rows.columns[_NUMBER]).to_numpy().astype(np.int64)
+    else:
+        rows = fetch_rows(table, [plan.vector], selected)
+    blocks = _checked(plan, rows.columns[plan.vector], selected)
+    nearest(blocks, vectors, plan.k, plan.metric, found)
+    return found, ["exact"] * len(vectors)
+
+
+def _checked(
+    plan: NearestRows, values: pa.ChunkedArray | pa.Array, numbers: NDArray[np.int64] | None
+) -> Iterator[Block]:
+    """Yield the vectors of a column with the numbers of their rows, once they are known good."""
+    for vectors, places in vector_blocks(values, column_text(plan.vector.name)):
+        known = places if numbers is None else numbers[places]
+        check_vectors(vectors, known, plan.metric, "row", column_text(plan.vector.name))
+        yield vectors, known
+
+
+def _search_index(
+    plan: NearestRows,
+    index: VectorIndex,
+    vectors: NDArray[np.float32],
+    table: Table,
+    selected: NDArray[np.int64] | None,
+) -> tuple[Neighbours, list[str]]:
+    """Search the lists of an index, and compare all rows beside it."""
+    arrays, k = index.arrays, plan.k
+    allowed = table.live
+    if selected is not None:
+        # Visible rows alone are selected.
+        allowed = np.zeros(table.row_count, np.bool_)
+        allowed[selected] = True
+    is_exact = plan.exact or (
+        selected is not None
+        and _is_selective(index, k, int(np.count_nonzero(selected < arrays.row_count)))
+    )
+    if is_exact:
+        found = no_neighbours(len(vectors), k)
+        nearest(_index_blocks(index, allowed), vectors, k, plan.metric, found)
+    else:
+        rule = ANYWHERE if index.calibrated is None else index.calibrated.calibration.rule
+        found = search_ivf(arrays, vectors, k, index.nprobe, allowed, rule=rule)
+    nearest(_beside(table, plan.vector.name, index, allowed), vectors, k, plan.metric, found)
+    partial = "filtered" if selected is not None else _promise(index)
+    complete = np.logical_or(is_exact, found.probes == arrays.list_count)
+    return found, ["exact" if each else partial for each in complete]
+
+
+def _promise(index: VectorIndex) -> str:
+    """Return what is promised of a search of all rows that has not compared all of them."""
+    if index.calibrated is None:
+        return "uncalibrated"
+    return "stale" if index.calibrated.is_stale else "marginal"
+
+
+def _is_selective(index: VectorIndex, k: int, selected_count: int) -> bool:
+    """Tell whether comparing the selected rows takes less than scanning lists for k of them."""
+    arrays = index.arrays
+    if not selected_count:
+        return True
+    row_count = len(arrays.row_ids)
+    share = max(index.nprobe / max(arrays.list_count, 1), min(1.0, k / selected_count))
+    return selected_count <= share * row_count
+
+
+def _index_blocks(index: VectorIndex, allowed: NDArray[np.bool_] | None) -> Iterator[Block]:
+    """Yield the vectors of an index whose rows count."""
+    arrays = index.arrays
+    if allowed is None:
+        yield arrays.vectors, arrays.row_ids
+        return
+    places = np.flatnonzero(allowed[arrays.row_ids])
+    for start in range(0, len(places), _COPIED_ROWS):
+        some = places[start : start + _COPIED_ROWS]
+        yield arrays.vectors[some], arrays.row_ids[some]
+
+
+def _beside(
+    table: Table, column: str, index: VectorIndex, allowed: NDArray[np.bool_] | None
+) -> Iterator[Block]:
+    """Yield the vectors of the rows that were added since an index was built, where they count."""
+    first = 0
+    for part in table.rows.parts:
+        start = max(index.arrays.row_count - first, 0)
+        if start < part.row_count:
+            values = Rows(table.rows.schema, (part,)).column(column).slice(start)
+            for vectors, places in vector_blocks(values, column_text(column)):
+                numbers = places + first + start
+                if allowed is not None:
+                    counts = allowed[numbers]
+                    vectors, numbers = vectors[counts], numbers[counts]  # noqa: PLW2901
+                yield vectors, numbers
+        first += part.row_count

@@ -1,0 +1,1 @@
+"""Backends of fused jobs, and the choice among them."""

@@ -1,0 +1,107 @@
+"""The contract between the planner, the executor and the backends.
+
+A fused job is Scan, GroupBy and Aggregate in one (RayDB, section 3.1). Its cell intervals are the
+rays of the RT backend, the row ranges of the CPU backend, the chunks of the CUDA backend.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from raydb.kernels.bvh.build_input import BuildControl, Source
+    from raydb.kernels.bvh.bvh import Bvh, Measure
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CodeMap:
+    """What a job makes of one hierarchy's codes: a filter, a part of the group number, or both.
+
+    groups: int64; what a code adds to the group number, or -1 where the row is filtered out. The
+        index is the code itself, or its coordinate on the Z axis where `by_cell`.
+    filters: whether any entry is -1 that the intervals do not exclude already.
+    """
+
+    hierarchy: int
+    by_cell: bool
+    groups: NDArray[np.int64]
+    filters: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulator:
+    """One running value a group; `measure` is a position in the BVH's measures.
+
+    count counts the rows whose measure is valid. The number of rows of each group always comes
+    with the result.
+    """
+
+    function: Literal["sum", "min", "max", "count"]
+    measure: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FusedJob:
+    """Which cells to read, how rows map to groups 0..group_count-1, and what to accumulate.
+
+    intervals: int64, shape (k, 2): sorted, disjoint, half-open cell intervals.
+    sieved: whether the BVH's totals of cells answer for the rows of the cells that they cover. No
+        backend gets such a job: `kernels.sieve` takes it apart before.
+    """
+
+    intervals: NDArray[np.int64]
+    maps: tuple[CodeMap, ...]
+    group_count: int
+    accumulators: tuple[Accumulator, ...]
+    sieved: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FusedResult:
+    """rows: int64, shape (group_count,), the rows of each group; values: an array a accumulator.
+
+    Sums are int64 or float64, or Python integers (dtype object) where int64 might overflow. A
+    minimum or maximum of no valid row is arbitrary: its count says so.
+    """
+
+    rows: NDArray[np.int64]
+    values: tuple[NDArray[Any], ...]
+
+
+class Backend(Protocol):
+    """Where fused jobs run. Every backend gives the same answers."""
+
+    name: str
+
+    def build(self, source: Source, control: BuildControl) -> Bvh:
+        """Sort rows by cell: the same arrays on every backend.
+
+        Raises DataError where the cells can't be numbered, and what the control's room raises where
+        the arrays do not fit.
+        """
+
+    def prepare(self, bvh: Bvh, job: FusedJob) -> object:
+        """Do once what every launch of the job needs; the value is passed to the calls below."""
+
+    def launch(self, bvh: Bvh, job: FusedJob, prepared: object) -> FusedResult:
+        """Run a job whose groups and measures are all in the BVH."""
+
+    def locate(
+        self, bvh: Bvh, job: FusedJob, prepared: object
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return (places, groups) of the rows that pass the job's filters, both int64."""
+
+    def accumulate(
+        self,
+        functions: Sequence[str],
+        measures: Sequence[Measure],
+        groups: NDArray[np.int64],
+        group_count: int,
+    ) -> FusedResult:
+        """Accumulate values that were gathered row by row; the i-th function over the i-th."""

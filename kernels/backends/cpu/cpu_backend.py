@@ -1,0 +1,321 @@
+"""The CPU backend: cell intervals become runs of places, runs become sums."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from raydb.kernels.backends.backend import FusedResult
+from raydb.kernels.backends.cpu.runs import Runs, find_runs
+from raydb.kernels.backends.cpu.threads import processor_count, run_parts
+from raydb.kernels.backends.cpu.totals import Totals, add_places, add_runs, merge, plan_totals
+from raydb.kernels.backends.cpu.warm import loops
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from raydb.kernels.backends.backend import FusedJob
+    from raydb.kernels.backends.cpu.runs import Triple
+    from raydb.kernels.backends.cpu.totals import Arrays
+    from raydb.kernels.bvh.build_input import BuildControl, Source
+    from raydb.kernels.bvh.bvh import Bvh, Measure
+
+# The rows of each group, where they are not known already, and the arrays of each total.
+Accumulated: TypeAlias = "tuple[NDArray[np.int64] | None, list[Arrays]]"
+Located: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"
+
+# Rows are located in blocks of this many, so that the scratch space (512 KiB) stays in the cache.
+BLOCK_ROWS = 2**15
+
+# Between two loops over this many rows an interrupt is heard; they take 0.3 to 8 ms. Where several
+# sums look up the same codes one after the other, so many fewer that the codes stay in the cache.
+CHUNK_ROWS = 2**23
+CODE_CHUNK_ROWS = 2**17
+
+# The rows of so many groups at most are kept with a plan (512 KiB), else counted at each launch.
+KEPT_GROUPS = 2**16
+
+# Located rows of more than this are listed block by block: both lists of all rows are 64 MiB.
+LISTED_ROWS = 2**22
+
+# The loops that look up codes have room for dropped rows, 16 MiB at most with the groups. They have
+# it for every fourth row apart where all stays in the first two caches, and adding up costs little.
+WIDEST = 2**20
+LANES = 4
+LANE_GROUPS = 2**10
+LANE_ROWS_A_GROUP = 32
+
+# Where fewer rows pass, the processor guesses right that one does not, and skips it.
+FEW_PASSING = 1 / 16
+
+# A thread pays off where it takes over this many rows. Those of runs are added up at 0.05 ns each,
+# as fast as the memory gives them to one thread; codes are looked up at 0.6 ns, and a row takes
+# 1.6 ns in blocks.
+THREAD_RUN_ROWS = 2**22
+THREAD_CODE_ROWS = 2**20
+THREAD_BLOCK_ROWS = 2**19
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Prepared:
+    """What every launch of a job needs.
+
+    way: `runs` where a run's rows share a group; `codes` where stored codes decide, and there are
+        loops that look them up; `blocks` where rows are listed first.
+    parts: the runs, a part for each thread.
+    rows: int64, shape (group_count,), frozen: the rows of each group, where runs alone tell and
+        the groups are few.
+    maps: the arrays that the loops of `codes` take, codes and parts by turns: the parts are int32,
+        and the number of groups where a row is dropped. lanes: lanes, width and limit, which they
+        take as well.
+    """
+
+    runs: Runs
+    way: Literal["runs", "codes", "blocks"]
+    parts: tuple[Runs, ...]
+    totals: Totals
+    rows: NDArray[np.int64] | None
+    maps: tuple[NDArray[Any], ...]
+    lanes: tuple[int, int, int]
+
+
+class CpuBackend:
+    """Runs fused jobs with compiled loops, on several threads where that pays off."""
+
+    name = "cpu"
+
+    def build(self, source: Source, control: BuildControl) -> Bvh:
+        """Sort the rows by cell and gather the payload into that order."""
+        from raydb.kernels.backends.cpu.build import build_from  # noqa: PLC0415  (few build)
+
+        return build_from(source, control)
+
+    def prepare(self, bvh: Bvh, job: FusedJob) -> Prepared:
+        """Find the runs of a job, and choose how they are added up."""
+        runs = find_runs(bvh, job)
+        functions = [(a.function, bvh.measures[a.measure]) for a in job.accumulators]
+        totals = plan_totals(functions, runs.row_count, by_runs=not runs.maps)
+        if not runs.maps and totals.takes_runs:
+            rows = None
+            if job.group_count <= KEPT_GROUPS:
+                rows = np.zeros(job.group_count, np.int64)
+                loops().count_runs(*runs.triple, rows)
+                rows.flags.writeable = False
+            parts: tuple[Runs, ...] = (runs,)
+            if totals.totals:
+                parts = _thread_parts(runs, THREAD_RUN_ROWS, job.group_count)
+            return Prepared(runs, "runs", parts, totals, rows, (), (1, 0, 0))
+        totals = plan_totals(functions, runs.row_count, by_runs=False)
+        # Dropped rows are added up beyond the groups: a further part may follow what one drops.
+        has_dropped = any((code_parts < 0).any() for _, code_parts in runs.maps)
+        width = job.group_count * (1 + len(runs.maps) * has_dropped)
+        if not _has_loops(runs, totals, width):
+            parts = _thread_parts(runs, THREAD_BLOCK_ROWS, job.group_count)
+            return Prepared(runs, "blocks", parts, totals, None, (), (1, 0, 0))
+        parts = _thread_parts(runs, THREAD_CODE_ROWS, job.group_count)
+        maps: list[NDArray[Any]] = []
+        for codes, code_parts in runs.maps:
+            maps += [codes, np.where(code_parts < 0, job.group_count, code_parts).astype(np.int32)]
+        is_float = any(total.values.dtype.kind == "f" for total in totals.totals)
+        lanes = 1 if is_float else _lane_count(parts[0].row_count, width)
+        limit = job.group_count if runs.passing < FEW_PASSING else width
+        return Prepared(runs, "codes", parts, totals, None, tuple(maps), (lanes, width, limit))
+
+    def launch(self, bvh: Bvh, job: FusedJob, prepared: object) -> FusedResult:
+        """Run a job: all its accumulators in one pass over the runs."""
+        del bvh
+        assert isinstance(prepared, Prepared)
+        totals = prepared.totals
+
+        def run(part: Runs) -> Accumulated:
+            if prepared.way == "codes":
+                return _add_by_code(part, prepared, job.group_count)
+            arrays = totals.new_arrays(job.group_count)
+            if prepared.rows is not None:
+                _add_runs(part, None, totals, arrays)
+                return None, arrays
+            rows = np.zeros(job.group_count, np.int64)
+            if prepared.way == "runs":
+                _add_runs(part, rows, totals, arrays)
+            else:
+                for places, groups in _located_blocks(part):
+                    _add_block(places, groups, rows, totals, arrays)
+            return rows, arrays
+
+        (rows, arrays), *others = run_parts(run, prepared.parts)
+        for other_rows, other_arrays in others:
+            if rows is not None and other_rows is not None:
+                rows += other_rows
+            merge(totals.totals, arrays, other_arrays)
+        if rows is None:
+            assert prepared.rows is not None
+            rows = prepared.rows.copy()
+        return FusedResult(rows, totals.values(rows, arrays))
+
+    def locate(self, bvh: Bvh, job: FusedJob, prepared: object) -> Located:
+        """Return (places, groups) of the rows that pass the job's filters."""
+        del bvh
+        assert isinstance(prepared, Prepared)
+        runs = prepared.runs
+        if runs.row_count <= LISTED_ROWS and len(runs.maps) == _together(runs):
+            # Without maps a row takes 0.17 ns.
+            least_rows = THREAD_CODE_ROWS if runs.maps else THREAD_RUN_ROWS
+            return _list_parts(_thread_parts(runs, least_rows, job.group_count))
+        parts = _thread_parts(runs, THREAD_BLOCK_ROWS, job.group_count)
+        found = [block for part in run_parts(_list_blocks, parts) for block in part]
+        if not found:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        places, groups = zip(*found, strict=True)
+        return np.concatenate(places), np.concatenate(groups)
+
+    def accumulate(
+        self,
+        functions: Sequence[str],
+        measures: Sequence[Measure],
+        groups: NDArray[np.int64],
+        group_count: int,
+    ) -> FusedResult:
+        """Accumulate gathered values, the i-th function over the i-th measure."""
+        rows = np.zeros(group_count, np.int64)
+        totals = plan_totals(zip(functions, measures, strict=True), len(groups), by_runs=False)
+        arrays = totals.new_arrays(group_count)
+        places = np.arange(len(groups))
+        for low in range(0, len(groups), BLOCK_ROWS):
+            block = slice(low, low + BLOCK_ROWS)
+            _add_block(places[block], groups[block], rows, totals, arrays)
+        return FusedResult(rows, totals.values(rows, arrays))
+
+
+def _thread_parts(runs: Runs, least_rows: int, group_count: int) -> tuple[Runs, ...]:
+    """Cut the runs into a part for each thread that pays off; at least one."""
+    # Every thread has accumulators of its own, which must be made and merged.
+    wanted = runs.row_count // max(least_rows, 2 * group_count)
+    count = min(wanted, processor_count())
+    return tuple(runs.parts(count)) if count > 1 else (runs,)
+
+
+def _has_loops(runs: Runs, totals: Totals, width: int) -> bool:
+    """Whether there is a loop that looks up the codes and accumulates at once, for each total."""
+    return (
+        bool(runs.maps)
+        and _together(runs) == len(runs.maps)
+        and all(total.kind == "sum" for total in totals.totals)
+        and width <= WIDEST
+    )
+
+
+def _lane_count(row_count: int, width: int) -> int:
+    is_small = width <= min(LANE_GROUPS, row_count // LANE_ROWS_A_GROUP)
+    return LANES if is_small else 1
+
+
+def _add_runs(
+    runs: Runs, rows: NDArray[np.int64] | None, totals: Totals, arrays: list[Arrays]
+) -> None:
+    """Add up the measures of runs, and their lengths where `rows` is not None."""
+    if not totals.totals and rows is None:
+        return
+    for piece in runs.pieces(CHUNK_ROWS):
+        if rows is not None:
+            loops().count_runs(*piece, rows)
+        for total, own in zip(totals.totals, arrays, strict=True):
+            add_runs(total, own, piece)
+
+
+def _add_by_code(runs: Runs, prepared: Prepared, group_count: int) -> Accumulated:
+    """Look up the codes of one or two maps, count the rows and add up each measure."""
+    lanes, width, _ = prepared.lanes
+    totals = prepared.totals.totals
+    rows = np.zeros(lanes * width, np.int64)
+    arrays = [sums for (sums,) in prepared.totals.new_arrays(lanes * width)]
+    # Every loop counts the rows as well; what the first one counts is taken.
+    counts = [rows, *(np.empty_like(rows) for _ in totals[1:])]
+    several = len(runs.maps) == 2
+    for piece in runs.pieces(CHUNK_ROWS if len(totals) < 2 else CODE_CHUNK_ROWS):
+        if not totals:
+            loop = loops().count_by_codes if several else loops().count_by_code
+            loop(*piece, *prepared.maps, *prepared.lanes, rows)
+        loop = loops().sum_by_codes if several else loops().sum_by_code
+        for total, own_counts, sums in zip(totals, counts, arrays, strict=False):
+            loop(*piece, *prepared.maps, total.values, *prepared.lanes, own_counts, sums)
+    if lanes == 1:
+        return rows[:group_count], [(sums[:group_count],) for sums in arrays]
+    rows, *arrays = (
+        array.reshape(lanes, width)[:, :group_count].sum(axis=0) for array in (rows, *arrays)
+    )
+    return rows, [(sums,) for sums in arrays]
+
+
+def _add_block(
+    places: NDArray[np.int64],
+    groups: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    totals: Totals,
+    arrays: list[Arrays],
+) -> None:
+    loops().count_groups(groups, rows)
+    for total, own in zip(totals.totals, arrays, strict=True):
+        add_places(total, own, places, groups)
+
+
+def _list_parts(parts: Sequence[Runs]) -> Located:
+    """List the rows of all parts, each thread behind the other; then close the gaps."""
+    room = np.empty((2, sum(part.row_count for part in parts)), np.int64)
+    lows = list(itertools.accumulate((part.row_count for part in parts), initial=0))
+
+    def run(part: int) -> int:
+        runs = parts[part]
+        return len(_list(runs, runs.triple, room[:, lows[part] : lows[part + 1]])[0])
+
+    found = 0
+    for part, count in enumerate(run_parts(run, range(len(parts)))):
+        if found < lows[part]:
+            room[:, found : found + count] = room[:, lows[part] : lows[part] + count]
+        found += count
+    return room[0, :found], room[1, :found]
+
+
+def _list_blocks(runs: Runs) -> list[Located]:
+    # Copied, because the next block is listed in the same place.
+    return [(places.copy(), groups.copy()) for places, groups in _located_blocks(runs)]
+
+
+def _located_blocks(runs: Runs) -> Iterator[Located]:
+    """Yield (places, groups) of the rows that pass the row maps, block by block.
+
+    Each block is listed in the place of the one before.
+    """
+    room = np.empty((2, min(BLOCK_ROWS, runs.row_count)), np.int64)
+    for piece in runs.pieces(BLOCK_ROWS):
+        yield _list(runs, piece, room)
+
+
+def _list(runs: Runs, piece: Triple, room: NDArray[np.int64]) -> Located:
+    """List the rows of a piece that pass the row maps at the start of both rows of `room`."""
+    starts, ends, _ = piece
+    found = int((ends - starts).sum())
+    places, groups = room[0, :found], room[1, :found]
+    together = _together(runs)
+    arrays = [array for code_map in runs.maps[:together] for array in code_map]
+    match together:
+        case 0:
+            loops().list_rows(*piece, places, groups)
+        case 1:
+            found = loops().list_by_code(*piece, *arrays, places, groups)
+        case _:
+            found = loops().list_by_codes(*piece, *arrays, places, groups)
+    for codes, code_parts in runs.maps[together:]:
+        found = loops().refine_rows(places[:found], groups[:found], codes, code_parts)
+    return places[:found], groups[:found]
+
+
+def _together(runs: Runs) -> int:
+    """Return how many of the first row maps one loop takes: two of one type or of 8 and 16 bits."""
+    types = [codes.dtype for codes, _ in runs.maps[:2]]
+    is_pair = len(types) == 2 and (types[0] == types[1] or types == [np.uint8, np.uint16])
+    return 2 if is_pair else len(types[:1])

@@ -1,0 +1,174 @@
+"""From cell intervals to runs: ranges of places whose rows share a group as far as cells tell."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from raydb.kernels.backends.cpu.warm import frozen
+from raydb.kernels.bvh.cells import cells_of, group_cells, join_entries, list_entries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from raydb.kernels.backends.backend import CodeMap, FusedJob
+    from raydb.kernels.bvh.bvh import Bvh
+
+    Triple: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Runs:
+    """Ranges of places with one group each (int64, shape (run_count,)), none of them empty.
+
+    bounds: int64, shape (run_count + 1,); how many rows lie before each run.
+    maps: (stored codes, parts) of the maps that decide row by row; a job whose maps are all by cell
+        has none, and the runs say everything. Entry c + 1 of `parts` is what code c adds to the
+        group, or -1 where the row is dropped; entry 0 is that of code -1, which stands for the last
+        one.
+    passing: about which share of the rows the maps let pass, if all codes are as frequent.
+    """
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+    maps: tuple[tuple[NDArray[Any], NDArray[np.int64]], ...]
+    passing: float
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows in all runs."""
+        return int(self.bounds[-1])
+
+    @property
+    def triple(self) -> Triple:
+        """Starts, ends and groups, as the loops take them."""
+        return self.starts, self.ends, self.groups
+
+    def parts(self, count: int) -> Iterator[Runs]:
+        """Cut into at most `count` parts of about as many rows."""
+        row_count = -(-self.row_count // count)
+        for triple in self.pieces(row_count):
+            starts, ends, _ = triple
+            yield Runs(*triple, _bounds_of(starts, ends), self.maps, self.passing)
+
+    def pieces(self, row_count: int) -> Iterator[Triple]:
+        """Yield starts, ends and groups of `row_count` rows after the other; they may cut a run."""
+        if self.row_count <= row_count:
+            if self.row_count:
+                yield self.triple
+            return
+        lows = np.arange(0, self.row_count, row_count)
+        highs = np.minimum(lows + row_count, self.row_count)
+        firsts = np.searchsorted(self.bounds, lows, side="right") - 1
+        lasts = np.searchsorted(self.bounds, highs, side="left")
+        before = (lows - self.bounds[firsts]).tolist()
+        after = (self.bounds[lasts] - highs).tolist()
+        for piece, (first, last) in enumerate(zip(firsts.tolist(), lasts.tolist(), strict=True)):
+            starts, ends = self.starts[first:last].copy(), self.ends[first:last].copy()
+            starts[0] += before[piece]
+            ends[-1] -= after[piece]
+            yield starts, ends, self.groups[first:last]
+
+
+def find_runs(bvh: Bvh, job: FusedJob) -> Runs:
+    """Return the runs of a job."""
+    entries = bvh.entries(job.intervals)
+    by_cell = [m for m in job.maps if m.by_cell and (m.filters or m.groups.any())]
+    if by_cell:
+        # Each touched cell on its own: its coordinates decide its group.
+        entries, groups = _split_by_group(bvh, entries, by_cell)
+    else:
+        groups = np.zeros(len(entries), np.int64)
+    starts, ends = bvh.offsets[entries[:, 0]], bvh.offsets[entries[:, 1]]
+    filled = ends > starts
+    starts, ends, groups = _join_neighbours(starts[filled], ends[filled], groups[filled])
+    if bvh.dead is not None:
+        starts, ends, groups = _punch(starts, ends, groups, bvh.dead)
+    by_row = [code_map for code_map in job.maps if not code_map.by_cell]
+    coded = [
+        (frozen(bvh.codes[bvh.stored.index(code_map.hierarchy)]), code_map.groups)
+        for code_map in by_row
+    ]
+    # Narrow codes first, so that loops over two kinds of codes take them in one order.
+    coded.sort(key=lambda codes_groups: codes_groups[0].itemsize)
+    return Runs(
+        starts,
+        ends,
+        groups,
+        _bounds_of(starts, ends),
+        tuple((codes, np.concatenate([groups[-1:], groups])) for codes, groups in coded),
+        math.prod(_passing(bvh, code_map) for code_map in by_row if code_map.filters),
+    )
+
+
+def _punch(
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    groups: NDArray[np.int64],
+    dead: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the runs without the dead places, of which each splits a run in two at most.
+
+    >>> _punch(np.array([0, 9]), np.array([5, 12]), np.array([0, 1]), np.array([2, 9, 10, 20]))
+    (array([ 0,  3, 11]), array([ 2,  5, 12]), array([0, 0, 1]))
+    """
+    firsts, lasts = np.searchsorted(dead, starts), np.searchsorted(dead, ends)
+    counts = lasts - firsts
+    if not counts.any():
+        return starts, ends, groups
+    # Run r becomes counts[r] + 1 pieces: from its start or after a dead place, up to the next one.
+    pieces = np.cumsum(counts + 1)
+    before = pieces - counts - 1
+    in_run = np.arange(pieces[-1]) - np.repeat(before, counts + 1)
+    following = np.repeat(firsts, counts + 1) + in_run
+    new_starts = dead[np.maximum(following - 1, 0)] + 1
+    new_starts[before] = starts
+    new_ends = dead[np.minimum(following, len(dead) - 1)]
+    new_ends[pieces - 1] = ends
+    filled = new_ends > new_starts
+    return new_starts[filled], new_ends[filled], np.repeat(groups, counts + 1)[filled]
+
+
+def _passing(bvh: Bvh, code_map: CodeMap) -> float:
+    """Return which share of the codes passes, among those that share a coordinate with one."""
+    passes = code_map.groups >= 0
+    coordinates = bvh.hierarchies[code_map.hierarchy].scan_codes
+    touched = np.zeros(bvh.hierarchies[code_map.hierarchy].scan_count, np.bool_)
+    touched[coordinates[passes]] = True
+    return float(passes.sum() / max(touched[coordinates].sum(), 1))
+
+
+def _bounds_of(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    bounds = np.zeros(len(starts) + 1, np.int64)
+    np.cumsum(ends - starts, out=bounds[1:])
+    return bounds
+
+
+def _join_neighbours(
+    starts: NDArray[np.int64], ends: NDArray[np.int64], groups: NDArray[np.int64]
+) -> Triple:
+    """Make one run of runs of one group between which only empty cells lie."""
+    is_new = np.ones(len(starts), np.bool_)
+    is_new[1:] = (starts[1:] != ends[:-1]) | (groups[1:] != groups[:-1])
+    if is_new.all():
+        return starts, ends, groups
+    firsts = np.flatnonzero(is_new)
+    lasts = np.append(firsts[1:], len(starts)) - 1
+    return starts[firsts], ends[lasts], groups[firsts]
+
+
+def _split_by_group(
+    bvh: Bvh, entries: NDArray[np.int64], by_cell: list[CodeMap]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Split entry intervals where the group changes, and drop the cells that a map excludes."""
+    touched = list_entries(entries)
+    groups = group_cells(bvh, cells_of(bvh, touched), by_cell)
+    kept = groups >= 0
+    return join_entries(touched[kept], groups[kept])

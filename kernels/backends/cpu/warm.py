@@ -1,0 +1,166 @@
+"""Gets the compiled loops ready in the background; until then their twins in NumPy answer.
+
+Importing numba and loading what it keeps on disk takes half a second, and compiling anew, which
+happens once on a machine, 7 seconds. A process that asks one question and ends waits for
+neither: the work begins a moment after `start`, and stops between two loops when the process ends.
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from raydb.errors import OperationalError
+from raydb.kernels.backends.cpu import numpy_loops as plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+    from numpy.typing import NDArray
+
+# Importing numba holds up every other thread, so a first query gets this long to be answered.
+DELAY_SECONDS = 0.5
+
+# What most BVHs store. A loop over other types is compiled, or loaded, when it is first called.
+CODE_TYPES = ("u1", "u2", "i4")
+CODE_PAIRS = (("u1", "u1"), ("u1", "u2"), ("u2", "u2"), ("i4", "i4"))
+VALUE_TYPES = ("i4", "i8", "f8")
+SMALL_VALUE_TYPES = ("i1", "i2")
+
+
+class _Warmup:
+    """The state of the background work of this process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.thread: threading.Thread | None = None
+        self.stop = threading.Event()
+        self.loops: ModuleType | None = None
+        self.scan_loops: ModuleType | None = None
+        self.error: Exception | None = None
+
+
+_warmup = _Warmup()
+
+
+def start() -> None:
+    """Begin to get the loops ready, unless that is under way or done."""
+    with _warmup.lock:
+        # A process that was forked has the thread's object, but not the thread.
+        is_running = _warmup.thread is not None and _warmup.thread.is_alive()
+        if _warmup.scan_loops is None and _warmup.error is None and not is_running:
+            _warmup.thread = threading.Thread(target=_run, name="raydb warm-up", daemon=True)
+            _warmup.thread.start()
+
+
+def loops() -> ModuleType:
+    """Return the compiled loops where they are ready, else their twins.
+
+    Raises OperationalError where the loops cannot be had on this machine.
+    """
+    if _warmup.loops is not None:
+        return _warmup.loops
+    if _warmup.error is not None:
+        raise OperationalError(f"the compiled loops cannot be loaded: {_warmup.error}")
+    start()
+    return plain
+
+
+def scan_loops() -> ModuleType | None:
+    """Return the compiled scan, None while it is not ready.
+
+    Raises OperationalError as `loops` does.
+    """
+    if _warmup.scan_loops is None:
+        if _warmup.error is not None:
+            raise OperationalError(f"the compiled loops cannot be loaded: {_warmup.error}")
+        start()
+    return _warmup.scan_loops
+
+
+def wait() -> None:
+    """Wait until the loops are ready. Raises OperationalError as `loops` does."""
+    start()
+    assert _warmup.thread is not None
+    _warmup.thread.join()
+    loops()
+
+
+def _run() -> None:
+    if _warmup.stop.wait(DELAY_SECONDS):
+        return
+    try:
+        from raydb.kernels.backends.cpu import numba_loops as compiled  # noqa: PLC0415  (numba takes 0.24 s)
+
+        for name, arguments in _calls():
+            if _warmup.stop.is_set():
+                return
+            getattr(compiled, name)(*arguments)
+        _warmup.loops = compiled
+        from raydb.kernels.backends.cpu import scan_loops  # noqa: PLC0415  (as above)
+
+        scan_loops.warm_up()
+        _warmup.scan_loops = scan_loops
+    except Exception as error:  # noqa: BLE001  (the next query raises it)
+        _warmup.error = error
+
+
+def _calls() -> Iterator[tuple[str, list[NDArray[Any] | int]]]:
+    """Yield a call over no rows for each loop and each combination of types, common ones first."""
+    numbers = np.empty(0, np.int64)
+    parts = np.empty(0, np.int32)
+    runs = [numbers, numbers, numbers]
+    yield "count_runs", [*runs, numbers]
+    yield "list_rows", [*runs, numbers, numbers]
+    yield "count_groups", [numbers, numbers]
+    for value_type in (*VALUE_TYPES, *SMALL_VALUE_TYPES):
+        values = frozen(np.empty(0, value_type))
+        state = np.empty(0, "f8" if value_type == "f8" else "i8")
+        yield "sum_runs", [*runs, values, state]
+        yield "fold_runs", [*runs, values, state, state, state]
+        for name in ("sum", "least", "most"):
+            yield f"{name}_places", [numbers, numbers, values, state]
+    for code_type in CODE_TYPES:
+        codes = frozen(np.empty(0, code_type))
+        yield "refine_rows", [numbers, numbers, codes, numbers]
+        yield "list_by_code", [*runs, codes, numbers, numbers, numbers]
+        yield "count_by_code", [*runs, codes, parts, 1, 1, 1, numbers]
+        for value_type in VALUE_TYPES:
+            values = frozen(np.empty(0, value_type))
+            state = np.empty(0, "f8" if value_type == "f8" else "i8")
+            yield "sum_by_code", [*runs, codes, parts, values, 1, 1, 1, numbers, state]
+    for pair in CODE_PAIRS:
+        codes, other_codes = (frozen(np.empty(0, code_type)) for code_type in pair)
+        maps = [codes, numbers, other_codes, numbers]
+        yield "list_by_codes", [*runs, *maps, numbers, numbers]
+        maps = [codes, parts, other_codes, parts]
+        yield "count_by_codes", [*runs, *maps, 1, 1, 1, numbers]
+        for value_type in VALUE_TYPES:
+            values = frozen(np.empty(0, value_type))
+            state = np.empty(0, "f8" if value_type == "f8" else "i8")
+            yield "sum_by_codes", [*runs, *maps, values, 1, 1, 1, numbers, state]
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view that cannot be written.
+
+    numba compiles a loop once for arrays that can be written and once for those that cannot, which
+    a BVH's are where they are mapped from a file: so all of them are frozen.
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _end() -> None:
+    """Let the thread finish its step: an interpreter that ends under it may crash."""
+    _warmup.stop.set()
+    if _warmup.thread is not None:
+        _warmup.thread.join()
+
+
+atexit.register(_end)

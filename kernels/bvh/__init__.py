@@ -1,0 +1,1 @@
+"""The BVH: encoding, cells, intervals, sieves and partitions."""

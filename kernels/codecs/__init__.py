@@ -1,0 +1,1 @@
+"""Codecs and hashes of byte strings."""

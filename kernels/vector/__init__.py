@@ -1,0 +1,1 @@
+"""Vector search: exact and IVF, calibrated stops, and their compiled loops."""

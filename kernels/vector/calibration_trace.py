@@ -1,0 +1,169 @@
+"""What calibration knows of queries: in which list each of the nearest rows turns up.
+
+query   ->   exact k-th distance   ->   lists, the nearest first, until all k rows are found
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raydb.kernels.vector.exact_search import METRICS, address_of, nearest, no_neighbours, prepared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from raydb.kernels.vector.exact_search import Block
+    from raydb.kernels.vector.ivf import Ivf
+
+    Vectors = NDArray[np.float32]
+
+# Rows that are compared with all queries between two chances to end.
+_ROWS = 2**16
+
+# Queries that are traced between two chances to end, and those of one thread's turn.
+_QUERIES = 256
+_QUERIES_AT_ONCE = 8
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Trace:
+    """What searches for k rows would show, list by list.
+
+    ranks (q, k) int32, ascending: how many lists it takes to find each of the k nearest rows; one
+    as far as the k-th is as good. following, reached (q, k): what `stop_scores` needs to tell E_p
+    one list earlier. all_following, all_reached (q, lists): the same after each list, the last one
+    as its own follower; no columns where nobody asked for them. nearest, margins (q): the squared
+    distance of the nearest list's centroid, and that of `Neighbours`. All but ranks are float64.
+    """
+
+    ranks: NDArray[np.int32]
+    following: NDArray[np.float64]
+    reached: NDArray[np.float64]
+    all_following: NDArray[np.float64]
+    all_reached: NDArray[np.float64]
+    nearest: NDArray[np.float64]
+    margins: NDArray[np.float64]
+
+    def take(self, queries: NDArray[np.int64]) -> Trace:
+        """Return the part of some queries."""
+        return Trace(*(getattr(self, each.name)[queries] for each in fields(self)))
+
+
+def trace(
+    index: Ivf,
+    queries: Vectors,
+    farthest: NDArray[np.float64],
+    k: int,
+    own_rows: NDArray[np.int64] | None = None,
+    allowed: NDArray[np.bool_] | None = None,
+    with_all: bool = False,
+    threads: int | None = None,
+    keep_going: Callable[[], None] | None = None,
+) -> Trace:
+    """Follow queries (q, d) whose k-th nearest rows are at the distances `farthest` (q).
+
+    own_rows (q): a row that does not count for a query. allowed: whether a row counts at all, by
+    its number. keep_going is called now and then, and may raise.
+    """
+    # numba takes 0.3 s to import, and few processes search vectors.
+    from raydb.kernels.backends.cpu.threads import run_slices  # noqa: PLC0415
+    from raydb.kernels.vector import trace_loops as loops  # noqa: PLC0415
+    from raydb.kernels.vector.distance_loops import Targets  # noqa: PLC0415
+
+    count = len(queries)
+    all_ = (count, index.list_count if with_all else 0)
+    found = Trace(
+        np.zeros((count, k), np.int32),
+        np.empty((count, k)),
+        np.empty((count, k)),
+        np.empty(all_),
+        np.empty(all_),
+        np.empty(count),
+        np.empty(count),
+    )
+    own = np.full(count, -1, np.int64) if own_rows is None else own_rows.astype(np.int64)
+    permitted = np.empty(0, np.bool_) if allowed is None else np.ascontiguousarray(allowed)
+    counts = (address_of(permitted), len(permitted))
+    asked = prepared(queries, index.metric, index.longest)
+    bounds = _bounds(index, farthest)
+    bounds += np.abs(bounds) * asked.slack[:, 0] + asked.slack[:, 1]
+    wanted = np.array(farthest), bounds, own
+    results = tuple(getattr(found, each.name) for each in fields(found))
+
+    def follow(part: slice) -> None:
+        some = asked.take(part)
+        loops.trace_lists(
+            METRICS.index(index.metric),
+            index.table,
+            counts,
+            Targets(some.queries, some.scaled, some.slack),
+            some.terms,
+            loops.Wanted(wanted[0][part], wanted[1][part], wanted[2][part]),
+            loops.Found(*(each[part] for each in results)),
+        )
+
+    for first in range(0, count, _QUERIES):
+        if keep_going is not None:
+            keep_going()
+        some = min(_QUERIES, count - first)
+
+        def follow_some(part: slice, first: int = first) -> None:
+            follow(slice(first + part.start, first + part.stop))
+
+        run_slices(follow_some, some, 1, _QUERIES_AT_ONCE, threads)
+    assert (found.ranks > 0).all(), "each query has k rows"
+    return found
+
+
+def _bounds(index: Ivf, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the scores of rows at some distances."""
+    bounds = distances.copy()
+    match index.metric:
+        case "l2":
+            bounds *= distances
+        case "cosine":
+            bounds -= 1
+        case "ip":
+            pass
+    return bounds
+
+
+def exact_distances(
+    index: Ivf,
+    queries: Vectors,
+    k: int,
+    own_rows: NDArray[np.int64] | None = None,
+    allowed: NDArray[np.bool_] | None = None,
+    threads: int | None = None,
+    keep_going: Callable[[], None] | None = None,
+) -> NDArray[np.float64]:
+    """Return the distances of the k nearest rows of an index to each query (q, k), ascending."""
+    room = k if own_rows is None else k + 1
+    found = no_neighbours(len(queries), room)
+    nearest(_blocks(index, allowed, keep_going), queries, room, index.metric, found, threads)
+    if own_rows is None:
+        return found.distances
+    others = found.rows != own_rows[:, None]
+    others[others.all(axis=1), k] = False
+    distances: NDArray[np.float64] = found.distances[others].reshape(len(queries), k)
+    return distances
+
+
+def _blocks(
+    index: Ivf, allowed: NDArray[np.bool_] | None, keep_going: Callable[[], None] | None
+) -> Iterator[Block]:
+    for start in range(0, len(index.row_ids), _ROWS):
+        if keep_going is not None:
+            keep_going()
+        vectors = index.vectors[start : start + _ROWS]
+        row_ids = index.row_ids[start : start + _ROWS]
+        if allowed is None:
+            yield vectors, row_ids
+        else:
+            counts = allowed[row_ids]
+            yield vectors[counts], row_ids[counts]

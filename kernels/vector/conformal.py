@@ -1,0 +1,281 @@
+"""Calibration of an IVF index: when to stop, so that at most a share of neighbours is missed.
+
+queries   ->   a tuning split, and a calibration split disjoint from it
+split     ->   exact neighbours   ->   how many lists each takes, and the scores one list before
+tuning    ->   gamma, kreg, share: those with the fewest lists   ->   calibration: the threshold
+
+A missed share (FNR) of `fnr` is promised in the mean over queries that are exchangeable with those
+of the calibration split, by conformal risk control: Angelopoulos et al., Conformal Risk Control
+(ICLR 2024), theorem 1; Horchidan et al., ConANN (PVLDB 19, 2025), section 4.
+
+A neighbour that takes r lists is found if and only if E_(r-1) < threshold: the search goes on
+beyond r - 1 lists. So the missed share is that of the neighbours with E_(r-1) >= threshold, it only
+falls at these values, and the least threshold that keeps a promise is next to one of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil, floor, inf, nextafter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raydb.errors import DataError
+from raydb.kernels.vector.calibration_trace import exact_distances, trace
+from raydb.kernels.vector.drift import reference_of
+from raydb.kernels.vector.stop_rule import StopRule, greatest_square, stop_scores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from raydb.kernels.vector.calibration_trace import Trace
+    from raydb.kernels.vector.drift import Reference
+    from raydb.kernels.vector.ivf import Ivf
+    from raydb.kernels.vector.stop_rule import Score
+
+# Of more queries a sample is taken: at 10,000 a missed share is off by less than 0.003.
+MOST_QUERIES = 10_000
+
+# A quarter of the queries tunes the rule; more than 500 hardly change what they choose.
+_TUNING_PART = 4
+MOST_TUNING = 500
+
+# Penalties in parts of the spread of scores after a fixed number of lists. The greatest leaves
+# little but the number of lists: the rule is then no worse than a fixed number.
+_PENALTIES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0)
+_SHARES = (0.0, 0.5, 0.8, 1.0)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Calibration:
+    """What is promised for k rows, and how it is kept.
+
+    fnr: the mean share of the k nearest rows that is missed, at most. calibration_count,
+    tuning_count: queries that set the threshold, and the rule's other numbers. risk: the
+    calibration queries' mean missed share under the rule. probes: the tuning queries' mean number
+    of lists under it. nprobe, nprobe_risk: the fixed number of lists with the same promise, and its
+    missed share. held_out: the queries were rows of the index, each searched for among the others.
+    reference: for the drift monitor.
+    """
+
+    k: int
+    fnr: float
+    rule: StopRule
+    calibration_count: int
+    tuning_count: int
+    risk: float
+    probes: float
+    nprobe: int
+    nprobe_risk: float
+    seed: int
+    held_out: bool
+    reference: Reference
+
+
+def least_queries(fnr: float) -> int:
+    """Return the least number of queries that can promise a missed share of `fnr`."""
+    # 1 / fnr may be off by its last bit.
+    return max(1, ceil(round(1 / fnr - 1, 9)))
+
+
+def calibrate(
+    index: Ivf,
+    queries: NDArray[np.float32],
+    ks: Sequence[int],
+    fnrs: Sequence[float],
+    score: Score,
+    seed: int,
+    own_rows: NDArray[np.int64] | None = None,
+    allowed: NDArray[np.bool_] | None = None,
+    threads: int | None = None,
+    keep_going: Callable[[], None] | None = None,
+) -> list[Calibration]:
+    """Return a calibration for each k and missed share, by queries (q, d) such as users will ask.
+
+    own_rows (q): the row that each query is, where rows serve as queries; it does not count for
+    it. allowed: whether a row counts, by its number; None for all. At least max(ks) rows count.
+    keep_going is called now and then, and may raise. Raises DataError for fewer queries than
+    `least_queries` asks for. The same seed gives the same on the same machine.
+    """
+    tuning, calibration = split(len(queries), fnrs, seed)
+    chosen = np.concatenate((tuning, calibration))
+    some = np.ascontiguousarray(queries[chosen])
+    own = None if own_rows is None else own_rows[chosen]
+    distances = exact_distances(index, some, max(ks), own, allowed, threads, keep_going)
+    scale = greatest_square(index.vectors, index.metric, index.longest)
+    plain = StopRule(score, 0.0, 1, scale, 0.0, inf)
+    first, second = slice(0, len(tuning)), slice(len(tuning), None)
+    found = []
+    for k in ks:
+        for_tuning, for_threshold = (
+            trace(
+                index,
+                some[part],
+                distances[part, k - 1],
+                k,
+                None if own is None else own[part],
+                allowed,
+                with_all=part is first,
+                threads=threads,
+                keep_going=keep_going,
+            )
+            for part in (first, second)
+        )
+        reference = reference_of(for_tuning.margins, for_threshold.margins)
+        for fnr in fnrs:
+            if keep_going is not None:
+                keep_going()
+            rule = promise(tune(plain, for_tuning, fnr), for_threshold, fnr)
+            fixed = fixed_rule(for_threshold, fnr)
+            found.append(
+                Calibration(
+                    k=k,
+                    fnr=fnr,
+                    rule=rule,
+                    calibration_count=len(calibration),
+                    tuning_count=len(tuning),
+                    risk=missed(rule, for_threshold),
+                    probes=float(lists_scanned(rule, for_tuning).mean()) if len(tuning) else 0.0,
+                    nprobe=int(fixed.threshold) - 1,
+                    nprobe_risk=missed(fixed, for_threshold),
+                    seed=seed,
+                    held_out=own_rows is not None,
+                    reference=reference,
+                )
+            )
+    return found
+
+
+def split(
+    query_count: int, fnrs: Sequence[float], seed: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the places of the queries that tune, and of those that calibrate: all others.
+
+    Of more than `MOST_QUERIES` only so many are in either.
+    """
+    least = least_queries(min(fnrs))
+    if query_count < least:
+        raise DataError(
+            f"a missed share of {min(fnrs)} takes at least {least} calibration queries, "
+            f"there are {query_count}"
+        )
+    chosen = np.random.default_rng(seed).permutation(query_count)[:MOST_QUERIES]
+    count = min(len(chosen) // _TUNING_PART, MOST_TUNING, max(len(chosen) - least, 0))
+    return chosen[:count], chosen[count:]
+
+
+def tune(plain: StopRule, tuning: Trace, fnr: float) -> StopRule:
+    """Return the rule that misses a share of `fnr` of the tuning queries' rows in the fewest lists.
+
+    Its threshold is theirs. plain: the rule without penalty, for no tuning queries.
+    """
+    count, k = tuning.ranks.shape
+    if not count:
+        return plain
+    allowed = floor(fnr * count * k)
+    fixed = _fixed(tuning, allowed)
+    best, fewest = plain, inf
+    for share in _SHARES if plain.score == "ratio" else (0.0,):
+        bare = replace(plain, share=share)
+        every = _all_scores(bare, tuning)
+        usual = every[:, fixed - 1]
+        usual = usual[np.isfinite(usual)]
+        spread = float(usual.std()) if len(usual) else 0.0
+        needed = _needed(bare, tuning)
+        for penalty in _PENALTIES:
+            for kreg in sorted({1, fixed}) if penalty else (1,):
+                tried = replace(bare, gamma=penalty * (spread or 1.0), kreg=kreg)
+                threshold = _threshold(needed + _penalties(tried, tuning.ranks - 1), allowed)
+                tried = replace(tried, threshold=threshold)
+                lists = np.arange(1, every.shape[1] + 1)
+                probes = float(_first(every + _penalties(tried, lists), threshold).mean())
+                if probes < fewest:
+                    best, fewest = tried, probes
+    return best
+
+
+def promise(rule: StopRule, calibration: Trace, fnr: float) -> StopRule:
+    """Return the rule with the least threshold that promises a missed share of `fnr`."""
+    needed = _needed(rule, calibration) + _penalties(rule, calibration.ranks - 1)
+    return replace(rule, threshold=_threshold(needed, _allowed(calibration, fnr)))
+
+
+def fixed_rule(calibration: Trace, fnr: float) -> StopRule:
+    """Return the rule of the least fixed number of lists that promises a missed share of `fnr`.
+
+    As under any rule, a search goes on until it has k rows.
+    """
+    lists = _fixed(calibration, _allowed(calibration, fnr))
+    # Every distance is nothing beside an endless one, so that all scores are 1.
+    return StopRule("kth", 1.0, 0, inf, 0.0, 1.0 + lists)
+
+
+def missed(rule: StopRule, queries: Trace) -> float:
+    """Return the mean share of the k nearest rows that queries miss under a rule."""
+    needed = _needed(rule, queries) + _penalties(rule, queries.ranks - 1)
+    return float((needed >= rule.threshold).mean())
+
+
+def lists_scanned(rule: StopRule, queries: Trace) -> NDArray[np.int64]:
+    """Return how many lists queries scan under a rule (q); they were traced with all lists."""
+    every = _all_scores(rule, queries)
+    lists = np.arange(1, every.shape[1] + 1)
+    return _first(every + _penalties(rule, lists), rule.threshold)
+
+
+def _allowed(calibration: Trace, fnr: float) -> int:
+    """Return how many neighbours calibration queries may miss.
+
+    Their mean share is at most fnr * (n + 1) / n - 1 / n: the next query, which may miss all of
+    its rows, then brings the mean of n + 1 to fnr.
+    """
+    count, k = calibration.ranks.shape
+    # Rounded, since 0.1 * 10 - 1 may be a little less than 0.
+    allowed: int = floor(round(k * (fnr * (count + 1) - 1), 9))
+    assert allowed >= 0, "`split` leaves as many queries as a promise takes"
+    return allowed
+
+
+def _threshold(needed: NDArray[np.float64], allowed: int) -> float:
+    """Return the least threshold above all but `allowed` of the scores that rows need."""
+    if allowed >= needed.size:
+        return -inf
+    last = needed.size - 1 - allowed
+    return nextafter(float(np.partition(needed.ravel(), last)[last]), inf)
+
+
+def _fixed(queries: Trace, allowed: int) -> int:
+    """Return the least number of lists with which all but `allowed` rows are found."""
+    # A list that is scanned for want of k rows costs nothing more.
+    ranks = np.where(np.isinf(queries.reached), 1, queries.ranks).ravel()
+    last = max(ranks.size - 1 - allowed, 0)
+    return int(np.partition(ranks, last)[last])
+
+
+def _needed(rule: StopRule, queries: Trace) -> NDArray[np.float64]:
+    """Return E_p without its penalty one list before each row is found (q, k)."""
+    bare = replace(rule, gamma=0.0)
+    nearest = queries.nearest[:, None]
+    return stop_scores(bare, queries.ranks - 1, nearest, queries.following, queries.reached)
+
+
+def _all_scores(rule: StopRule, queries: Trace) -> NDArray[np.float64]:
+    """Return E_p without its penalty after each list (q, lists)."""
+    bare = replace(rule, gamma=0.0)
+    nearest = queries.nearest[:, None]
+    lists = np.arange(1, queries.all_reached.shape[1] + 1)
+    return stop_scores(bare, lists, nearest, queries.all_following, queries.all_reached)
+
+
+def _penalties(rule: StopRule, lists: NDArray[np.integer]) -> NDArray[np.float64]:
+    penalties: NDArray[np.float64] = rule.gamma * np.maximum(0, lists - rule.kreg)
+    return penalties
+
+
+def _first(every: NDArray[np.float64], threshold: float) -> NDArray[np.int64]:
+    """Return the first place with a score of at least the threshold, from 1 on (q)."""
+    places: NDArray[np.int64] = (every < threshold).sum(axis=1) + 1
+    return np.minimum(places, every.shape[1])

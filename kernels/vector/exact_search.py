@@ -1,0 +1,253 @@
+"""The rows nearest to query vectors, exactly: every row is compared.
+
+    block of rows x queries -> scores (float32) -> candidates -> distances (float64)
+
+Distances are Euclidean (l2), 1 - cosine (cosine) and the negative inner product (ip): less is
+nearer, and of rows at the same distance the one with the smaller number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+    # Some rows' vectors (n, d) and their numbers (n).
+    Block = tuple[Vectors, NDArray[np.integer]]
+
+Metric = Literal["l2", "cosine", "ip"]
+METRICS: tuple[Metric, ...] = ("l2", "cosine", "ip")
+
+# Sums of squares of more than 8,000 such numbers are finite in float32.
+LARGEST = 1e17
+
+# Products with shorter vectors lose digits in float32.
+SHORTEST = 1e-30
+
+# Rows that are looked at together.
+BLOCK_ROWS = 4096
+
+# Fewer pairs of a row and a query are not worth a thread.
+_LEAST_COMPARED = 2**14
+
+# Queries that rows are compared with at a time, and the numbers of all their pairs in one slice:
+# 0.1 to 0.3 s, between two of which a statement hears an interrupt.
+_MOST_QUERIES = 1024
+_MOST_COMPARED = 2**32
+
+_NO_SCALES = np.empty(0, np.float32)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Neighbours:
+    """What queries found, the nearest first: rows (q, k) int64, -1 for none; distances (q, k).
+
+    probes (q) int64: how many lists were scanned; 0 for an exact search. margins (q): how far the
+    nearest centroid is in parts of how far the second is, 1 at most; NaN for an exact search.
+    """
+
+    rows: NDArray[np.int64]
+    distances: NDArray[np.float64]
+    probes: NDArray[np.int64]
+    margins: NDArray[np.float64]
+
+    def take(self, part: slice) -> Neighbours:
+        """Return the part of some queries, which shares its arrays."""
+        return Neighbours(*(getattr(self, each.name)[part] for each in fields(self)))
+
+
+def no_neighbours(query_count: int, k: int) -> Neighbours:
+    """Return room for k rows a query, with none found yet."""
+    return Neighbours(
+        np.full((query_count, k), -1, np.int64),
+        np.full((query_count, k), np.inf),
+        np.zeros(query_count, np.int64),
+        np.full(query_count, np.nan),
+    )
+
+
+def first_unusable(vectors: Vectors, metric: Metric) -> tuple[int, str] | None:
+    """Return the first vector that has no distance to others, and why; None where all have one."""
+    for start in range(0, len(vectors), BLOCK_ROWS):
+        block = vectors[start : start + BLOCK_ROWS]
+        # Written so that NaN is no small number.
+        bad = ~(np.abs(block).max(axis=1, initial=0.0) <= LARGEST)
+        if bad.any():
+            place = int(np.argmax(bad))
+            is_finite = bool(np.isfinite(block[place]).all())
+            return start + place, "a number beyond 1e17" if is_finite else "NaN or infinity"
+        if metric == "cosine":
+            short = norms_of(block) < SHORTEST
+            if short.any():
+                return start + int(np.argmax(short)), "a length of 0, which is no direction"
+    return None
+
+
+class Prepared(NamedTuple):
+    """Queries (q, d) and what their scores are computed with.
+
+    scaled (q, d): the queries, unit vectors under cosine. slack (q, 2) float32: how far float32 may
+    be off a score, in parts of it and beside. terms (q, 4) float64: how scores become squared
+    distances: the factor and the summand for a list's score, those for a row's score.
+
+    l2 and cosine are distances already, cosine of unit vectors. Under ip the rows x are taken to
+    (x, sqrt(longest^2 - |x|^2)) and queries to length `longest`, which orders rows by distance as
+    products do (Bachrach et al., Speeding Up the Xbox Recommender System, RecSys 2014, section 3).
+    A squared distance is then 2 longest (longest - q x / |q|), and a list's the mean of its rows'.
+    """
+
+    queries: Vectors
+    scaled: Vectors
+    slack: Vectors
+    terms: NDArray[np.float64]
+
+    def take(self, part: slice) -> Prepared:
+        """Return the part of some queries."""
+        return Prepared(self.queries[part], self.scaled[part], self.slack[part], self.terms[part])
+
+
+def prepared(queries: Vectors, metric: Metric, longest: float) -> Prepared:
+    """Return what scores of queries with rows are computed with; longest: a row's greatest norm."""
+    # numba takes 0.3 s to import, and few processes search vectors.
+    from raydb.kernels.vector.stop_loops import prepare  # noqa: PLC0415
+
+    own, (count, width) = writable(queries), queries.shape
+    scaled = np.empty((count, width), np.float32) if metric == "cosine" else own
+    slack, terms = np.empty((count, 2), np.float32), np.empty((count, 4))
+    prepare(METRICS.index(metric), float(longest), own, scaled, slack, terms)
+    return Prepared(own, scaled, slack, terms)
+
+
+def nearest(
+    blocks: Iterable[Block],
+    queries: Vectors,
+    k: int,
+    metric: Metric,
+    found: Neighbours,
+    threads: int | None = None,
+) -> None:
+    """Add the rows of some blocks to what queries (q, d) found, where they are among the k nearest.
+
+    The vectors are such that `first_unusable` finds none.
+    """
+    longest = 0.0
+    asked: Prepared | None = None
+    for vectors, row_ids in blocks:
+        scales = _NO_SCALES
+        if metric != "l2":
+            norms = norms_of(vectors)
+            if metric == "cosine":
+                scales = (1 / norms).astype(np.float32)
+            longest, asked = max(longest, float(norms.max(initial=0.0))), None
+        asked = asked or prepared(queries, metric, longest)
+        numbers = row_ids.astype(np.uint32, copy=False)
+        arrays = [np.ascontiguousarray(each) for each in (vectors, numbers, scales)]
+        for first in range(0, len(queries), _MOST_QUERIES):
+            some = slice(first, first + _MOST_QUERIES)
+            part = found if len(queries) <= _MOST_QUERIES else found.take(some)
+            _nearest_of(arrays, asked.take(some), k, metric, part, threads)
+
+
+def _nearest_of(
+    arrays: Sequence[NDArray[Any]],
+    asked: Prepared,
+    k: int,
+    metric: Metric,
+    found: Neighbours,
+    threads: int | None,
+) -> None:
+    """Compare rows, slice by slice, with queries. arrays: vectors, row_ids and scales of `Rows`."""
+    # numba takes 0.3 s to import, and few processes search vectors.
+    from raydb.kernels.backends.cpu.threads import run_slices  # noqa: PLC0415
+    from raydb.kernels.vector.distance_loops import search_rows  # noqa: PLC0415
+    from raydb.kernels.vector.ranking import merge  # noqa: PLC0415
+
+    code, adding, table = METRICS.index(metric), Lock(), rows_table(*arrays)
+    queries, scaled, slack, _ = asked
+    heaps = _heaps(found, metric)
+    (row_count, width), query_count = arrays[0].shape, len(queries)
+
+    def search(part: slice) -> None:
+        rows, given = (part.start, part.stop), (queries, scaled, slack)
+        if part.stop - part.start == row_count:
+            search_rows(code, table, *rows, *given, heaps, found.distances, found.rows)
+            return
+        some = no_neighbours(query_count, k)
+        search_rows(code, table, *rows, *given, heaps.copy(), some.distances, some.rows)
+        with adding:
+            merge(some.distances, some.rows, found.distances, found.rows)
+
+    least = max(_LEAST_COMPARED // max(query_count, 1), 1)
+    most = max(_MOST_COMPARED // max(query_count * width, 1), least)
+    run_slices(search, row_count, least, most, threads)
+
+
+def rows_table(vectors: Vectors, row_ids: NDArray[np.uint32], scales: Vectors) -> NDArray[np.int64]:
+    """Return where compiled loops find rows (`Rows` of theirs); whoever holds it keeps the arrays.
+
+    All are C-contiguous.
+    """
+    places = [address_of(each) for each in (vectors, row_ids, scales)]
+    return np.array([*vectors.shape, *places, len(scales)], np.int64)
+
+
+def address_of(array: NDArray[Any]) -> int:
+    """Return where the elements of a C-contiguous array begin."""
+    # `ctypes.data` takes half as long again.
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def writable(vectors: Vectors) -> Vectors:
+    """Return vectors as compiled loops take them: that may be written, one after the other."""
+    if vectors.flags.writeable and vectors.flags.c_contiguous:
+        return vectors
+    return vectors.copy()
+
+
+def frozen(array: Any) -> NDArray[Any]:
+    """Return a view that cannot be written: for one machine code with arrays that are mapped."""
+    view: NDArray[Any] = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _heaps(found: Neighbours, metric: Metric) -> Vectors:
+    """Return the scores of what is found (q, k), the greatest first, infinity for none."""
+    distances = found.distances[:, ::-1]
+    match metric:
+        case "l2":
+            scores = distances * distances
+        case "cosine":
+            scores = distances - 1
+        case "ip":
+            scores = distances
+    # In NumPy's order the copy would lie as what it is made of.
+    heaps: Vectors = scores.astype(np.float32, order="C")
+    return heaps
+
+
+def norms_of(vectors: Vectors) -> NDArray[np.float64]:
+    """Return the length of each vector (n), about as exact as float32."""
+    squares = np.einsum("ij,ij->i", vectors, vectors).astype(np.float64)
+    # float32 loses the squares of numbers below 1e-22.
+    tiny = squares < 1e-30
+    if tiny.any():
+        some = vectors[tiny].astype(np.float64)
+        squares[tiny] = np.einsum("ij,ij->i", some, some)
+    norms: NDArray[np.float64] = np.sqrt(squares)
+    return norms
+
+
+def unit(vectors: Vectors) -> Vectors:
+    """Return the vectors at length 1; those of length 0 stay."""
+    norms = norms_of(vectors)[:, None]
+    return (vectors / np.where(norms == 0.0, 1.0, norms)).astype(np.float32)

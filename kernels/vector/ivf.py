@@ -1,0 +1,447 @@
+"""The IVF index: vectors in lists, each around a centroid; a query scans the nearest lists.
+
+    centroids   (lists, d)     k-means of a sample (Lloyd), seeded
+    squares     (lists)        |c|^2 of each centroid
+    offsets     (lists + 1)    list i holds the places offsets[i] .. offsets[i + 1]
+    row_ids     (n)            the row of each place, ascending within a list
+    vectors     (n, d)         its vector; a list is one run of memory
+    scales      (n)            1 / norm under cosine, else empty
+    codes       (n, d)         its vector as bytes where the index is quantised, else empty, with
+    code_...                   what they stand for: see `raydb.kernels.vector.quantization`
+
+Centroids under cosine are those of unit vectors. After Sivic and Zisserman, Video Google (2003).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from raydb.interrupts import check_interrupt
+from raydb.kernels.bvh.build_input import unwatched
+from raydb.kernels.vector.exact_search import (
+    METRICS,
+    Metric,
+    Neighbours,
+    address_of,
+    frozen,
+    no_neighbours,
+    norms_of,
+    prepared,
+    rows_table,
+    unit,
+    writable,
+)
+from raydb.kernels.vector.kmeans import assign, train
+from raydb.kernels.vector.stop_rule import ANYWHERE, SCORES, StopRule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from raydb.kernels.bvh.build_input import BuildControl
+    from raydb.kernels.vector.exact_search import Block
+
+    Vectors = NDArray[np.float32]
+
+_PROPERTIES = ("metric", "row_count", "longest")
+_CODES = ("codes", "code_squares", "code_centers", "code_steps", "code_errors")
+_ARRAYS = ("centroids", "squares", "offsets", "row_ids", "vectors", "scales", *_CODES)
+
+# What k-means is trained with: so many vectors a list.
+SAMPLE_PER_LIST = 64
+
+# Rows that are put in lists between two reports.
+_PIECE = 2**17
+
+# Fewer queries share no lists to speak of: each then ends where its rule says, and scans no more.
+_SHARING = 16
+
+# Below so many bytes a search is over before another thread could have done a part of it.
+# A rule is taken to scan so many lists or more: fewer are worth help where they are long.
+_HELPED_BYTES = 2**19
+_RULE_LISTS = 4
+
+# Fewer queries are not worth a thread; of more, the scores of all lists leave the cache.
+_LEAST_QUERIES = 16
+_MOST_QUERIES = 1024
+
+# Where the lists of so many queries have more numbers than this, fewer are searched at a time, for
+# a statement hears an interrupt between two slices; with too few of them, each list is read anew.
+# A rule is taken to scan at least this share of the lists.
+_MOST_COMPARED = 2**32
+_SHARING_QUERIES = 256
+_RULE_SHARE = 1 / 16
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Ivf:
+    """Vectors in lists; see the module. `row_count` rows were there when it was built.
+
+    longest: the greatest norm of a vector. table: see `index_table`. list_bytes: what a scan of a
+    list reads in the mean.
+    """
+
+    metric: Metric
+    row_count: int
+    longest: float
+    centroids: Vectors
+    squares: Vectors
+    offsets: NDArray[np.int64]
+    row_ids: NDArray[np.uint32]
+    vectors: Vectors
+    scales: Vectors
+    codes: NDArray[np.int8]
+    code_squares: Vectors
+    code_centers: Vectors
+    code_steps: Vectors
+    code_errors: Vectors
+    table: NDArray[np.int64] = field(init=False, repr=False)
+    list_bytes: float = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only, as mapped ones are, and note where they are."""
+        for name in _ARRAYS:
+            array = np.ascontiguousarray(getattr(self, name))
+            object.__setattr__(self, name, frozen(array))
+        scanned = self.codes if self.is_quantised else self.vectors
+        object.__setattr__(self, "table", index_table(self))
+        object.__setattr__(self, "list_bytes", scanned.nbytes / max(self.list_count, 1))
+
+    @property
+    def list_count(self) -> int:
+        """The number of lists."""
+        return len(self.centroids)
+
+    @property
+    def is_quantised(self) -> bool:
+        """Whether rows are scanned as bytes, and only those that may count as vectors."""
+        return len(self.code_centers) > 0
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of all arrays."""
+        return sum(getattr(self, name).nbytes for name in _ARRAYS)
+
+
+def index_table(index: Ivf) -> NDArray[np.int64]:
+    """Return where compiled loops find the arrays of an index, after those of its rows."""
+    rows = rows_table(index.vectors, index.row_ids, index.scales)
+    lists = [address_of(each) for each in (index.centroids, index.squares, index.offsets)]
+    codes = [address_of(getattr(index, name)) for name in _CODES]
+    return np.array([*rows, index.list_count, *lists, *codes], np.int64)
+
+
+def no_codes(width: int) -> dict[str, NDArray[Any]]:
+    """Return the arrays of `Codes` for rows without."""
+    empty = np.empty((0, width), np.float32)
+    return {
+        "codes": empty.astype(np.int8),
+        "code_squares": empty[:, 0].copy(),
+        "code_centers": empty,
+        "code_steps": empty,
+        "code_errors": np.empty((0, 2), np.float32),
+    }
+
+
+def build_ivf(
+    vectors: Vectors,
+    row_ids: NDArray[np.uint32],
+    row_count: int,
+    lists: int,
+    metric: Metric,
+    seed: int,
+    *,
+    has_codes: bool = False,
+) -> Ivf:
+    """Put vectors (n, d), with the ascending numbers of their rows, in lists; see `build_from`."""
+    blocks = [(vectors, row_ids)]
+    return build_from(blocks, row_count, lists, metric, seed, unwatched(), has_codes=has_codes)
+
+
+def build_from(
+    blocks: Sequence[Block],
+    row_count: int,
+    lists: int,
+    metric: Metric,
+    seed: int,
+    control: BuildControl,
+    *,
+    has_codes: bool = False,
+) -> Ivf:
+    """Put the vectors of some blocks, whose rows' numbers ascend, in lists.
+
+    lists: at most as many as there are vectors. row_count: the rows of the table, those without a
+    vector too. has_codes: whether rows are quantised to bytes. The same seed gives the same lists
+    on the same machine, whatever the blocks and the threads. Raises what `control` does where its
+    room is too small, or to end the build.
+    """
+    count, width = sum(len(block) for block, _ in blocks), blocks[0][0].shape[1]
+    assert lists <= count, (lists, count)
+    sampled = min(count, lists * SAMPLE_PER_LIST)
+    # The index, the list and the place of each row; the sample, its order and the sums.
+    own_bytes = count * (4 * width + 4 + 4 * (metric == "cosine") + 8)
+    sample_bytes = sampled * (4 * width + 12) + lists * width * 20
+    if has_codes:
+        own_bytes += count * (width + 4) + 8 * lists * (width + 1)
+    control.room.take(own_bytes + sample_bytes)
+    rng = np.random.default_rng(seed)
+    sample = _sample(blocks, np.sort(rng.choice(count, sampled, replace=False)))
+    if metric == "cosine":
+        sample = unit(sample)
+    centroids = train(sample, lists, metric, rng, lambda share: control.report("train", share))
+    del sample
+    control.room.give(sample_bytes)
+    members = _members(blocks, centroids, metric, control)
+    kept, numbers, offsets = _ordered(blocks, members, lists, control)
+    norms = np.concatenate([norms_of(each) for each in _pieces(kept)] or [np.empty(0)])
+    scales = (1 / norms if metric == "cosine" else norms[:0]).astype(np.float32)
+    squares = np.einsum("ij,ij->i", centroids, centroids)
+    longest = float(norms.max(initial=0.0))
+    arrays = (centroids, squares, offsets, numbers, kept, scales)
+    codes = _encoded(kept, scales, offsets, control) if has_codes else no_codes(width)
+    return Ivf(metric, row_count, longest, *arrays, **codes)
+
+
+def _encoded(
+    vectors: Vectors, scales: Vectors, offsets: NDArray[np.int64], control: BuildControl
+) -> dict[str, NDArray[Any]]:
+    """Return the codes of vectors by list, and what they stand for."""
+    from raydb.kernels.backends.cpu.threads import run_slices  # noqa: PLC0415
+    from raydb.kernels.vector.quantization import Codes, encode_lists  # noqa: PLC0415
+
+    (count, width), lists = vectors.shape, len(offsets) - 1
+    into = Codes(
+        np.empty((count, width), np.int8),
+        np.empty(count, np.float32),
+        np.empty((lists, width), np.float32),
+        np.empty((lists, width), np.float32),
+        np.empty((lists, 2), np.float32),
+    )
+    given = frozen(vectors), frozen(scales), frozen(offsets)
+
+    def run(part: slice) -> None:
+        encode_lists(*given, part.start, part.stop, into)
+
+    control.report("encode", 0.0)
+    run_slices(run, lists, 1, max(lists * _PIECE // max(count, 1) // 8, 1))
+    return dict(zip(_CODES, into, strict=True))
+
+
+def _pieces(vectors: Vectors) -> Iterator[Vectors]:
+    return (vectors[start : start + _PIECE] for start in range(0, len(vectors), _PIECE))
+
+
+def _sample(blocks: Sequence[Block], chosen: NDArray[np.int64]) -> Vectors:
+    """Return some vectors by their ascending places in all blocks."""
+    ends = np.cumsum([len(block) for block, _ in blocks])
+    parts = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
+    starts = np.concatenate(([0], ends[:-1]))
+    found = [
+        block[part - start] for (block, _), part, start in zip(blocks, parts, starts, strict=True)
+    ]
+    return np.concatenate(found)
+
+
+def _members(
+    blocks: Sequence[Block], centroids: Vectors, metric: Metric, control: BuildControl
+) -> NDArray[np.int32]:
+    """Return the list of each vector."""
+    members = np.empty(sum(len(block) for block, _ in blocks), np.int32)
+    done = 0
+    for block, _ in blocks:
+        for piece in _pieces(block):
+            control.report("assign", done / len(members))
+            members[done : done + len(piece)] = assign(piece, centroids, metric)
+            done += len(piece)
+    return members
+
+
+def _ordered(
+    blocks: Sequence[Block], members: NDArray[np.int32], lists: int, control: BuildControl
+) -> tuple[Vectors, NDArray[np.uint32], NDArray[np.int64]]:
+    """Return the vectors and the rows' numbers by list, and where each list begins."""
+    from raydb.kernels.backends.cpu.threads import run_slices  # noqa: PLC0415
+    from raydb.kernels.vector.kmeans_loops import list_places, put_rows  # noqa: PLC0415
+
+    offsets = np.zeros(lists + 1, np.int64)
+    np.cumsum(np.bincount(members, minlength=lists), out=offsets[1:])
+    places = np.empty(len(members), np.uint32)
+    list_places(members, offsets[:-1].copy(), places)
+    kept = np.empty((len(members), blocks[0][0].shape[1]), np.float32)
+    numbers = np.empty(len(members), np.uint32)
+    done = 0
+    for block, row_ids in blocks:
+        control.report("order", done / max(len(members), 1))
+        some = places[done : done + len(block)]
+        numbers[some] = row_ids
+        given = frozen(np.ascontiguousarray(block))
+
+        def run(part: slice, given: Vectors = given, some: NDArray[np.uint32] = some) -> None:
+            put_rows(given[part], some[part], kept)
+
+        run_slices(run, len(block), _PIECE // 8, _PIECE)
+        done += len(block)
+    return kept, numbers, offsets
+
+
+def search_ivf(
+    index: Ivf,
+    queries: Vectors,
+    k: int,
+    nprobe: int,
+    allowed: NDArray[np.bool_] | None = None,
+    threads: int | None = None,
+    rule: StopRule = ANYWHERE,
+) -> Neighbours:
+    """Return the k nearest rows of the `nprobe` lists nearest to each query (q, d).
+
+    Further lists are scanned until there are k rows and the rule ends the search. allowed: whether
+    a row counts, by its number; None for all. `first_unusable` finds none of the queries.
+    """
+    if len(queries) < _SHARING:
+        return _search_few(index, queries, k, nprobe, allowed, threads, rule)
+    # numba takes 0.3 s to import, and few processes search vectors.
+    from raydb.kernels.backends.cpu.threads import run_slices  # noqa: PLC0415
+    from raydb.kernels.vector import list_search as lists  # noqa: PLC0415
+    from raydb.kernels.vector.distance_loops import Targets  # noqa: PLC0415
+
+    found = no_neighbours(len(queries), k)
+    asked = prepared(queries, index.metric, index.longest)
+    metric, is_coded = METRICS.index(index.metric), index.is_quantised or None
+    counts, permitted = _allowed(allowed)
+    ends = lists.Rule(nprobe, *_numbers(rule))
+
+    def search(part: slice) -> None:
+        some, into = asked.take(part), found.take(part)
+        targets = Targets(some.queries, some.scaled, some.slack)
+        results = lists.Found(into.distances, into.rows, into.probes, into.margins)
+        lists.search_lists(
+            metric, index.table, is_coded, permitted, targets, ends, some.terms, results
+        )
+
+    share = min(nprobe / max(index.list_count, 1), 1.0)
+    compared = index.vectors.size * (share if rule is ANYWHERE else max(share, _RULE_SHARE))
+    most = min(max(int(_MOST_COMPARED / max(compared, 1.0)), _SHARING_QUERIES), _MOST_QUERIES)
+    run_slices(search, len(queries), _LEAST_QUERIES, most, threads)
+    # Their addresses are all that the loops have of them.
+    del counts
+    return found
+
+
+def _allowed(
+    allowed: NDArray[np.bool_] | None,
+) -> tuple[NDArray[np.bool_] | None, tuple[int, int]]:
+    """Return what is allowed as one run of memory, with its address and length."""
+    if allowed is None:
+        return None, (0, 0)
+    counts = np.ascontiguousarray(allowed)
+    return counts, (address_of(counts), len(counts))
+
+
+def _numbers(rule: StopRule) -> tuple[int, float, int, float, float, float]:
+    """Return what ends a search, each number of one type: for one machine code."""
+    gamma, scale, share = float(rule.gamma), float(rule.scale), float(rule.share)
+    score, threshold = SCORES.index(rule.score), float(rule.threshold)
+    return score, gamma, int(rule.kreg), scale, share, threshold
+
+
+_ANYWHERE = _numbers(ANYWHERE)
+_NO_WORDS = np.empty(0, np.int64)
+
+
+@cache
+def _alone() -> tuple[Any, Any]:
+    """Return the modules of searches of few queries, once they are wanted."""
+    # numba takes 0.3 s to import, and few processes search vectors.
+    from raydb.kernels.vector import helper_thread as helping  # noqa: PLC0415
+    from raydb.kernels.vector import single_query as alone  # noqa: PLC0415
+
+    return alone, helping
+
+
+def _search_few(
+    index: Ivf,
+    queries: Vectors,
+    k: int,
+    nprobe: int,
+    allowed: NDArray[np.bool_] | None,
+    threads: int | None,
+    rule: StopRule,
+) -> Neighbours:
+    """Search for queries one by one, with the help of another thread where there is much to do."""
+    check_interrupt()
+    alone, helping = _alone()
+    own, (count, width) = writable(queries), queries.shape
+    scaled = np.empty((count, width), np.float32) if index.metric == "cosine" else own
+    slack, terms = np.empty((count, 2), np.float32), np.empty((count, 4))
+    rows, distances = np.empty((count, k), np.int64), np.empty((count, k))
+    probes, margins = np.empty(count, np.int64), np.empty(count)
+    counts, permitted = _allowed(allowed)
+    is_coded = index.is_quantised or None
+    helper = None
+    least = nprobe if rule is ANYWHERE else max(nprobe, _RULE_LISTS)
+    if index.list_bytes * least >= _HELPED_BYTES:
+        helper = helping.borrow(k, is_coded, threads, (index, scaled, slack, counts))
+    try:
+        alone.search_few(
+            METRICS.index(index.metric),
+            index.table,
+            is_coded,
+            index.longest,
+            own,
+            scaled,
+            slack,
+            terms,
+            *permitted,
+            nprobe,
+            *(_ANYWHERE if rule is ANYWHERE else _numbers(rule)),
+            _NO_WORDS if helper is None else helper.words,
+            distances,
+            rows,
+            probes,
+            margins,
+        )
+    except BaseException:
+        if helper is not None:
+            helping.leave(helper)
+        raise
+    if helper is not None:
+        helping.give_back(helper)
+    return Neighbours(rows, distances, probes, margins)
+
+
+def renumber(index: Ivf, live: NDArray[np.bool_]) -> Ivf:
+    """Return the index once only the rows with `live` (bool, by row number) are left, in order."""
+    numbers = np.cumsum(live, dtype=np.int64) - 1
+    kept = live[index.row_ids]
+    before = np.concatenate(([0], np.cumsum(kept, dtype=np.int64)))
+    by_place = {
+        name: array[kept] if len(array) else array
+        for name in ("vectors", "scales", "codes", "code_squares")
+        for array in (getattr(index, name),)
+    }
+    return replace(
+        index,
+        row_count=int(np.count_nonzero(live[: index.row_count])),
+        offsets=before[index.offsets],
+        row_ids=numbers[index.row_ids[kept]].astype(np.uint32),
+        **by_place,
+    )
+
+
+def to_arrays(index: Ivf) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Return an index's arrays by name, and its properties as JSON values."""
+    arrays: dict[str, NDArray[Any]] = {name: getattr(index, name) for name in _ARRAYS}
+    return arrays, {name: getattr(index, name) for name in _PROPERTIES}
+
+
+def from_arrays(arrays: Mapping[str, NDArray[Any]], properties: Mapping[str, Any]) -> Ivf:
+    """Return the index of `to_arrays`; the arrays are used as they are, mapped ones too."""
+    # Earlier indexes have no codes.
+    parts: dict[str, Any] = {**no_codes(arrays["vectors"].shape[1]), **arrays, **properties}
+    return Ivf(**{name: parts[name] for name in (*_PROPERTIES, *_ARRAYS)})

@@ -1,0 +1,80 @@
+"""K-means: centroids from a sample of vectors, and the nearest centroid of each (Lloyd), seeded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raydb.kernels.vector.exact_search import frozen, unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from raydb.kernels.vector.exact_search import Metric
+
+    Vectors = NDArray[np.float32]
+
+# How many rounds k-means is trained.
+ROUNDS = 10
+
+# Rows that are worth a thread, and at most so many until an interrupt is heard: some 20 ms.
+_LEAST_ROWS = 1024
+_MOST_ROWS = 16_384
+
+
+def train(
+    sample: Vectors,
+    lists: int,
+    metric: Metric,
+    rng: np.random.Generator,
+    report: Callable[[float], None],
+) -> Vectors:
+    """Return centroids (lists, d) of a sample (n, d): k-means from some of its vectors.
+
+    sample: unit vectors under cosine, and so are the centroids. report: is told the share done.
+    """
+    # numba takes 0.3 s to import, and few processes build indexes.
+    from raydb.kernels.vector.kmeans_loops import add_members  # noqa: PLC0415
+
+    count, width = sample.shape
+    centroids = sample[np.sort(rng.choice(count, lists, replace=False))]
+    for turn in range(ROUNDS if count > lists else 0):
+        members = assign(sample, centroids, metric)
+        sums, sizes = np.zeros((lists, width)), np.zeros(lists, np.int64)
+        add_members(frozen(sample), members, sums, sizes)
+        filled = sizes > 0
+        centroids = centroids.copy()
+        centroids[filled] = sums[filled] / sizes[filled, None]
+        # A list without a vector takes over a part of one of the largest.
+        empty = np.flatnonzero(~filled)
+        for each, largest in zip(empty, np.argsort(-sizes, kind="stable"), strict=False):
+            if sizes[largest] > 1:
+                centroids[each] = sample[rng.choice(np.flatnonzero(members == largest))]
+        if metric == "cosine":
+            centroids = unit(centroids)
+        report((turn + 1) / ROUNDS)
+    return centroids
+
+
+def assign(
+    vectors: Vectors, centroids: Vectors, metric: Metric, threads: int | None = None
+) -> NDArray[np.int32]:
+    """Return the nearest centroid of each vector (n), under cosine that of the least angle."""
+    from raydb.kernels.backends.cpu.threads import run_slices  # noqa: PLC0415
+    from raydb.kernels.vector.kmeans_loops import nearest_centroids  # noqa: PLC0415
+
+    squares = np.einsum("ij,ij->i", centroids, centroids)
+    if metric == "cosine":
+        # Unit vectors all; what rounding leaves would count for more than a short vector.
+        squares[:] = 0
+    members = np.empty(len(vectors), np.int32)
+    compared, to = frozen(np.ascontiguousarray(vectors)), frozen(np.ascontiguousarray(centroids))
+
+    def run(part: slice) -> None:
+        nearest_centroids(compared[part], to, squares, members[part])
+
+    run_slices(run, len(vectors), _LEAST_ROWS, _MOST_ROWS, threads)
+    return members

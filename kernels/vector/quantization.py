@@ -1,0 +1,133 @@
+"""Vectors as bytes: a row of a list is center + step * code, with whole numbers from -127 to 127.
+
+How far any row of a list is from what its codes say is known, so that of the rows that a scan of
+the codes leaves out none can be among the nearest: answers are those without codes.
+"""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numba
+import numpy as np
+
+from raydb.kernels.vector.simd import leaf
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_MOST = 127
+
+
+class Codes(NamedTuple):
+    """By place: codes (n, d) int8 and |step code|^2 (n), both empty where there are none.
+
+    By list: centers, steps (lists, d), and errors (lists, 2): the greatest distance of a row from
+    what its codes say, and the greatest length |step code|. Under cosine rows are unit vectors.
+    """
+
+    codes: NDArray[np.int8]
+    squares: NDArray[np.float32]
+    centers: NDArray[np.float32]
+    steps: NDArray[np.float32]
+    errors: NDArray[np.float32]
+
+
+@numba.njit(cache=True, nogil=True)
+def encode_lists(
+    vectors: NDArray[np.float32],
+    scales: NDArray[np.float32],
+    offsets: NDArray[np.int64],
+    first: int,
+    last: int,
+    into: Codes,
+) -> None:
+    """Write the codes of the lists first .. last. vectors (n, d): by list; scales: see `Rows`."""
+    width = vectors.shape[1]
+    low, high = np.empty(width, np.float32), np.empty(width, np.float32)
+    for each in range(first, last):
+        start, end = offsets[each], offsets[each + 1]
+        low[:], high[:] = inf, -inf
+        for row in range(start, end):
+            scale = scales[row] if len(scales) else np.float32(1)
+            for place in range(width):
+                value = vectors[row, place] * scale
+                low[place], high[place] = min(low[place], value), max(high[place], value)
+        center, step = into.centers[each], into.steps[each]
+        for place in range(width):
+            center[place] = (low[place] + high[place]) / 2 if start < end else 0
+            step[place] = (high[place] - low[place]) / (2 * _MOST) if start < end else 0
+        error, reach = 0.0, 0.0
+        for row in range(start, end):
+            scale = scales[row] if len(scales) else np.float32(1)
+            missed, total = 0.0, 0.0
+            for place in range(width):
+                away = vectors[row, place] * scale - center[place]
+                code = np.rint(away / step[place]) if step[place] > 0 else np.float32(0)
+                code = min(max(code, np.float32(-_MOST)), np.float32(_MOST))
+                into.codes[row, place] = np.int8(code)
+                part = np.float64(step[place]) * code
+                value = np.float64(vectors[row, place]) * np.float64(scale)
+                off = value - (np.float64(center[place]) + part)
+                missed += off * off
+                total += part * part
+            into.squares[row] = total
+            error, reach = max(error, sqrt(missed)), max(reach, sqrt(total))
+        # Rounded up, for these are bounds.
+        into.errors[each, 0] = error * (1 + 2.0**-20)
+        into.errors[each, 1] = reach * (1 + 2.0**-20)
+
+
+@leaf
+def weigh(
+    is_l2: bool,
+    query: NDArray[np.float32],
+    center: NDArray[np.float32],
+    step: NDArray[np.float32],
+    weights: NDArray[np.float32],
+) -> tuple[Any, Any]:
+    """Write what a query's codes are multiplied by: -2 (q - center) step, or -q step.
+
+    Return what is added to the products, and the length of what was multiplied with the steps.
+    """
+    total, length = 0.0, 0.0
+    for place in range(len(query)):
+        if is_l2:
+            away = query[place] - center[place]
+            weights[place] = -2 * away * step[place]
+            total += np.float64(away) * np.float64(away)
+        else:
+            weights[place] = -query[place] * step[place]
+            total -= np.float64(query[place]) * np.float64(center[place])
+            length += np.float64(query[place]) * np.float64(query[place])
+    return np.float32(total), np.float32(sqrt(total if is_l2 else length))
+
+
+@leaf
+def reach_of(
+    is_l2: bool,
+    bound: Any,
+    times: int,
+    total: Any,
+    length: Any,
+    errors: NDArray[np.float32],
+    width: int,
+) -> Any:
+    """Return the approximate score up to which there are rows within a bound.
+
+    times: 1 for a bound of exact scores, 2 for one of approximate scores of rows of the list.
+    total, length: see `weigh`. errors (2): those of the list. width: the elements of a vector.
+    """
+    if bound == np.float32(inf):
+        return bound
+    # What float32 may lose, with room to spare: a sum of n products is off by n roundings at most.
+    rounding = (width + 8) * 2.0**-22
+    if is_l2:
+        lost = rounding * (length * length + errors[1] * errors[1])
+        reached = max(np.float64(bound), 0.0) + (times - 1) * lost
+        # |q - x| and |q - codes of x| differ by |x - codes of x| at most.
+        away = sqrt(reached) + times * np.float64(errors[0])
+        return np.float32(away * away * (1 + 1e-6) + lost)
+    lost = rounding * (length * errors[1] + abs(total)) + abs(bound) * 1e-6
+    return np.float32(bound + times * (length * np.float64(errors[0]) + lost))

@@ -1,0 +1,91 @@
+"""What scores of queries are computed with, and the test that ends a search: compiled loops."""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+from typing import TYPE_CHECKING
+
+import numba
+
+from raydb.kernels.vector.ranking import COSINE, L2
+from raydb.kernels.vector.simd import exact_sum, leaf
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+KTH, RATIO = 0, 1
+
+# Half a unit in the last place of float32, relative; squares below the least float32 vanish.
+_ROUNDING = 2.0**-24
+_VANISHING = 1e-36
+
+
+@numba.njit(cache=True, nogil=True)
+def prepare(
+    metric: int,
+    longest: float,
+    queries: NDArray[np.float32],
+    scaled: NDArray[np.float32],
+    slack: NDArray[np.float32],
+    terms: NDArray[np.float64],
+) -> None:
+    """Write what `Prepared` has of queries (q, d); `scaled` may be they."""
+    # A sum of n products is off by n roundings at most (Higham, Accuracy and Stability, 3.1).
+    rounding = 2 * (queries.shape[1] + 8) * _ROUNDING
+    doubled = 2 * longest
+    for i in range(len(queries)):
+        query = queries[i]
+        norm = sqrt(exact_sum(False, query, query))
+        # Squares are added up: the error is a part of the sum.
+        slack[i, 0] = rounding if metric == L2 else 0.0
+        slack[i, 1] = _VANISHING
+        if metric == L2:
+            terms[i, 0], terms[i, 1], terms[i, 2], terms[i, 3] = 1.0, norm * norm, 1.0, 0.0
+        elif metric == COSINE:
+            for place in range(len(query)):
+                scaled[i, place] = query[place] / norm if norm > 0.0 else query[place]
+            slack[i, 1] += rounding
+            terms[i, 0], terms[i, 1], terms[i, 2], terms[i, 3] = 1.0, 1.0, 2.0, 2.0
+        else:
+            slack[i, 1] += rounding * longest * norm
+            factor, summand = doubled / norm if norm > 0.0 else 0.0, doubled * longest
+            terms[i, 0], terms[i, 1], terms[i, 2], terms[i, 3] = factor, summand, factor, summand
+
+
+@numba.njit(cache=True, nogil=True)
+def squared(score: float, factor: float, summand: float) -> float:
+    """Return the squared distance that a score stands for; see `Prepared`."""
+    # Rounding may leave a little less than no distance.
+    return max(score * factor + summand, 0.0)
+
+
+@leaf
+def stop_score(
+    stop: int,
+    gamma: float,
+    kreg: int,
+    scale: float,
+    share: float,
+    lists: int,
+    nearest: float,
+    following: float,
+    reached: float,
+) -> float:
+    """Return E_p of `raydb.kernels.vector.stop_rule.stop_scores` for one query that has k rows."""
+    if stop == KTH:
+        score = 1.0 - min(reached / scale, 1.0)
+    elif reached == 0.0:
+        score = inf
+    else:
+        score = sqrt(max(following - share * nearest, 0.0) / reached)
+    return score + gamma * max(0, lists - kreg)
+
+
+@numba.njit(cache=True, nogil=True)
+def margin(nearest: float, following: float) -> float:
+    """Return the distance of the nearest centroid in parts of that of the second, by their squares.
+
+    1 where the query lies between two lists.
+    """
+    return 1.0 if following == 0.0 else min(sqrt(nearest / following), 1.0)

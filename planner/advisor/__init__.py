@@ -1,0 +1,1 @@
+"""Which BVHs to create for a workload."""

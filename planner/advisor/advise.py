@@ -1,0 +1,262 @@
+"""Which BVHs to create for a workload, and what they would do for it.
+
+    attributes_wanted(star, catalog), measures_wanted(star)     what the profile of a table needs
+    advise(asked, profiles, memory, max_bvhs)                   the BVHs, and the queries without
+
+A SCAN gets what stars filter by, GROUP BY their other keys, AGGREGATE what they add up. Which stars
+share a BVH is for the search (`search_bvhs`), what each of them costs for the model (`bvh_model`).
+In Z the attributes are then ordered so that the stars read the fewest intervals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf
+from typing import TYPE_CHECKING
+
+import pyarrow.types as pt
+
+from raydb.kernels.arrow_numbers import is_number
+from raydb.kernels.bvh.encode import encode_column
+from raydb.planner.advisor.bvh_model import BvhModel, Candidate, determines, lacking
+from raydb.planner.advisor.search_bvhs import Member, Search
+from raydb.planner.explain import show
+from raydb.planner.expressions.nodes import attributes_of
+from raydb.planner.stars.choose import preference
+from raydb.planner.stars.fuse import FusedScanAggregate, needs_values
+from raydb.planner.stars.table_scan import is_cheaper, is_small
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+
+    from raydb.planner.advisor.bvh_model import Profile
+    from raydb.planner.catalog import BvhDefinition, CatalogInfo
+    from raydb.planner.expressions.nodes import Attribute, Expression
+    from raydb.planner.stars.star import Star
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Asked:
+    """A star, and the number of the query that it is a part of."""
+
+    query: int
+    star: Star
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Proposal:
+    """A BVH to create. rows_touched: what its queries would read, of rows_total without it.
+
+    definition: without name and text.
+    """
+
+    definition: BvhDefinition
+    queries: tuple[int, ...]
+    rows_touched: int
+    rows_total: int
+    size_bytes: int
+    reason: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Advice:
+    """The BVHs to create, and why there is none for the other queries, by their number."""
+
+    proposals: tuple[Proposal, ...]
+    refused: Mapping[int, str]
+
+
+# -- what the profile of a table needs
+
+
+def attributes_wanted(star: Star, catalog: CatalogInfo) -> list[Attribute]:
+    """Return the attributes that a BVH for a star might encode, with their coarser levels.
+
+    A level is a column of the same table that an attribute determines, as far as a sample tells.
+    """
+    found: dict[Attribute, None] = {}
+    for expression in (*star.predicates, *_keys(star)):
+        found |= dict.fromkeys(sorted(attributes_of(expression), key=repr))
+    for attribute in list(found):
+        if not _is_encodable(attribute.type):
+            del found[attribute]
+            continue
+        table = catalog.tables[attribute.path[-1].table if attribute.path else star.fact]
+        values = table.sample[attribute.name]
+        if not attribute.path and is_small(values) is None:
+            continue  # nearly a key of the fact table: all of its columns would be levels
+        own = encode_column(values)
+        for field in table.definition.schema:
+            if field.name == attribute.name or not _is_encodable(field.type):
+                continue
+            other = encode_column(table.sample[field.name])
+            if 1 < other.cardinality < own.cardinality and determines(own, other):
+                found[replace(attribute, name=field.name, type=field.type)] = None
+    return list(found)
+
+
+def _is_encodable(kind: pa.DataType) -> bool:
+    return not (pt.is_nested(kind) or pt.is_interval(kind))
+
+
+def measures_wanted(star: Star) -> list[Expression]:
+    """Return the expressions that a BVH for a star might hold."""
+    return [
+        argument
+        for _, call in star.aggregates
+        if not call.distinct
+        for argument in call.arguments
+        if is_number(argument.type) and attributes_of(argument)
+    ]
+
+
+def _keys(star: Star) -> Iterator[Expression]:
+    """Yield the keys of a star, and the arguments of which it asks what values occur."""
+    yield from (key for _, key in star.keys)
+    measures = measures_wanted(star)
+    for _, call in star.aggregates:
+        if needs_values(call, measures):
+            yield from call.arguments
+
+
+# -- the advice
+
+
+def advise(
+    asked: Sequence[Asked], profiles: Mapping[str, Profile], memory: int | None, max_bvhs: int
+) -> Advice:
+    """Return the BVHs to create.
+
+    profiles: by fact table, with the attributes and measures wanted. memory: the bytes that all
+    BVHs may take together, None for any number.
+    """
+    refused: dict[int, str] = {}
+    useful: list[Asked] = []
+    for each in asked:
+        obstacle = _obstacle(each.star, profiles[each.star.fact])
+        if obstacle is None:
+            useful.append(each)
+        else:
+            refused[each.query] = obstacle
+    stars = [each.star for each in useful]
+    models = {table: BvhModel(profile, stars) for table, profile in profiles.items()}
+    needs = [(star.fact, _need(star, models[star.fact])) for star in stars]
+    limit = inf if memory is None else memory
+    members = Search(models, needs, limit, max_bvhs).run() if needs else []
+    members = [_in_best_order(member, models[member.table]) for member in members]
+    served = _assign(members, stars, models)
+    proposals = []
+    for number, member in enumerate(members):
+        jobs = {star: job for star, (place, job) in served.items() if place == number}
+        if jobs:
+            proposals.append(_proposal(member, models[member.table], jobs, useful))
+    for star, each in enumerate(useful):
+        if star not in served:
+            refused[each.query] = (
+                f"no BVH within the limits is faster than a scan of '{each.star.fact}'"
+            )
+    answered = {query for proposal in proposals for query in proposal.queries}
+    return Advice(
+        tuple(proposals), {query: why for query, why in refused.items() if query not in answered}
+    )
+
+
+def _obstacle(star: Star, profile: Profile) -> str | None:
+    """Say why no BVH at all serves a star."""
+    if not profile.row_count:
+        return f"'{star.fact}' has no rows"
+    model = BvhModel(profile, [star])
+    need = _need(star, model)
+    if need == Candidate():
+        return "it filters, groups and adds up nothing that a BVH encodes"
+    # Without SCAN, for the cells do not matter here.
+    job = model.job(Candidate((), need.scan + need.group_by, need.aggregate), 0)
+    return job if isinstance(job, str) else None
+
+
+def _need(star: Star, model: BvhModel) -> Candidate:
+    """Return what a BVH for one star would hold, whatever the number of cells."""
+    scan = {a for predicate in star.predicates for a in model.encoded(predicate)}
+    keys = {a for key in _keys(star) for a in model.encoded(key)} - scan
+    wanted = measures_wanted(star)
+    measures = (number for number, measure in enumerate(model.measures) if measure in wanted)
+    return Candidate(model.in_order(scan), model.in_order(keys), tuple(measures))
+
+
+def _in_best_order(member: Member, model: BvhModel) -> Member:
+    """Order Z so that the stars have the fewest intervals: move an attribute while that helps."""
+
+    def interval_count(levels: list[tuple[int, ...]]) -> int:
+        candidate = _with_scan(member, levels).candidate
+        jobs = (model.job(candidate, star) for star in member.stars)
+        return sum(len(job.job.intervals) for job in jobs if not isinstance(job, str))
+
+    best = model.levels(member.candidate)
+    fewest = interval_count(best)
+    is_done = False
+    while not is_done:
+        is_done = True
+        for level in list(best):
+            rest = [other for other in best if other != level]
+            for place in range(len(best)):
+                option = [*rest[:place], level, *rest[place:]]
+                if (count := interval_count(option)) < fewest:
+                    best, fewest, is_done = option, count, False
+    ordered = _with_scan(member, best)
+    readable = _with_scan(member, [tuple(sorted(level, key=model.cardinality)) for level in best])
+    # What hangs together may depend on the order in which it is looked at.
+    cells = [model.cell_count(each.candidate) for each in (ordered, readable)]
+    return readable if cells[0] == cells[1] else ordered
+
+
+def _with_scan(member: Member, levels: Iterable[tuple[int, ...]]) -> Member:
+    scan = tuple(attribute for level in levels for attribute in level)
+    return replace(member, candidate=replace(member.candidate, scan=scan))
+
+
+def _assign(
+    members: Sequence[Member], stars: Sequence[Star], models: Mapping[str, BvhModel]
+) -> dict[int, tuple[int, FusedScanAggregate]]:
+    """Choose a BVH for each star as a query will; none where a scan is cheaper than the best."""
+    served = {}
+    for number, star in enumerate(stars):
+        model = models[star.fact]
+        jobs = [
+            (place, job)
+            for place, member in enumerate(members)
+            if member.table == star.fact
+            and not isinstance(job := model.job(member.candidate, number), str)
+            and job.coverage.score > 0
+        ]
+        if jobs:
+            place, job = min(jobs, key=lambda each: (*preference(each[1]), each[0]))
+            if not is_cheaper(star, job, model.profile.row_count):
+                served[number] = (place, job)
+    return served
+
+
+def _proposal(
+    member: Member,
+    model: BvhModel,
+    jobs: Mapping[int, FusedScanAggregate],
+    asked: Sequence[Asked],
+) -> Proposal:
+    touched = sum(job.estimated_rows for job in jobs.values())
+    total = len(jobs) * model.profile.row_count
+    cells = model.cell_count(member.candidate)
+    reason = f"{cells} cell{'' if cells == 1 else 's'}; "
+    reason += f"its queries read {100 * touched / total:.3g} % of the rows"
+    for star, job in jobs.items():
+        fetched = ", ".join(show(expression) for expression in lacking(job))
+        if fetched:
+            reason += f"; query {asked[star].query} fetches {fetched} by row id"
+    return Proposal(
+        definition=model.definition(member.candidate),
+        queries=tuple(sorted({asked[star].query for star in jobs})),
+        rows_touched=touched,
+        rows_total=total,
+        size_bytes=model.size_bytes(member.candidate),
+        reason=reason,
+    )

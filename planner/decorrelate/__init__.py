@@ -1,0 +1,1 @@
+"""Subqueries that read an outer row, as joins."""

@@ -1,0 +1,458 @@
+"""Runs a query for all outer rows at once: its domain, the distinct outer values, joins its tables.
+
+    for each o:  {.. i.a < o.a ..}   ->   D = SELECT DISTINCT a FROM o
+                                          {.. i.a < D.a ..} for each row of D, with D's columns
+
+Whatever a query does, it does for each row of the domain apart: it groups by it, numbers rows by
+it, and joins on it. Neumann and Kemper, "Unnesting Arbitrary Queries" (BTW 2015).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from raydb.planner.decorrelate.dependent import Independent, Workshop, depends
+from raydb.planner.decorrelate.pull_up import limit_rows, row_number_call, value_or_zero
+from raydb.planner.expressions.nodes import (
+    Call,
+    Column,
+    Expression,
+    Literal,
+    map_aggregate,
+    map_window,
+    substitute,
+)
+from raydb.planner.plan.common_tables import free_columns, reads_working_table, renumbered
+from raydb.planner.plan.logical import (
+    Aggregate,
+    CommonTable,
+    Filter,
+    InnerJoin,
+    Limit,
+    MotifSearch,
+    OuterJoin,
+    Plan,
+    Project,
+    Recursive,
+    SemiJoin,
+    Sort,
+    Union,
+    Unnest,
+    Values,
+    VectorSearch,
+    Window,
+    WorkingTable,
+    output_columns,
+    sources_of,
+)
+from raydb.planner.plan.nulls import columns_without_null, is_never_null
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from raydb.planner.expressions.nodes import WindowCall
+    from raydb.planner.plan.logical import Pairs
+
+Names = dict[Column, Column]
+
+# What there is without FROM.
+_ONE_ROW = Values((), ((),))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pushed:
+    """A query for the whole domain; `names` are the columns that hold the outer row's values."""
+
+    plan: Plan
+    names: Names
+
+    def passed_on(self) -> tuple[tuple[Column, Expression], ...]:
+        """Return the items of a projection that keep the outer row's values."""
+        return tuple((column, column) for column in self.names.values())
+
+
+def share(plan: Plan, workshop: Workshop) -> tuple[Plan, Plan, dict[Column, Column]]:
+    """Return a plan for use at two places, and the columns of the second by those of the plan.
+
+    The plan runs once, unless it has other rows at each step of a recursion or for each outer row.
+    """
+    columns = output_columns(plan)
+    if isinstance(plan, CommonTable):
+        fresh = tuple(workshop.new_column(c.name, c.type) for c in columns)
+        return plan, replace(plan, columns=fresh), dict(zip(columns, fresh, strict=True))
+    if _has_working_table(plan) or free_columns(plan):
+        copy = renumbered(plan, workshop.numbers)
+        return plan, copy, dict(zip(columns, output_columns(copy), strict=True))
+    # The reference keeps the columns that are read above, and the query gets others.
+    query = renumbered(plan, workshop.numbers)
+    # A reference knows the columns of its query by their places, which a projection keeps.
+    query = Project(query, tuple((column, column) for column in output_columns(query)))
+    first = CommonTable(next(workshop.numbers), "shared rows", query, columns)
+    return share(first, workshop)
+
+
+class _Domain:
+    """The distinct values that a query reads of its outer rows, as often as they are needed.
+
+    The columns of `plan` stand for the outer row; those in `never_null` have no NULL.
+    """
+
+    def __init__(self, plan: Plan, never_null: frozenset[Column], workshop: Workshop) -> None:
+        self._plan = plan
+        self._columns = output_columns(plan)
+        self._never_null = never_null
+        self.workshop = workshop
+        self._outer = frozenset(self._columns)
+        self._recursions: set[int] = set()
+
+    def concerns(self, plan: Plan) -> bool:
+        """Tell whether a plan has other rows for other outer rows."""
+        return depends(plan, self._outer) or any(
+            reads_working_table(plan, number) for number in self._recursions
+        )
+
+    def enter(self, number: int) -> None:
+        """Go into the step of a recursion whose rows have the columns of the domain."""
+        self._recursions.add(number)
+
+    def rows(self) -> _Pushed:
+        """Return the domain in columns of its own."""
+        self._plan, plan, names = share(self._plan, self.workshop)
+        return _Pushed(plan, names)
+
+    def reads(self, plan: Plan) -> _Domain:
+        """Return the distinct values of what a plan reads of the domain."""
+        if self._recursions:
+            return self  # The rows of a recursion have all of the domain's columns.
+        rows, free = self.rows(), free_columns(plan)
+        keys = tuple((column, rows.names[column]) for column in self._columns if column in free)
+        return _Domain(Aggregate(rows.plan, keys, ()), self._never_null, self.workshop)
+
+    def new_names(self) -> Names:
+        """Return new columns for the outer row's values."""
+        return {c: self.workshop.new_column(c.name, c.type) for c in self._columns}
+
+    def conditions(self, one: Names, other: Names) -> tuple[Expression, ...]:
+        """Return the conditions that two parts of the query are of the same outer row."""
+        return tuple(
+            Call(
+                "equal" if column in self._never_null else "not_distinct",
+                (one[column], other[column]),
+                pa.bool_(),
+            )
+            for column in self._columns
+        )
+
+
+def push_domain(
+    source: Plan, plan: Plan, arguments: Mapping[Column, Expression], workshop: Workshop
+) -> tuple[Plan, Independent]:
+    """Return the outer rows, for use above, and the query without its dependence on them.
+
+    `arguments` are the columns of the query that stand for expressions over the outer rows.
+    """
+    source, copy, names = share(source, workshop)
+    values = {
+        workshop.new_column(column.name, column.type): substitute(e, names)
+        for column, e in arguments.items()
+    }
+    keys = tuple(zip(arguments, values, strict=True))
+    known = columns_without_null(source, workshop.catalog)
+    never_null = frozenset(c for c, e in arguments.items() if is_never_null(e, known))
+    rows = Aggregate(Project(copy, tuple(values.items())), keys, ())
+    domain = _Domain(rows, never_null, workshop)
+    pushed = _push(plan, domain)
+    same = {column: column for column in arguments}
+    return source, Independent(pushed.plan, domain.conditions(same, pushed.names))
+
+
+def _push(plan: Plan, domain: _Domain) -> _Pushed:
+    """Return a query for the whole domain."""
+    if not domain.concerns(plan):
+        return _with_domain((plan,), (), domain)
+    match plan:
+        case Filter(source=source, predicate=predicate):
+            below = _push(source, domain)
+            return replace(below, plan=Filter(below.plan, substitute(predicate, below.names)))
+        case Project(source=source, items=items):
+            below = _push(source, domain)
+            changed = tuple((column, substitute(e, below.names)) for column, e in items)
+            return replace(below, plan=Project(below.plan, changed + below.passed_on()))
+        case Unnest(source=source, items=items):
+            below = _push(source, domain)
+            changed = tuple((column, substitute(e, below.names)) for column, e in items)
+            return replace(below, plan=replace(plan, source=below.plan, items=changed))
+        case VectorSearch():
+            return _push_search(plan, domain)
+        case MotifSearch():
+            return _push_motifs(plan, domain)
+        case Window(source=source, calls=calls):
+            below = _push(source, domain)
+            divided = tuple((c, _divide(call, below.names)) for c, call in calls)
+            return replace(below, plan=Window(below.plan, divided))
+        case Sort(source=source):
+            below = _push(source, domain)
+            return replace(below, plan=replace(plan, source=below.plan))
+        case Limit():
+            return _push_limit(plan, domain)
+        case Aggregate(grouping=None):
+            return _push_aggregate(plan, domain)
+        case Aggregate():
+            return _push(_one_by_one(plan, domain.workshop), domain)
+        case InnerJoin():
+            return _push_inner_join(plan, domain)
+        case OuterJoin(kind="full"):
+            return _push_full_join(plan, domain)
+        case OuterJoin(kind="right", left=left, right=right):
+            kept = _push(right, domain)
+            other, conditions = _push_other(left, plan.conditions, kept, domain)
+            return replace(
+                kept, plan=replace(plan, left=other, right=kept.plan, conditions=conditions)
+            )
+        case OuterJoin(left=left, right=right) | SemiJoin(left=left, right=right):
+            kept = _push(left, domain)
+            other, conditions = _push_other(right, plan.conditions, kept, domain)
+            return replace(
+                kept, plan=replace(plan, left=kept.plan, right=other, conditions=conditions)
+            )
+        case Union(sources=sources, columns=columns):
+            return _union([_push(source, domain) for source in sources], sources, columns, domain)
+        case Values(rows=rows, columns=columns):
+            parts = [_push_row(row, columns, domain) for row in rows]
+            return _union([part for part, _ in parts], [p for _, p in parts], columns, domain)
+        case Recursive():
+            return _push_recursive(plan, domain)
+        case WorkingTable(columns=columns):
+            names = domain.new_names()
+            return _Pushed(replace(plan, columns=(*columns, *names.values())), names)
+        case _:
+            raise AssertionError(f"{type(plan).__name__} reads no outer row")
+
+
+def _has_working_table(plan: Plan) -> bool:
+    if isinstance(plan, CommonTable):
+        return _has_working_table(plan.query)
+    return isinstance(plan, WorkingTable) or any(map(_has_working_table, sources_of(plan)))
+
+
+def _with_domain(
+    sources: Sequence[Plan], conditions: Sequence[Expression], domain: _Domain
+) -> _Pushed:
+    """Join sources that read no outer row with the domain."""
+    rows = domain.rows()
+    if tuple(sources) == (_ONE_ROW,) and not conditions:
+        return rows
+    changed = tuple(substitute(condition, rows.names) for condition in conditions)
+    return replace(rows, plan=InnerJoin((rows.plan, *sources), changed))
+
+
+def _divide(call: WindowCall, names: Names) -> WindowCall:
+    call = map_window(call, lambda expression: substitute(expression, names))
+    return replace(call, partition_by=(*names.values(), *call.partition_by))
+
+
+def _push_limit(plan: Limit, domain: _Domain) -> _Pushed:
+    """Number the rows of each outer row in their order, and keep the first."""
+    source = plan.source.source if isinstance(plan.source, Sort) else plan.source
+    below = _push(source, domain)
+    order = plan.source.keys if isinstance(plan.source, Sort) else ()
+    number = domain.workshop.new_column("row_number", pa.int64())
+    call = row_number_call(below.names.values(), order)
+    first = limit_rows(Window(below.plan, ((number, call),)), number, plan)
+    columns = (*output_columns(plan), *below.names.values())
+    return replace(below, plan=Project(first, tuple((column, column) for column in columns)))
+
+
+def _push_search(plan: VectorSearch, domain: _Domain) -> _Pushed:
+    """Search for the vectors of all outer rows, each among the rows that there are for it."""
+    below = _push(plan.left, domain)
+    plan = replace(plan, left=below.plan, query=substitute(plan.query, below.names))
+    if not domain.concerns(plan.right):
+        return replace(below, plan=plan)
+    right, pairs = _push_side(plan.right, below, domain)
+    return replace(below, plan=replace(plan, right=right, pairs=(*plan.pairs, *pairs)))
+
+
+def _push_side(plan: Plan, left: _Pushed, domain: _Domain) -> tuple[Plan, Pairs]:
+    """Return the rows to search in for all outer rows, and which of them belong to a left row."""
+    pushed = _push(plan, domain.reads(plan))
+    return pushed.plan, tuple((left.names[column], own) for column, own in pushed.names.items())
+
+
+def _push_motifs(plan: MotifSearch, domain: _Domain) -> _Pushed:
+    """Search for each outer row; where the edges depend on it, they are given for all outer rows.
+
+    The edges for an outer row are found again by the values that they were given for.
+    """
+    below = _push(plan.left, domain)
+    given = tuple((name, substitute(e, below.names)) for name, e in plan.given)
+    plan = replace(plan, left=below.plan, given=given)
+    if not domain.concerns(plan.right):
+        return replace(below, plan=plan)
+    edges, place = plan.right, plan.place
+    question = plan.question
+    has_order = question.ties == "index" or "ties" in dict(given)
+    # Only these see the order of the rows, and a number for each keeps filters from the scan.
+    if place is None and (has_order or question.sample_count is not None):
+        edges, place = _with_place(edges, domain)
+    edges, pairs = _push_side(edges, below, domain)
+    pushed = replace(plan, right=edges, pairs=(*plan.pairs, *pairs), place=place)
+    return replace(below, plan=pushed)
+
+
+def _with_place(plan: Plan, domain: _Domain) -> tuple[Plan, Column | None]:
+    """Return a plan with a column that tells the order of its rows, as far as SQL knows one."""
+    match plan:
+        case Filter(source=source) | Limit(source=source):
+            source, place = _with_place(source, domain)
+            return replace(plan, source=source), place
+        case Project(source=source, items=items):
+            source, place = _with_place(source, domain)
+            kept = () if place is None else ((place, place),)
+            return Project(source, (*items, *kept)), place
+        case Sort(source=source, keys=order):
+            place = domain.workshop.new_column("row_number", pa.int64())
+            numbered = Window(source, ((place, row_number_call((), order)),))
+            return Sort(numbered, order), place
+        case _ if domain.concerns(plan):
+            return plan, None
+        case _:
+            place = domain.workshop.new_column("row_number", pa.int64())
+            return Window(plan, ((place, row_number_call((), ())),)), place
+
+
+def _push_aggregate(plan: Aggregate, domain: _Domain) -> _Pushed:
+    below = _push(plan.source, domain)
+
+    def change(expression: Expression) -> Expression:
+        return substitute(expression, below.names)
+
+    names = domain.new_names()
+    own = tuple((column, change(key)) for column, key in plan.keys)
+    added = tuple((names[column], below.names[column]) for column in names)
+    calls = tuple((column, map_aggregate(call, change)) for column, call in plan.aggregates)
+    if plan.keys:
+        return _Pushed(Aggregate(below.plan, (*own, *added), calls), names)
+    # Without keys there is a row for every outer row, even where there is nothing to aggregate.
+    rows = domain.rows()
+    found = tuple((domain.workshop.new_column(c.name, c.type), call) for c, call in calls)
+    grouped = Aggregate(below.plan, added, found)
+    joined = OuterJoin("left", rows.plan, grouped, domain.conditions(rows.names, names))
+    results = tuple(
+        (column, value_or_zero(value, call))
+        for (column, _), (value, call) in zip(calls, found, strict=True)
+    )
+    return replace(rows, plan=Project(joined, results + rows.passed_on()))
+
+
+def _one_by_one(plan: Aggregate, workshop: Workshop) -> Union:
+    """Return the groups of each grouping set by an aggregate of its own, all behind each other.
+
+    So the total over all rows, a set without keys, is there for an outer row without rows too.
+    """
+    assert plan.grouping is not None
+    parts = []
+    for place, keys in enumerate(plan.grouping.sets):
+        copy = renumbered(plan, workshop.numbers)
+        assert isinstance(copy, Aggregate)
+        assert copy.grouping is not None
+        number = copy.grouping.number
+        grouped = Aggregate(copy.source, tuple(copy.keys[key] for key in keys), copy.aggregates)
+        given = frozenset(output_columns(grouped))
+        items = tuple(
+            (column, column if column in given else Literal(None, column.type))
+            for column in output_columns(copy)
+            if column != number
+        )
+        parts.append(Project(grouped, (*items, (number, Literal(place, number.type)))))
+    return Union(tuple(parts), output_columns(plan))
+
+
+def _push_recursive(plan: Recursive, domain: _Domain) -> _Pushed:
+    """Give every row of the recursion the outer row that it is for."""
+    base = _push(plan.base, domain)
+    domain.enter(plan.number)
+    step = _push(plan.step, domain)
+    names = domain.new_names()
+    return _Pushed(
+        replace(
+            plan,
+            base=_with_names(base, plan.base),
+            step=_with_names(step, plan.step),
+            columns=(*plan.columns, *names.values()),
+        ),
+        names,
+    )
+
+
+def _push_inner_join(plan: InnerJoin, domain: _Domain) -> _Pushed:
+    pushed = {
+        place: _push(source, domain)
+        for place, source in enumerate(plan.sources)
+        if domain.concerns(source)
+    }
+    if not pushed:
+        return _with_domain(plan.sources, plan.conditions, domain)
+    first, *others = pushed.values()
+    conditions = [substitute(condition, first.names) for condition in plan.conditions]
+    for other in others:
+        conditions += domain.conditions(first.names, other.names)
+    sources = tuple(
+        pushed[place].plan if place in pushed else source
+        for place, source in enumerate(plan.sources)
+    )
+    return replace(first, plan=InnerJoin(sources, tuple(conditions)))
+
+
+def _push_other(
+    plan: Plan, conditions: Sequence[Expression], kept: _Pushed, domain: _Domain
+) -> tuple[Plan, tuple[Expression, ...]]:
+    """Return the other side of a join that keeps the rows of one, and the join's conditions."""
+    changed = tuple(substitute(condition, kept.names) for condition in conditions)
+    if not domain.concerns(plan):
+        return plan, changed
+    other = _push(plan, domain)
+    return other.plan, changed + domain.conditions(kept.names, other.names)
+
+
+def _push_full_join(plan: OuterJoin, domain: _Domain) -> _Pushed:
+    left, right = _push(plan.left, domain), _push(plan.right, domain)
+    conditions = tuple(substitute(condition, left.names) for condition in plan.conditions)
+    conditions += domain.conditions(left.names, right.names)
+    joined = OuterJoin("full", left.plan, right.plan, conditions)
+    names = domain.new_names()
+    values = tuple(
+        (names[column], Call("coalesce", (left.names[column], right.names[column]), column.type))
+        for column in names
+    )
+    kept = tuple((column, column) for column in output_columns(plan))
+    return _Pushed(Project(joined, kept + values), names)
+
+
+def _push_row(
+    row: Sequence[Expression], columns: Sequence[Column], domain: _Domain
+) -> tuple[_Pushed, Plan]:
+    """Return a row of VALUES for the whole domain, and a plan with the row's columns alone."""
+    rows = domain.rows()
+    own = [domain.workshop.new_column(column.name, column.type) for column in columns]
+    items = tuple((c, substitute(e, rows.names)) for c, e in zip(own, row, strict=True))
+    alone = Project(rows.plan, items)
+    return replace(rows, plan=Project(rows.plan, items + rows.passed_on())), alone
+
+
+def _union(
+    pushed: Sequence[_Pushed], sources: Sequence[Plan], columns: Sequence[Column], domain: _Domain
+) -> _Pushed:
+    """Put the rows of sources behind each other; the domain's columns follow their own."""
+    names = domain.new_names()
+    parts = [_with_names(part, source) for part, source in zip(pushed, sources, strict=True)]
+    return _Pushed(Union(tuple(parts), (*columns, *names.values())), names)
+
+
+def _with_names(pushed: _Pushed, plan: Plan) -> Plan:
+    """Return what a plan has become with the plan's columns, and the domain's behind them."""
+    own = tuple((column, column) for column in output_columns(plan))
+    return Project(pushed.plan, own + pushed.passed_on())

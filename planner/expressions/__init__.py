@@ -1,0 +1,1 @@
+"""Bound expressions, their evaluator and the scalar functions."""

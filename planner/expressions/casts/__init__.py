@@ -1,0 +1,1 @@
+"""Checked casts between the SQL types."""

@@ -1,0 +1,221 @@
+"""LIKE and regular expressions, both by RE2.
+
+As in PostgreSQL `.` matches any character, a line break too, and `^` and `$` the ends of the text.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from raydb.errors import DataError
+from raydb.planner.expressions.casts.casts import Values, each
+from raydb.planner.expressions.function import (
+    Function,
+    by_constants,
+    require_room,
+    with_constants,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from raydb.planner.expressions.nodes import Call
+
+
+# -- LIKE and SIMILAR TO
+
+
+def _like(ignore_case: bool, _: Call, text: Values, pattern: str, escape: str = "\\") -> Values:
+    """Match % and _; the escape takes away the meaning of the character after it."""
+    if escape == "\\" and "\\\\" not in pattern:
+        list(_pieces(pattern, escape, "LIKE"))
+        return pc.match_like(text, pattern, ignore_case=ignore_case)
+    # Arrow's match_like (26.0) misreads an escaped backslash at the end of a pattern.
+    meanings = {"%": ".*", "_": "."}
+    regex = "".join(
+        re.escape(character) if is_escaped else meanings.get(character) or re.escape(character)
+        for character, is_escaped in _pieces(pattern, escape, "LIKE")
+    )
+    return pc.match_substring_regex(text, f"(?s)^{regex}$", ignore_case=ignore_case)
+
+
+def _similar(_: Call, text: Values, pattern: str, escape: str = "\\") -> Values:
+    """Match the regular expressions of the SQL standard: % and _ and | * + ? {m,n} ( ) [ ]."""
+    meanings = {"%": ".*", "_": ".", "(": "(?:", **{each: each for each in "|*+?{}[])-,"}}
+    parts = []
+    in_brackets = False
+    for character, is_escaped in _pieces(pattern, escape, "SIMILAR TO"):
+        if is_escaped:
+            parts.append(re.escape(character))
+        elif in_brackets:
+            parts.append(character)
+            in_brackets = character != "]"
+        else:
+            parts.append(meanings.get(character) or re.escape(character))
+            in_brackets = character == "["
+    return _search(text, f"(?s)^(?:{''.join(parts)})$", pattern)
+
+
+def _glob(_: Call, text: Values, pattern: str) -> Values:
+    """Match as names of files are matched: * and ? and [a-z] and [!a-z]."""
+    return _search(text, f"(?s)^{_GLOB_PART.sub(_glob_part, pattern)}$", pattern)
+
+
+# A class of characters, an escaped character, or any other one.
+_GLOB_PART = re.compile(r"\[([!^]?)(\]?[^\]]*)\]|\\(.)|.", re.DOTALL)
+
+
+def _glob_part(part: re.Match[str]) -> str:
+    negation, characters, escaped = part.groups()
+    if characters:
+        escapes = characters.translate({ord(each): rf"\{each}" for each in "\\[]^"})
+        return f"[{'^' if negation else ''}{escapes}]"
+    return {"*": ".*", "?": "."}.get(part[0]) or re.escape(escaped or part[0])
+
+
+def _pieces(pattern: str, escape: str, operator: str) -> Iterator[tuple[str, bool]]:
+    """Yield the characters of a pattern, and whether each one is escaped."""
+    if len(escape) > 1:
+        raise DataError(f"the escape of {operator} is one character or none, not '{escape}'")
+    characters = iter(pattern)
+    for character in characters:
+        if character != escape:
+            yield character, False
+            continue
+        escaped = next(characters, None)
+        if escaped is None:
+            raise DataError(
+                f"the {operator} pattern '{pattern}' must not end with its escape character"
+            )
+        yield escaped, True
+
+
+# -- regular expressions
+
+
+def _search(text: Values, regex: str, pattern: str) -> Values:
+    try:
+        return pc.match_substring_regex(text, regex)
+    except pa.ArrowInvalid as error:
+        raise _bad_pattern(pattern, error) from error
+
+
+def _bad_pattern(pattern: str, error: Exception) -> DataError:
+    reason = str(error).removeprefix("Invalid regular expression: ").partition(":")[0]
+    return DataError(f"'{pattern}' is not a valid regular expression: {reason}")
+
+
+def _with_flags(pattern: str, flags: str) -> str:
+    """Return a pattern with PostgreSQL's flags in the syntax of RE2."""
+    settings = {"i": False, "s": True, "m": False}
+    for flag in flags:
+        match flag:
+            case "i" | "c":
+                settings["i"] = flag == "i"
+            case "s":
+                settings.update(s=True, m=False)
+            case "n" | "m":
+                settings.update(s=False, m=True)
+            case _:
+                raise DataError(f"there is no flag '{flag}' for regular expressions")
+    letters = "".join(letter for letter, is_set in settings.items() if is_set)
+    return f"(?{letters}){pattern}" if letters else pattern
+
+
+def _regexp_matches(_: Call, text: Values, pattern: str, flags: str = "") -> Values:
+    return _search(text, _with_flags(pattern, flags), pattern)
+
+
+def _regexp_full_match(_: Call, text: Values, pattern: str, flags: str = "") -> Values:
+    return _search(text, _with_flags(rf"\A(?:{pattern})\z", flags), pattern)
+
+
+def _regexp_replace(
+    _: Call, text: Values, pattern: str, replacement: str, flags: str = ""
+) -> Values:
+    r"""Replace the first match, or with the flag g all; \1 is a group of it, \& all of it."""
+    most = None if "g" in flags else 1
+    regex = _with_flags(pattern, flags.replace("g", ""))
+    rewrite = re.sub(r"\\(.?)", _rewritten, replacement, flags=re.DOTALL)
+    try:
+        require_room(
+            "regexp_replace",
+            text,
+            len(rewrite.encode()),
+            lambda texts: pc.count_substring_regex(texts, regex),
+            copies=1 + rewrite.count("\\"),
+        )
+        return pc.replace_substring_regex(text, regex, rewrite, max_replacements=most)
+    except pa.ArrowInvalid as error:
+        if "Invalid replacement string" in str(error):
+            raise DataError(
+                f"the replacement '{replacement}' names a group that '{pattern}' does not have"
+            ) from error
+        raise _bad_pattern(pattern, error) from error
+
+
+def _rewritten(escape: re.Match[str]) -> str:
+    character = escape[1]
+    if character == "&":
+        return r"\0"
+    return rf"\{character}" if character in "123456789\\" and character else rf"\\{character}"
+
+
+def _regexp_extract(_: Call, text: Values, pattern: str, group: int = 0, flags: str = "") -> Values:
+    """Return the first match, or a group of it; '' where there is none."""
+    regex = _with_flags(_only_group(pattern, group), flags)
+
+    def extract(array: pa.Array) -> pa.Array:
+        found = pc.extract_regex(array, regex).field(0)
+        return pc.if_else(array.is_valid(), pc.fill_null(found, ""), pa.scalar(None, pa.string()))
+
+    try:
+        return each(text, extract, pa.string())
+    except pa.ArrowInvalid as error:
+        raise _bad_pattern(pattern, error) from error
+
+
+# An escaped character, a quotation, a class of characters, or the beginning of a group.
+_TOKEN = re.compile(
+    r"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\[:.*?:\]|\\.|[^\]\\])*\]|\((?!\?)|\(\?P?<[^>]*>", re.DOTALL
+)
+
+
+def _only_group(pattern: str, group: int) -> str:
+    """Return a pattern with one named group, the one of that number, or the whole for 0.
+
+    Arrow returns named groups, and allows for no others.
+
+    >>> _only_group("(a)(b)", 2)
+    '(?:a)(?P<found>b)'
+    """
+    numbers = iter(range(1, len(pattern) + 1))
+
+    def rename(token: re.Match[str]) -> str:
+        if not token[0].startswith("("):
+            return token[0]
+        return "(?P<found>" if next(numbers) == group else "(?:"
+
+    renamed = _TOKEN.sub(rename, pattern)
+    if group == 0:
+        return f"(?P<found>{renamed})"
+    if not 0 < group < next(numbers):
+        raise DataError(f"the regular expression '{pattern}' has no group {group}")
+    return renamed
+
+
+PATTERNS: Mapping[str, Function] = {
+    "like": by_constants(functools.partial(_like, False)),
+    "ilike": by_constants(functools.partial(_like, True)),
+    "similar": by_constants(_similar),
+    "glob": by_constants(_glob),
+    "regexp_matches": by_constants(_regexp_matches),
+    "regexp_full_match": by_constants(_regexp_full_match),
+    "regexp_replace": Function(with_constants(_regexp_replace), can_fail=True),
+    "regexp_extract": by_constants(_regexp_extract),
+}

@@ -1,0 +1,215 @@
+"""Dates and timestamps as text of any form: strftime, to_char, strptime.
+
+A format becomes pieces, each a text or a code of strftime; the columns of all pieces are joined.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from raydb.errors import DataError, NotSupportedError
+from raydb.planner.expressions.casts.casts import Values, cast_values
+from raydb.planner.expressions.function import Function, arrow
+from raydb.planner.expressions.moments import compute
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from raydb.planner.expressions.nodes import Call
+
+_TIMESTAMP = pa.timestamp("us")
+# Codes that stand for others.
+_COMPOUND = {
+    "%c": "%Y-%m-%d %H:%M:%S",
+    "%x": "%Y-%m-%d",
+    "%X": "%H:%M:%S",
+    "%D": "%m/%d/%y",
+    "%F": "%Y-%m-%d",
+    "%T": "%H:%M:%S",
+    "%R": "%H:%M",
+}
+# Codes that are numbers: their kernel and their least number of digits.
+_NUMBERS: Mapping[str, tuple[Callable[[Values], Values], int]] = {
+    "%Y": (pc.year, 4),
+    "%G": (pc.iso_year, 4),
+    "%y": (lambda values: _modulo(pc.year(values), 100), 2),
+    "%m": (pc.month, 2),
+    "%d": (pc.day, 2),
+    "%j": (pc.day_of_year, 3),
+    "%H": (pc.hour, 2),
+    "%I": (lambda values: pc.add(_modulo(pc.add(pc.hour(values), 11), 12), 1), 2),
+    "%M": (pc.minute, 2),
+    "%S": (pc.second, 2),
+    "%f": (lambda values: _fraction(values, 1), 6),
+    "%g": (lambda values: _fraction(values, 1000), 3),
+    "%V": (pc.iso_week, 2),
+    "%U": (lambda values: _week_of_year(values, first_day=7), 2),
+    "%W": (lambda values: _week_of_year(values, first_day=1), 2),
+    "%u": (lambda values: pc.day_of_week(values, count_from_zero=False, week_start=1), 1),
+    "%w": (lambda values: pc.day_of_week(values, count_from_zero=True, week_start=7), 1),
+    "%q": (pc.quarter, 1),
+}
+_NAMES = ("%A", "%a", "%B", "%b")
+_CODE = re.compile(r"%-?[a-zA-Z]|%%|[^%]+|%")
+# The patterns of to_char, longest first, as codes of strftime.
+_TO_CHAR = {
+    "YYYY": "%Y",
+    "IYYY": "%G",
+    "HH24": "%H",
+    "HH12": "%I",
+    "YY": "%y",
+    "MM": "%m",
+    "DDD": "%j",
+    "DD": "%d",
+    "HH": "%I",
+    "MI": "%M",
+    "SS": "%S",
+    "MS": "%g",
+    "US": "%f",
+    "IW": "%V",
+    "ID": "%u",
+    "Q": "%q",
+    "AM": "%p",
+    "PM": "%p",
+    "Dy": "%a",
+    "Mon": "%b",
+    "FMMonth": "%B",
+    "FMDay": "%A",
+    "FMMM": "%-m",
+    "FMDD": "%-d",
+    "FMHH24": "%-H",
+}
+_TO_CHAR_PIECE = re.compile(
+    "|".join(sorted(_TO_CHAR, key=len, reverse=True))
+    + r'|"(?P<quoted>[^"]*)"|(?P<other>[^a-zA-Z"])'
+)
+
+
+def _modulo(values: Values, by: int) -> Values:
+    return pc.subtract(values, pc.multiply(pc.divide(values, by), by))
+
+
+def _fraction(values: Values, unit: int) -> Values:
+    return compute(lambda moments: moments % 1_000_000 // unit, pa.int64(), values)
+
+
+def _week_of_year(values: Values, first_day: int) -> Values:
+    """Return the number of the week; the days before the year's first such day are in week 0."""
+    weekday = pc.day_of_week(values, count_from_zero=True, week_start=first_day)
+    return pc.divide(pc.subtract(pc.add(pc.day_of_year(values), 6), weekday), 7)
+
+
+def strftime_pieces(text: str) -> list[str]:
+    """Return a format of strftime as codes and texts.
+
+    Raises NotSupportedError for an unknown code.
+
+    >>> strftime_pieces("%x at %-H")
+    ['%Y', '-', '%m', '-', '%d', ' at ', '%-H']
+    """
+    pieces = []
+    for piece in _CODE.findall(text):
+        if piece in _COMPOUND:
+            pieces += strftime_pieces(_COMPOUND[piece])
+        elif piece == "%%":
+            pieces.append("%%")
+        elif piece.startswith("%") and not _is_code(piece):
+            raise NotSupportedError(f"the code '{piece}' in the format '{text}' is not supported")
+        else:
+            pieces.append(piece)
+    return pieces
+
+
+def _is_code(piece: str) -> bool:
+    return piece.replace("-", "") in _NUMBERS or piece in (*_NAMES, "%p")
+
+
+def to_char_pieces(text: str) -> list[str]:
+    """Return a format of to_char as codes and texts.
+
+    Raises NotSupportedError for a pattern that is not among the common ones.
+    """
+    pieces = []
+    place = 0
+    while place < len(text):
+        found = _TO_CHAR_PIECE.match(text, place)
+        if found is None:
+            rest = re.match(r"[a-zA-Z]+|.", text[place:])
+            assert rest is not None
+            raise NotSupportedError(f"the pattern '{rest[0]}' of to_char() is not supported")
+        place = found.end()
+        plain = found["quoted"] if found["quoted"] is not None else found["other"]
+        code = _TO_CHAR[found[0]] if plain is None else plain.replace("%", "%%")
+        if code:
+            pieces.append(code)
+    return pieces
+
+
+def _format(split: Callable[[str], list[str]], _: Call, values: Values, form: Values) -> Values:
+    """Join the texts of a format's pieces."""
+    assert isinstance(form, pa.Scalar), "the format is constant"
+    moments = cast_values(values, _TIMESTAMP)
+    texts = [_piece_text(piece, moments) for piece in split(form.as_py())]
+    if not texts:
+        return pc.if_else(pc.is_valid(moments), "", pa.scalar(None, pa.string()))
+    empty = pc.if_else(pc.is_valid(moments), "", pa.scalar(None, pa.string()))
+    return pc.binary_join_element_wise(empty, *texts, "")
+
+
+def _piece_text(piece: str, moments: Values) -> Values:
+    if piece == "%%" or not piece.startswith("%"):
+        return pa.scalar(piece.replace("%%", "%"))
+    if piece == "%p":
+        return pc.if_else(pc.less(pc.hour(moments), 12), "AM", "PM")
+    if piece in _NAMES:
+        return pc.strftime(moments, piece)
+    kernel, digits = _NUMBERS[piece.replace("-", "")]
+    text = pc.cast(kernel(moments), pa.string())
+    return text if "-" in piece else pc.utf8_lpad(text, digits, "0")
+
+
+def _parse(call: Call, texts: Values, form: Values) -> Values:
+    """Read timestamps of a format, each distinct text once."""
+    assert isinstance(form, pa.Scalar), "the format is constant"
+    pattern = _python_format(form.as_py())
+    array = pa.repeat(texts, 1) if isinstance(texts, pa.Scalar) else texts
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    encoded = array.dictionary_encode()
+    moments = [_read(text, pattern, form.as_py()) for text in encoded.dictionary.to_pylist()]
+    found = pa.array(moments, call.type).take(encoded.indices)
+    return found[0] if isinstance(texts, pa.Scalar) else found
+
+
+def _python_format(form: str) -> str:
+    """Return a format for Python's strptime, which reads numbers with and without zeros."""
+    pieces = [piece.replace("%-", "%") for piece in strftime_pieces(form)]
+    for piece in pieces:
+        if piece in ("%g", "%q"):
+            raise NotSupportedError(f"the code '{piece}' of strptime() is not supported")
+    return "".join(pieces)
+
+
+def _read(text: str, pattern: str, form: str) -> dt.datetime:
+    try:
+        return dt.datetime.strptime(text, pattern)
+    except ValueError:
+        raise DataError(f"'{text}' does not have the format '{form}'") from None
+
+
+def _named(code: str) -> Function:
+    return arrow(lambda values: pc.strftime(values, code))
+
+
+TIME_FORMAT: Mapping[str, Function] = {
+    "strftime": Function(lambda *given: _format(strftime_pieces, *given)),
+    "to_char": Function(lambda *given: _format(to_char_pieces, *given)),
+    "strptime": Function(_parse, can_fail=True),
+    "dayname": _named("%A"),
+    "monthname": _named("%B"),
+}

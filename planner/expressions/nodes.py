@@ -1,0 +1,279 @@
+"""Bound scalar and aggregate expressions: frozen values whose types are Arrow types.
+
+    Expression = Column | Attribute | Literal | Call | Subquery
+
+A `Column` is an output of a plan node, known by its number. An `Attribute` is a column seen from a
+fact table through its foreign keys; star matching turns the first into the second. A `Subquery` is
+there until the first rules have made it a join.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from operator import is_
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, assert_never
+from typing import Literal as OneOf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import pyarrow as pa
+
+    from raydb.planner.plan.logical import Plan
+    from raydb.storage.tables.table import ForeignKey
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a plan node's output. The number is unique in a plan; the name is for people."""
+
+    number: int
+    name: str
+    type: pa.DataType
+
+    def __hash__(self) -> int:
+        # Types are hashed by their names, which takes longer than all of the rest.
+        return self.number
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A column reached from a fact table: `path` is empty for the fact table's own columns."""
+
+    path: tuple[ForeignKey, ...]
+    name: str
+    type: pa.DataType
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant; `value` is a Python value (None for NULL) that Arrow converts to `type`."""
+
+    value: Any
+    type: pa.DataType
+
+    @property
+    def is_null(self) -> bool:
+        """Whether the constant is NULL."""
+        return self.value is None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A scalar function of `planner.functions.FUNCTIONS` applied to its arguments.
+
+    The binder inserts casts, so that the arguments of an operator already have the types that it
+    works on; `cast` is the function whose target is `type`.
+    """
+
+    function: str
+    arguments: tuple[Expression, ...]
+    type: pa.DataType
+
+    def __hash__(self) -> int:
+        return hash((self.function, self.arguments))
+
+
+@dataclass(frozen=True, slots=True)
+class Subquery:
+    """A query in an expression: a function of the outer row.
+
+    The plan reads the outer row only through the columns of `arguments`, each the name of an
+    expression over the outer row; without arguments it is the same for all rows.
+
+    scalar: the value of the one row of its one column, NULL where there is no row, an error where
+    there are more. exists: whether there is a row. any: whether `condition`, over the columns of
+    the plan and of the arguments, is true for some row; NULL where it is true for none and NULL
+    for some.
+    """
+
+    kind: OneOf["scalar", "exists", "any"]
+    plan: Plan
+    arguments: tuple[tuple[Column, Expression], ...]
+    condition: Expression | None
+    type: pa.DataType
+
+
+Expression: TypeAlias = "Column | Attribute | Literal | Call | Subquery"
+_Leaf = TypeVar("_Leaf", Column, Attribute, "Subquery")
+
+
+@dataclass(frozen=True, slots=True)
+class OrderItem:
+    """An entry of an ORDER BY: in a window, in an aggregate."""
+
+    expression: Expression
+    descending: bool = False
+    nulls_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateCall:
+    """A function of the rows of a group, such as sum or count; count_star has no argument.
+
+    Only rows for which `filter` is true take part. `order_by` is the order in which an aggregate
+    such as string_agg sees them.
+    """
+
+    function: str
+    arguments: tuple[Expression, ...]
+    type: pa.DataType
+    distinct: bool = False
+    filter: Expression | None = None
+    order_by: tuple[OrderItem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """An end of a window frame; the offset, a constant, goes with preceding and following."""
+
+    kind: OneOf[
+        "unbounded_preceding", "preceding", "current_row", "following", "unbounded_following"
+    ]
+    offset: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The rows of a partition that a window function sees from a row."""
+
+    unit: OneOf["rows", "range", "groups"]
+    start: Bound
+    end: Bound
+    exclude: OneOf["no_others", "current_row", "group", "ties"] = "no_others"
+
+
+@dataclass(frozen=True, slots=True)
+class WindowCall:
+    """A function of the rows around a row: a rank, another row's value, a frame's aggregate."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    type: pa.DataType
+    partition_by: tuple[Expression, ...]
+    order_by: tuple[OrderItem, ...]
+    frame: Frame
+    distinct: bool = False
+    filter: Expression | None = None
+    ignore_nulls: bool = False
+
+
+def leaves(expression: Expression) -> Iterator[Column | Attribute | Literal]:
+    """Yield the leaves of an expression from left to right, repeats included."""
+    match expression:
+        case Call(arguments=arguments):
+            for argument in arguments:
+                yield from leaves(argument)
+        case Subquery(arguments=given):
+            for _, argument in given:
+                yield from leaves(argument)
+        case _:
+            yield expression
+
+
+def columns_of(expression: Expression) -> frozenset[Column]:
+    """Return the columns that an expression reads."""
+    return frozenset(_leaves_of(expression, Column))
+
+
+def attributes_of(expression: Expression) -> frozenset[Attribute]:
+    """Return the attributes that an expression reads."""
+    return frozenset(_leaves_of(expression, Attribute))
+
+
+def has_subquery(expression: Expression) -> bool:
+    """Tell whether a part of an expression is a query."""
+    return bool(_leaves_of(expression, Subquery))
+
+
+def _leaves_of(expression: Expression, kind: type[_Leaf]) -> list[_Leaf]:
+    """Return the leaves of one kind: without a generator a node, for every rule asks for them."""
+    found: list[_Leaf] = []
+    waiting = [expression]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, kind):
+            found.append(part)
+        elif isinstance(part, Call):
+            waiting += part.arguments
+        elif isinstance(part, Subquery):
+            waiting += [argument for _, argument in part.arguments]
+    return found
+
+
+def rewrite(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """Return the expression with `change` applied to every node, children first."""
+    if isinstance(expression, Call):
+        arguments = expression.arguments
+        rewritten = tuple([rewrite(argument, change) for argument in arguments])
+        if not all(map(is_, rewritten, arguments)):
+            expression = Call(expression.function, rewritten, expression.type)
+        return change(expression)
+    match expression:
+        case Column() | Attribute() | Literal():
+            return change(expression)
+        case Subquery(arguments=given):
+            given = tuple((column, rewrite(argument, change)) for column, argument in given)
+            return change(replace(expression, arguments=given))
+        case _:
+            assert_never(expression)
+
+
+def expressions_of(call: AggregateCall | WindowCall) -> tuple[Expression, ...]:
+    """Return every expression over a row that an aggregate or a window function reads."""
+    filters = () if call.filter is None else (call.filter,)
+    order = tuple(item.expression for item in call.order_by)
+    partition = call.partition_by if isinstance(call, WindowCall) else ()
+    return (*call.arguments, *filters, *partition, *order)
+
+
+def map_aggregate(call: AggregateCall, change: Callable[[Expression], Expression]) -> AggregateCall:
+    """Return an aggregate with `change` applied to each of its expressions."""
+    arguments = tuple([change(argument) for argument in call.arguments])
+    filtered = None if call.filter is None else change(call.filter)
+    if not call.order_by and filtered is call.filter and all(map(is_, arguments, call.arguments)):
+        return call
+    order_by = _map_order(call.order_by, change)
+    return replace(call, arguments=arguments, filter=filtered, order_by=order_by)
+
+
+def map_window(call: WindowCall, change: Callable[[Expression], Expression]) -> WindowCall:
+    """Return a window function with `change` applied to each of its expressions."""
+    return replace(
+        call,
+        arguments=tuple(change(argument) for argument in call.arguments),
+        filter=None if call.filter is None else change(call.filter),
+        partition_by=tuple(change(key) for key in call.partition_by),
+        order_by=_map_order(call.order_by, change),
+    )
+
+
+def _map_order(
+    items: tuple[OrderItem, ...], change: Callable[[Expression], Expression]
+) -> tuple[OrderItem, ...]:
+    return tuple(replace(item, expression=change(item.expression)) for item in items)
+
+
+def substitute(expression: Expression, definitions: Mapping[Column, Expression]) -> Expression:
+    """Return the expression with each defined column replaced by its definition."""
+
+    def define(part: Expression) -> Expression:
+        return definitions.get(part, part) if isinstance(part, Column) else part
+
+    return rewrite(expression, define)
+
+
+def conjuncts(predicate: Expression) -> tuple[Expression, ...]:
+    """Split `a AND b AND c` into its parts.
+
+    >>> conjuncts(Call("and", (a, Call("and", (b, c), BOOL)), BOOL))
+    (a, b, c)
+    """
+    match predicate:
+        case Call(function="and", arguments=arguments):
+            return tuple(part for argument in arguments for part in conjuncts(argument))
+        case _:
+            return (predicate,)

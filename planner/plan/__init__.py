@@ -1,0 +1,1 @@
+"""Plans: logical and physical nodes, and what is known of them."""

@@ -1,0 +1,248 @@
+"""Common table expressions in a plan: where they are, copies of their queries, and changes to all.
+
+The query of a reference is a plan of its own: the rules run on it once, however many refer to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from raydb.planner.expressions.nodes import Call, Column, Expression, Literal, Subquery, rewrite
+from raydb.planner.plan.logical import (
+    Apply,
+    CommonTable,
+    Plan,
+    Scan,
+    WorkingTable,
+    expressions_in,
+    map_expressions,
+    map_sources,
+    output_columns,
+    sources_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+def subqueries_in(plan: Plan) -> list[Plan]:
+    """Return the plans of the subqueries in the expressions of a node itself."""
+    found: list[Plan] = []
+    for expression in expressions_in(plan):
+        _collect_subqueries(expression, found)
+    return found
+
+
+def _collect_subqueries(expression: Expression, found: list[Plan]) -> None:
+    if isinstance(expression, Call):
+        for argument in expression.arguments:
+            _collect_subqueries(argument, found)
+    elif isinstance(expression, Subquery):
+        for _, argument in expression.arguments:
+            _collect_subqueries(argument, found)
+        found.append(expression.plan)
+
+
+def contents(plan: Plan) -> frozenset[type | str]:
+    """Return the kinds of nodes in a plan, the functions called there, and whether a Subquery is.
+
+    Those in subqueries and in the queries of common tables are there too.
+    """
+    found: set[type | str] = set()
+    queries: dict[int, Plan] = {}
+    nodes = [plan]
+    for node in nodes:
+        found.add(type(node))
+        nodes += sources_of(node)
+        if isinstance(node, CommonTable) and id(node.query) not in queries:
+            queries[id(node.query)] = node.query
+            nodes.append(node.query)
+        expressions = [*expressions_in(node)]
+        for part in expressions:
+            if isinstance(part, Call):
+                found.add(part.function)
+                expressions += part.arguments
+            elif isinstance(part, Subquery):
+                found.add(Subquery)
+                nodes.append(part.plan)
+                expressions += [argument for _, argument in part.arguments]
+                expressions += () if part.condition is None else (part.condition,)
+    return frozenset(found)
+
+
+def references_in(plan: Plan) -> Iterator[CommonTable]:
+    """Yield the references in a plan, those in subqueries too, but not in their queries."""
+    if isinstance(plan, CommonTable):
+        yield plan
+    for source in (*sources_of(plan), *subqueries_in(plan)):
+        yield from references_in(source)
+
+
+def map_references(plan: Plan, change: Callable[[CommonTable], Plan]) -> Plan:
+    """Return the plan with `change` applied to each of the references in it."""
+
+    def change_subquery(expression: Expression) -> Expression:
+        if isinstance(expression, Subquery):
+            return replace(expression, plan=map_references(expression.plan, change))
+        return expression
+
+    if isinstance(plan, CommonTable):
+        return change(plan)
+    if next(references_in(plan), None) is None:
+        return plan
+    plan = map_sources(plan, lambda source: map_references(source, change))
+    return map_expressions(plan, lambda expression: rewrite(expression, change_subquery))
+
+
+def map_queries(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
+    """Return the plan with `change` applied to it and, once each, to the queries in it."""
+    changed: dict[int, Plan] = {}
+
+    def change_query(reference: CommonTable) -> Plan:
+        if reference.number not in changed:
+            changed[reference.number] = map_references(change(reference.query), change_query)
+        return replace(reference, query=changed[reference.number])
+
+    return map_references(change(plan), change_query)
+
+
+def reads_working_table(plan: Plan, number: int) -> bool:
+    """Tell whether a plan reads the rows that a recursive query has added last."""
+    return any(isinstance(node, WorkingTable) and node.number == number for node in nodes_in(plan))
+
+
+def nodes_in(plan: Plan) -> Iterator[Plan]:
+    """Yield the nodes of a plan, of its subqueries and, once each, of the queries in it."""
+    seen: set[int] = set()
+    waiting = [plan]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += (*sources_of(node), *subqueries_in(node))
+        if isinstance(node, CommonTable) and node.number not in seen:
+            seen.add(node.number)
+            waiting.append(node.query)
+
+
+def queries_in(plan: Plan) -> dict[int, Plan]:
+    """Return the queries in a plan by number, each behind those that it refers to itself."""
+    found: dict[int, Plan] = {}
+
+    def visit(plan: Plan) -> None:
+        for reference in references_in(plan):
+            if reference.number not in found:
+                visit(reference.query)
+                found[reference.number] = reference.query
+
+    visit(plan)
+    return found
+
+
+def free_columns(plan: Plan | Subquery) -> frozenset[Column]:
+    """Return the columns that a plan reads but no node of it gives: those of an outer query."""
+    every: set[Column] = set()
+    given: set[Column] = set()
+    for part in _parts(plan):
+        if isinstance(part, Column):
+            every.add(part)
+        elif isinstance(part, Plan):
+            given.update(output_columns(part))
+        if isinstance(part, Apply | Subquery):
+            given.update(column for column, _ in part.arguments)
+    return frozenset(every - given)
+
+
+def highest_number(plan: Plan) -> int:
+    """Return the highest number of a column in a plan and in the queries in it."""
+    return max((part.number for part in _parts(plan) if isinstance(part, Column)), default=-1)
+
+
+def renumbered(plan: Plan, numbers: Iterator[int]) -> Plan:
+    """Return a copy of a plan whose columns have new numbers, free columns excepted."""
+    copy: Plan = _with_new_numbers(plan, numbers)
+    return copy
+
+
+def _with_new_numbers(whole: Any, numbers: Iterator[int]) -> Any:
+    free = free_columns(whole)
+    new: dict[Column, Column] = {}
+    queries: dict[int, Plan] = {}
+
+    def change(part: Any) -> Any:
+        match part:
+            case CommonTable(query=query, columns=columns):
+                if id(query) not in queries:
+                    queries[id(query)] = change(query)
+                return replace(part, query=queries[id(query)], columns=change(columns))
+            case Column():
+                if part not in new:
+                    new[part] = part if part in free else replace(part, number=next(numbers))
+                return new[part]
+            case tuple():
+                return tuple(change(each) for each in part)
+            case Literal():
+                return part
+            case _ if is_dataclass(part) and not isinstance(part, type):
+                changed = {field.name: change(getattr(part, field.name)) for field in fields(part)}
+                return replace(part, **changed)
+            case _:
+                return part
+
+    return change(whole)
+
+
+def separate_subqueries(plan: Plan, numbers: Iterator[int]) -> Plan:
+    """Return a plan in which a subquery that several nodes have is another one in each.
+
+    It comes to that where an alias of the select list is used in WHERE or HAVING.
+    """
+    seen: set[int] = set()
+
+    def visit(plan: Plan) -> Plan:
+        copies: dict[int, Subquery] = {}
+        here: set[int] = set()
+
+        def change(expression: Expression) -> Expression:
+            if not isinstance(expression, Subquery):
+                return expression
+            identity = id(expression.plan)
+            here.add(identity)
+            if identity not in seen:
+                return expression
+            if identity not in copies:
+                copies[identity] = _with_new_numbers(expression, numbers)
+            return copies[identity]
+
+        if subqueries_in(plan):
+            plan = map_expressions(plan, lambda expression: rewrite(expression, change))
+            seen.update(here)
+        return map_sources(plan, visit)
+
+    return visit(plan)
+
+
+def _parts(whole: Any) -> Iterator[Any]:
+    """Yield a value of a plan and everything in it: nodes, expressions, columns.
+
+    A query that several references share is visited once.
+    """
+    seen: set[int] = set()
+    waiting = [whole]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        if isinstance(part, CommonTable):
+            waiting += part.columns
+            if id(part.query) not in seen:
+                seen.add(id(part.query))
+                waiting.append(part.query)
+        elif isinstance(part, tuple):
+            waiting += part
+        elif is_dataclass(part) and not isinstance(part, type | Literal):
+            waiting += (getattr(part, field.name) for field in fields(part))
+
+
+def tables_of(plan: Plan) -> frozenset[str]:
+    """Return the names of the tables that a plan scans, its subqueries and queries included."""
+    return frozenset(node.table for node in nodes_in(plan) if isinstance(node, Scan))

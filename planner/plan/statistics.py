@@ -1,0 +1,252 @@
+"""Estimates: how many rows a plan gives, and how many values a column has.
+
+A filter's share is measured on a sample of the table's rows, whatever the predicate is: LIKE, IN
+and predicates over several columns need no rules of their own. An equality between two columns
+keeps 1 / (the larger number of distinct values), as in System R.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from raydb.errors import Error
+from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.nodes import Call, Column, Expression, columns_of, conjuncts
+from raydb.planner.plan.logical import (
+    Aggregate,
+    Apply,
+    CommonTable,
+    Filter,
+    InnerJoin,
+    Limit,
+    MotifSearch,
+    OuterJoin,
+    Plan,
+    Project,
+    Recursive,
+    Scan,
+    SemiJoin,
+    Series,
+    Sort,
+    Union,
+    Unnest,
+    Values,
+    VectorSearch,
+    Window,
+    WorkingTable,
+    output_columns,
+    sources_of,
+)
+from raydb.storage.tables.table import ROW_NUMBER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from raydb.planner.catalog import CatalogInfo, TableInfo
+
+# What a condition keeps where no sample can tell.
+EQUALITY_SHARE = 0.1
+CONDITION_SHARE = 0.3
+
+# Elements that a list has, of which nothing is known.
+LIST_LENGTH = 10.0
+
+
+class Statistics:
+    """Estimates for the nodes of one plan; they are kept, by node."""
+
+    def __init__(self, catalog: CatalogInfo) -> None:
+        self._catalog = catalog
+        # The plan is kept with its estimate, so that its id stays its own.
+        self._rows: dict[int, tuple[Plan, float]] = {}
+
+    def row_count(self, plan: Plan) -> float:
+        """Return about how many rows a plan gives; never less than a fraction of one."""
+        if id(plan) not in self._rows:
+            self._rows[id(plan)] = (plan, max(self._estimate(plan), 1e-3))
+        return self._rows[id(plan)][1]
+
+    def joined_row_count(self, one: Plan, other: Plan, conditions: Iterable[Expression]) -> float:
+        """Return about how many rows an inner join of two plans gives."""
+        sizes = self.row_count(one), self.row_count(other)
+        equalities = 1.0
+        rest = 1.0
+        for condition in conditions:
+            match condition:
+                case Call(function="equal" | "not_distinct", arguments=(left, right)):
+                    values = (
+                        self._distinct_in((one, other), left),
+                        self._distinct_in((one, other), right),
+                    )
+                    equalities *= max(*values, 1.0)
+                case _:
+                    rest *= CONDITION_SHARE
+        # The columns of a key of several are not independent: they tell at most all rows apart.
+        return sizes[0] * sizes[1] / min(equalities, max(*sizes, 1.0)) * rest
+
+    def distinct_count(self, plan: Plan, column: Column) -> float:
+        """Return about how many values a column of a plan's has."""
+        rows = self.row_count(plan)
+        found = _origin(plan, column)
+        if found is None:
+            return max(1.0, rows / 10)
+        info = self._catalog.tables[found[0]]
+        return min(rows, _distinct_values(info, found[1], self._catalog))
+
+    def _distinct_in(self, plans: Sequence[Plan], expression: Expression) -> float:
+        """Return about how many values an expression over one of the plans has."""
+        columns = columns_of(expression)
+        for plan in plans:
+            if columns and columns <= set(output_columns(plan)):
+                each = (self.distinct_count(plan, column) for column in columns)
+                return min(prod(each), self.row_count(plan))
+        return 1.0
+
+    def _estimate(self, plan: Plan) -> float:
+        match plan:
+            case Scan(table=table):
+                return float(self._catalog.tables[table].row_count)
+            case Values(rows=rows):
+                return float(len(rows))
+            case Series(start=start, stop=stop, step=step):
+                return float(len(range(start, stop, step)))
+            case CommonTable(query=query):
+                return self.row_count(query)
+            case WorkingTable():
+                return 1000.0  # nothing is known of it
+            case Filter(source=source, predicate=predicate):
+                return self.row_count(source) * self._share(source, predicate)
+            case Aggregate(source=source, keys=keys):
+                groups = prod(self._distinct_in((source,), key) for _, key in keys)
+                return min(groups, self.row_count(source)) if keys else 1.0
+            case Limit(source=source, count=count):
+                size = self.row_count(source)
+                return size if count is None else min(size, float(count))
+            case InnerJoin(sources=sources, conditions=conditions):
+                return self._join(sources, conditions)
+            case OuterJoin(left=left, right=right, conditions=conditions):
+                joined = self.joined_row_count(left, right, conditions)
+                return max(joined, self.row_count(left), self.row_count(right))
+            case SemiJoin(kind="mark", left=left):
+                return self.row_count(left)
+            case SemiJoin(left=left, right=right, conditions=conditions, kind=kind):
+                size = self.row_count(left)
+                kept = min(size, self.joined_row_count(left, right, conditions))
+                return kept if kind == "semi" else max(size - kept, size / 10)
+            case Apply(left=left, right=right):
+                return self.row_count(left) * self.row_count(right)
+            case Union(sources=sources):
+                return sum(self.row_count(source) for source in sources)
+            case Recursive(base=base, step=step):
+                return self.row_count(base) + self.row_count(step)
+            case VectorSearch(left=left, options=options):
+                return self.row_count(left) * options.k
+            case MotifSearch(left=left, question=question):
+                return self.row_count(left) * float(question.sample_count or 1)
+            case Unnest(source=source):
+                return self.row_count(source) * LIST_LENGTH
+            case Project(source=source) | Sort(source=source) | Window(source=source):
+                return self.row_count(source)
+
+    def _join(self, sources: Sequence[Plan], conditions: Sequence[Expression]) -> float:
+        if not sources:
+            return 1.0
+        first, *rest = sources
+        rows = self.row_count(first)
+        for source in rest:
+            rows *= self.row_count(source)
+        for condition in (part for whole in conditions for part in conjuncts(whole)):
+            match condition:
+                case Call(function="equal" | "not_distinct", arguments=(left, right)):
+                    values = (self._distinct_in(sources, left), self._distinct_in(sources, right))
+                    rows /= max(*values, 1.0)
+                case _:
+                    rows *= CONDITION_SHARE
+        return rows
+
+    def _share(self, source: Plan, predicate: Expression) -> float:
+        """Return which share of a source's rows a predicate keeps."""
+        share = 1.0
+        by_table: dict[str, list[tuple[Expression, dict[Column, str]]]] = {}
+        for part in conjuncts(predicate):
+            origins = {column: _origin(source, column) for column in columns_of(part)}
+            tables = {None if origin is None else origin[0] for origin in origins.values()}
+            table = next(iter(tables), None)
+            if len(tables) == 1 and table is not None:
+                names = {column: origin[1] for column, origin in origins.items() if origin}
+                by_table.setdefault(table, []).append((part, names))
+            else:
+                is_equality = isinstance(part, Call) and part.function == "equal"
+                share *= EQUALITY_SHARE if is_equality else CONDITION_SHARE
+        for table, parts in by_table.items():
+            share *= _sampled_share(self._catalog.tables[table], parts)
+        return share
+
+
+def _origin(plan: Plan, column: Column) -> tuple[str, str] | None:
+    """Return the table and the column that a plan's column is, if it is one as it stands."""
+    match plan:
+        case Scan(table=table, columns=columns):
+            if column in columns and column.name != ROW_NUMBER:
+                return table, column.name
+            return None
+        case Project(source=source, items=items):
+            expression = dict(items).get(column)
+            return _origin(source, expression) if isinstance(expression, Column) else None
+        case Aggregate(source=source, keys=keys):
+            expression = dict(keys).get(column)
+            return _origin(source, expression) if isinstance(expression, Column) else None
+        case CommonTable(query=query, columns=columns):
+            if column not in columns:
+                return None
+            return _origin(query, output_columns(query)[columns.index(column)])
+        case Union() | Recursive():
+            return None
+        case _:
+            found = (_origin(source, column) for source in sources_of(plan))
+            return next((origin for origin in found if origin is not None), None)
+
+
+def _sampled_share(info: TableInfo, parts: Sequence[tuple[Expression, dict[Column, str]]]) -> float:
+    """Return which share of a table's sampled rows all predicates keep."""
+    kept = None
+    size = 0
+    for predicate, names in parts:
+        inputs = {column: info.sample[name] for column, name in names.items()}
+        size = len(next(iter(inputs.values())))
+        if not size:
+            return CONDITION_SHARE
+        try:
+            mask = pc.fill_null(evaluate(predicate, inputs, size), False)
+        except Error:  # 1 / x fails for some row; what runs the query will say so
+            return CONDITION_SHARE
+        kept = mask if kept is None else pc.and_(kept, mask)
+    hits = pc.sum(kept, min_count=0).as_py()
+    return float(hits or 0.5) / size
+
+
+def _distinct_values(info: TableInfo, name: str, catalog: CatalogInfo) -> float:
+    """Return about how many values a table's column has.
+
+    Declared keys tell exactly; otherwise the estimator Duj1 of Haas et al. (VLDB 1995), as in
+    PostgreSQL: n d / (n - f + f n / N) for d values in a sample of n of N rows, f of them once.
+    """
+    definition = info.definition
+    if any(key.columns == (name,) for key in definition.keys):
+        return float(info.row_count)
+    referenced = [key.table for key in definition.foreign_keys if key.columns == (name,)]
+    if referenced:
+        return float(min(catalog.tables[referenced[0]].row_count, info.row_count))
+    sample = info.sample[name]
+    if not len(sample):
+        return 1.0
+    if pt.is_nested(sample.type):
+        return float(info.row_count)  # lists are not counted
+    counts = pc.value_counts(sample).field("counts").to_numpy()
+    size, once = len(sample), int(np.count_nonzero(counts == 1))
+    return size * len(counts) / (size - once + once * size / max(info.row_count, size))

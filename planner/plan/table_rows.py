@@ -1,0 +1,71 @@
+"""Plans that do no more than filter and compute over the rows of one table, taken apart.
+
+Project(Filter(Scan))  ->  the scan, a definition of each column, the predicates on its rows
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from raydb.planner.expressions.functions import is_volatile
+from raydb.planner.expressions.nodes import (
+    Call,
+    Column,
+    Expression,
+    columns_of,
+    conjuncts,
+    substitute,
+)
+from raydb.planner.plan.logical import Filter, Plan, Project, Scan, output_columns
+from raydb.planner.plan.physical import ComputeColumns, FilterRows, PhysicalPlan, ScanTable
+from raydb.storage.tables.table import ROW_NUMBER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class TableRows:
+    """A plan over one table: its columns by those of the scan, and the predicates on its rows."""
+
+    def __init__(
+        self, scan: Scan, definitions: Mapping[Column, Expression], predicates: list[Expression]
+    ) -> None:
+        self.scan = scan
+        self.definitions = definitions
+        self.predicates = predicates
+
+    def selection(self, number: int) -> ComputeColumns | None:
+        """Return a plan for the numbers of the rows that count, None for all rows."""
+        if not self.predicates:
+            return None
+        column = Column(number, ROW_NUMBER, pa.int32())
+        read = {c for predicate in self.predicates for c in columns_of(predicate)}
+        columns = (*(c for c in self.scan.columns if c in read), column)
+        plan: PhysicalPlan = ScanTable(self.scan.table, columns)
+        if len(self.predicates) == 1:
+            plan = FilterRows(plan, self.predicates[0])
+        else:
+            plan = FilterRows(plan, Call("and", tuple(self.predicates), pa.bool_()))
+        return ComputeColumns(plan, ((column, column),))
+
+
+def rows_of_table(plan: Plan) -> TableRows | None:
+    """Take a plan of filters and projections over one table apart; None for any other plan."""
+    columns = output_columns(plan)
+    definitions: dict[Column, Expression] = {column: column for column in columns}
+    predicates: list[Expression] = []
+    while isinstance(plan, Filter | Project):
+        if isinstance(plan, Filter):
+            predicates += conjuncts(plan.predicate)
+        else:
+            below = dict(plan.items)
+            definitions = {c: substitute(e, below) for c, e in definitions.items()}
+            predicates = [substitute(predicate, below) for predicate in predicates]
+        plan = plan.source
+    # A volatile expression is computed once for each row, found or not.
+    if not isinstance(plan, Scan) or any(map(is_volatile, (*definitions.values(), *predicates))):
+        return None
+    # The predicates next to the scan guard those above them.
+    return TableRows(plan, definitions, predicates[::-1])

@@ -1,0 +1,1 @@
+"""Star queries: matching, the choice of a BVH, fused plans."""

@@ -1,0 +1,144 @@
+"""The fused path beside a BVH that lacks the newest rows: both parts apart, then put together.
+
+    HashAggregate                  sums of sums, sums of counts, least of least, by the query's keys
+      ConcatenateRows
+        FusedScanAggregate         the rows that the BVH holds
+        DeltaScan                  the rows that were appended since
+
+AVG(x) becomes SUM(x) and COUNT(x); for COUNT(DISTINCT x) both parts group by x as well. Integers
+and decimals stay exact: what a part adds up has the type of the whole, an average's sum 38 digits.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from raydb.planner.expressions.nodes import AggregateCall, Call, Column, Expression, Literal
+from raydb.planner.plan.physical import ComputeColumns, ConcatenateRows, HashAggregate
+from raydb.planner.stars.table_scan import FusedTableScan, scan_obstacle
+from raydb.storage.type_names import sql_type_name
+
+if TYPE_CHECKING:
+    from raydb.planner.catalog import CatalogInfo, NewerRows
+    from raydb.planner.plan.physical import PhysicalPlan
+    from raydb.planner.stars.fuse import FusedScanAggregate
+    from raydb.planner.stars.star import Star
+
+# Fewer rows are looked up one by one; for more, whole dimensions are made into codes.
+LEAST_SCANNED = 2**15
+
+# The sum of 2**31 decimals of so many digits has at most 38.
+_SUMMED_DIGITS = 28
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DeltaScan:
+    """A star over the rows of its fact table that a BVH does not hold yet.
+
+    scan: the pass over these rows as a fused job; where it is None they are looked up through the
+        foreign keys and aggregated as rows of the general path, for the `reason`.
+    """
+
+    star: Star
+    bvh: str
+    newer: NewerRows
+    scan: FusedTableScan | None
+    reason: str
+
+    @property
+    def keys(self) -> tuple[tuple[Column, Expression], ...]:
+        """The group keys."""
+        return self.star.keys
+
+    @property
+    def aggregates(self) -> tuple[tuple[Column, AggregateCall], ...]:
+        """The aggregates."""
+        return self.star.aggregates
+
+
+@dataclass(frozen=True, slots=True)
+class Parted:
+    """A star whose groups can be made of the groups of parts of its rows.
+
+    star: what each part is asked; merged: the query's aggregates over the columns of that, and
+    items: its output columns, in order, over the merged aggregates.
+    """
+
+    star: Star
+    merged: tuple[tuple[Column, AggregateCall], ...]
+    items: tuple[tuple[Column, Expression], ...]
+
+
+def part_star(star: Star) -> Parted | str:
+    """Take a star's aggregates apart, or say why that can't be."""
+    used = (column.number for column, _ in (*star.keys, *star.aggregates))
+    numbers = itertools.count(max(used, default=0) + 1)
+    partial: dict[AggregateCall, Column] = {}
+    distinct: dict[Expression, Column] = {}
+
+    def ask(call: AggregateCall) -> Column:
+        if call not in partial:
+            partial[call] = Column(next(numbers), call.function, call.type)
+        return partial[call]
+
+    merged: list[tuple[Column, AggregateCall]] = []
+    items: list[tuple[Column, Expression]] = [(column, column) for column, _ in star.keys]
+    for column, call in star.aggregates:
+        value: Expression = column
+        if call.distinct:
+            (argument,) = call.arguments
+            if argument not in distinct:
+                distinct[argument] = Column(next(numbers), "distinct", argument.type)
+            whole = replace(call, arguments=(distinct[argument],))
+        elif call.function in ("count", "count_star"):
+            whole = AggregateCall("sum", (ask(call),), call.type)
+            # Where there is no row and no key, a sum is NULL and a count is not.
+            value = Call("coalesce", (column, Literal(0, call.type)), call.type)
+        elif call.function == "avg":
+            kind = call.arguments[0].type
+            if pa.types.is_decimal(kind) and kind.precision > _SUMMED_DIGITS:
+                return f"the sum that AVG over {sql_type_name(kind)} needs may not fit 38 digits"
+            total = ask(AggregateCall("sum", call.arguments, _exact_type(kind)))
+            count = ask(AggregateCall("count", call.arguments, pa.int64()))
+            whole = AggregateCall("avg_of_sums", (total, count), call.type)
+        else:
+            whole = replace(call, arguments=(ask(call),))
+        merged.append((column, whole))
+        items.append((column, value))
+    keys = (*star.keys, *((column, argument) for argument, column in distinct.items()))
+    asked = tuple((column, call) for call, column in partial.items())
+    return Parted(replace(star, keys=keys, aggregates=asked), tuple(merged), tuple(items))
+
+
+def _exact_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type in which values of a type are added up without loss."""
+    if pa.types.is_floating(kind):
+        return pa.float64()
+    return pa.decimal128(38, kind.scale if pa.types.is_decimal(kind) else 0)
+
+
+def merge_parts(star: Star, parted: Parted, parts: tuple[PhysicalPlan, ...]) -> PhysicalPlan:
+    """Return the plan of a star from the plans that give its parts' groups."""
+    columns = tuple(column for column, _ in (*parted.star.keys, *parted.star.aggregates))
+    keys = tuple((column, column) for column, _ in star.keys)
+    groups = HashAggregate(ConcatenateRows(parts, columns), keys, parted.merged, "")
+    return ComputeColumns(groups, parted.items)
+
+
+def scan_delta(star: Star, plan: FusedScanAggregate, catalog: CatalogInfo) -> DeltaScan:
+    """Return the job on the rows that a BVH lacks."""
+    newer = plan.newer
+    assert newer is not None
+    if newer.count < LEAST_SCANNED:
+        obstacle: str | None = "few rows"
+    else:
+        obstacle = scan_obstacle(star, catalog, least_rows=0)
+    scan = None
+    if obstacle is None:
+        reason = f"BVH '{plan.bvh}' does not hold these rows"
+        scan = FusedTableScan(star, plan.backend, plan.backend_reason, reason, newer.count)
+    return DeltaScan(star, plan.bvh, newer, scan, obstacle or "")

@@ -1,0 +1,522 @@
+"""The fused path: Scan, GroupBy and Aggregate of a star as one job on one BVH.
+
+RayDB, sections 3.1 and 4. Every predicate and key whose attributes are encoded in one hierarchy is
+evaluated over that hierarchy's dictionary, once for each value, whatever the expression is:
+
+    predicate  ->  mask over codes  ->  coordinates on Z  ->  cell intervals
+    group key  ->  group number of each code, counted within the allowed codes only
+    COUNT(DISTINCT x), MIN(x), SUM(x)  ->  x is a further group key, over which groups are folded
+
+What the BVH does not encode is fetched by row id (section 4.5): residual predicates,
+keys and measures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from raydb.errors import DataError
+from raydb.kernels.arrow_numbers import is_number
+from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
+from raydb.kernels.bvh.encode import EncodedColumn, Hierarchy, encode_column, join_codes
+from raydb.kernels.bvh.intervals import cell_intervals
+from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.nodes import (
+    AggregateCall,
+    Attribute,
+    Column,
+    Expression,
+    attributes_of,
+)
+from raydb.planner.stars.sieve import use_sieve
+from raydb.storage.type_names import sql_type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
+
+    from raydb.kernels.bvh.bvh import Bvh
+    from raydb.planner.catalog import BvhInfo, NewerRows
+    from raydb.planner.stars.star import Star
+
+# Weight of a scanned attribute against a grouped or aggregated one (section 4.5, alpha): a
+# predicate outside of Z makes every row of the cells be read, a measure outside of X only those
+# rows that pass.
+ALPHA = 2
+
+# Every decimal of so many digits fits an int64.
+INT64_DIGITS = 18
+
+# An encoded attribute of more values is not made a group key to be counted or added up.
+VALUE_LIMIT = 1024
+
+# Accumulators are arrays over the query's box up to 32 MiB each; a larger box is compacted to the
+# groups that occur.
+DENSE_GROUPS = 2**22
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many of the query's attributes a BVH encodes: x of X, y of Y, z of Z."""
+
+    aggregate: int
+    aggregate_total: int
+    group_by: int
+    group_by_total: int
+    scan: int
+    scan_total: int
+
+    @property
+    def score(self) -> int:
+        """X + y + alpha * z (section 4.5)."""
+        return self.aggregate + self.group_by + ALPHA * self.scan
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class GroupPart:
+    """The keys of one hierarchy: part p of a group number is group // stride % count.
+
+    columns: those of the keys, or of the aggregates whose arguments are made keys.
+    values: for each of `columns` the key's value of every part, shape (count,).
+    """
+
+    columns: tuple[Column, ...]
+    values: tuple[pa.Array, ...]
+    stride: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """One accumulator: a function over the i-th of the plan's measures."""
+
+    function: str
+    measure: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FusedScanAggregate:
+    """A fused job with its reasons; `index` is the BVH that it runs on.
+
+    parts: what a group number below `key_count` is made of; value_parts: what lies above, for the
+        aggregates that are answered by which values of an attribute occur.
+    measures: the other aggregates' distinct arguments; measure_positions: where X holds each, or
+        None where it is computed for each row.
+    running: what is accumulated over the measures; every measure's count is among it.
+    residual_*: what is fetched by row id. `estimated_rows` come from the offsets.
+    estimated_cells: where the job is sieved, how many cells it touches; else None.
+    sieve_obstacle: why the totals that the BVH keeps of its cells are of no use, if so.
+    newer: the rows that the job does not read because the BVH does not hold them.
+    """
+
+    table: str
+    bvh: str
+    index: Bvh
+    backend: str
+    backend_reason: str
+    choice_reason: str
+    coverage: Coverage
+    keys: tuple[tuple[Column, Expression], ...]
+    aggregates: tuple[tuple[Column, AggregateCall], ...]
+    job: FusedJob
+    parts: tuple[GroupPart, ...]
+    value_parts: tuple[GroupPart, ...]
+    key_count: int
+    measures: tuple[Expression, ...]
+    measure_positions: tuple[int | None, ...]
+    running: tuple[Running, ...]
+    residual_predicates: tuple[Expression, ...]
+    residual_keys: tuple[tuple[Column, Expression], ...]
+    estimated_rows: int
+    newer: NewerRows | None = None
+    estimated_cells: int | None = None
+    sieve_obstacle: str | None = None
+
+    @property
+    def estimated_reads(self) -> int:
+        """About how many rows are read, or totals of cells in their place."""
+        if self.estimated_cells is None or not all(m.by_cell for m in self.job.maps):
+            return self.estimated_rows
+        return min(self.estimated_cells, self.estimated_rows)
+
+    @property
+    def estimated_bytes(self) -> int:
+        """The bytes that the estimated rows have in X and in the codes that the job reads."""
+        return self.estimated_rows * self.row_bytes
+
+    @property
+    def row_bytes(self) -> int:
+        """The bytes that a row has in X and in the codes that the job reads."""
+        measures = {accumulator.measure for accumulator in self.job.accumulators}
+        width = sum(self.index.measures[measure].values.itemsize for measure in measures)
+        stored = [m.hierarchy for m in self.job.maps if not m.by_cell]
+        width += sum(self.index.codes[self.index.stored.index(n)].itemsize for n in stored)
+        return width
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether the kernels alone give the answer, with no row fetched and no group compacted."""
+        return (
+            not self.residual_predicates
+            and not self.residual_keys
+            and None not in self.measure_positions
+            and self.job.group_count <= DENSE_GROUPS
+        )
+
+
+def fuse(star: Star, bvh: BvhInfo, backend: str, backend_reason: str) -> FusedScanAggregate | str:
+    """Plan a star on one BVH, or say why that can't be."""
+    if bvh.obstacle is not None:
+        return f"BVH '{bvh.definition.name}' serves no query: {bvh.obstacle}"
+    masks, residual_predicates = _mask_hierarchies(star, bvh)
+    keys_of, residual_keys = _split_keys(star.keys, bvh)
+    held = {expression: i for i, expression in enumerate(bvh.definition.aggregate)}
+    values_of, calls = _split_values(star, bvh, held.keys())
+    obstacle = _measure_obstacle(calls, held.keys())
+    if obstacle is not None:
+        return obstacle
+    measures = tuple(dict.fromkeys(argument for call in calls for argument in call.arguments))
+    parts, group_maps, key_count = _number_groups(keys_of, masks, bvh.index.hierarchies, 1)
+    value_parts, value_maps, group_count = _number_groups(
+        values_of, masks, bvh.index.hierarchies, key_count
+    )
+    if group_count >= 2**62:
+        return "the group keys have more than 2**62 combinations"
+    for number, groups in value_maps.items():
+        known = group_maps.get(number, np.zeros_like(groups))
+        group_maps[number] = np.where(groups < 0, groups, known + groups)
+
+    hierarchies = bvh.index.hierarchies
+    coordinates = [
+        _reduce_to_scan(np.logical_or, masks[number], hierarchy)
+        for number, hierarchy in enumerate(hierarchies)
+    ]
+    intervals, applied = cell_intervals(coordinates)
+    maps = tuple(
+        code_map
+        for number, hierarchy in enumerate(hierarchies)
+        if (
+            code_map := _code_map(
+                number, hierarchy, masks[number], group_maps.get(number), number < applied
+            )
+        )
+        is not None
+    )
+    measure_positions = tuple(held.get(measure) for measure in measures)
+    encoded_count = sum(len(part.columns) for part in parts + value_parts)
+    running = _running(calls, measures)
+    accumulators = (
+        Accumulator(run.function, position)  # type: ignore[arg-type]
+        for run in running
+        if (position := measure_positions[run.measure]) is not None
+    )
+    plan = FusedScanAggregate(
+        table=star.fact,
+        bvh=bvh.definition.name,
+        index=bvh.index,
+        backend=backend,
+        backend_reason=backend_reason,
+        choice_reason="",
+        coverage=_coverage(star, bvh, measure_positions, encoded_count, len(residual_keys)),
+        keys=star.keys,
+        aggregates=star.aggregates,
+        job=FusedJob(intervals, maps, group_count, tuple(accumulators)),
+        parts=parts,
+        value_parts=value_parts,
+        key_count=key_count,
+        measures=measures,
+        measure_positions=measure_positions,
+        running=running,
+        residual_predicates=residual_predicates,
+        residual_keys=residual_keys,
+        estimated_rows=bvh.index.count_rows(intervals),
+        newer=bvh.newer,
+    )
+    return use_sieve(plan, bvh)
+
+
+def _hierarchy_of(expression: Expression, bvh: BvhInfo) -> int | None:
+    """Return the one hierarchy that encodes all attributes of an expression."""
+    if isinstance(expression, Attribute):
+        known = bvh.levels.get(expression)
+        return None if known is None else known[0]
+    places = {bvh.levels.get(attribute) for attribute in attributes_of(expression)}
+    numbers = {None if place is None else place[0] for place in places}
+    return numbers.pop() if len(numbers) == 1 else None
+
+
+def _evaluate_codes(expression: Expression, number: int, bvh: BvhInfo) -> pa.Array | None:
+    """Evaluate an expression for every code of a hierarchy; None where a value raises an error.
+
+    The dictionary may hold values that no row of the query has: 1 / d_x is then left to the rows.
+    """
+    hierarchy = bvh.index.hierarchies[number]
+    inputs: dict[Expression, pa.Array] = {
+        attribute: hierarchy.levels[bvh.levels[attribute][1]]
+        for attribute in attributes_of(expression)
+    }
+    try:
+        return evaluate(expression, inputs, hierarchy.code_count)
+    except DataError:
+        return None
+
+
+def _mask_hierarchies(
+    star: Star, bvh: BvhInfo
+) -> tuple[list[NDArray[np.bool_]], tuple[Expression, ...]]:
+    """Return the codes that the predicates allow in each hierarchy, and the predicates left."""
+    masks = [np.ones(h.code_count, np.bool_) for h in bvh.index.hierarchies]
+    residual = []
+    for predicate in star.predicates:
+        number = _hierarchy_of(predicate, bvh)
+        values = None if number is None else _evaluate_codes(predicate, number, bvh)
+        if number is None or values is None:
+            residual.append(predicate)
+        else:
+            # A comparison with NULL is NULL, which is not true.
+            passed = pc.fill_null(values, fill_value=False) if values.null_count else values
+            masks[number] &= passed.to_numpy(zero_copy_only=False)
+    return masks, tuple(residual)
+
+
+def _split_keys(
+    keys: Sequence[tuple[Column, Expression]], bvh: BvhInfo
+) -> tuple[dict[int, list[tuple[Column, pa.Array]]], tuple[tuple[Column, Expression], ...]]:
+    """Return the keys' values of each code by hierarchy, and the keys that none encodes."""
+    keys_of: dict[int, list[tuple[Column, pa.Array]]] = {}
+    residual = []
+    for column, key in keys:
+        number = _hierarchy_of(key, bvh)
+        values = None if number is None else _evaluate_codes(key, number, bvh)
+        if number is None or values is None:
+            residual.append((column, key))
+        else:
+            keys_of.setdefault(number, []).append((column, values))
+    return keys_of, tuple(residual)
+
+
+def _split_values(
+    star: Star, bvh: BvhInfo, held: Collection[Expression]
+) -> tuple[dict[int, list[tuple[Column, pa.Array]]], list[AggregateCall]]:
+    """Part the aggregates that the values of encoded attributes answer from those over measures.
+
+    Returns the values of each code by hierarchy, and the other aggregates; one that needs the
+    values of what is not encoded is among these.
+    """
+    asked = [
+        (column, call.arguments[0]) for column, call in star.aggregates if needs_values(call, held)
+    ]
+    values_of, _ = _split_keys(asked, bvh)
+    calls = dict(star.aggregates)
+    values_of = {
+        number: few
+        for number, listed in values_of.items()
+        if (few := [(c, values) for c, values in listed if _is_worthwhile(calls[c], values)])
+    }
+    answered = {column for listed in values_of.values() for column, _ in listed}
+    return values_of, [call for column, call in star.aggregates if column not in answered]
+
+
+def _is_worthwhile(call: AggregateCall, values: pa.Array) -> bool:
+    """Whether values are better made a group key than added up row by row."""
+    if call.distinct or call.function in ("min", "max"):
+        return True
+    return int(pc.count_distinct(values, mode="all").as_py()) <= VALUE_LIMIT
+
+
+def needs_values(call: AggregateCall, held: Collection[Expression]) -> bool:
+    """Whether an aggregate asks which values occur; `held` are the measures in X."""
+    if call.distinct or call.function == "count_star":
+        return call.distinct
+    (argument,) = call.arguments
+    # Of floats NaN is the greatest, which the order of codes does not know; and their sums depend
+    # on the order.
+    if argument in held or pa.types.is_floating(argument.type):
+        return False
+    is_wide = pa.types.is_decimal(argument.type) and argument.type.precision > INT64_DIGITS
+    return call.function in ("count", "min", "max") or not is_wide
+
+
+def _number_groups(
+    keys_of: dict[int, list[tuple[Column, pa.Array]]],
+    masks: list[NDArray[np.bool_]],
+    hierarchies: Sequence[Hierarchy],
+    stride: int,
+) -> tuple[tuple[GroupPart, ...], dict[int, NDArray[np.int64]], int]:
+    """Number the key tuples within the query's box, so that accumulators are no larger.
+
+    stride: the distance between the group numbers of the first part.
+    Returns the parts, the group offset of each code by hierarchy, and the number of groups.
+    """
+    parts, maps = [], {}
+    for number, keys in keys_of.items():
+        allowed = np.flatnonzero(masks[number])
+        columns = [_encode_allowed(values, allowed, hierarchies[number]) for _, values in keys]
+        codes, tuples = join_codes(columns)
+        groups = np.full(len(masks[number]), -1, np.int64)
+        groups[allowed] = codes.astype(np.int64) * stride
+        maps[number] = groups
+        parts.append(
+            GroupPart(
+                columns=tuple(column for column, _ in keys),
+                values=tuple(
+                    column.values.take(tuples[:, position])
+                    for position, column in enumerate(columns)
+                ),
+                stride=stride,
+                count=max(len(tuples), 1),
+            )
+        )
+        stride *= parts[-1].count
+    return tuple(parts), maps, stride
+
+
+# What levels of hierarchies are encoded as; every query that groups by one needs it.
+_encoded_levels: WeakKeyDictionary[Hierarchy, dict[int, EncodedColumn]] = WeakKeyDictionary()
+
+
+def _encode_allowed(
+    values: pa.Array, allowed: NDArray[np.int64], hierarchy: Hierarchy
+) -> EncodedColumn:
+    """Encode a key's values of some codes; `values` has one for each code of the hierarchy."""
+    level = next((i for i, each in enumerate(hierarchy.levels) if each is values), None)
+    if level is None:
+        return encode_column(values.take(allowed))
+    known = _encoded_levels.setdefault(hierarchy, {})
+    if level not in known:
+        known[level] = encode_column(values)
+    encoded = known[level]
+    codes = encoded.codes[allowed]
+    occurs = np.zeros(encoded.cardinality, np.bool_)
+    occurs[codes] = True
+    rank = np.cumsum(occurs, dtype=np.int32) - 1
+    return EncodedColumn(rank[codes], encoded.values.take(np.flatnonzero(occurs)))
+
+
+# The first code of each coordinate.
+_first_codes: WeakKeyDictionary[Hierarchy, NDArray[np.int64]] = WeakKeyDictionary()
+
+
+def _reduce_to_scan(reduce: np.ufunc, values: NDArray[Any], hierarchy: Hierarchy) -> NDArray[Any]:
+    """Reduce a value a code to a value a coordinate on the Z axis."""
+    if hierarchy.code_count == 0 or hierarchy.is_scan_only:
+        return values
+    if hierarchy.scan_count == 1:
+        return reduce.reduce(values, keepdims=True)  # type: ignore[no-any-return]
+    firsts = _first_codes.get(hierarchy)
+    if firsts is None:
+        changes = np.diff(hierarchy.scan_codes, prepend=-1) != 0
+        firsts = _first_codes[hierarchy] = np.flatnonzero(changes)
+    reduced: NDArray[Any] = reduce.reduceat(values, firsts)
+    return reduced
+
+
+def _code_map(
+    number: int,
+    hierarchy: Hierarchy,
+    mask: NDArray[np.bool_],
+    groups: NDArray[np.int64] | None,
+    is_applied: bool,
+) -> CodeMap | None:
+    """Return what the job must look up for a hierarchy, None where the intervals say it all."""
+    if groups is None:
+        if mask.all():
+            return None
+        groups = np.where(mask, np.int64(0), np.int64(-1))
+    least = _reduce_to_scan(np.minimum, groups, hierarchy)
+    most = _reduce_to_scan(np.maximum, groups, hierarchy)
+    if not np.array_equal(least, most):
+        # Z is coarser than the expression: rows of one cell differ, their stored codes decide.
+        filters = bool(((least < 0) & ((most >= 0) | (not is_applied))).any())
+        return CodeMap(number, by_cell=False, groups=groups, filters=filters)
+    cells = least.astype(np.int64)
+    filters = not is_applied and bool((cells < 0).any())
+    if not filters and not (cells > 0).any():
+        return None
+    return CodeMap(number, by_cell=True, groups=cells, filters=filters)
+
+
+def _measure_obstacle(calls: Sequence[AggregateCall], held: Collection[Expression]) -> str | None:
+    """Say which aggregate can't be accumulated, if any; `held` are the measures in X."""
+    for call in calls:
+        if call.function == "count_star" or (call.function == "count" and not call.distinct):
+            continue
+        (argument,) = call.arguments
+        kind = argument.type
+        if call.function == "count":
+            return "COUNT(DISTINCT ...) needs every value of what the BVH does not encode"
+        over = f"{call.function.upper()} over {sql_type_name(kind)}"
+        if not is_number(kind):
+            return f"{over} has no number to accumulate"
+        if pa.types.is_decimal(kind) and kind.precision > INT64_DIGITS and argument not in held:
+            return f"{over} may not fit 64 bits, and no measure of the BVH holds it"
+    return None
+
+
+def _running(
+    calls: Sequence[AggregateCall], measures: tuple[Expression, ...]
+) -> tuple[Running, ...]:
+    """Return what to accumulate: each measure's count, and the functions over it, once each."""
+    running = {Running("count", position): None for position in range(len(measures))}
+    for call in calls:
+        if call.function not in ("count_star", "count"):
+            function = "sum" if call.function == "avg" else call.function
+            running[Running(function, measures.index(call.arguments[0]))] = None
+    return tuple(running)
+
+
+def _coverage(
+    star: Star,
+    bvh: BvhInfo,
+    positions: tuple[int | None, ...],
+    encoded_count: int,
+    residual_key_count: int,
+) -> Coverage:
+    """Count the query's attributes in X, Y and Z; `encoded_count` keys and values are in Y."""
+    scanned = scanned_attributes(star)
+    return Coverage(
+        aggregate=sum(position is not None for position in positions),
+        aggregate_total=len(positions),
+        group_by=encoded_count,
+        group_by_total=encoded_count + residual_key_count,
+        scan=_count_in_scan(scanned, bvh),
+        scan_total=len(scanned),
+    )
+
+
+def scanned_attributes(star: Star) -> frozenset[Attribute]:
+    """Return the attributes of a star's predicates."""
+    return frozenset[Attribute]().union(*map(attributes_of, star.predicates))
+
+
+def _count_in_scan(scanned: Collection[Attribute], bvh: BvhInfo) -> int:
+    """Return how many attributes of predicates are in Z."""
+    places = [bvh.levels.get(attribute) for attribute in scanned]
+    hierarchies = bvh.index.hierarchies
+    return sum(place is not None and hierarchies[place[0]].scan_count > 1 for place in places)
+
+
+def highest_score(star: Star, scanned: Collection[Attribute], bvh: BvhInfo) -> int:
+    """Return the score that a fused job on a BVH has at most; nothing is evaluated for it.
+
+    scanned: the star's `scanned_attributes`, which are the same for every BVH.
+    """
+    held = frozenset(bvh.definition.aggregate)
+    calls = [call for _, call in star.aggregates]
+    arguments = {argument for call in calls for argument in call.arguments}
+    encoded = [key for _, key in star.keys]
+    encoded += [call.arguments[0] for call in calls if needs_values(call, held)]
+    group_by = sum(_hierarchy_of(expression, bvh) is not None for expression in encoded)
+    return len(arguments & held) + group_by + ALPHA * _count_in_scan(scanned, bvh)
+
+
+def with_reason(plan: FusedScanAggregate, reason: str) -> FusedScanAggregate:
+    """Return the plan with the reason for which its BVH was chosen."""
+    return replace(plan, choice_reason=reason)

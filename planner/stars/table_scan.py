@@ -1,0 +1,146 @@
+"""The fused path without a BVH: a star as one pass over the fact table's rows.
+
+Predicates and keys are evaluated once for each row of a dimension, or for each value of a small
+column of the fact table, and looked up through the foreign keys (engine/fused/table_scan.py). A row
+costs some nanoseconds, whatever the query: more than in a BVH that covers it, less than fetching by
+row id.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from raydb.kernels.arrow_numbers import is_number
+from raydb.planner.expressions.evaluator import may_raise
+from raydb.planner.expressions.nodes import (
+    AggregateCall,
+    Attribute,
+    Column,
+    Expression,
+    attributes_of,
+)
+from raydb.planner.stars.fuse import DENSE_GROUPS, INT64_DIGITS, FusedScanAggregate
+from raydb.storage.type_names import sql_type_name
+
+if TYPE_CHECKING:
+    from raydb.planner.catalog import CatalogInfo, TableInfo
+    from raydb.planner.stars.star import Star
+    from raydb.storage.tables.table import ForeignKey
+
+# Below this many rows the general path takes a few milliseconds, and less to get ready.
+LEAST_ROWS = 100_000
+
+# What a row costs, in nanoseconds: in a scan for each attribute behind a predicate or a key and for
+# the measures, beside a BVH that lacks something of the query, and in one that has all of it. SSB's
+# 20 other queries took 0.2 to 0.4, 20 to 90, and 0.25 to 0.7.
+SCAN_COST = 0.3
+FETCH_COST = 60.0
+DIRECT_COST = 0.3
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FusedTableScan:
+    """A star as one pass over the rows of its fact table, from `first_row` on.
+
+    reason: why no BVH runs it.
+    """
+
+    star: Star
+    backend: str
+    backend_reason: str
+    reason: str
+    row_count: int
+    first_row: int = 0
+
+    @property
+    def keys(self) -> tuple[tuple[Column, Expression], ...]:
+        """The group keys."""
+        return self.star.keys
+
+    @property
+    def aggregates(self) -> tuple[tuple[Column, AggregateCall], ...]:
+        """The aggregates."""
+        return self.star.aggregates
+
+
+def scan_obstacle(star: Star, catalog: CatalogInfo, least_rows: int | None = None) -> str | None:
+    """Say why a star can't run as a pass over its fact table, None where it can.
+
+    least_rows: of the table; by default it is LEAST_ROWS.
+    """
+    least_rows = LEAST_ROWS if least_rows is None else least_rows
+    if catalog.tables[star.fact].row_count < least_rows:
+        return f"'{star.fact}' has less than {least_rows} rows"
+    for _, call in star.aggregates:
+        for argument in call.arguments:
+            kind = argument.type
+            if asks_values(call):
+                if may_raise(argument) or _value_count(argument, star, catalog) is None:
+                    return f"{call.function.upper()} over too many values"
+            elif (
+                call.function != "count"
+                and pa.types.is_decimal(kind)
+                and kind.precision > INT64_DIGITS
+            ):
+                return f"{call.function.upper()} over {sql_type_name(kind)} may not fit 64 bits"
+    group_count = 1
+    for expression in (
+        *(key for _, key in star.keys),
+        *(call.arguments[0] for _, call in star.aggregates if asks_values(call)),
+    ):
+        count = _value_count(expression, star, catalog)
+        if count is None or group_count * count > DENSE_GROUPS:
+            return "the query has too many groups for one pass"
+        group_count *= count
+    return None
+
+
+def asks_values(call: AggregateCall) -> bool:
+    """Whether an aggregate of a scan asks which values occur."""
+    if call.function == "count":
+        return call.distinct
+    return call.function in ("min", "max") and not is_number(call.arguments[0].type)
+
+
+def is_cheaper(star: Star, plan: FusedScanAggregate, row_count: int) -> bool:
+    """Whether a scan of all rows beats a BVH that lacks something of the query, or newer rows."""
+    row_cost = DIRECT_COST if plan.is_direct else FETCH_COST
+    newer_cost = 0 if plan.newer is None else scan_cost(star, plan.newer.count)
+    return scan_cost(star, row_count) < plan.estimated_reads * row_cost + newer_cost
+
+
+def scan_cost(star: Star, row_count: int) -> float:
+    """Return about how many nanoseconds a scan of all rows takes."""
+    sources = {
+        attribute.path[0] if attribute.path else attribute.name
+        for expression in (*star.predicates, *(key for _, key in star.keys))
+        for attribute in attributes_of(expression)
+    }
+    return row_count * SCAN_COST * (len(sources) + 1)
+
+
+def _value_count(expression: Expression, star: Star, catalog: CatalogInfo) -> int | None:
+    """Guess how many values an expression has, None where that may be nearly one a row."""
+    count = 1
+    for attribute in attributes_of(expression):
+        table = _table_of(attribute, star, catalog)
+        distinct = is_small(table.sample[attribute.name])
+        if distinct is None and not attribute.path:
+            return None
+        count *= table.row_count if distinct is None else distinct
+    return count
+
+
+def is_small(sample: pa.Array) -> int | None:
+    """Return how many values a column has whose sample repeats them, None for one that has many."""
+    count: int = pc.count_distinct(sample).as_py()
+    return count if count * 2 <= len(sample) else None
+
+
+def _table_of(attribute: Attribute, star: Star, catalog: CatalogInfo) -> TableInfo:
+    last: ForeignKey | None = attribute.path[-1] if attribute.path else None
+    return catalog.tables[star.fact if last is None else last.table]

@@ -1,0 +1,1 @@
+"""Names and types to a catalog: statements to logical plans."""

@@ -1,0 +1,100 @@
+"""What all parts of one statement share while it is bound."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from raydb.planner.expressions.nodes import Column, Expression, Literal
+from raydb.sql.bind.expression.expression import AggregateList, Context
+from raydb.sql.bind.scope import Outer, Scope, find, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import pyarrow as pa
+    from sqlglot import exp
+
+    from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.plan.logical import Plan, WorkingTable
+    from raydb.sql.template.parameterize import Lifting
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """The catalog, the parameters, the one counter of columns, and the queries that have names.
+
+    `bind_query` binds a query inside another; expressions and FROM hold such queries.
+
+    `clock_reads` collects what was computed from the time: the plan is for that time only.
+    `lifting` knows which constants another text may replace, where the plan is kept for that.
+    `queries` are the common table expressions in sight; `views` those that are being bound
+    and `bound_views` those that were;
+    `outer` is the row outside of the query that is being bound, if it is inside another.
+    """
+
+    catalog: CatalogInfo
+    parameters: Mapping[str, Literal]
+    bind_query: Callable[[exp.Expr, Binding], Plan]
+    numbers: Iterator[int] = field(default_factory=itertools.count)
+    queries: Mapping[str, NamedQuery | OwnQuery] = field(default_factory=dict)
+    views: tuple[str, ...] = ()
+    bound_views: dict[str, NamedQuery] = field(default_factory=dict)
+    outer: Outer | None = None
+    lifting: Lifting | None = None
+    clock_reads: list[Expression] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedQuery:
+    """A common table expression or a view, bound once for all that refer to it.
+
+    `columns` names the plan's columns; `materialized` is what the query says of it; `outer` is the
+    row outside that it was bound in.
+    """
+
+    number: int
+    name: str
+    plan: Plan
+    columns: tuple[str, ...]
+    materialized: bool | None
+    outer: Outer | None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnQuery:
+    """A query of WITH RECURSIVE as it sees itself; `references` collects where it does.
+
+    `columns` is None in the base, which decides them and cannot refer to the query.
+    """
+
+    number: int
+    name: str
+    columns: tuple[tuple[str, pa.DataType], ...] | None
+    references: list[WorkingTable] = field(default_factory=list)
+
+
+def new_column(binding: Binding, name: str, data_type: pa.DataType) -> Column:
+    """Return a column with a number that no other column of the plan has."""
+    return Column(next(binding.numbers), name, data_type)
+
+
+def context_of(
+    binding: Binding, scope: Scope, clause: str, aggregates: AggregateList | None = None
+) -> Context:
+    """Return the context of an expression that sees the names of a scope, and those outside."""
+    outer = binding.outer
+
+    def resolve_name(name: str, table: str | None) -> Expression:
+        if outer is not None and find(scope, name, table) is None:
+            column = outer.find(name, table)
+            if column is not None:
+                return column
+        # The message names the tables of this query, if it has any.
+        near = scope if scope.tables or outer is None else outer.scope
+        return resolve(near, name, table)
+
+    return Context(
+        resolve_name, binding.parameters, clause, aggregates, scope=scope, binding=binding
+    )

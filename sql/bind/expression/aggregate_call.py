@@ -1,0 +1,144 @@
+"""Aggregates as they are written, with DISTINCT, ORDER BY, FILTER and WITHIN GROUP.
+
+sum(DISTINCT a), string_agg(a, ',' ORDER BY b), count(*) FILTER (WHERE c), mode() WITHIN GROUP ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from sqlglot import exp
+
+from raydb.errors import ProgrammingError
+from raydb.planner.expressions.nodes import AggregateCall, Expression, Literal, OrderItem
+from raydb.sql.functions import ORDERED_AGGREGATES, bind_aggregate, bind_within_group
+from raydb.sql.parse.nodes import require_only, unsupported
+from raydb.sql.parse.reader import fold
+from raydb.sql.typing_rules import as_boolean, logical
+
+if TYPE_CHECKING:
+    from raydb.sql.bind.expression.expression import Context
+
+Bind = Callable[[exp.Expr, "Context"], Expression]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenCall:
+    """A call taken apart; `within` are the keys of WITHIN GROUP.
+
+    ignore_nulls: what IGNORE NULLS or RESPECT NULLS says, None for neither.
+    """
+
+    name: str
+    arguments: tuple[exp.Expr, ...]
+    distinct: bool = False
+    order: tuple[exp.Expr, ...] = ()
+    within: tuple[exp.Expr, ...] = ()
+    filter: exp.Expr | None = None
+    ignore_nulls: bool | None = None
+
+
+def read_call(node: exp.Expr) -> WrittenCall:
+    """Take a call of an aggregate or a window function apart."""
+    match node:
+        case exp.Filter(this=inner, expression=exp.Where() as where):
+            require_only(node, "this", "expression")
+            require_only(where, "this")
+            return replace(read_call(inner), filter=where.this)
+        case exp.IgnoreNulls(this=inner) | exp.RespectNulls(this=inner):
+            require_only(node, "this")
+            return replace(read_call(inner), ignore_nulls=isinstance(node, exp.IgnoreNulls))
+        case exp.WithinGroup(this=inner, expression=exp.Order() as order):
+            require_only(node, "this", "expression")
+            require_only(order, "expressions")
+            return replace(read_call(inner), within=tuple(order.expressions))
+        case exp.Anonymous():
+            require_only(node, "this", "expressions")
+            return _read_arguments(node)
+        case _:
+            raise unsupported(node)
+
+
+def _read_arguments(node: exp.Expr) -> WrittenCall:
+    """Take the arguments of a call apart: DISTINCT comes first, ORDER BY last."""
+    arguments = list(node.expressions)
+    call = WrittenCall(function_name(node), ())
+    if arguments and isinstance(arguments[-1], exp.Order):
+        order = arguments.pop()
+        require_only(order, "this", "expressions")
+        arguments.append(order.this)
+        call = replace(call, order=tuple(order.expressions))
+    if arguments and isinstance(arguments[0], exp.Distinct):
+        require_only(arguments[0], "expressions")
+        arguments[:1] = arguments[0].expressions
+        call = replace(call, distinct=True)
+    for place, argument in enumerate(arguments):  # lag(x IGNORE NULLS, 2), lag(x, 2 IGNORE NULLS)
+        if isinstance(argument, exp.IgnoreNulls | exp.RespectNulls):
+            require_only(argument, "this")
+            arguments[place] = argument.this
+            call = replace(call, ignore_nulls=isinstance(argument, exp.IgnoreNulls))
+    return replace(call, arguments=tuple(arguments))
+
+
+def function_name(node: exp.Expr) -> str:
+    """Return the name of a called function, in lower case unless it was quoted."""
+    return fold(node.this) if isinstance(node.this, exp.Identifier) else node.name.lower()
+
+
+def bind_aggregate_call(written: WrittenCall, context: Context, bind: Bind) -> AggregateCall:
+    """Return an aggregate whose parts `bind` binds in a context.
+
+    Raises ProgrammingError for parts that do not go together.
+    """
+    name = written.name
+    if written.ignore_nulls is not None:
+        raise ProgrammingError(f"{name}() takes neither IGNORE NULLS nor RESPECT NULLS")
+    call = _bind_function(written, context, bind)
+    if written.filter is not None:
+        condition = as_boolean(bind(written.filter, context), "FILTER")
+        both = [condition] if call.filter is None else [condition, call.filter]
+        call = replace(call, filter=both[0] if len(both) == 1 else logical("and", both))
+    order = bind_order_items(written.order, context, bind)
+    if call.distinct and any(item.expression not in call.arguments for item in order):
+        raise ProgrammingError(
+            f"{name}(DISTINCT ...) can be ordered by its arguments only, as the others are not kept"
+        )
+    return replace(call, order_by=order) if call.function in ORDERED_AGGREGATES else call
+
+
+def _bind_function(written: WrittenCall, context: Context, bind: Bind) -> AggregateCall:
+    name, arguments = written.name, written.arguments
+    if name == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
+        require_only(arguments[0])
+        if written.distinct:
+            raise ProgrammingError("count(DISTINCT *) is not possible; name a column")
+        return AggregateCall("count_star", (), pa.int64())
+    bound = [bind(argument, context) for argument in arguments]
+    if not written.within:
+        return bind_aggregate(name, bound, written.distinct)
+    if written.distinct or written.order or len(written.within) > 1:
+        raise ProgrammingError(f"{name}() takes one ORDER BY, that of WITHIN GROUP, of one key")
+    ((key, descending, _),) = (read_ordered(each) for each in written.within)
+    return bind_within_group(name, bound, bind(key, context), descending)
+
+
+def bind_order_items(
+    nodes: tuple[exp.Expr, ...], context: Context, bind: Bind
+) -> tuple[OrderItem, ...]:
+    """Return the keys of an ORDER BY in an aggregate or a window; constants order nothing."""
+    items = []
+    for node in nodes:
+        written, descending, nulls_first = read_ordered(node)
+        key = bind(written, context)
+        if not isinstance(key, Literal):
+            items.append(OrderItem(key, descending, nulls_first))
+    return tuple(items)
+
+
+def read_ordered(node: exp.Expr) -> tuple[exp.Expr, bool, bool]:
+    """Return a key of ORDER BY, and whether it is descending and has NULLs first."""
+    require_only(node, "this", "desc", "nulls_first")
+    return node.this, bool(node.args.get("desc")), bool(node.args.get("nulls_first"))

@@ -1,0 +1,219 @@
+"""Constants: from text to a typed literal, and from one type to another without a cast."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import math
+import re
+import struct
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from raydb.errors import DataError, ProgrammingError
+from raydb.planner.expressions.casts.casts import cast_values, literal_value
+from raydb.planner.expressions.nodes import Literal
+from raydb.sql.template.parameterize import converts_lifted
+from raydb.sql.types import (
+    INTEGERS,
+    MAX_PRECISION,
+    is_decimal,
+    is_float,
+    is_integer,
+    is_list,
+    is_number,
+)
+from raydb.storage.type_names import sql_type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# The plain forms, which Python reads faster than a cast of one value does.
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?")
+# Exact at any size: the default context would round beyond 28 digits.
+_EXACT = decimal.Context(prec=200)
+
+
+def integer_literal(value: int) -> Literal:
+    """Return a literal of the narrowest of INTEGER, BIGINT and HUGEINT that holds a value."""
+    for data_type in (pa.int32(), pa.int64()):
+        if _fits_integer(value, data_type):
+            return Literal(value, data_type)
+    if abs(value) >= 10**MAX_PRECISION:
+        raise ProgrammingError(f"a number has more than {MAX_PRECISION} digits")
+    return Literal(decimal.Decimal(value), pa.decimal128(MAX_PRECISION, 0))
+
+
+def decimal_literal(value: decimal.Decimal) -> Literal:
+    """Return a literal of the narrowest DECIMAL that holds a value.
+
+    >>> decimal_literal(decimal.Decimal("0.05")).type
+    Decimal128Type(decimal128(2, 2))
+    """
+    _, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    scale = max(-exponent, 0)
+    precision = max(len(digits) + max(exponent, 0), scale, 1)
+    if precision > MAX_PRECISION:
+        raise ProgrammingError(f"a number has more than {MAX_PRECISION} digits")
+    return Literal(value, pa.decimal128(precision, scale))
+
+
+def constant(text: str, *, is_string: bool) -> Literal:
+    """Return the literal of a constant, a number or what stands between quotes."""
+    return Literal(text, pa.string()) if is_string else number_literal(text)
+
+
+def number_literal(text: str) -> Literal:
+    """Return the literal of a number as written: 1 is an integer, 0.05 a decimal, 1e3 a double."""
+    text = text.replace("_", "")
+    if "e" in text.lower():
+        value = float(text)
+        if math.isinf(value):
+            raise DataError(f"the number {text} is out of the range of DOUBLE")
+        return Literal(value, pa.float64())
+    exact = decimal_literal(decimal.Decimal(text))
+    return integer_literal(int(exact.value)) if text.isdigit() else exact
+
+
+def natural(literal: Literal) -> Literal:
+    """Return an integer literal as the narrowest decimal; other literals are returned unchanged."""
+    if not literal.is_null and is_integer(literal.type):
+        return _as_decimal(literal)
+    return literal
+
+
+@converts_lifted
+def _as_decimal(literal: Literal) -> Literal:
+    return decimal_literal(decimal.Decimal(literal.value))
+
+
+def is_bare_null(expression: object) -> bool:
+    """Say whether an expression is NULL without a type of its own, as CAST(NULL AS t) has one."""
+    return isinstance(expression, Literal) and pa.types.is_null(expression.type)
+
+
+def is_bare_string(literal: object) -> bool:
+    """Say whether an expression is a string constant, whose type its neighbours decide."""
+    return isinstance(literal, Literal) and literal.type == pa.string() and not literal.is_null
+
+
+@converts_lifted
+def read_string(literal: Literal, data_type: pa.DataType) -> Literal:
+    """Return the value that a string constant stands for beside a value of `data_type`.
+
+    A number keeps its own digits, as if it were written without quotes. Raises DataError, naming
+    the string and the type, if it is none.
+    """
+    if data_type == pa.string():
+        return literal
+    try:
+        value = _read(str(literal.value), data_type)
+    except (ValueError, decimal.InvalidOperation, DataError):
+        value = None
+    if value is None:
+        raise DataError(f"'{literal.value}' is not a valid {_kind_name(data_type)}")
+    if is_decimal(data_type):
+        return decimal_literal(value)
+    if is_integer(data_type):
+        return integer_literal(value)
+    return Literal(value, data_type)
+
+
+def _kind_name(data_type: pa.DataType) -> str:
+    return "DECIMAL" if is_decimal(data_type) else sql_type_name(data_type)
+
+
+def _read(text: str, data_type: pa.DataType) -> Any:  # a Python value, or None
+    if is_number(data_type) and "_" in text:
+        return None
+    if is_integer(data_type):
+        return int(text)
+    if is_decimal(data_type):
+        value = decimal.Decimal(text.strip())
+        return value if value.is_finite() else None
+    if is_float(data_type):
+        number = float(text)
+        if math.isinf(number) and "inf" not in text.lower():
+            return None
+        return _as_real(number) if data_type == pa.float32() else number
+    if data_type == pa.date32() and _DATE.fullmatch(text):
+        return dt.date.fromisoformat(text)
+    if data_type == pa.timestamp("us") and _TIMESTAMP.fullmatch(text):
+        return dt.datetime.fromisoformat(text)
+    return literal_value(cast_values(pa.scalar(text), data_type))
+
+
+@converts_lifted
+def convert(literal: Literal, data_type: pa.DataType) -> Literal | None:
+    """Return a literal in another type if the value stays exactly the same, else None.
+
+    A string is read (see `read_string`, which raises); DOUBLE and REAL take the nearest value.
+    """
+    value = literal.value
+    if value is None or literal.type == data_type:
+        return Literal(value, data_type)
+    if is_bare_string(literal):
+        return convert(read_string(literal, data_type), data_type)
+    if is_number(literal.type) and is_number(data_type):
+        return _convert_number(value, data_type)
+    if literal.type == pa.date32() and data_type == pa.timestamp("us"):
+        return Literal(dt.datetime.combine(value, dt.time()), data_type)
+    if is_list(literal.type) and is_list(data_type):
+        return _convert_list(literal, data_type)
+    return None
+
+
+def _convert_list(literal: Literal, data_type: pa.DataType) -> Literal | None:
+    if pa.types.is_fixed_size_list(data_type) and len(literal.value) != data_type.list_size:
+        return None
+    elements = []
+    for value in literal.value:
+        element = convert(Literal(value, literal.type.value_type), data_type.value_type)
+        if element is None:
+            return None
+        elements.append(element.value)
+    return Literal(tuple(elements), data_type)
+
+
+def list_literal(elements: Sequence[Literal], data_type: pa.DataType) -> Literal:
+    """Return the list of constants that are of one type."""
+    return Literal(tuple(element.value for element in elements), pa.list_(data_type))
+
+
+def _convert_number(value: int | float | decimal.Decimal, data_type: pa.DataType) -> Literal | None:
+    if data_type == pa.float64():
+        return Literal(float(value), data_type)
+    if data_type == pa.float32():
+        return _convert_to_real(float(value))
+    if is_integer(data_type):
+        whole = int(value) if math.isfinite(value) else None
+        same = whole is not None and whole == value and _fits_integer(whole, data_type)
+        return Literal(whole, data_type) if same else None
+    if is_decimal(data_type) and not isinstance(value, float):
+        exact = decimal.Decimal(value)
+        digits = exact.scaleb(data_type.scale, _EXACT)
+        complete = digits == digits.to_integral_value(context=_EXACT)
+        if complete and digits.copy_abs() < 10**data_type.precision:
+            return Literal(exact, data_type)
+    return None
+
+
+def _convert_to_real(value: float) -> Literal | None:
+    """Round to 24 bits, so that the value stays the same when it becomes a DOUBLE again."""
+    rounded = _as_real(value)
+    return None if rounded is None else Literal(rounded, pa.float32())
+
+
+def _as_real(value: float) -> float | None:
+    """Return the nearest number of 24 bits, None for a number that becomes infinite."""
+    # Packed in the native format, what is too large is infinite rather than an error.
+    (rounded,) = struct.unpack("f", struct.pack("f", value))
+    return None if math.isinf(rounded) and not math.isinf(value) else float(rounded)
+
+
+def _fits_integer(value: int, data_type: pa.DataType) -> bool:
+    bound = 1 << (data_type.bit_width - 1)
+    return data_type in INTEGERS and -bound <= value < bound

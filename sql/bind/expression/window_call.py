@@ -1,0 +1,342 @@
+"""Window functions: what stands before OVER, the window behind it, and the frame.
+
+    sum(x) OVER (PARTITION BY a ORDER BY b ROWS BETWEEN 2 PRECEDING AND CURRENT ROW)
+    rank() OVER w ... WINDOW w AS (ORDER BY b)
+
+As in PostgreSQL the frame is RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW where none is
+written: without ORDER BY that is the whole partition.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from sqlglot import exp
+
+from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.nodes import Bound, Frame, Literal, OrderItem, WindowCall, columns_of
+from raydb.sql.bind.expression.aggregate_call import (
+    bind_aggregate_call,
+    bind_order_items,
+    read_call,
+)
+from raydb.sql.bind.expression.computed import compute_constant
+from raydb.sql.functions import is_aggregate
+from raydb.sql.functions.signature import check_count, typed
+from raydb.sql.parse.nodes import require_only, unsupported
+from raydb.sql.parse.reader import fold
+from raydb.sql.types import common_type, is_integer, is_interval, is_moment, is_number
+from raydb.sql.typing_rules import cast, describe, unify
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Literal as OneOf
+
+    from raydb.planner.expressions.nodes import Column, Expression
+    from raydb.sql.bind.expression.aggregate_call import Bind, WrittenCall
+    from raydb.sql.bind.expression.expression import Context
+
+_START, _HERE, _END = (
+    Bound("unbounded_preceding"),
+    Bound("current_row"),
+    Bound("unbounded_following"),
+)
+_DEFAULT_FRAME = Frame("range", _START, _HERE)
+_PLACES = ("unbounded_preceding", "preceding", "current_row", "following", "unbounded_following")
+_INTEGER = pa.int32()
+
+# Functions that only windows have: how many arguments each takes, and the type of its result
+# where that is not the type of the first argument.
+_FUNCTIONS: dict[str, tuple[int, int, pa.DataType | None]] = {
+    "row_number": (0, 0, pa.int64()),
+    "rank": (0, 0, pa.int64()),
+    "dense_rank": (0, 0, pa.int64()),
+    "percent_rank": (0, 0, pa.float64()),
+    "cume_dist": (0, 0, pa.float64()),
+    "ntile": (1, 1, _INTEGER),
+    "lag": (1, 3, None),
+    "lead": (1, 3, None),
+    "first_value": (1, 1, None),
+    "last_value": (1, 1, None),
+    "nth_value": (2, 2, None),
+}
+# DuckDB's aggregates first and last are these where there is OVER.
+_FRAME_VALUES = {"first": "first_value", "last": "last_value"}
+
+
+@dataclass(frozen=True, slots=True)
+class _WindowParts:
+    """What OVER or WINDOW says, with what it has from the window it refers to."""
+
+    partition_by: tuple[Expression, ...] = ()
+    order_by: tuple[OrderItem, ...] = ()
+    frame: exp.Expr | None = None
+
+
+def is_window_function(name: str) -> bool:
+    """Say whether a function is one of windows only."""
+    return name in _FUNCTIONS
+
+
+def window_functions() -> tuple[str, ...]:
+    """Return the names of the functions of windows only."""
+    return tuple(_FUNCTIONS)
+
+
+def bind_window(node: exp.Expr, context: Context, bind: Bind) -> Column:
+    """Return the column of a window function.
+
+    Raises ProgrammingError where a window function cannot be and for a window that makes no sense,
+    NotSupportedError for parts that are not supported.
+    """
+    written = read_call(node.this)
+    if context.windows is None:
+        raise ProgrammingError(
+            f"{context.clause} cannot contain the window function {written.name}"
+        )
+    if node.args.get("over") not in (None, "OVER"):
+        raise NotSupportedError(f"{node.args['over']} is not supported")
+    inner = replace(context, clause="a window function", windows=None, unnests=None)
+    parts = _read_window(node, context.windows.named, inner, bind)
+    order_by, frame = _bind_frame(parts, inner, bind)
+    call = _bind_function(written, inner, bind)
+    return context.windows.column_of(
+        replace(call, partition_by=parts.partition_by, order_by=order_by, frame=frame)
+    )
+
+
+# -- functions
+
+
+def _bind_function(written: WrittenCall, context: Context, bind: Bind) -> WindowCall:
+    """Return the call, whose window is filled in later."""
+    name = _FRAME_VALUES.get(written.name, written.name)
+    if name not in _FUNCTIONS:
+        return _bind_aggregate(written, context, bind)
+    if written.filter is not None:
+        raise ProgrammingError(f"{name}() takes no FILTER, as it is no aggregate")
+    if written.distinct:
+        raise ProgrammingError(f"{name}() takes no DISTINCT, as it is no aggregate")
+    if written.order:
+        raise NotSupportedError(f"ORDER BY in {name}() is not supported; it goes behind OVER")
+    least, most, kind = _FUNCTIONS[name]
+    if written.ignore_nulls is not None and kind is not None:
+        raise ProgrammingError(f"{name}() has no NULLs to ignore or respect")
+    check_count(name, least, most, len(written.arguments))
+    arguments = [typed(bind(argument, context), _INTEGER) for argument in written.arguments]
+    numbers = arguments if name == "ntile" else arguments[1:2]
+    for argument in numbers:
+        if not is_integer(argument.type):
+            raise ProgrammingError(f"{name}() needs an integer, not {describe(argument)}")
+    if len(arguments) == 3:
+        value, default = unify((arguments[0], arguments[2]), "combine")
+        arguments = [value, arguments[1], default]
+    return WindowCall(
+        name,
+        tuple(arguments),
+        arguments[0].type if kind is None else kind,
+        (),
+        (),
+        _DEFAULT_FRAME,
+        ignore_nulls=bool(written.ignore_nulls),
+    )
+
+
+def _bind_aggregate(written: WrittenCall, context: Context, bind: Bind) -> WindowCall:
+    if not is_aggregate(written.name):
+        names = (*_FUNCTIONS, *_FRAME_VALUES)
+        raise ProgrammingError(
+            f"'{written.name}' is no window function and no aggregate"
+            f"{did_you_mean(written.name, names)}"
+        )
+    if written.order:
+        raise NotSupportedError(
+            f"ORDER BY in {written.name}() with OVER is not supported; it goes behind OVER"
+        )
+    call = bind_aggregate_call(written, context, bind)
+    return WindowCall(
+        call.function,
+        call.arguments,
+        call.type,
+        (),
+        (),
+        _DEFAULT_FRAME,
+        distinct=call.distinct,
+        filter=call.filter,
+    )
+
+
+# -- windows
+
+
+def _read_window(
+    node: exp.Expr, named: Mapping[str, exp.Expr], context: Context, bind: Bind
+) -> _WindowParts:
+    """Return the parts of a window, which may refer to one of those that have names."""
+    require_only(node, "this", "partition_by", "order", "spec", "alias", "over", "first")
+    base = _WindowParts()
+    alias = node.args.get("alias")
+    if alias is not None:
+        base = _named_window(fold(alias), named, context, bind)
+    partition_by = tuple(
+        key
+        for written in node.args.get("partition_by") or ()
+        if not isinstance(key := bind(written, context), Literal)
+    )
+    order = node.args.get("order")
+    order_by: tuple[OrderItem, ...] = ()
+    if order is not None:
+        require_only(order, "expressions")
+        order_by = bind_order_items(tuple(order.expressions), context, bind)
+    frame = node.args.get("spec")
+    if alias is not None:
+        name = fold(alias)
+        if partition_by:
+            raise ProgrammingError(f"PARTITION BY cannot be added to the window '{name}'")
+        if order is not None and base.order_by:
+            raise ProgrammingError(f"the window '{name}' has an ORDER BY already")
+        if (order is not None or frame is not None) and base.frame is not None:
+            raise ProgrammingError(f"the window '{name}' has a frame; nothing can be added to it")
+    return _WindowParts(
+        base.partition_by or partition_by, base.order_by or order_by, frame or base.frame
+    )
+
+
+def _named_window(
+    name: str, named: Mapping[str, exp.Expr], context: Context, bind: Bind
+) -> _WindowParts:
+    """Return the parts of a window of the clause WINDOW."""
+    if name not in named:
+        raise ProgrammingError(f"window '{name}' does not exist{did_you_mean(name, tuple(named))}")
+    # A window sees those that are defined before it.
+    before = dict(itertools.takewhile(lambda entry: entry[0] != name, named.items()))
+    return _read_window(named[name], before, context, bind)
+
+
+# -- frames
+
+
+def _bind_frame(
+    parts: _WindowParts, context: Context, bind: Bind
+) -> tuple[tuple[OrderItem, ...], Frame]:
+    """Return the frame, and the order with its key in the type in which RANGE compares."""
+    spec, order_by = parts.frame, parts.order_by
+    if spec is None:
+        return order_by, _DEFAULT_FRAME
+    require_only(spec, "kind", "start", "start_side", "end", "end_side", "exclude")
+    unit = spec.args["kind"].lower()
+    assert unit in ("rows", "range", "groups"), "the parser knows no other unit"
+    start = _bind_bound(spec, "start", context, bind)
+    end = _HERE if spec.args.get("end") is None else _bind_bound(spec, "end", context, bind)
+    _check_order(start, end)
+    if unit == "groups" and not order_by:
+        raise ProgrammingError("GROUPS needs an ORDER BY in the window")
+    if start.offset is not None or end.offset is not None:
+        if unit == "range":
+            order_by, start, end = _bind_range(order_by, start, end)
+        else:
+            for bound in (start, end):
+                _check_whole_offset(bound, unit.upper())
+    return order_by, Frame(unit, start, end, _bind_exclude(spec.args.get("exclude")))
+
+
+def _bind_bound(spec: exp.Expr, side: str, context: Context, bind: Bind) -> Bound:
+    """Return the start or the end of a frame; an offset becomes a constant."""
+    written = spec.args.get(side)
+    direction = spec.args.get(f"{side}_side")
+    if written == "CURRENT ROW":
+        return _HERE
+    following = str(direction).lower() == "following"
+    if written == "UNBOUNDED":
+        return _END if following else _START
+    assert isinstance(written, exp.Expr), "an offset is an expression"
+    offset = bind(written, replace(context, clause="the offset of a frame", aggregates=None))
+    if columns_of(offset):
+        raise ProgrammingError("the offset of a frame must be a constant")
+    if not isinstance(offset, Literal):
+        offset = compute_constant(offset, context.binding)
+    if offset.value is None:
+        raise ProgrammingError("the offset of a frame must not be NULL")
+    if _is_negative(offset):
+        raise ProgrammingError("the offset of a frame must not be negative")
+    return Bound("following" if following else "preceding", offset)
+
+
+def _is_negative(offset: Literal) -> bool:
+    if is_interval(offset.type):
+        return any(part < 0 for part in offset.value)
+    return is_number(offset.type) and bool(offset.value < 0)
+
+
+def _check_order(start: Bound, end: Bound) -> None:
+    """Raise ProgrammingError for a frame that could never hold a row."""
+    if start.kind == "unbounded_following":
+        raise ProgrammingError("a frame cannot start with UNBOUNDED FOLLOWING")
+    if end.kind == "unbounded_preceding":
+        raise ProgrammingError("a frame cannot end with UNBOUNDED PRECEDING")
+    if _PLACES.index(start.kind) > _PLACES.index(end.kind):
+        words = (bound.kind.replace("_", " ").upper() for bound in (start, end))
+        raise ProgrammingError("a frame from {} cannot end with {}".format(*words))
+
+
+def _check_whole_offset(bound: Bound, unit: str) -> None:
+    offset = bound.offset
+    if offset is not None and not is_integer(offset.type):
+        raise ProgrammingError(f"{unit} needs an integer as the offset, not {describe(offset)}")
+
+
+def _bind_range(
+    order_by: tuple[OrderItem, ...], start: Bound, end: Bound
+) -> tuple[tuple[OrderItem, ...], Bound, Bound]:
+    """Bring the key and the offsets of RANGE to types that can be added."""
+    if len(order_by) != 1:
+        raise ProgrammingError("RANGE with an offset needs exactly one key in ORDER BY")
+    (item,) = order_by
+    key = item.expression
+    offsets = [bound.offset for bound in (start, end) if bound.offset is not None]
+    kind: pa.DataType | None = None
+    if is_moment(key.type):
+        kind = pa.timestamp("us") if all(is_interval(each.type) for each in offsets) else None
+    elif is_number(key.type) and all(is_number(each.type) for each in offsets):
+        kind = key.type
+        for each in offsets:
+            kind = common_type(kind, each.type)
+        kind = pa.float64() if kind == pa.float32() else kind
+    if kind is None:
+        raise ProgrammingError(
+            f"RANGE cannot add {' or '.join(map(describe, offsets))} to {describe(key)}"
+        )
+    target = None if is_moment(key.type) else kind
+    return (
+        (replace(item, expression=cast(key, kind)),),
+        _cast_bound(start, target),
+        _cast_bound(end, target),
+    )
+
+
+def _cast_bound(bound: Bound, target: pa.DataType | None) -> Bound:
+    if bound.offset is None or target is None:
+        return bound
+    (value,) = evaluate(cast(bound.offset, target), {}, 1).to_pylist()
+    return replace(bound, offset=Literal(value, target))
+
+
+def _bind_exclude(
+    written: exp.Expr | None,
+) -> OneOf["no_others", "current_row", "group", "ties"]:
+    if written is None:
+        return "no_others"
+    match written.name.upper():
+        case "NO OTHERS":
+            return "no_others"
+        case "CURRENT ROW":
+            return "current_row"
+        case "GROUP":
+            return "group"
+        case "TIES":
+            return "ties"
+    raise unsupported(written)

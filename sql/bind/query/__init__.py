@@ -1,0 +1,1 @@
+"""Queries, clause by clause."""

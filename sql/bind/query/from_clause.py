@@ -1,0 +1,475 @@
+"""FROM: tables, views, derived tables and joins to a plan and the scope of its names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import pyarrow as pa
+from sqlglot import exp
+
+from raydb.errors import Error, NotSupportedError, ProgrammingError, did_you_mean
+from raydb.planner.expressions.nodes import Call, Expression, conjuncts, substitute
+from raydb.planner.expressions.nodes import Literal as Constant
+from raydb.planner.plan.common_tables import free_columns
+from raydb.planner.plan.logical import (
+    Apply,
+    Filter,
+    InnerJoin,
+    OuterJoin,
+    Plan,
+    Project,
+    Scan,
+    SemiJoin,
+    Unnest,
+    Values,
+    VectorSearch,
+    output_columns,
+)
+from raydb.sql.bind.binding import Binding, context_of, new_column
+from raydb.sql.bind.expression.expression import Resolve, bind_condition, bind_expression
+from raydb.sql.bind.query.with_clause import name_query, refer
+from raydb.sql.bind.scope import (
+    Outer,
+    Scope,
+    Visible,
+    find_name,
+    join_scopes,
+    merge_columns,
+    resolve,
+    table_scope,
+)
+from raydb.sql.bind.table_functions.file_functions import file_alias, file_table, is_file
+from raydb.sql.bind.table_functions.motif import bind_motif_search
+from raydb.sql.bind.table_functions.registry import bind_table_function, is_report
+from raydb.sql.bind.table_functions.vector_search import bind_vector_search
+from raydb.sql.functions import list_operand
+from raydb.sql.parse.nodes import locate, require_only, unsupported
+from raydb.sql.parse.parser import parse
+from raydb.sql.parse.reader import fold
+from raydb.sql.parse.searched_tables import is_motif_search, is_vector_search
+from raydb.sql.parse.statements import Select
+from raydb.sql.typing_rules import compare, unify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from raydb.planner.expressions.nodes import Column
+
+Side = Literal["left", "right", "full"]
+Arguments: TypeAlias = "tuple[tuple[Column, Expression], ...]"
+_SIDES: dict[str, Side] = {"LEFT": "left", "RIGHT": "right", "FULL": "full"}
+_KINDS = (None, "INNER", "OUTER", "CROSS", "COMMA", "SEMI", "ANTI")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A bound part of FROM."""
+
+    plan: Plan
+    scope: Scope
+
+
+def bind_from(from_: exp.Expr | None, joins: list[exp.Expr], binding: Binding) -> Source:
+    """Return the rows that FROM gives; without FROM one row of no columns.
+
+    A comma binds weaker than JOIN: in `a, b JOIN c ON ...` the condition does not see `a`.
+    """
+    if from_ is None:
+        return Source(Values((), ((),)), Scope())
+    require_only(from_, "this")
+    done: list[Source] = []
+    current = _bind_source(from_.this, binding)
+    for join in joins:
+        before = _cross(done, current)
+        right, arguments = _bind_beside(join.this, before.scope, binding)
+        if arguments:
+            # It may read any table before it: those behind commas are joined first.
+            done, current = [], before
+        if join.args.get("kind") == "COMMA" and not arguments:
+            require_only(join, "this", "kind")
+            done.append(current)
+            current = right
+        else:
+            current = _bind_join(join, current, right, arguments, binding, done)
+    return _cross(done, current)
+
+
+def _cross(done: Sequence[Source], last: Source) -> Source:
+    """Return the sources behind commas, each joined with what follows."""
+    for each in reversed(done):
+        last = _inner_join(each, last, ())
+    return last
+
+
+def _bind_source(node: exp.Expr, binding: Binding) -> Source:
+    try:
+        return _bind_unlocated(node, binding)
+    except Error as error:
+        locate(error, node)
+        raise
+
+
+def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
+    match node:
+        case exp.Table():
+            require_only(node, "this", "alias", "joins")
+            source = _bind_table(node, binding)
+        case exp.Subquery(this=inner) if _holds_join(inner):  # `(a JOIN b ON ...)`
+            require_only(node, "this", "alias", "joins")
+            source = _bind_source(inner, binding)
+            if node.args.get("alias") is not None:
+                source = _rename(node, source, binding)
+        case exp.Subquery() | exp.Values():
+            plan = binding.bind_query(_without(node, "alias", "joins"), binding)
+            name, columns = _alias(node, "")
+            source = Source(plan, table_scope(name, output_columns(plan), columns))
+        case exp.Unnest():
+            require_only(node, "expressions", "alias", "offset", "joins")
+            source = _bind_unnest(node, _alias(node, "unnest"), binding)
+        case exp.Lateral(this=exp.Unnest() as inner):
+            require_only(node, "this", "alias")
+            require_only(inner, "expressions", "offset")
+            source = _bind_unnest(inner, _alias(node, "unnest"), binding)
+        case exp.Lateral() if is_vector_search(node):
+            require_only(node, "this", "alias")
+            source = _bind_search(node, binding)
+        case exp.Lateral() if is_motif_search(node):
+            require_only(node, "this", "alias")
+            source = _bind_motifs(node, binding)
+        case exp.Lateral(this=exp.Subquery() as inner):
+            require_only(node, "this", "alias")
+            plan = binding.bind_query(inner, binding)
+            name, columns = _alias(node, "")
+            source = Source(plan, table_scope(name, output_columns(plan), columns))
+        case _:
+            raise unsupported(node)
+    for join in node.args.get("joins") or ():
+        right, arguments = _bind_beside(join.this, source.scope, binding)
+        source = _bind_join(join, source, right, arguments, binding)
+    return source
+
+
+def _bind_beside(node: exp.Expr, before: Scope, binding: Binding) -> tuple[Source, Arguments]:
+    """Return a source and what it reads of the tables before it, as LATERAL may."""
+    kind: Literal["lateral", "derived"] = "derived"
+    if isinstance(node, exp.Lateral | exp.Unnest):
+        kind = "lateral"
+    outer = Outer(kind, before, binding.outer, binding.numbers)
+    source = _bind_source(node, replace(binding, outer=outer))
+    return source, tuple((column, expression) for expression, column in outer.columns.items())
+
+
+def _bind_unnest(node: exp.Expr, alias: tuple[str, tuple[str, ...]], binding: Binding) -> Source:
+    """Return the elements of lists as rows: unnest(a, b) [WITH ORDINALITY]."""
+    context = context_of(binding, Scope(), "unnest()")
+    lists = [list_operand(bind_expression(each, context)) for each in node.expressions]
+    items = tuple((new_column(binding, "unnest", each.type.value_type), each) for each in lists)
+    counts = node.args.get("offset")
+    number = new_column(binding, "ordinality", pa.int64()) if counts else None
+    plan = Unnest(Values((), ((),)), items, number=number)
+    name, columns = alias
+    if isinstance(counts, exp.Identifier):
+        columns = (*columns, fold(counts))
+    if len(items) == 1:
+        columns = columns or (name,)  # as in PostgreSQL: the alias names the column too
+    return Source(plan, table_scope(name, output_columns(plan), columns))
+
+
+def _holds_join(node: exp.Expr) -> bool:
+    """Say whether parentheses around a node hold tables rather than a query."""
+    match node:
+        case exp.Table():
+            return True
+        case exp.Subquery():
+            has_more = node.args.get("alias") is not None or node.args.get("joins")
+            return bool(has_more) or _holds_join(node.this)
+        case _:
+            return False
+
+
+def _rename(node: exp.Expr, source: Source, binding: Binding) -> Source:
+    """Return a join in parentheses under the one name of its alias."""
+    items = tuple(
+        (new_column(binding, each.name, each.expression.type), each.expression)
+        for each in source.scope.visible
+    )
+    name, columns = _alias(node, "")
+    scope = table_scope(name, [column for column, _ in items], columns)
+    return Source(Project(source.plan, items), scope)
+
+
+def _without(node: exp.Expr, *arguments: str) -> exp.Expr:
+    bare = node.copy()
+    for argument in arguments:
+        bare.set(argument, None)
+    return bare
+
+
+def _alias(node: exp.Expr, name: str) -> tuple[str, tuple[str, ...]]:
+    """Return the name of a source and the new names of its columns, `t(a, b)`."""
+    alias = node.args.get("alias")
+    if alias is None:
+        return name, ()
+    require_only(alias, "this", "columns")
+    columns = tuple(fold(column) for column in alias.args.get("columns") or ())
+    return (name if alias.this is None else fold(alias.this)), columns
+
+
+def _bind_search(node: exp.Table | exp.Lateral, binding: Binding) -> Source:
+    search = bind_vector_search(node.this, binding, _bind_rows)
+    name, names = _alias(node, "vector_search")
+    return Source(search, table_scope(name, output_columns(search), names))
+
+
+def _bind_motifs(node: exp.Table | exp.Lateral, binding: Binding) -> Source:
+    search = bind_motif_search(node.this, binding, _bind_rows)
+    name, names = _alias(node, node.this.name.lower())
+    return Source(search, table_scope(name, output_columns(search), names))
+
+
+def _bind_rows(node: exp.Expr, binding: Binding) -> Plan:
+    """Return the rows of a source within another one."""
+    return _bind_source(node, binding).plan
+
+
+def _bind_table(node: exp.Table, binding: Binding) -> Source:
+    if is_file(node) or is_report(node):
+        return _bind_opened(node, binding)
+    if is_vector_search(node):
+        return _bind_search(node, binding)
+    if is_motif_search(node):
+        return _bind_motifs(node, binding)
+    if isinstance(node.this, exp.Anonymous):
+        function = node.this.name.lower()
+        plan: Plan = bind_table_function(function, node.this.expressions, binding)
+        name, names = _alias(node, function)
+        if function == "generate_series" and name != function and not names:
+            names = (name,)  # As in PostgreSQL: the alias names the column too.
+        return Source(plan, table_scope(name, output_columns(plan), names))
+    if not isinstance(node.this, exp.Identifier):
+        raise unsupported(node.this)
+    table = fold(node.this)
+    name, names = _alias(node, table)
+    catalog = binding.catalog
+    if table in binding.queries:
+        plan = refer(binding.queries[table], binding)
+    elif table in catalog.tables:
+        plan = _scan(table, binding)
+    elif table in catalog.views:
+        plan = _bind_view(table, binding)
+    else:
+        known = (*binding.queries, *catalog.tables, *catalog.views)
+        raise ProgrammingError(f"table '{table}' does not exist{did_you_mean(table, known)}")
+    return Source(plan, table_scope(name, output_columns(plan), names, written=table))
+
+
+def _bind_opened(node: exp.Table, binding: Binding) -> Source:
+    """Return the rows of a report, or of a file: `FROM 'sales.parquet'` is called `sales` then."""
+    name, names = _alias(node, file_alias(node))
+    plan = _scan(file_table(node), binding)
+    return Source(plan, table_scope(name, output_columns(plan), names))
+
+
+def _scan(table: str, binding: Binding) -> Scan:
+    schema = binding.catalog.tables[table].definition.schema
+    return Scan(table, tuple(new_column(binding, field.name, field.type) for field in schema))
+
+
+def _bind_view(view: str, binding: Binding) -> Plan:
+    """Return a reference to a view's query, which is bound once, and to the catalog alone."""
+    if view in binding.bound_views:
+        return refer(binding.bound_views[view], binding)
+    if view in binding.views:
+        raise ProgrammingError(f"the view '{view}' refers to itself")
+    (statement,) = parse(binding.catalog.views[view])
+    assert isinstance(statement, Select), "a view holds a query"
+    inner = replace(binding, parameters={}, queries={}, views=(*binding.views, view), outer=None)
+    try:
+        plan = binding.bind_query(statement.tree, inner)
+    except ProgrammingError as error:
+        raise ProgrammingError(f"in the view '{view}': {error.sentence}") from error
+    binding.bound_views[view] = name_query(view, plan, (), inner)
+    return refer(binding.bound_views[view], binding)
+
+
+def _bind_join(
+    join: exp.Expr,
+    left: Source,
+    right: Source,
+    arguments: Arguments,
+    binding: Binding,
+    before_comma: Sequence[Source] = (),
+) -> Source:
+    """Return a join; `arguments` are what the right side reads of the left one."""
+    method, kind = join.args.get("method"), join.args.get("kind")
+    side = join.args.get("side")
+    if method not in (None, "NATURAL"):
+        raise NotSupportedError(f"{method} JOIN is not supported")
+    require_only(join, "this", "on", "using", "side", "kind", "method")
+    if kind not in _KINDS or (side and side not in _SIDES):
+        raise NotSupportedError(f"{' '.join(filter(None, (side, kind)))} JOIN is not supported")
+    if kind in ("SEMI", "ANTI") and side not in (None, "LEFT"):
+        raise NotSupportedError(f"{side} {kind} JOIN is not supported; swap its sides")
+    if arguments and (kind in ("SEMI", "ANTI") or side in ("RIGHT", "FULL")):
+        read = next(iter(arguments))[0].name
+        raise ProgrammingError(
+            f"'{read}' is not visible in the right side of a {side or kind} JOIN;"
+            " only an inner or a LEFT JOIN has a row for it"
+        )
+    conditions, scope = _bind_condition(join, left, right, binding, before_comma)
+    if kind in ("SEMI", "ANTI"):
+        semi: Literal["semi", "anti"] = "semi" if kind == "SEMI" else "anti"
+        return Source(SemiJoin(semi, left.plan, right.plan, tuple(conditions)), left.scope)
+    if arguments and isinstance(right.plan, Unnest):
+        return Source(_unnest_beside(left, right.plan, arguments, side, conditions), scope)
+    if arguments and isinstance(right.plan, VectorSearch):
+        return Source(_search_beside(left, right.plan, arguments, side, conditions), scope)
+    if arguments:
+        apply_kind: Literal["left", "inner"] = "left" if side == "LEFT" else "inner"
+        plan: Plan = Apply(apply_kind, left.plan, right.plan, arguments, tuple(conditions))
+        return Source(plan, scope)
+    if side is None:
+        return replace(_inner_join(left, right, conditions), scope=scope)
+    return Source(OuterJoin(_SIDES[side], left.plan, right.plan, tuple(conditions)), scope)
+
+
+def _unnest_beside(
+    left: Source,
+    unnest: Unnest,
+    arguments: Arguments,
+    side: str | None,
+    conditions: list[Expression],
+) -> Plan:
+    """Return the left rows, each once for every element of lists that are computed of it."""
+    given = dict(arguments)
+    items = tuple((column, substitute(each, given)) for column, each in unnest.items)
+    plan: Plan = replace(unnest, source=left.plan, items=items, keep=side == "LEFT")
+    if conditions and side == "LEFT":
+        raise NotSupportedError("LEFT JOIN unnest() needs ON true; WHERE filters its rows")
+    for condition in conditions:
+        plan = Filter(plan, condition)
+    return plan
+
+
+def _search_beside(
+    left: Source,
+    search: VectorSearch,
+    arguments: Arguments,
+    side: str | None,
+    conditions: list[Expression],
+) -> Plan:
+    """Return the left rows, each with what is nearest to a vector that is computed of it."""
+    kind: Literal["left", "inner"] = "left" if side == "LEFT" else "inner"
+    if (conditions and side == "LEFT") or free_columns(search.right):
+        # A search for each distinct vector, whose rows are joined under the conditions.
+        return Apply(kind, left.plan, search, arguments, tuple(conditions))
+    query = substitute(search.query, dict(arguments))
+    plan: Plan = replace(search, left=left.plan, query=query, keep=side == "LEFT")
+    for condition in conditions:
+        plan = Filter(plan, condition)
+    return plan
+
+
+def _bind_condition(
+    join: exp.Expr,
+    left: Source,
+    right: Source,
+    binding: Binding,
+    before_comma: Sequence[Source],
+) -> tuple[list[Expression], Scope]:
+    """Return the conditions of a join, and the names that are visible behind it."""
+    on, using = join.args.get("on"), join.args.get("using")
+    scope = join_scopes(left.scope, right.scope)
+    is_natural = join.args.get("method") == "NATURAL"
+    if is_natural or join.args.get("kind") in ("CROSS", "COMMA"):
+        if on is not None or using:
+            word = "NATURAL" if is_natural else "CROSS"
+            raise ProgrammingError(f"{word} JOIN takes no ON or USING")
+        if not is_natural:
+            return [], scope
+        if join.args.get("kind") == "CROSS":
+            raise ProgrammingError("a join is NATURAL or CROSS, not both")
+        theirs = {each.name for each in right.scope.visible}
+        names = [each.name for each in left.scope.visible if each.name in theirs]
+    elif using:
+        names = [fold(name) for name in using]
+    elif on is None:
+        raise ProgrammingError("JOIN needs ON or USING")
+    else:
+        context = context_of(binding, scope, "JOIN ... ON")
+        hidden = [each.scope for each in before_comma]
+        find = partial(_resolve_in_join, context.resolve, hidden)
+        condition = bind_condition(on, replace(context, resolve=find))
+        return [part for part in conjuncts(condition) if not _is_true(part)], scope
+    conditions, merged = _bind_using(names, left.scope, right.scope, join.args.get("side"))
+    return conditions, merge_columns(scope, merged)
+
+
+def _resolve_in_join(
+    find: Resolve, hidden: Sequence[Scope], name: str, table: str | None
+) -> Expression:
+    """Resolve a name in ON, and say so if it belongs to a table before a comma."""
+    try:
+        return find(name, table)
+    except ProgrammingError:
+        for scope in hidden:
+            if any(
+                column.name == name and table in (None, column.table) for column in scope.visible
+            ):
+                written = name if table is None else f"{table}.{name}"
+                raise ProgrammingError(
+                    f"'{written}' is not visible in this JOIN: a comma in FROM binds weaker;"
+                    " write CROSS JOIN for the comma"
+                ) from None
+        raise
+
+
+def _is_true(condition: Expression) -> bool:
+    return isinstance(condition, Constant) and condition.value is True
+
+
+def _inner_join(left: Source, right: Source, conditions: Iterable[Expression]) -> Source:
+    """Join two sources; inner joins within them become part of the one node."""
+    sources: list[Plan] = []
+    every: list[Expression] = []
+    for plan in (left.plan, right.plan):
+        match plan:
+            case InnerJoin(sources=inner, conditions=given):
+                sources += inner
+                every += given
+            case _:
+                sources.append(plan)
+    scope = join_scopes(left.scope, right.scope)
+    return Source(InnerJoin(tuple(sources), (*every, *conditions)), scope)
+
+
+def _bind_using(
+    names: list[str], left: Scope, right: Scope, side: str | None
+) -> tuple[list[Expression], list[Visible]]:
+    """Return the conditions of USING, and the columns that stand for both sides.
+
+    The merged column is the left one, in a RIGHT JOIN the right one (the left may be missing) and
+    in a FULL JOIN whichever is there.
+    """
+    conditions: list[Expression] = []
+    merged: list[Visible] = []
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise ProgrammingError(f"column '{name}' is named twice in USING")
+        for scope in (left, right):
+            if find_name(scope, name) is None:
+                resolve(scope, name, None)  # raises, with the nearest right name
+        ours, theirs = resolve(left, name, None), resolve(right, name, None)
+        conditions.append(compare("equal", ours, theirs))
+        match side:
+            case "FULL":
+                both = unify((ours, theirs), "compare")
+                column: Expression = Call("coalesce", both, both[0].type)
+            case "RIGHT":
+                column = theirs
+            case _:
+                column = ours
+        merged.append(Visible(name, column, None))
+    return conditions, merged

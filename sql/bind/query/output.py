@@ -1,0 +1,237 @@
+"""The end of a query: the select list as columns, DISTINCT, ORDER BY and LIMIT."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from sqlglot import exp
+
+from raydb.errors import DataError, NotSupportedError, ProgrammingError
+from raydb.planner.expressions.functions import is_volatile
+from raydb.planner.expressions.nodes import (
+    Bound,
+    Call,
+    Column,
+    Expression,
+    Frame,
+    Literal,
+    OrderItem,
+    WindowCall,
+    columns_of,
+    leaves,
+)
+from raydb.planner.plan.logical import (
+    Aggregate,
+    Filter,
+    Limit,
+    Plan,
+    Project,
+    Sort,
+    SortKey,
+    Window,
+)
+from raydb.sql.bind.binding import Binding, context_of, new_column
+from raydb.sql.bind.expression.computed import compute_constant
+from raydb.sql.bind.expression.expression import Context, bind_expression
+from raydb.sql.bind.query.select_list import Item, item_at, only_item
+from raydb.sql.bind.scope import Scope
+from raydb.sql.parse.dialect import text_of
+from raydb.sql.parse.nodes import require_only, unsupported
+from raydb.sql.parse.reader import fold
+from raydb.sql.types import is_integer
+from raydb.sql.typing_rules import BOOLEAN, describe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+MODIFIERS = ("order", "limit", "offset")
+
+_WHOLE_PARTITION = Frame("rows", Bound("unbounded_preceding"), Bound("unbounded_following"))
+
+
+@dataclass(frozen=True, slots=True)
+class OrderKey:
+    """An entry of a query's ORDER BY, over the rows that the select list is computed from."""
+
+    expression: Expression
+    descending: bool
+    nulls_first: bool
+
+
+def bind_order(node: exp.Expr, items: Sequence[Item], context: Context) -> list[OrderKey]:
+    """Return the keys of ORDER BY: a name of the select list, a position, or any expression."""
+    order = node.args.get("order")
+    if order is None:
+        return []
+    require_only(order, "expressions")
+    keys: list[OrderKey] = []
+    for ordered in order.expressions:
+        require_only(ordered, "this", "desc", "nulls_first")
+        if len(order.expressions) == 1 and _is_all(ordered.this):
+            expressions = [item.expression for item in items]
+        else:
+            expressions = [bind_output_key(ordered.this, items, context)]
+        direction = bool(ordered.args.get("desc")), bool(ordered.args.get("nulls_first"))
+        keys += [OrderKey(expression, *direction) for expression in expressions]
+    return keys
+
+
+def _is_all(node: exp.Expr) -> bool:
+    """Tell whether this is the word of ORDER BY ALL, which sqlglot takes for a column."""
+    match node:
+        case exp.Column(this=exp.Identifier() as name):
+            quoted = name.args.get("quoted") or node.args.get("table")
+            return not quoted and name.name.upper() == "ALL"
+        case _:
+            return False
+
+
+def bind_output_key(node: exp.Expr, items: Sequence[Item], context: Context) -> Expression:
+    """Return an entry of ORDER BY or DISTINCT ON: names of the select list win over columns."""
+    if (item := item_at(node, items, context.clause)) is not None:
+        return item.expression
+    if isinstance(node, exp.Column) and node.args.get("table") is None:
+        item = None if isinstance(node.this, exp.Star) else only_item(fold(node.this), items)
+        if item is not None:
+            return item.expression
+    return bind_key(node, context)
+
+
+def bind_key(node: exp.Expr, context: Context) -> Expression:
+    """Return an expression to group or order by, which cannot be a constant."""
+    key = bind_expression(node, context)
+    if isinstance(key, Literal):
+        raise ProgrammingError(f"{context.clause} needs columns, not the constant {text_of(node)}")
+    return key
+
+
+def typed(expression: Expression) -> Expression:
+    """Give a bare NULL a type: a column has to have one, and INTEGER casts to most."""
+    if isinstance(expression, Literal) and pa.types.is_null(expression.type):
+        return Literal(None, pa.int32())
+    return expression
+
+
+def finish(
+    node: exp.Expr,
+    plan: Plan,
+    items: Sequence[tuple[str, Expression]],
+    order: Sequence[OrderKey],
+    binding: Binding,
+    *,
+    distinct: bool = False,
+    distinct_on: Sequence[Expression] = (),
+) -> Plan:
+    """Add the select list, DISTINCT or DISTINCT ON, ORDER BY and LIMIT to a plan."""
+    listed = [
+        (new_column(binding, name, expression.type), expression)
+        for name, expression in ((name, typed(expression)) for name, expression in items)
+    ]
+    visible = tuple(column for column, _ in listed)
+    columns = {expression: column for column, expression in reversed(listed)}
+    hidden: list[tuple[Column, Expression]] = []
+    for expression in (*distinct_on, *(key.expression for key in order)):
+        key = typed(expression)
+        if key in columns:
+            continue
+        if distinct:
+            raise ProgrammingError("ORDER BY of SELECT DISTINCT can only use selected columns")
+        columns[key] = new_column(binding, "order key", key.type)
+        hidden.append((columns[key], key))
+    plan = Project(plan, (*listed, *hidden))
+    if distinct:
+        fresh = {column: replace(column, number=next(binding.numbers)) for column in visible}
+        plan = Aggregate(plan, tuple((new, old) for old, new in fresh.items()), ())
+        columns = {expression: fresh[column] for expression, column in columns.items()}
+        visible = tuple(fresh.values())
+    sort_keys = _sort_keys(order, columns)
+    if distinct_on:
+        partition = [columns[typed(expression)] for expression in distinct_on]
+        plan = _first_of_each(plan, partition, sort_keys, binding)
+    if order:
+        plan = Sort(plan, sort_keys)
+    if hidden or distinct_on:
+        plan = Project(plan, tuple((column, column) for column in visible))
+    return _bind_limit(node, plan, binding)
+
+
+def _sort_keys(
+    order: Sequence[OrderKey], columns: Mapping[Expression, Column]
+) -> tuple[SortKey, ...]:
+    """Return the keys over a plan's columns; a column orders by its first appearance only."""
+    keys: dict[Column, SortKey] = {}
+    for key in order:
+        column = columns[typed(key.expression)]
+        keys.setdefault(column, SortKey(column, key.descending, key.nulls_first))
+    return tuple(keys.values())
+
+
+def _first_of_each(
+    plan: Plan, partition: Sequence[Column], order: Sequence[SortKey], binding: Binding
+) -> Plan:
+    """Return the first row, in order, of those that agree in the columns of a partition."""
+    items = tuple(OrderItem(key.column, key.descending, key.nulls_first) for key in order)
+    number, numbered = numbered_rows(plan, partition, items, binding)
+    return Filter(numbered, Call("equal", (number, Literal(1, number.type)), BOOLEAN))
+
+
+def numbered_rows(
+    plan: Plan, partition: Sequence[Column], order: Sequence[OrderItem], binding: Binding
+) -> tuple[Column, Plan]:
+    """Return a plan with one column more, which numbers the rows of each partition from 1."""
+    number = new_column(binding, "row_number", pa.int64())
+    call = WindowCall(
+        "row_number", (), number.type, tuple(partition), tuple(order), _WHOLE_PARTITION
+    )
+    return number, Window(plan, ((number, call),))
+
+
+def _bind_limit(node: exp.Expr, plan: Plan, binding: Binding) -> Plan:
+    limit, offset = node.args.get("limit"), node.args.get("offset")
+    if limit is None and offset is None:
+        return plan
+    skipped = 0
+    if offset is not None:
+        require_only(offset, "expression")
+        skipped = _row_count(offset.expression, "OFFSET", binding) or 0
+    match limit:
+        case None:
+            count = None
+        case exp.Limit():
+            require_only(limit, "expression")
+            count = _row_count(limit.expression, "LIMIT", binding)
+        case exp.Fetch():
+            require_only(limit, "direction", "count", "limit_options")
+            require_only(limit.args["limit_options"], "rows")
+            written = limit.args.get("count")
+            count = 1 if written is None else _row_count(written, "FETCH", binding)
+        case _:
+            raise unsupported(limit)
+    return Limit(plan, count, skipped)
+
+
+def _row_count(node: exp.Expr, clause: str, binding: Binding) -> int | None:
+    """Return the number of rows of LIMIT or OFFSET; None for LIMIT ALL and LIMIT NULL."""
+    if isinstance(node, exp.Var) and node.name.upper() == "ALL":
+        return None
+    count = bind_expression(node, context_of(binding, Scope(), clause))
+    if columns_of(count) or not all(isinstance(leaf, Literal) for leaf in leaves(count)):
+        raise NotSupportedError(f"{clause} needs a constant")
+    if is_volatile(count):
+        raise NotSupportedError(f"random() in {clause} is not supported")
+    if isinstance(count, Call):
+        try:
+            count = compute_constant(count, binding)
+        except DataError as error:
+            raise DataError(f"{clause}: {error.sentence}") from error
+    if not isinstance(count, Literal):
+        raise NotSupportedError(f"a subquery in {clause} is not supported")
+    if count.value is None:
+        return None
+    if not is_integer(count.type):
+        raise ProgrammingError(f"{clause} needs an integer, not {describe(count)}")
+    if count.value < 0:
+        raise ProgrammingError(f"{clause} must not be negative, as {count.value} is")
+    return int(count.value)

@@ -1,0 +1,239 @@
+"""SELECT: its clauses to a plan, in the order in which they work.
+
+FROM, WHERE -> Filter, GROUP BY -> Aggregate, HAVING -> Filter, OVER -> Window, QUALIFY -> Filter,
+the select list -> Project (with hidden columns that only ORDER BY needs), DISTINCT, ORDER BY, LIMIT
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from raydb.errors import ProgrammingError
+from raydb.planner.expressions.nodes import (
+    Column,
+    Expression,
+    columns_of,
+    expressions_of,
+    map_window,
+)
+from raydb.planner.plan.common_tables import separate_subqueries
+from raydb.planner.plan.logical import Aggregate, Filter, Plan, Unnest, Window
+from raydb.sql.bind.binding import Binding, context_of
+from raydb.sql.bind.expression.expression import (
+    AggregateList,
+    Context,
+    UnnestList,
+    WindowList,
+    bind_condition,
+    bind_expression,
+)
+from raydb.sql.bind.expression.subquery import refuse_outer_aggregates
+from raydb.sql.bind.query.from_clause import bind_from
+from raydb.sql.bind.query.group_by import Groups, bind_groups, grouping_value, over_groups
+from raydb.sql.bind.query.output import MODIFIERS, bind_order, bind_output_key, finish, typed
+from raydb.sql.bind.query.select_list import Item, bind_items, with_aliases
+from raydb.sql.parse.nodes import require_only
+from raydb.sql.parse.reader import fold
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+_ARGUMENTS = (
+    *("with_", "expressions", "from_", "joins", "laterals", "where", "group", "having"),
+    *("windows", "qualify", "distinct", *MODIFIERS),
+)
+
+
+def bind_select_clauses(node: exp.Expr, binding: Binding) -> Plan:
+    """Return the plan of a SELECT; the names of its WITH are known already."""
+    require_only(node, *_ARGUMENTS)
+    source = bind_from(node.args.get("from_"), node.args.get("joins") or [], binding)
+    plan, scope = source.plan, source.scope
+    aggregates = AggregateList(binding.numbers)
+    windows = WindowList(binding.numbers, _named_windows(node))
+    unnests = UnnestList(binding.numbers)
+    items: list[Item] = []
+
+    def context(clause: str) -> Context:
+        within = replace(
+            context_of(binding, scope, clause),
+            aggregates=None if clause in ("WHERE", "GROUP BY") else aggregates,
+            windows=None if clause in ("WHERE", "GROUP BY", "HAVING") else windows,
+            unnests=unnests if clause == "SELECT" else None,
+        )
+        return with_aliases(within, scope, items)
+
+    bind_items(node.expressions, scope, context("SELECT"), items)
+    where, having, qualify = (
+        _condition(node, clause, context) for clause in ("where", "having", "qualify")
+    )
+    order = bind_order(node, items, context("ORDER BY"))
+    distinct_on = _bind_distinct_on(node, items, context)
+    _check_windows(windows.named, context)
+    folded = frozenset((*aggregates.calls.values(), *aggregates.groupings.values()))
+    windowed = frozenset(windows.calls.values())
+    results = (
+        dict.fromkeys(folded, "an aggregate")
+        | dict.fromkeys(windowed, "a window function")
+        | dict.fromkeys(unnests.lists.values(), "unnest()")
+    )
+    groups = bind_groups(
+        node.args.get("group"), items, scope, context("GROUP BY"), results, binding
+    )
+    _check_places(aggregates, windows, where, having)
+    _check_unnests(unnests, aggregates, windows, (where, having, qualify))
+    refuse_outer_aggregates(aggregates.calls, binding)
+    if where is not None:
+        plan = Filter(plan, where)
+    over: Callable[[Expression], Expression] = _unchanged
+    if groups is not None or having is not None or folded:
+        groups = groups or Groups({}, None)
+        plan = _aggregate(plan, groups, aggregates)
+        meanings = _results(groups, aggregates, windows, unnests)
+        over = over_groups(groups, meanings, _outside(binding))
+    if having is not None:
+        plan = Filter(plan, over(having))
+    if windows.calls:
+        calls = ((column, map_window(call, over)) for call, column in windows.calls.items())
+        plan = Window(plan, tuple(calls))
+    if qualify is not None:
+        if not windows.calls:
+            raise ProgrammingError("QUALIFY needs a window function; WHERE and HAVING do without")
+        plan = Filter(plan, over(qualify))
+    if unnests.lists:
+        plan = Unnest(plan, tuple((column, over(e)) for e, column in unnests.lists.items()))
+    plan = finish(
+        node,
+        plan,
+        [(item.name, over(typed(item.expression))) for item in items],
+        [replace(key, expression=over(typed(key.expression))) for key in order],
+        binding,
+        distinct=node.args.get("distinct") is not None and not distinct_on,
+        distinct_on=[over(typed(key)) for key in distinct_on],
+    )
+    return separate_subqueries(plan, binding.numbers)
+
+
+def _named_windows(node: exp.Expr) -> dict[str, exp.Expr]:
+    """Return the windows of the WINDOW clause by their names."""
+    named: dict[str, exp.Expr] = {}
+    for window in node.args.get("windows") or ():
+        name = fold(window.this)
+        if name in named:
+            raise ProgrammingError(f"WINDOW defines '{name}' twice")
+        named[name] = window
+    return named
+
+
+def _check_windows(named: Mapping[str, exp.Expr], context: Callable[[str], Context]) -> None:
+    """Find the errors of the windows of the WINDOW clause, which may be used nowhere."""
+    for window in named.values():
+        call = exp.Anonymous(this="row_number")
+        over = exp.Window(this=call, alias=window.this.copy(), over="OVER")
+        windows = WindowList(itertools.count(), named)
+        bind_expression(over, replace(context("WINDOW"), windows=windows))
+
+
+def _unchanged(expression: Expression) -> Expression:
+    return expression
+
+
+def _outside(binding: Binding) -> frozenset[Column]:
+    return frozenset() if binding.outer is None else binding.outer.outside_columns()
+
+
+def _condition(node: exp.Expr, clause: str, context: Callable[[str], Context]) -> Expression | None:
+    """Return the condition of WHERE, HAVING or QUALIFY."""
+    written = node.args.get(clause)
+    if written is None:
+        return None
+    require_only(written, "this")
+    return bind_condition(written.this, context(clause.upper()))
+
+
+def _bind_distinct_on(
+    node: exp.Expr, items: Sequence[Item], context: Callable[[str], Context]
+) -> list[Expression]:
+    """Return the keys of DISTINCT ON, none where the query has no such clause."""
+    distinct = node.args.get("distinct")
+    if distinct is None:
+        return []
+    require_only(distinct, "on")
+    on = distinct.args.get("on")
+    if on is None:
+        return []
+    require_only(on, "expressions")
+    within = context("DISTINCT ON")
+    return [bind_output_key(key, items, within) for key in on.expressions]
+
+
+def _aggregate(plan: Plan, groups: Groups, aggregates: AggregateList) -> Plan:
+    keys = tuple((column, key) for key, column in groups.keys.items())
+    calls = tuple((column, call) for call, column in aggregates.calls.items())
+    return Aggregate(plan, keys, calls, grouping=groups.grouping)
+
+
+def _results(
+    groups: Groups, aggregates: AggregateList, windows: WindowList, unnests: UnnestList
+) -> dict[Column, Expression]:
+    """Return what the columns of aggregates, GROUPING(), window functions and unnest() mean."""
+    results: dict[Column, Expression] = {column: column for column in aggregates.calls.values()}
+    results |= {column: column for column in windows.calls.values()}
+    results |= {column: column for column in unnests.lists.values()}
+    for arguments, column in aggregates.groupings.items():
+        results[column] = grouping_value(arguments, groups)
+    return results
+
+
+def _check_places(
+    aggregates: AggregateList,
+    windows: WindowList,
+    where: Expression | None,
+    having: Expression | None,
+) -> None:
+    """Raise ProgrammingError for an alias that brings an aggregate to where it cannot be."""
+    folded = frozenset((*aggregates.calls.values(), *aggregates.groupings.values()))
+    windowed = frozenset(windows.calls.values())
+    for place, expression, wrong in (
+        ("WHERE", where, folded | windowed),
+        ("HAVING", having, windowed),
+    ):
+        if expression is not None and (found := columns_of(expression) & wrong):
+            kind = "window function" if found & windowed else "aggregate"
+            name = next(iter(found)).name.removesuffix("_star")
+            raise ProgrammingError(f"{place} cannot contain the {kind} {name}")
+    for call in aggregates.calls:
+        for expression in expressions_of(call):
+            if columns_of(expression) & (folded | windowed):
+                raise ProgrammingError(
+                    f"{call.function}() cannot contain an aggregate or a window function"
+                )
+    for window in windows.calls:
+        for expression in expressions_of(window):
+            if columns_of(expression) & windowed:
+                raise ProgrammingError(f"{window.function}() cannot contain a window function")
+
+
+def _check_unnests(
+    unnests: UnnestList,
+    aggregates: AggregateList,
+    windows: WindowList,
+    conditions: Sequence[Expression | None],
+) -> None:
+    """Raise ProgrammingError for an alias that brings unnest() to where rows are not yet more."""
+    found = frozenset(unnests.lists.values())
+    clauses = zip(("WHERE", "HAVING", "QUALIFY"), conditions, strict=True)
+    places: list[tuple[str, tuple[Expression, ...]]] = [
+        (clause, (condition,)) for clause, condition in clauses if condition is not None
+    ]
+    places += [(f"{call.function}()", expressions_of(call)) for call in aggregates.calls]
+    places += [(f"{call.function}()", expressions_of(call)) for call in windows.calls]
+    for place, expressions in places:
+        if any(columns_of(expression) & found for expression in expressions):
+            raise ProgrammingError(
+                f"{place} cannot contain unnest(): write FROM t, unnest(t.list) AS u(x)"
+            )

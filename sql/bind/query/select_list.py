@@ -1,0 +1,190 @@
+"""The select list: expressions with their names, and what stands for several columns.
+
+SELECT *, t.* EXCLUDE (a), * REPLACE (b + 1 AS b) RENAME (c AS d), a + 1 AS e, e * 2
+SELECT max(COLUMNS('price.*'))  ->  SELECT max(price_net), max(price_gross)
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from sqlglot import exp
+
+from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.nodes import Column, Literal
+from raydb.sql.bind.expression.expression import Context, bind_expression
+from raydb.sql.bind.scope import Scope, Visible, find_name, find_table
+from raydb.sql.functions import match
+from raydb.sql.parse.dialect import text_of
+from raydb.sql.parse.nodes import nodes_of, require_only
+from raydb.sql.parse.reader import fold
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from raydb.planner.expressions.nodes import Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An entry of the select list."""
+
+    name: str
+    node: exp.Expr
+    expression: Expression
+
+
+def bind_items(
+    nodes: Iterable[exp.Expr], scope: Scope, context: Context, items: list[Item]
+) -> None:
+    """Append the entries of a select list to `items`; an entry sees the aliases before it."""
+    for node in itertools.chain.from_iterable(_each_column(node, scope) for node in nodes):
+        match node:
+            case exp.Star():
+                if not scope.visible:
+                    raise ProgrammingError("SELECT * needs a table in FROM")
+                named = [(each.name, each.expression) for each in scope.visible]
+                items += _star_items(node, named, context)
+            case exp.Column(this=exp.Star() as star):
+                require_only(node, "this", "table")
+                table = find_table(scope, fold(node.args["table"]))
+                items += _star_items(star, table.columns, context)
+            case exp.Alias():
+                require_only(node, "this", "alias")
+                items.append(
+                    Item(fold(node.args["alias"]), node.this, bind_expression(node.this, context))
+                )
+            case _:
+                items.append(Item(name_of(node), node, bind_expression(node, context)))
+    if not items:
+        raise ProgrammingError("SELECT needs at least one column")
+
+
+def _each_column(node: exp.Expr, scope: Scope) -> list[exp.Expr]:
+    """Return an entry of the select list once for each column that its COLUMNS(...) names."""
+    calls = [call for call in nodes_of(node, exp.Anonymous) if call.name.lower() == "columns"]
+    if not calls:
+        return [node]
+    if any(call != calls[0] for call in calls):
+        raise NotSupportedError("different COLUMNS(...) in one expression are not supported")
+    names = [each.name for each in scope.visible]
+    found = []
+    for each in _matching(calls[0], scope):
+        table = each.table if names.count(each.name) > 1 else None
+        is_plain = each.name.isidentifier() and each.name.islower()
+        column = exp.column(exp.to_identifier(each.name, quoted=not is_plain), table)
+        found.append(node.transform(lambda part, by=column: by if part == calls[0] else part))
+    return found
+
+
+def _matching(call: exp.Expr, scope: Scope) -> list[Visible]:
+    """Return the columns that COLUMNS(*), COLUMNS(* EXCLUDE (a)) or COLUMNS('pattern') names."""
+    match call.expressions:
+        case [exp.Star() as star]:
+            require_only(star, "except_")
+            known = list(dict.fromkeys(each.name for each in scope.visible))
+            excluded = {_listed(node, "EXCLUDE", known) for node in star.args.get("except_") or ()}
+            found = [each for each in scope.visible if each.name not in excluded]
+        case [exp.Literal(is_string=True) as pattern]:
+            names = pa.array([each.name for each in scope.visible], pa.string())
+            column = Column(-1, "name", names.type)
+            matching = match("~", column, Literal(pattern.name, names.type))
+            matches = evaluate(matching, {column: names}, len(names)).to_pylist()
+            found = list(itertools.compress(scope.visible, matches))
+        case _:
+            raise NotSupportedError("COLUMNS takes * or a regular expression in quotes")
+    if not found:
+        raise ProgrammingError(f"no column is one of {text_of(call)}")
+    return found
+
+
+def _star_items(
+    star: exp.Expr, named: Sequence[tuple[str, Expression]], context: Context
+) -> list[Item]:
+    """Return the columns that a star stands for."""
+    require_only(star, "except_", "replace", "rename")
+    known = list(dict.fromkeys(name for name, _ in named))
+    excluded = {_listed(node, "EXCLUDE", known) for node in star.args.get("except_") or ()}
+    replaced = {
+        _listed(node.args["alias"], "REPLACE", known): bind_expression(node.this, context)
+        for node in star.args.get("replace") or ()
+    }
+    renamed = {
+        _listed(node.this, "RENAME", known): fold(node.args["alias"])
+        for node in star.args.get("rename") or ()
+    }
+    for name in (*replaced, *renamed):
+        if name in excluded:
+            raise ProgrammingError(f"column '{name}' is excluded from * and changed at once")
+    items = [
+        Item(renamed.get(name, name), star, replaced.get(name, expression))
+        for name, expression in named
+        if name not in excluded
+    ]
+    if not items:
+        raise ProgrammingError("EXCLUDE leaves no column of *")
+    return items
+
+
+def _listed(node: exp.Expr, clause: str, known: Sequence[str]) -> str:
+    """Return a name in EXCLUDE, REPLACE or RENAME, which must be one of the star's columns."""
+    if isinstance(node, exp.Column):
+        require_only(node, "this")
+        node = node.this
+    name = fold(node)
+    if name not in known:
+        raise ProgrammingError(
+            f"{clause} names '{name}', no column of *{did_you_mean(name, known)}"
+        )
+    return name
+
+
+def name_of(node: exp.Expr) -> str:
+    """Return the name of a column without an alias: its own, or its text."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return fold(node.this) if isinstance(node, exp.Column) else text_of(node)
+
+
+def only_item(name: str, items: Iterable[Item]) -> Item | None:
+    """Return the select item with a name; two that differ are ambiguous."""
+    found = {item.expression: item for item in items if item.name == name}
+    if len(found) > 1:
+        raise ProgrammingError(f"column '{name}' is ambiguous: the select list has two")
+    return next(iter(found.values()), None)
+
+
+def item_at(node: exp.Expr, items: Sequence[Item], clause: str) -> Item | None:
+    """Return the select item at a position such as the 2 in ORDER BY 2."""
+    if not isinstance(node, exp.Literal):
+        return None
+    if node.is_string or not node.name.isdigit():
+        return None
+    if not 1 <= int(node.name) <= len(items):
+        raise ProgrammingError(
+            f"{clause} position {node.name} is not in the SELECT list, which has {len(items)}"
+        )
+    return items[int(node.name) - 1]
+
+
+def with_aliases(context: Context, scope: Scope, items: Sequence[Item]) -> Context:
+    """Return the context in which a name may also be an alias of the select list.
+
+    Columns of FROM come first, then those of the queries around this one, then aliases.
+    """
+
+    def find(name: str, table: str | None) -> Expression:
+        if table is not None or find_name(scope, name) is not None:
+            return context.resolve(name, table)
+        try:
+            return context.resolve(name, None)
+        except ProgrammingError:
+            if (item := only_item(name, items)) is None:
+                raise
+            return item.expression
+
+    return replace(context, resolve=find)

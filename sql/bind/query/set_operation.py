@@ -1,0 +1,195 @@
+"""UNION, INTERSECT and EXCEPT: columns meet by position, and NULL equals NULL.
+
+a UNION b          ->  Aggregate(keys: all columns, Union(a, b))
+a INTERSECT b      ->  the groups of Union(a with tag 0, b with tag 1) that have both tags
+a EXCEPT b         ->  those that have the tag 0 only
+a EXCEPT ALL b     ->  the same, where the copies of a row are numbered and so differ
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from sqlglot import exp
+
+from raydb.errors import ProgrammingError
+from raydb.planner.expressions.nodes import AggregateCall, Column, Expression, Literal
+from raydb.planner.plan.logical import Aggregate, Filter, Plan, Project, Union, output_columns
+from raydb.sql.bind.binding import new_column
+from raydb.sql.bind.query.output import MODIFIERS, numbered_rows, typed
+from raydb.sql.parse.nodes import require_only
+from raydb.sql.typing_rules import compare, unify
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raydb.sql.bind.binding import Binding
+
+_TAG = pa.int32()
+UNTYPED = Literal(None, pa.null())
+
+
+def bind_set_operation(node: exp.Expr, binding: Binding) -> Plan:
+    """Return the plan of two or more queries as one, without the ORDER BY of the whole."""
+    require_only(node, "this", "expression", "distinct", "by_name", "with_", *MODIFIERS)
+    distinct = bool(node.args.get("distinct"))
+    by_name = bool(node.args.get("by_name"))
+    word = node.key.upper()
+    if not isinstance(node, exp.Union):
+        if by_name:
+            raise ProgrammingError(f"{word} BY NAME does not exist; only UNION has it")
+        operands = [node.this, node.expression]
+    else:
+        operands = _operands(node)
+    for operand in operands:
+        if not isinstance(operand, exp.Subquery) and any(map(operand.args.get, MODIFIERS)):
+            raise ProgrammingError(
+                f"ORDER BY, LIMIT and OFFSET before {word} need parentheses around their query"
+            )
+    plans = [binding.bind_query(operand, binding) for operand in operands]
+    if isinstance(node, exp.Union):
+        return union_of(plans, binding, distinct=distinct, by_name=by_name)
+    left, right = _aligned(plans, word, binding)
+    return _matched(left, right, binding, both=word == "INTERSECT", distinct=distinct)
+
+
+def _operands(node: exp.Expr) -> list[exp.Expr]:
+    """Return the queries of `a UNION b UNION c`, from left to right.
+
+    What UNION puts together may come from UNION ALL, for it drops all copies in the end.
+    """
+    distinct, by_name = (bool(node.args.get(name)) for name in ("distinct", "by_name"))
+    operands: list[exp.Expr] = []
+    current = node
+    while (
+        isinstance(current, exp.Union)
+        and (distinct or not current.args.get("distinct"))
+        and by_name == bool(current.args.get("by_name"))
+        and (current is node or not any(current.args.get(name) for name in ("with_", *MODIFIERS)))
+    ):
+        require_only(current, "this", "expression", "distinct", "by_name", "with_", *MODIFIERS)
+        operands.append(current.expression)
+        current = current.this
+    return [current, *reversed(operands)]
+
+
+def union_of(
+    plans: Sequence[Plan], binding: Binding, *, distinct: bool, by_name: bool = False
+) -> Plan:
+    """Return UNION [ALL] [BY NAME] of some plans; the first one names the columns."""
+    aligned = _aligned_by_name(plans, binding) if by_name else _aligned(plans, "UNION", binding)
+    columns = _renumbered(output_columns(aligned[0]), binding)
+    plan: Plan = Union(tuple(aligned), columns)
+    return distinct_rows(plan, binding) if distinct else plan
+
+
+def distinct_rows(plan: Plan, binding: Binding) -> Plan:
+    """Return the plan's rows, each once."""
+    columns = output_columns(plan)
+    keys = tuple(zip(_renumbered(columns, binding), columns, strict=True))
+    return Aggregate(plan, keys, ())
+
+
+def _renumbered(columns: Sequence[Column], binding: Binding) -> tuple[Column, ...]:
+    return tuple(replace(column, number=next(binding.numbers)) for column in columns)
+
+
+def _aligned(plans: Sequence[Plan], word: str, binding: Binding) -> list[Plan]:
+    """Return the plans with columns of the same types, by position."""
+    first, *others = (len(output_columns(plan)) for plan in plans)
+    for number, width in enumerate(others, 2):
+        if width != first:
+            raise ProgrammingError(
+                f"the queries of {word} must have the same number of columns:"
+                f" the first has {first}, and number {number} has {width}"
+            )
+    rows = [_cells(plan) for plan in plans]
+    names = [column.name for column in output_columns(plans[0])]
+    return _unified(plans, rows, names, word, binding)
+
+
+def _aligned_by_name(plans: Sequence[Plan], binding: Binding) -> list[Plan]:
+    """Return the plans with the columns of all of them, NULL where one has no such column."""
+    rows: list[dict[str, Expression]] = []
+    for plan in plans:
+        names = [column.name for column in output_columns(plan)]
+        repeated = next((name for name in names if names.count(name) > 1), None)
+        if repeated is not None:
+            raise ProgrammingError(f"UNION BY NAME: a query has two columns '{repeated}'")
+        rows.append(dict(zip(names, _cells(plan), strict=True)))
+    every = list(dict.fromkeys(name for row in rows for name in row))
+    cells = [[row.get(name, UNTYPED) for name in every] for row in rows]
+    return _unified(plans, cells, every, "UNION BY NAME", binding)
+
+
+def _cells(plan: Plan) -> list[Expression]:
+    """Return a plan's columns; a constant of the select list is one that adapts to its peers."""
+    columns = output_columns(plan)
+    if not isinstance(plan, Project):
+        return list(columns)
+    constants = {
+        column: UNTYPED if e == typed(UNTYPED) else e
+        for column, e in plan.items
+        if isinstance(e, Literal)
+    }
+    return [constants.get(column, column) for column in columns]
+
+
+def _unified(
+    plans: Sequence[Plan],
+    rows: Sequence[Sequence[Expression]],
+    names: Sequence[str],
+    word: str,
+    binding: Binding,
+) -> list[Plan]:
+    """Return plans that give the cells of each row of `rows` in types that are common to all."""
+    unified: list[tuple[Expression, ...]] = []
+    for name, cells in zip(names, zip(*rows, strict=True), strict=True):
+        try:
+            unified.append(unify(cells, "combine"))
+        except ProgrammingError as error:
+            raise ProgrammingError(f"column '{name}' of {word}: {error}") from error
+    aligned: list[Plan] = []
+    for plan, row, cells in zip(plans, rows, zip(*unified, strict=True), strict=True):
+        types = [column.type for column in output_columns(plan)]
+        if row == _cells(plan) and [cell.type for cell in cells] == types:
+            aligned.append(plan)
+            continue
+        columns = [
+            new_column(binding, name, cell.type) for name, cell in zip(names, cells, strict=True)
+        ]
+        aligned.append(Project(plan, tuple(zip(columns, cells, strict=True))))
+    return aligned
+
+
+def _matched(left: Plan, right: Plan, binding: Binding, *, both: bool, distinct: bool) -> Plan:
+    """Return the rows that both plans have, or those that only the left one has."""
+    tagged = [_tagged(plan, tag, binding, distinct) for tag, plan in enumerate((left, right))]
+    columns = _renumbered(output_columns(tagged[0]), binding)
+    *compared, tag = columns
+    keys = tuple(zip(_renumbered(compared, binding), compared, strict=True))
+    first = new_column(binding, "first", _TAG), AggregateCall("min", (tag,), _TAG)
+    last = new_column(binding, "last", _TAG), AggregateCall("max", (tag,), _TAG)
+    groups = Aggregate(Union(tuple(tagged), columns), keys, (first, last))
+    condition = (
+        compare("less", first[0], last[0]) if both else compare("equal", last[0], Literal(0, _TAG))
+    )
+    found = [column for column, _ in keys]
+    if not distinct:
+        found.pop()  # the number of the copy
+    return Project(Filter(groups, condition), tuple((column, column) for column in found))
+
+
+def _tagged(plan: Plan, tag: int, binding: Binding, distinct: bool) -> Plan:
+    """Return the plan's rows, the number of the copy where copies count, and the tag."""
+    columns: tuple[Column, ...] = output_columns(plan)
+    if not distinct:
+        number, plan = numbered_rows(plan, columns, (), binding)
+        columns = (*columns, number)
+    items: list[tuple[Column, Expression]] = [
+        *zip(_renumbered(columns, binding), columns, strict=True),
+        (new_column(binding, "tag", _TAG), Literal(tag, _TAG)),
+    ]
+    return Project(plan, tuple(items))

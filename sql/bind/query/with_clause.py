@@ -1,0 +1,221 @@
+"""WITH: queries that have names, bound once each, and those that refer to themselves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.planner.expressions.nodes import Column, Expression, Literal
+from raydb.planner.plan.common_tables import free_columns, reads_working_table, subqueries_in
+from raydb.planner.plan.logical import (
+    Aggregate,
+    CommonTable,
+    Filter,
+    InnerJoin,
+    OuterJoin,
+    Plan,
+    Project,
+    Recursive,
+    WorkingTable,
+    output_columns,
+    sources_of,
+)
+from raydb.sql.bind.binding import Binding, NamedQuery, OwnQuery, new_column
+from raydb.sql.bind.query.output import MODIFIERS, typed
+from raydb.sql.bind.query.set_operation import UNTYPED, union_of
+from raydb.sql.bind.scope import Outer, table_scope
+from raydb.sql.parse.nodes import require_only
+from raydb.sql.parse.reader import fold
+from raydb.sql.types import common_type, is_decimal, is_float, is_integer, is_number
+from raydb.sql.typing_rules import cast, unify
+from raydb.storage.type_names import sql_type_name
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+_CLAUSES = {"order": "ORDER BY", "limit": "LIMIT", "offset": "OFFSET"}
+
+
+def with_queries(node: exp.Expr, binding: Binding) -> Binding:
+    """Return the binding in which the names of a query's WITH are known."""
+    clause = node.args.get("with_")
+    if clause is None:
+        return binding
+    require_only(clause, "expressions", "recursive")
+    names: set[str] = set()
+    for query in clause.expressions:
+        require_only(query, "this", "alias", "materialized")
+        alias = query.args["alias"]
+        require_only(alias, "this", "columns")
+        name = fold(alias.this)
+        if name in names:
+            raise ProgrammingError(f"WITH defines '{name}' twice")
+        names.add(name)
+        columns = tuple(fold(column) for column in alias.args.get("columns") or ())
+        if clause.args.get("recursive"):
+            plan = _bind_recursive(query.this, name, columns, binding)
+        else:
+            plan = binding.bind_query(query.this, binding)
+        named = name_query(name, plan, columns, binding, query.args.get("materialized"))
+        binding = replace(binding, queries={**binding.queries, name: named})
+    return binding
+
+
+def name_query(
+    name: str,
+    plan: Plan,
+    columns: tuple[str, ...],
+    binding: Binding,
+    materialized: bool | None = None,
+) -> NamedQuery:
+    """Return a bound query under its name; `columns` names the first of its columns."""
+    named = table_scope(name, output_columns(plan), columns).tables[0].columns
+    names = tuple(column for column, _ in named)
+    # Drawn after the query was bound: a query has a higher number than those that it refers to.
+    return NamedQuery(next(binding.numbers), name, plan, names, materialized, binding.outer)
+
+
+def refer(query: NamedQuery | OwnQuery, binding: Binding) -> Plan:
+    """Return a reference to a query, with columns of its own."""
+    if isinstance(query, OwnQuery):
+        if query.columns is None:
+            raise ProgrammingError(
+                f"the recursive query '{query.name}' refers to itself where it must not:"
+                " only the query behind its UNION can"
+            )
+        columns = tuple(new_column(binding, name, kind) for name, kind in query.columns)
+        query.references.append(WorkingTable(query.number, columns))
+        return query.references[-1]
+    if _row_outside(query.outer) is not _row_outside(binding.outer) and free_columns(query.plan):
+        raise NotSupportedError(
+            f"'{query.name}' reads columns of an outer query, so a subquery cannot refer to it"
+        )
+    columns = tuple(
+        new_column(binding, name, column.type)
+        for name, column in zip(query.columns, output_columns(query.plan), strict=True)
+    )
+    return CommonTable(query.number, query.name, query.plan, columns, query.materialized)
+
+
+def _row_outside(outer: Outer | None) -> Outer | None:
+    """Return what a subquery sees outside, from anywhere in its FROM."""
+    while outer is not None and outer.kind != "subquery":
+        outer = outer.beyond
+    return outer
+
+
+# -- recursion
+
+
+def _bind_recursive(node: exp.Expr, name: str, names: tuple[str, ...], binding: Binding) -> Plan:
+    """Return the plan of a query of WITH RECURSIVE, which may refer to itself."""
+    number = next(binding.numbers)
+    own = OwnQuery(number, name, None)
+    known = replace(binding, queries={**binding.queries, name: own})
+    while isinstance(node, exp.Subquery):
+        require_only(node, "this")
+        node = node.this
+    if not isinstance(node, exp.Union) or node.args.get("by_name"):
+        return binding.bind_query(node, known)
+    require_only(node, "this", "expression", "distinct", "with_", *MODIFIERS)
+    known = with_queries(node, known)
+    base = binding.bind_query(node.this, known)
+    named = table_scope(name, output_columns(base), names).tables[0].columns
+    columns = tuple((column, each.type) for column, each in named)
+    own = OwnQuery(number, name, columns)
+    step = binding.bind_query(node.expression, replace(known, queries={**known.queries, name: own}))
+    distinct = bool(node.args.get("distinct"))
+    if not own.references:
+        if any(node.args.get(modifier) for modifier in MODIFIERS):
+            return binding.bind_query(node, known)
+        return union_of((base, step), binding, distinct=distinct)
+    for modifier, clause in _CLAUSES.items():
+        if node.args.get(modifier):
+            raise ProgrammingError(
+                f"the recursive query '{name}' cannot have {clause}; the query that reads it can"
+            )
+    _check_step(step, number, name)
+    found = tuple(new_column(binding, column, kind) for column, kind in columns)
+    return Recursive(number, base, _as_base(step, columns, name, binding), found, distinct)
+
+
+def _as_base(
+    step: Plan, columns: tuple[tuple[str, pa.DataType], ...], name: str, binding: Binding
+) -> Plan:
+    """Return the step with the types of the base, which decides them."""
+    given = output_columns(step)
+    if len(given) != len(columns):
+        raise ProgrammingError(
+            f"the recursive query '{name}' has {len(columns)} columns,"
+            f" but its step has {len(given)}"
+        )
+    constants: dict[Column, Expression] = {}
+    if isinstance(step, Project):
+        constants = {column: e for column, e in step.items if isinstance(e, Literal)}
+    items = []
+    for (column, wanted), value in zip(columns, given, strict=True):
+        cell = constants.get(value, value)
+        if cell == typed(UNTYPED):
+            cell = UNTYPED
+        if isinstance(cell, Literal):
+            _, cell = unify((Column(-1, column, wanted), cell), "combine")
+        if not _keeps_values(cell.type, wanted):
+            raise ProgrammingError(
+                f"column '{column}' of the recursive query '{name}' has the type"
+                f" {sql_type_name(wanted)}, but {sql_type_name(cell.type)} in its step;"
+                " cast one of them"
+            )
+        items.append((new_column(binding, column, wanted), cast(cell, wanted)))
+    return Project(step, tuple(items))
+
+
+def _keeps_values(given: pa.DataType, wanted: pa.DataType) -> bool:
+    """Tell whether a cast gives the same value, or an error where there is none."""
+    if given == wanted or common_type(given, wanted) == wanted:
+        return True
+    if is_decimal(wanted):
+        return is_integer(given) or (is_decimal(given) and given.scale <= wanted.scale)
+    if is_float(wanted):
+        return is_number(given)
+    return is_integer(wanted) and is_integer(given)
+
+
+def _check_step(plan: Plan, number: int, name: str) -> None:
+    """Raise ProgrammingError for a step in which the rows added last would not decide alone."""
+    match plan:
+        case Aggregate(source=source, aggregates=[_, *_]) if _joins_own_rows(source, number):
+            raise ProgrammingError(f"the step of the recursive query '{name}' cannot aggregate it")
+        case OuterJoin(kind=kind, left=left, right=right):
+            optional = {"left": (right,), "right": (left,), "full": (left, right)}[kind]
+            if any(reads_working_table(side, number) for side in optional):
+                raise ProgrammingError(
+                    f"the step of the recursive query '{name}' cannot have it"
+                    " on the optional side of an outer join"
+                )
+        case CommonTable(query=query):
+            _check_step(query, number, name)
+        case _:
+            pass
+    for query in subqueries_in(plan):
+        if reads_working_table(query, number):
+            raise ProgrammingError(
+                f"the step of the recursive query '{name}' cannot have it in a subquery"
+                " of an expression"
+            )
+    for source in sources_of(plan):
+        _check_step(source, number, name)
+
+
+def _joins_own_rows(plan: Plan, number: int) -> bool:
+    """Tell whether a FROM and WHERE names the recursive query itself."""
+    match plan:
+        case WorkingTable():
+            return plan.number == number
+        case Filter() | InnerJoin() | OuterJoin():
+            return any(_joins_own_rows(source, number) for source in sources_of(plan))
+        case _:
+            return False

@@ -1,0 +1,201 @@
+"""Scopes: the names that an expression can see, and the columns that they stand for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from raydb.errors import ProgrammingError, did_you_mean
+from raydb.planner.expressions.nodes import Column
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from raydb.planner.expressions.nodes import Expression
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeTable:
+    """A table, view, derived table or common table expression under the name it has in FROM.
+
+    `columns` holds the columns under the names they have here: `t(a, b)` gives them new ones.
+    `written` is the name that the alias `name` replaces.
+    """
+
+    name: str
+    columns: tuple[tuple[str, Column], ...]
+    written: str
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """A name that works without a qualifier. `table` is None for a column merged by USING."""
+
+    name: str
+    expression: Expression
+    table: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What FROM makes visible: tables for `t.a`, and names for `a` in the order of `SELECT *`."""
+
+    tables: tuple[ScopeTable, ...] = ()
+    visible: tuple[Visible, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outer:
+    """What a query inside another sees of the row outside.
+
+    `columns` collects, for each expression over that row that the query reads, the column that
+    stands for it inside; `beyond` is what is outside of the outer query. A subquery sees both, the
+    nearer first. A LATERAL query sees the tables before it in FROM as a subquery would, but reads
+    the row beyond directly; a derived table without that word looks beyond first, as it would in
+    PostgreSQL, which does not let it see the tables before it.
+    """
+
+    kind: Literal["subquery", "lateral", "derived"]
+    scope: Scope
+    beyond: Outer | None
+    numbers: Iterator[int]
+    columns: dict[Expression, Column] = field(default_factory=dict)
+
+    def find(self, name: str, table: str | None) -> Column | None:
+        """Return the column for a name outside, or None if it is unknown there too."""
+        if self.kind == "derived":
+            return self._find_beyond(name, table) or self._stand_in(find(self.scope, name, table))
+        column = self._stand_in(find(self.scope, name, table))
+        if column is not None:
+            return column
+        column = self._find_beyond(name, table)
+        return self._stand_in(column) if self.kind == "subquery" else column
+
+    def outside_columns(self) -> frozenset[Column]:
+        """Return the columns that the query inside reads without a FROM that gives them."""
+        own = frozenset(self.columns.values())
+        if self.kind == "subquery" or self.beyond is None:
+            return own
+        return own | self.beyond.outside_columns()
+
+    def _find_beyond(self, name: str, table: str | None) -> Column | None:
+        return None if self.beyond is None else self.beyond.find(name, table)
+
+    def _stand_in(self, expression: Expression | None) -> Column | None:
+        if expression is None:
+            return None
+        if expression not in self.columns:
+            name = expression.name if isinstance(expression, Column) else "outer"
+            self.columns[expression] = Column(next(self.numbers), name, expression.type)
+        return self.columns[expression]
+
+
+def table_scope(
+    table: str, columns: Sequence[Column], names: Sequence[str] = (), written: str = ""
+) -> Scope:
+    """Return the scope of one table; `names` replace the first names of its columns.
+
+    A table without a name ('') can't be used as a qualifier. Raises ProgrammingError for more
+    names than columns.
+    """
+    if len(names) > len(columns):
+        raise ProgrammingError(
+            f"'{table}' has {len(columns)} columns, but its alias names {len(names)}"
+        )
+    all_names = (*names, *(column.name for column in columns[len(names) :]))
+    named = tuple(zip(all_names, columns, strict=True))
+    return Scope(
+        (ScopeTable(table, named, written),),
+        tuple(Visible(name, column, table) for name, column in named),
+    )
+
+
+def join_scopes(left: Scope, right: Scope) -> Scope:
+    """Return the scope of a join; a name of a table may be used once only."""
+    names = {table.name for table in left.tables if table.name}
+    for table in right.tables:
+        if table.name in names:
+            raise ProgrammingError(
+                f"table name '{table.name}' is used twice in FROM; give one of them an alias"
+            )
+    return Scope(left.tables + right.tables, left.visible + right.visible)
+
+
+def merge_columns(scope: Scope, merged: Sequence[Visible]) -> Scope:
+    """Return the scope after USING: the merged columns come first and hide those they replace."""
+    names = {column.name for column in merged}
+    others = (column for column in scope.visible if column.name not in names)
+    return Scope(scope.tables, (*merged, *others))
+
+
+def find_name(scope: Scope, name: str) -> Expression | None:
+    """Return what an unqualified name stands for, or None; an ambiguous name is an error."""
+    found = [column for column in scope.visible if column.name == name]
+    if len(found) > 1:
+        tables = list(dict.fromkeys(_quoted(column.table) for column in found))
+        where = f"it is in {' and in '.join(tables)}" if len(tables) > 1 else f"{tables[0]} has two"
+        raise ProgrammingError(f"column '{name}' is ambiguous: {where}")
+    return found[0].expression if found else None
+
+
+def _quoted(table: str | None) -> str:
+    return f"'{table}'" if table else "an unnamed table"
+
+
+def find(scope: Scope, name: str, table: str | None) -> Expression | None:
+    """Return what `name` or `table.name` stands for, or None if that name or table is unknown.
+
+    Raises ProgrammingError for an ambiguous name, and for one that a known table does not have.
+    """
+    if table is None:
+        return find_name(scope, name)
+    for each in scope.tables:
+        if each.name == table:
+            return _resolve_in(each, name)
+    return None
+
+
+def resolve(scope: Scope, name: str, table: str | None) -> Expression:
+    """Return what `name` or `table.name` stands for.
+
+    Raises ProgrammingError for an unknown or ambiguous name, with the nearest right spelling.
+    """
+    if table is not None:
+        return _resolve_in(find_table(scope, table), name)
+    found = find_name(scope, name)
+    if found is not None:
+        return found
+    known = [column.name for column in scope.visible]
+    tables = [table.name for table in scope.tables if table.name]
+    match tables:
+        case []:
+            where = ""
+        case [only]:
+            where = f" in '{only}'"
+        case [*others, last]:
+            where = f" in {', '.join(repr(each) for each in others)} or '{last}'"
+    raise ProgrammingError(f"column '{name}' does not exist{where}{did_you_mean(name, known)}")
+
+
+def find_table(scope: Scope, name: str) -> ScopeTable:
+    """Return the table that has a name in FROM."""
+    for table in scope.tables:
+        if table.name == name:
+            return table
+    alias = next((table.name for table in scope.tables if table.written == name), "")
+    if alias:
+        raise ProgrammingError(f"table '{name}' is not in FROM; did you mean its alias '{alias}'?")
+    known = [table.name for table in scope.tables if table.name]
+    raise ProgrammingError(f"table '{name}' is not in FROM{did_you_mean(name, known)}")
+
+
+def _resolve_in(table: ScopeTable, name: str) -> Column:
+    found = [column for known, column in table.columns if known == name]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ProgrammingError(f"column '{name}' is ambiguous: '{table.name}' has two")
+    known = [known for known, _ in table.columns]
+    raise ProgrammingError(
+        f"column '{name}' does not exist in '{table.name}'{did_you_mean(name, known)}"
+    )

@@ -1,0 +1,63 @@
+"""A value and the column that it is stored in: its type, the word DEFAULT, the default itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from raydb.errors import DataError, ProgrammingError, did_you_mean
+from raydb.planner.expressions.nodes import Expression, Literal
+from raydb.sql.bind.expression.literals import is_bare_string, read_string
+from raydb.sql.parse.dialect import text_of
+from raydb.sql.types import can_assign
+from raydb.sql.typing_rules import cast, describe
+from raydb.storage.type_names import sql_type_name
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from raydb.planner.catalog import CatalogInfo
+    from raydb.storage.tables.table import TableDefinition
+
+
+def target_definition(table: str, catalog: CatalogInfo) -> TableDefinition:
+    """Return the definition of the table that a statement writes to.
+
+    Raises ProgrammingError for a view and for what is not there.
+    """
+    if table in catalog.tables:
+        return catalog.tables[table].definition
+    if table in catalog.views:
+        raise ProgrammingError(f"'{table}' is a view, not a table")
+    raise ProgrammingError(f"table '{table}' does not exist{did_you_mean(table, catalog.tables)}")
+
+
+def assign(value: Expression, field: pa.Field) -> Expression:
+    """Return a value in the type of the column that it is stored in.
+
+    Raises ProgrammingError, naming the column, for a value of the wrong type.
+    """
+    if isinstance(value, Literal):
+        if value.value is None:
+            return Literal(None, field.type)
+        if is_bare_string(value):
+            return _read(value, field)
+    if not can_assign(value.type, field.type):
+        raise ProgrammingError(
+            f"column '{field.name}' has the type {sql_type_name(field.type)},"
+            f" but its value is {describe(value)}"
+        )
+    return cast(value, field.type)
+
+
+def _read(value: Literal, field: pa.Field) -> Expression:
+    try:
+        return cast(read_string(value, field.type), field.type)
+    except DataError as error:
+        raise DataError(f"column '{field.name}': {error}") from error
+
+
+def is_default(node: exp.Expr) -> bool:
+    """Say whether a value is the word DEFAULT, which sqlglot takes for a column in an UPDATE."""
+    return isinstance(node, exp.Column | exp.Var) and text_of(node).upper() == "DEFAULT"

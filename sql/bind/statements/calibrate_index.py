@@ -1,0 +1,45 @@
+"""CALIBRATE INDEX ... USING (query): the query to a plan of one column, the query vectors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from raydb.errors import ProgrammingError
+from raydb.planner.plan.logical import Plan, Project, output_columns
+from raydb.sql.bind.binding import Binding, new_column
+from raydb.sql.bind.query.query import bind_query
+from raydb.sql.bind.table_functions.vector_search import is_numbers
+from raydb.sql.parse.nodes import refuse_deep_nesting
+from raydb.sql.template.parameters import Parameters, bind_parameters
+from raydb.sql.typing_rules import cast, describe
+
+if TYPE_CHECKING:
+    from raydb.planner.catalog import CatalogInfo
+    from raydb.sql.parse.statements import Select
+
+
+def bind_sample(
+    select: Select, index: str, width: int, catalog: CatalogInfo, parameters: Parameters
+) -> Plan:
+    """Return a query for vectors: one column of FLOAT[width], for the index of a name.
+
+    Raises ProgrammingError for a query of anything else, NotSupportedError as `bind_select`.
+    """
+    with refuse_deep_nesting():
+        binding = Binding(catalog, bind_parameters(select.tree, parameters), bind_query)
+        plan = bind_query(select.tree, binding)
+    columns = output_columns(plan)
+    what = f"the query of CALIBRATE INDEX '{index}'"
+    if len(columns) != 1:
+        raise ProgrammingError(f"{what} gives one column of vectors, not {len(columns)} columns")
+    (column,) = columns
+    if not is_numbers(column.type):
+        raise ProgrammingError(f"{what} gives vectors, not {describe(column)}")
+    if pa.types.is_fixed_size_list(column.type) and column.type.list_size != width:
+        raise ProgrammingError(
+            f"{what} gives vectors of {column.type.list_size} numbers, the index has {width}"
+        )
+    vector = new_column(binding, column.name, pa.list_(pa.float32(), width))
+    return Project(plan, ((vector, cast(column, vector.type)),))

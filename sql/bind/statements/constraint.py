@@ -1,0 +1,78 @@
+"""DEFAULT and CHECK: the expressions that a table's definition keeps as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from raydb.errors import ProgrammingError
+from raydb.planner.catalog import CatalogInfo
+from raydb.planner.expressions.nodes import Column, Expression, Literal
+from raydb.sql.bind.binding import Binding, context_of
+from raydb.sql.bind.expression.expression import bind_condition, bind_expression
+from raydb.sql.bind.query.query import bind_query
+from raydb.sql.bind.scope import Scope, table_scope
+from raydb.sql.bind.statements.assignment import assign
+from raydb.sql.parse.stored_expressions import kept_tree
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from sqlglot import exp
+
+    from raydb.storage.tables.table import Check, TableDefinition
+
+
+def bind_check(check: Check, definition: TableDefinition) -> Expression:
+    """Return the condition of a CHECK; the column numbered n is the table's n-th.
+
+    Raises ProgrammingError for an unknown column and for what is no condition.
+    """
+    columns = table_columns(definition.schema)
+    context = context_of(_binding(), table_scope(definition.name, columns), "CHECK")
+    return bind_condition(kept_tree(check.text), context)
+
+
+def bind_default(definition: TableDefinition, column: str) -> Expression:
+    """Return the value of a column that an INSERT does not name: its DEFAULT, or NULL.
+
+    Raises ProgrammingError for a DEFAULT that reads columns or is of the wrong type.
+    """
+    field = definition.schema.field(column)
+    text = dict(definition.defaults).get(column)
+    if text is None:
+        return Literal(None, field.type)
+    context = context_of(_binding(), Scope(), "DEFAULT")
+    return assign(bind_expression(kept_tree(text), context), field)
+
+
+def bind_conversion(
+    definition: TableDefinition, field: pa.Field, using: exp.Expr | None
+) -> Expression:
+    """Return what ALTER COLUMN ... TYPE makes of a column; numbers are as in `bind_check`.
+
+    Raises ProgrammingError if there is no cast that an INSERT would make too, and no USING.
+    """
+    columns = table_columns(definition.schema)
+    old = columns[definition.schema.get_field_index(field.name)]
+    if using is None:
+        return assign(old, field)
+    context = context_of(_binding(), table_scope(definition.name, columns), "USING")
+    return assign(bind_expression(using, context), field)
+
+
+def check_texts(definition: TableDefinition) -> None:
+    """Raise ProgrammingError for a DEFAULT or CHECK of a new definition that does not bind."""
+    for column, _ in definition.defaults:
+        if column not in definition.schema.names:
+            raise ProgrammingError(f"column '{column}' does not exist in '{definition.name}'")
+        bind_default(definition, column)
+    for check in definition.checks:
+        bind_check(check, definition)
+
+
+def table_columns(schema: pa.Schema) -> tuple[Column, ...]:
+    """Return a table's columns, numbered in order."""
+    return tuple(Column(n, field.name, field.type) for n, field in enumerate(schema))
+
+
+def _binding() -> Binding:
+    return Binding(CatalogInfo({}), {}, bind_query)

@@ -1,0 +1,246 @@
+"""CREATE BVH: its columns as attributes of the fact table, reached by declared foreign keys.
+
+bind_bvh    a statement as a definition         bvh_text    a definition as a statement
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import TokenType, exp
+
+from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.planner.catalog import BvhDefinition
+from raydb.planner.explain import show
+from raydb.planner.expressions.nodes import Attribute, Column, Expression, attributes_of, rewrite
+from raydb.planner.stars.star import canonical
+from raydb.sql.bind.expression.expression import Context, bind_expression
+from raydb.sql.parse.dialect import text_of
+from raydb.sql.parse.nodes import refuse_deep_nesting, require_only
+from raydb.sql.parse.reader import fold, parse_scalar, tokenize
+from raydb.sql.types import is_interval, is_list, is_moment, is_number
+from raydb.sql.typing_rules import describe
+from raydb.storage.type_names import sql_type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from raydb.planner.catalog import CatalogInfo
+    from raydb.sql.parse.statements import CreateBvh
+    from raydb.storage.tables.table import ForeignKey
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """A column that the fact table reaches, and the table that it lies in."""
+
+    table: str
+    attribute: Attribute
+
+    @property
+    def depth(self) -> int:
+        return len(self.attribute.path)
+
+    @property
+    def foreign_key(self) -> str | None:
+        """The fact table's own column that leads here, if it is a single one."""
+        path = self.attribute.path
+        return path[0].columns[0] if path and len(path[0].columns) == 1 else None
+
+
+def bind_bvh(create: CreateBvh, catalog: CatalogInfo) -> BvhDefinition:
+    """Return the definition of a BVH with every column resolved to an attribute.
+
+    A bare name is a column of the fact table, else of the one table that has it and that foreign
+    keys lead to. `table.column` and `foreign_key_column.column` tell several apart. Raises
+    ProgrammingError for a name that is unknown, ambiguous or listed twice, and for a measure that
+    is no number or date.
+    """
+    if create.table not in catalog.tables:
+        if create.table in catalog.views:
+            raise ProgrammingError(f"'{create.table}' is a view; a BVH needs a table")
+        raise ProgrammingError(
+            f"table '{create.table}' does not exist{did_you_mean(create.table, catalog.tables)}"
+        )
+    reached = tuple(_reach(create.table, (), (create.table,), catalog))
+    with refuse_deep_nesting():
+        return BvhDefinition(
+            create.name,
+            create.table,
+            _attributes("SCAN", create.scan, create.table, reached),
+            _attributes("GROUP BY", create.group_by, create.table, reached),
+            _measures(create.aggregate, create.table, reached),
+            create.text,
+            create.sieve,
+        )
+
+
+def bvh_text(definition: BvhDefinition, catalog: CatalogInfo) -> str:
+    """Return the statement of a definition whose attributes and measures all have a text."""
+    fact = definition.table
+    parts = (
+        ("SCAN", [attribute_text(each, fact, catalog) for each in definition.scan]),
+        ("GROUP BY", [attribute_text(each, fact, catalog) for each in definition.group_by]),
+        ("AGGREGATE", [measure_text(each, fact, catalog) for each in definition.aggregate]),
+    )
+    written = ", ".join(f"{part} ({', '.join(map(str, texts))})" for part, texts in parts if texts)
+    options = " WITH (sieve = true)" if definition.sieve else ""
+    return f"CREATE BVH {_name_text(definition.name)} ON {_name_text(fact)} ({written}){options};"
+
+
+def attribute_text(attribute: Attribute, fact: str, catalog: CatalogInfo) -> str | None:
+    """Return how CREATE BVH names an attribute; None for one that it cannot tell from others."""
+    reached = tuple(_reach(fact, (), (fact,), catalog))
+    own = next((each for each in reached if each.attribute == attribute), None)
+    if own is None:
+        return None
+    for qualifier in (None, own.foreign_key, own.table):
+        try:
+            found = _resolve(attribute.name, qualifier, fact, reached)
+        except ProgrammingError:
+            continue
+        if found == attribute:
+            names = (attribute.name,) if qualifier is None else (qualifier, attribute.name)
+            return ".".join(map(_name_text, names))
+    return None
+
+
+def measure_text(measure: Expression, fact: str, catalog: CatalogInfo) -> str | None:
+    """Return how CREATE BVH writes a measure; None for one that would not read back the same."""
+    texts: dict[Expression, Expression] = {}
+    for attribute in attributes_of(measure):
+        text = attribute_text(attribute, fact, catalog)
+        if text is None:
+            return None
+        texts[attribute] = Column(0, text, attribute.type)
+    written = show(rewrite(measure, lambda part: texts.get(part, part)))
+    reached = tuple(_reach(fact, (), (fact,), catalog))
+    try:
+        (tokens,) = tokenize(written)
+        (found,) = _measures([parse_scalar(written, tokens)], fact, reached)
+    except (ProgrammingError, NotSupportedError):
+        return None
+    return written if canonical(found) == measure else None
+
+
+def _name_text(name: str) -> str:
+    """Write a name so that it reads back as it is, in quotes where it has to be."""
+    tokens = [token for part in tokenize(name) for token in part] if name.isidentifier() else []
+    if name.islower() and len(tokens) == 1 and tokens[0].token_type is TokenType.VAR:
+        return name
+    return text_of(exp.to_identifier(name, quoted=True))
+
+
+def _reach(
+    table: str, path: tuple[ForeignKey, ...], visited: tuple[str, ...], catalog: CatalogInfo
+) -> Iterator[_Reached]:
+    """Yield the columns of a table and of those behind its foreign keys, no table twice a path."""
+    definition = catalog.tables[table].definition
+    for field in definition.schema:
+        yield _Reached(table, Attribute(path, field.name, field.type))
+    for key in definition.foreign_keys:
+        if key.table not in visited and key.table in catalog.tables:
+            yield from _reach(key.table, (*path, key), (*visited, key.table), catalog)
+
+
+def _attributes(
+    part: str, nodes: Sequence[exp.Expr], fact: str, reached: Sequence[_Reached]
+) -> tuple[Attribute, ...]:
+    found: list[Attribute] = []
+    for node in nodes:
+        if not isinstance(node, exp.Column):
+            raise ProgrammingError(f"{part} of a BVH takes names of columns only")
+        require_only(node, "this", "table")
+        table = node.args.get("table")
+        attribute = _resolve(fold(node.this), None if table is None else fold(table), fact, reached)
+        if attribute in found:
+            raise ProgrammingError(f"column '{attribute.name}' is listed twice in {part}")
+        if is_list(attribute.type) or is_interval(attribute.type):
+            kind = sql_type_name(attribute.type)
+            raise NotSupportedError(f"column '{attribute.name}' is {kind}, which no BVH takes")
+        found.append(attribute)
+    return tuple(found)
+
+
+def _measures(
+    nodes: Sequence[exp.Expr], fact: str, reached: Sequence[_Reached]
+) -> tuple[Expression, ...]:
+    def find(name: str, table: str | None) -> Expression:
+        return _resolve(name, table, fact, reached)
+
+    found: list[Expression] = []
+    for node in nodes:
+        measure = bind_expression(node, Context(find, {}, "AGGREGATE of a BVH"))
+        if not attributes_of(measure):
+            raise ProgrammingError("AGGREGATE of a BVH needs columns, not a constant")
+        if not is_number(measure.type) and not is_moment(measure.type):
+            raise ProgrammingError(
+                f"AGGREGATE of a BVH needs numbers or dates, not {describe(measure)}"
+            )
+        if measure in found:
+            raise ProgrammingError(f"{describe(measure)} is listed twice in AGGREGATE")
+        found.append(measure)
+    return tuple(found)
+
+
+def _resolve(name: str, qualifier: str | None, fact: str, reached: Sequence[_Reached]) -> Attribute:
+    candidates = [each for each in reached if each.attribute.name == name]
+    if qualifier is None:
+        own = [each for each in candidates if not each.attribute.path]
+        chosen = own or candidates
+    else:
+        candidates = [each for each in candidates if qualifier in (each.table, each.foreign_key)]
+        chosen = _qualified(candidates, qualifier)
+    if len(chosen) == 1:
+        return chosen[0].attribute
+    if chosen:
+        raise ProgrammingError(
+            f"column '{name}' is ambiguous: write {_alternatives(name, chosen, reached)}"
+        )
+    raise _unknown(name, qualifier, fact, reached)
+
+
+def _qualified(candidates: Sequence[_Reached], qualifier: str) -> list[_Reached]:
+    """Prefer the one table of that name, then the table that the foreign key itself points to."""
+    by_table = [each for each in candidates if each.table == qualifier]
+    by_key = [each for each in candidates if each.foreign_key == qualifier]
+    if len(by_table) == 1 or not by_key:
+        return by_table
+    nearest = min(each.depth for each in by_key)
+    return [each for each in by_key if each.depth == nearest]
+
+
+def _alternatives(name: str, chosen: Sequence[_Reached], reached: Sequence[_Reached]) -> str:
+    """Name a qualifier for each candidate: its table, or the foreign key where paths share it."""
+    written: list[str] = []
+    for each in chosen:
+        paths = {other.attribute.path for other in reached if other.table == each.table}
+        shared = len(paths) > 1 and each.foreign_key is not None
+        written.append(f"'{each.foreign_key if shared else each.table}.{name}'")
+    return " or ".join(sorted(set(written)))
+
+
+def _unknown(
+    name: str, qualifier: str | None, fact: str, reached: Iterable[_Reached]
+) -> ProgrammingError:
+    reached = tuple(reached)
+    if qualifier is not None:
+        within = [each for each in reached if qualifier in (each.table, each.foreign_key)]
+        if not within:
+            known = {each.table for each in reached} | {
+                each.foreign_key for each in reached if each.foreign_key is not None
+            }
+            return ProgrammingError(
+                f"'{fact}' reaches no table '{qualifier}' by its foreign keys"
+                f"{did_you_mean(qualifier, sorted(known))}"
+            )
+        names = [each.attribute.name for each in within]
+        return ProgrammingError(
+            f"column '{name}' does not exist in '{qualifier}'{did_you_mean(name, names)}"
+        )
+    names = [each.attribute.name for each in reached]
+    return ProgrammingError(
+        f"column '{name}' does not exist in '{fact}' or the tables that its foreign keys reach"
+        f"{did_you_mean(name, names)}"
+    )

@@ -1,0 +1,63 @@
+"""DESCRIBE and SHOW TABLES: the catalog as rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from raydb.planner.plan.logical import Values, output_columns
+from raydb.sql.bind.binding import Binding
+from raydb.sql.bind.query.query import bind_query
+from raydb.sql.bind.table_functions.information_schema import Row, literal_rows
+from raydb.sql.parse.nodes import refuse_deep_nesting
+from raydb.sql.template.parameters import Parameters, bind_parameters
+from raydb.storage.type_names import sql_type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from raydb.planner.catalog import CatalogInfo
+    from raydb.sql.parse.statements import Describe
+    from raydb.storage.tables.table import TableDefinition
+
+_COLUMNS = ["column_name", "column_type", "null", "key", "default", "extra"]
+
+
+def bind_describe(describe: Describe, catalog: CatalogInfo, parameters: Parameters = ()) -> Values:
+    """Return a row for each column of a table, a view or a query.
+
+    The columns are DuckDB's: column_name, column_type, null ('YES' or 'NO'), key ('PRI', 'UNI' or
+    NULL), default (its text) and extra (always NULL).
+    """
+    tree = describe.select.tree
+    with refuse_deep_nesting():
+        binding = Binding(catalog, bind_parameters(tree, parameters), bind_query)
+        if describe.table is not None and describe.table in catalog.tables:
+            rows = _described(catalog.tables[describe.table].definition)
+        else:
+            columns = output_columns(bind_query(tree, binding))
+            rows = (
+                (column.name, sql_type_name(column.type), "YES", None, None, None)
+                for column in columns
+            )
+        return literal_rows(_COLUMNS, rows, binding)
+
+
+def _described(definition: TableDefinition) -> Iterator[Row]:
+    primary_key = definition.primary_key
+    defaults = dict(definition.defaults)
+    unique = {key.columns for key in definition.keys}
+    for field in definition.schema:
+        key = None
+        if primary_key is not None and field.name in primary_key.columns:
+            key = "PRI"
+        elif (field.name,) in unique:
+            key = "UNI"
+        null = "YES" if field.nullable else "NO"
+        default = defaults.get(field.name)
+        yield field.name, sql_type_name(field.type), null, key, default, None
+
+
+def bind_show_tables(catalog: CatalogInfo) -> Values:
+    """Return the names of all tables and views, in order."""
+    names = sorted([*catalog.tables, *catalog.views])
+    return literal_rows(["name"], ((name,) for name in names), Binding(catalog, {}, bind_query))

@@ -1,0 +1,177 @@
+"""INSERT: the rows to store, as a plan in the shape of the table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from raydb.errors import ProgrammingError, did_you_mean
+from raydb.planner.expressions.nodes import Expression, Literal
+from raydb.planner.plan.logical import Plan, Project, Values, output_columns
+from raydb.sql.bind.binding import Binding, context_of, new_column
+from raydb.sql.bind.expression.expression import bind_expression
+from raydb.sql.bind.query.query import bind_query
+from raydb.sql.bind.query.with_clause import with_queries
+from raydb.sql.bind.scope import Scope, table_scope
+from raydb.sql.bind.statements.assignment import assign, is_default, target_definition
+from raydb.sql.bind.statements.constraint import bind_default
+from raydb.sql.bind.statements.returning import bind_returning, written_name
+from raydb.sql.parse.nodes import refuse_deep_nesting, require_only
+from raydb.sql.parse.reader import fold
+from raydb.sql.template.parameters import Parameters, bind_parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from raydb.planner.catalog import CatalogInfo
+    from raydb.sql.parse.statements import Insert
+    from raydb.storage.tables.table import TableDefinition
+
+_ARGUMENTS = (
+    *("this", "expression", "default", "by_name", "with_"),
+    *("alternative", "conflict", "returning"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """The table, and the columns that the statement names, in the order of its values."""
+
+    definition: TableDefinition
+    fields: tuple[pa.Field, ...]
+
+    @property
+    def name(self) -> str:
+        return self.definition.name
+
+
+def bind_insert(insert: Insert, catalog: CatalogInfo, parameters: Parameters = ()) -> Plan:
+    """Return a plan whose columns are the table's, in its order and types, then RETURNING's.
+
+    Columns that the statement does not name have their default. Raises ProgrammingError, naming
+    the column, for an unknown column, a wrong number of values and a value of the wrong type.
+    """
+    tree = insert.tree
+    require_only(tree, *_ARGUMENTS)
+    definition = target_definition(insert.table, catalog)
+    with refuse_deep_nesting():
+        binding = Binding(catalog, bind_parameters(tree, parameters), bind_query)
+        plan = _bind_rows(tree, definition, with_queries(tree, binding))
+        columns = output_columns(plan)
+        scope = table_scope(written_name(tree.this, insert.table), columns, written=insert.table)
+        returning = bind_returning(tree, scope, binding)
+    if not returning:
+        return plan
+    return Project(plan, (*((column, column) for column in columns), *returning))
+
+
+def _bind_rows(tree: exp.Expr, definition: TableDefinition, binding: Binding) -> Plan:
+    query = tree.expression
+    fields = _named_fields(tree.this, definition)
+    if query is None:
+        if isinstance(tree.this, exp.Schema):
+            raise ProgrammingError("DEFAULT VALUES takes no list of columns")
+        return _values(_Target(definition, ()), [()], binding)
+    if tree.args.get("by_name"):
+        if isinstance(tree.this, exp.Schema):
+            raise ProgrammingError("BY NAME takes no list of columns")
+        plan = bind_query(query, binding)
+        names = [column.name for column in output_columns(plan)]
+        target = _Target(definition, _fields(definition, names, "the query"))
+        return _insert_query(target, plan, binding)
+    target = _Target(definition, fields)
+    if isinstance(query, exp.Values) and not any(
+        query.args.get(name) for name in ("with_", "order", "limit", "offset")
+    ):
+        require_only(query, "expressions")
+        return _insert_values(target, query, binding)
+    return _insert_query(target, bind_query(query, binding), binding)
+
+
+def _named_fields(node: exp.Expr, definition: TableDefinition) -> tuple[pa.Field, ...]:
+    """Return the fields that the values are for, in the order of the values."""
+    if not isinstance(node, exp.Schema):
+        return tuple(definition.schema)
+    require_only(node, "this", "expressions")
+    return _fields(definition, [fold(name) for name in node.expressions], "INSERT")
+
+
+def _fields(definition: TableDefinition, names: Sequence[str], where: str) -> tuple[pa.Field, ...]:
+    schema = definition.schema
+    for index, name in enumerate(names):
+        if name not in schema.names:
+            raise ProgrammingError(
+                f"column '{name}' does not exist in '{definition.name}'"
+                f"{did_you_mean(name, schema.names)}"
+            )
+        if name in names[:index]:
+            raise ProgrammingError(f"column '{name}' is named twice in {where}")
+    return tuple(schema.field(name) for name in names)
+
+
+def _insert_values(target: _Target, tree: exp.Expr, binding: Binding) -> Plan:
+    context = context_of(binding, Scope(), "VALUES")
+    rows: list[tuple[Expression, ...]] = []
+    for number, row in enumerate(tree.expressions, 1):
+        require_only(row, "expressions")
+        nodes = row.expressions
+        _check_width(target, f"row {number} of VALUES has {len(nodes)} values", nodes)
+        cells = [
+            bind_default(target.definition, field.name)
+            if is_default(node)
+            else bind_expression(node, context)
+            for node, field in zip(nodes, target.fields, strict=True)
+        ]
+        rows.append(tuple(cells))
+    return _values(target, rows, binding)
+
+
+def _values(target: _Target, rows: Sequence[Sequence[Expression]], binding: Binding) -> Values:
+    schema = target.definition.schema
+    columns = tuple(new_column(binding, field.name, field.type) for field in schema)
+    return Values(columns, tuple(_in_table_order(target, cells) for cells in rows))
+
+
+def _insert_query(target: _Target, plan: Plan, binding: Binding) -> Plan:
+    columns = output_columns(plan)
+    _check_width(target, f"the query has {len(columns)} columns", columns)
+    # A constant of the select list adapts to the column as it would in VALUES.
+    constants: dict[Expression, Expression] = {}
+    if isinstance(plan, Project):
+        constants = {
+            column: expression
+            for column, expression in plan.items
+            if isinstance(expression, Literal)
+        }
+    values = _in_table_order(target, [constants.get(column, column) for column in columns])
+    items = zip(target.definition.schema, values, strict=True)
+    return Project(
+        plan, tuple((new_column(binding, field.name, field.type), value) for field, value in items)
+    )
+
+
+def _check_width(target: _Target, found: str, values: Sequence[object]) -> None:
+    wanted = target.fields
+    if len(values) == len(wanted):
+        return
+    if len(values) < len(wanted):
+        detail = f"there is none for column '{wanted[len(values)].name}'"
+    else:
+        detail = f"'{wanted[-1].name}' is the last column"
+    raise ProgrammingError(
+        f"{found}, but INSERT INTO '{target.name}' needs {len(wanted)}; {detail}"
+    )
+
+
+def _in_table_order(target: _Target, cells: Sequence[Expression]) -> tuple[Expression, ...]:
+    given = {
+        field.name: assign(cell, field) for field, cell in zip(target.fields, cells, strict=True)
+    }
+    return tuple(
+        given[name] if name in given else bind_default(target.definition, name)
+        for name in target.definition.schema.names
+    )

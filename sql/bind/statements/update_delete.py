@@ -1,0 +1,200 @@
+"""UPDATE and DELETE: the rows that match, by their numbers, and what they become."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from sqlglot import exp
+
+from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.planner.plan.logical import Filter, InnerJoin, Plan, Project, Scan, output_columns
+from raydb.sql.bind.binding import Binding, context_of, new_column
+from raydb.sql.bind.expression.expression import bind_condition, bind_expression
+from raydb.sql.bind.expression.row_values import row_nodes
+from raydb.sql.bind.query.from_clause import bind_from
+from raydb.sql.bind.query.query import bind_query
+from raydb.sql.bind.query.with_clause import with_queries
+from raydb.sql.bind.scope import Scope, join_scopes, table_scope
+from raydb.sql.bind.statements.assignment import assign, is_default, target_definition
+from raydb.sql.bind.statements.constraint import bind_default
+from raydb.sql.bind.statements.returning import bind_returning, written_name
+from raydb.sql.parse.dialect import text_of
+from raydb.sql.parse.nodes import refuse_deep_nesting, require_only, unsupported
+from raydb.sql.parse.reader import fold
+from raydb.sql.template.parameters import Parameters, bind_parameters
+from raydb.storage.tables.table import ROW_NUMBER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.expressions.nodes import Column, Expression
+    from raydb.sql.parse.statements import Delete, Update
+    from raydb.storage.tables.table import TableDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """The rows that WHERE keeps, of the table and of what it is joined with.
+
+    `number` and `columns` are the table's row number and columns; `others` is the scope of the
+    rest.
+    """
+
+    definition: TableDefinition
+    name: str
+    plan: Plan
+    number: Column
+    columns: tuple[Column, ...]
+    others: Scope
+
+    def scope(self, columns: Sequence[Column]) -> Scope:
+        """Return the scope in which the table's columns are those given."""
+        own = table_scope(self.name, columns, written=self.definition.name)
+        return join_scopes(own, self.others)
+
+
+def bind_update(update: Update, catalog: CatalogInfo, parameters: Parameters = ()) -> Plan:
+    """Return a plan of the rows that match: the number, then the table's columns as they will be.
+
+    The columns of RETURNING follow. A row that FROM joins with several others is there as often.
+    The assignments see the old values. Raises ProgrammingError, naming the column, for an unknown
+    column and for a value of the wrong type.
+    """
+    tree = update.tree
+    require_only(tree, "this", "expressions", "from_", "where", "with_", "returning")
+    with refuse_deep_nesting():
+        binding = _binding(tree, catalog, parameters)
+        matching = _bind_matching(update, tree.args.get("from_"), binding)
+        scope = matching.scope(matching.columns)
+        values = bind_assignments(tree.expressions, matching.definition, scope, binding)
+        return changed_rows(matching, values, tree, binding)
+
+
+def bind_delete(delete: Delete, catalog: CatalogInfo, parameters: Parameters = ()) -> Plan:
+    """Return a plan of the numbers of the rows that match, and of RETURNING's columns.
+
+    A row that USING joins with several others is there as often.
+    """
+    tree = delete.tree
+    require_only(tree, "this", "using", "where", "with_", "returning")
+    with refuse_deep_nesting():
+        binding = _binding(tree, catalog, parameters)
+        using = tree.args.get("using") or []
+        if len(using) > 1:
+            raise unsupported(using[1])
+        source = exp.From(this=using[0]) if using else None
+        matching = _bind_matching(delete, source, binding)
+        returning = bind_returning(tree, matching.scope(matching.columns), binding)
+    return Project(matching.plan, ((matching.number, matching.number), *returning))
+
+
+def _binding(tree: exp.Expr, catalog: CatalogInfo, parameters: Parameters) -> Binding:
+    binding = Binding(catalog, bind_parameters(tree, parameters), bind_query)
+    return with_queries(tree, binding)
+
+
+def _bind_matching(
+    statement: Update | Delete, source: exp.Expr | None, binding: Binding
+) -> Matching:
+    definition = target_definition(statement.table, binding.catalog)
+    columns = tuple(new_column(binding, each.name, each.type) for each in definition.schema)
+    number = new_column(binding, ROW_NUMBER, pa.int32())
+    plan: Plan = Scan(statement.table, (*columns, number))
+    others = Scope()
+    if source is not None:
+        joined = _bind_source(source, binding)
+        plan, others = InnerJoin((plan, joined[0]), ()), joined[1]
+    name = written_name(statement.tree.this, statement.table)
+    matching = Matching(definition, name, plan, number, columns, others)
+    where = statement.tree.args.get("where")
+    if where is None:
+        return matching
+    require_only(where, "this")
+    context = context_of(binding, matching.scope(columns), "WHERE")
+    plan = Filter(plan, bind_condition(where.this, context))
+    return Matching(definition, name, plan, number, columns, others)
+
+
+def _bind_source(source: exp.Expr, binding: Binding) -> tuple[Plan, Scope]:
+    """Return the plan and the scope of FROM or USING."""
+    # sqlglot hangs the joins of UPDATE ... FROM on the first table, not on the statement.
+    first = source.this.copy()
+    joins = first.args.pop("joins", None) or []
+    bound = bind_from(exp.From(this=first), joins, binding)
+    return bound.plan, bound.scope
+
+
+def bind_assignments(
+    nodes: Sequence[exp.Expr], definition: TableDefinition, scope: Scope, binding: Binding
+) -> dict[str, Expression]:
+    """Return the values that SET gives columns, by the names of the columns."""
+    schema = definition.schema
+    context = context_of(binding, scope, "SET")
+    values: dict[str, Expression] = {}
+    for name, node in (pair for each in nodes for pair in _assigned_pairs(each)):
+        if name not in schema.names:
+            raise ProgrammingError(
+                f"column '{name}' does not exist in '{definition.name}'"
+                f"{did_you_mean(name, schema.names)}"
+            )
+        if name in values:
+            raise ProgrammingError(f"column '{name}' is named twice in UPDATE")
+        if is_default(node):
+            values[name] = bind_default(definition, name)
+        else:
+            values[name] = assign(bind_expression(node, context), schema.field(name))
+    return values
+
+
+def _assigned_pairs(node: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
+    """Yield the columns and values of `a = 1` or of `(a, b) = (1, 2)`."""
+    if not isinstance(node, exp.EQ):
+        raise ProgrammingError(f"SET needs column = value, not {text_of(node)}")
+    targets = row_nodes(node.this)
+    if targets is None:
+        yield _assigned(node.this), node.expression
+        return
+    values = row_nodes(node.expression)
+    if values is None:
+        raise NotSupportedError(f"SET (a, b) = {text_of(node.expression)} is not supported")
+    if len(values) != len(targets):
+        raise ProgrammingError(
+            f"SET names {len(targets)} columns in {text_of(node.this)}, but gives {len(values)}"
+        )
+    for target, value in zip(targets, values, strict=True):
+        yield _assigned(target), value
+
+
+def _assigned(node: exp.Expr) -> str:
+    """Return the name of the column that an assignment writes to."""
+    match node:
+        case exp.Column(this=exp.Identifier() as name):
+            if node.args.get("table") is not None:
+                raise ProgrammingError(
+                    f"SET needs the name of a column alone: '{fold(name)}', not {text_of(node)}"
+                )
+            return fold(name)
+        case _:
+            raise unsupported(node)
+
+
+def changed_rows(
+    matching: Matching, values: dict[str, Expression], tree: exp.Expr, binding: Binding
+) -> Plan:
+    """Return the plan of rows as they will be: number, the table's columns, RETURNING's."""
+    items: list[tuple[Column, Expression]] = [(matching.number, matching.number)]
+    for column in matching.columns:
+        value = values.get(column.name, column)
+        kept = value is column
+        items.append((column if kept else new_column(binding, column.name, column.type), value))
+    after = tuple(column for column, _ in items)
+    returning = bind_returning(tree, matching.scope(after[1:]), binding)
+    if not returning:
+        return Project(matching.plan, tuple(items))
+    known = {column for column, _ in items}
+    others = [each for each in output_columns(matching.plan) if each not in known]
+    plan = Project(matching.plan, (*items, *((column, column) for column in others)))
+    return Project(plan, (*((column, column) for column in after), *returning))

@@ -1,0 +1,185 @@
+"""Files in FROM: `'sales.parquet'`, `'data/*.csv'`, `read_csv('a.csv', header => true)`.
+
+A string where a table could stand names files, and so does a call of one of these functions:
+
+    read_csv, read_parquet, read_json, read_flat    paths or patterns, then options by name
+    glob                                            the files that match, one row each
+
+`=`, `=>` and `:=` mean the same between the name of an option and its value.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.sql.parse.dialect import text_of
+from raydb.sql.parse.reader import parse_scalar, tokenize
+from raydb.sql.template.parameters import parameter_key
+from raydb.sql.types import data_type_of
+from raydb.storage.formats.paths import table_name
+from raydb.storage.formats.sources import FileSource
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+    from raydb.planner.expressions.nodes import Literal as Constant
+    from raydb.storage.formats.options import Option
+    from raydb.storage.formats.sources import Kind
+
+_FUNCTIONS: dict[str, Kind] = {
+    "read_csv": "csv",
+    "read_flat": "flat",
+    "read_json": "json",
+    "read_parquet": "parquet",
+    "glob": "glob",
+}
+FILE_FUNCTIONS = tuple(_FUNCTIONS)
+
+
+def is_file(table: exp.Table) -> bool:
+    """Say whether a source in FROM is written as a string, or as a function that reads files."""
+    match table.this:
+        case exp.Literal():
+            return True
+        case exp.Anonymous() as call:
+            return call.name.lower() in _FUNCTIONS
+        case _:
+            return False
+
+
+def file_table(table: exp.Table) -> str:
+    """Return the name of a file's table in the catalog of one statement: as it is written.
+
+    >>> file_table(parse_one("SELECT * FROM 'a.csv' AS a").find(exp.Table))
+    "'a.csv'"
+    """
+    return text_of(table.this)
+
+
+def file_alias(table: exp.Table) -> str:
+    """Return the name of a file's table in the statement, unless it has an alias."""
+    return table_name(table.this.name) if _is_path(table) else table.this.name.lower()
+
+
+def _is_path(table: exp.Table) -> bool:
+    return isinstance(table.this, exp.Literal)
+
+
+def file_source(table: exp.Table, values: Mapping[str, Constant]) -> FileSource:
+    """Return what a source in FROM says of files; values: the statement's parameters.
+
+    Raises ProgrammingError for arguments that a function does not take, NotSupportedError for
+    values that are no constants.
+    """
+    if _is_path(table):
+        return FileSource((table.this.name,))
+    function = table.this.name.lower()
+    kind = _FUNCTIONS[function]
+    paths: list[exp.Expr] = []
+    options: dict[str, Option] = {}
+    for argument in table.this.expressions:
+        named = named_argument(argument)
+        if named is None:
+            if options:
+                raise ProgrammingError(f"the paths of {function}() go before its options")
+            paths.append(argument)
+        else:
+            name, value = named
+            if name in options:
+                raise ProgrammingError(f"option '{name}' of {function}() is given twice")
+            options[name] = _option(name, value, values)
+    if len(paths) != 1:
+        raise ProgrammingError(
+            f"{function}() takes a path or a list of paths, not {len(paths)} arguments"
+        )
+    patterns = _texts(paths[0], values)
+    if not patterns:
+        raise ProgrammingError(f"{function}() takes a path or a list of paths, as strings")
+    if kind == "glob" and options:
+        raise ProgrammingError("glob() takes no options")
+    return FileSource(patterns, kind, tuple(options.items()))
+
+
+def named_argument(argument: exp.Expr) -> tuple[str, exp.Expr] | None:
+    """Return the name and the value of `name => value`, or None for another argument."""
+    if isinstance(argument, exp.Kwarg | exp.PropertyEQ | exp.EQ):
+        name = argument.this
+        if isinstance(name, exp.Column | exp.Identifier | exp.Var):
+            return name.name.lower(), argument.expression
+    return None
+
+
+def hint_at_quotes(
+    error: ProgrammingError, value: exp.Expr, argument: str, function: str
+) -> ProgrammingError:
+    """Return an error about a word that is no column, and is meant as a text."""
+    if not isinstance(value, exp.Column | exp.Anonymous) or value.args.get("table") is not None:
+        return error
+    hinted = ProgrammingError(f"{error.sentence}; {argument} of {function}() is a text in quotes")
+    hinted.position = error.position
+    return hinted
+
+
+def _option(name: str, value: exp.Expr, values: Mapping[str, Constant]) -> Option:
+    """Return the value of an option: a text, a boolean, a list, or types by column."""
+    match value:
+        case exp.Boolean():
+            return bool(value.this)
+        case exp.Neg(this=exp.Literal(is_string=False) as number):
+            return f"-{number.name}"
+        case exp.Literal():
+            return str(value.name)
+        case exp.Parameter() | exp.Placeholder():
+            constant = values[parameter_key(value)].value
+            return constant if isinstance(constant, bool) else str(constant)
+        case exp.Array() if name in ("types", "dtypes", "column_types"):
+            return tuple(_type(name, each) for each in value.expressions)
+        case exp.Array():
+            return _texts(value, values)
+        case exp.Struct():
+            return dict(_column_type(name, entry) for entry in value.expressions)
+        case exp.Column(this=exp.Identifier(quoted=False) as word):
+            return str(word.name)
+        case _:
+            raise NotSupportedError(f"option {name} cannot be {text_of(value)}")
+
+
+def _texts(value: exp.Expr, values: Mapping[str, Constant]) -> tuple[str, ...]:
+    """Return the strings of a list, or of a string alone; nothing for what is neither."""
+    nodes = value.expressions if isinstance(value, exp.Array) else [value]
+    texts = []
+    for node in nodes:
+        if isinstance(node, exp.Parameter | exp.Placeholder):
+            constant = values[parameter_key(node)].value
+        else:
+            constant = node.name if isinstance(node, exp.Literal) and node.is_string else None
+        if not isinstance(constant, str):
+            return ()
+        texts.append(constant)
+    return tuple(texts)
+
+
+def _column_type(option: str, entry: exp.Expr) -> tuple[str, pa.DataType]:
+    named = named_argument(entry)
+    if named is None:
+        raise ProgrammingError(f"option {option} gives types by name: {{'a': 'INTEGER'}}")
+    return entry.this.name, _type(option, named[1])
+
+
+def _type(option: str, node: exp.Expr) -> pa.DataType:
+    """Return a type that is written as a string or as it is in CREATE TABLE."""
+    written = node.name if isinstance(node, exp.Literal) and node.is_string else text_of(node)
+    text = f"CAST(NULL AS {written})"
+    try:
+        (tokens,) = tokenize(text)
+        cast = parse_scalar(text, tokens)
+    except (ProgrammingError, ValueError):
+        cast = None
+    if not isinstance(cast, exp.Cast) or not isinstance(cast.to, exp.DataType):
+        raise ProgrammingError(f"option {option}: '{written}' is not a type")
+    return data_type_of(cast.to)

@@ -1,0 +1,163 @@
+"""Table functions of constants: range and generate_series.
+
+    range(5), range(1, 10, 2)    integers from the first up to the second, which is not reached
+    generate_series(1, 10, 2)    likewise, and the second may be reached
+
+Two dates or timestamps and an INTERVAL give a series of timestamps.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from raydb.errors import DataError, NotSupportedError, ProgrammingError
+from raydb.planner.expressions.functions import evaluate, is_volatile
+from raydb.planner.expressions.nodes import Expression, Literal, columns_of
+from raydb.planner.plan.logical import Plan, Project, Series, Values
+from raydb.sql.bind.binding import Binding, context_of, new_column
+from raydb.sql.bind.expression.computed import compute_constant
+from raydb.sql.bind.expression.expression import bind_expression
+from raydb.sql.bind.expression.operators import arithmetic
+from raydb.sql.bind.scope import Scope
+from raydb.sql.types import is_integer, is_interval, is_moment
+from raydb.sql.typing_rules import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlglot import exp
+
+_TIMESTAMP = pa.timestamp("us")
+_MOST_ROWS = 2**40  # 8 TiB of numbers, beyond any memory
+_MONTH_DAYS = 30  # in the order of intervals
+
+
+def bind_series(name: str, arguments: Sequence[exp.Expr], binding: Binding) -> Plan:
+    """Return the rows of range() or generate_series(): one column of that name.
+
+    It is BIGINT for integers and TIMESTAMP for dates and timestamps, as in PostgreSQL. Without rows
+    where an argument is NULL. Raises ProgrammingError for arguments of other types, DataError for a
+    step of zero, NotSupportedError for arguments that are no constants.
+    """
+    values = [constant_argument(name, argument, binding) for argument in arguments]
+    fewest = 1 if name == "range" else 2
+    if not fewest <= len(values) <= 3:
+        raise ProgrammingError(f"{name}() takes {fewest} to 3 arguments, not {len(values)}")
+    if any(is_moment(value.type) or is_interval(value.type) for value in values):
+        return _moments(name, values, binding)
+    for value in values:
+        if not (is_integer(value.type) or pa.types.is_null(value.type)):
+            raise ProgrammingError(
+                f"{name}() takes integers, or two dates or timestamps and an interval, not "
+                f"{describe(value)}"
+            )
+    return _integers(name, [value.value for value in values], binding)
+
+
+def constant_argument(name: str, argument: exp.Expr, binding: Binding) -> Literal:
+    """Return the value of a table function's argument, which is computed here and now.
+
+    Raises NotSupportedError for what is no constant.
+    """
+    context = replace(context_of(binding, Scope(), f"an argument of {name}()"), binding=None)
+    expression = bind_expression(argument, context)
+    if isinstance(expression, Literal):
+        return expression
+    if is_volatile(expression):
+        raise NotSupportedError(f"random() in {name}() is not supported")
+    if columns_of(expression):
+        raise NotSupportedError(f"{name}() of a column is not supported, only of constants")
+    return compute_constant(expression, binding)
+
+
+def _integers(name: str, values: Sequence[Any], binding: Binding) -> Plan:
+    column = new_column(binding, name, pa.int64())
+    if None in values:
+        return Values((column,), ())
+    start, stop, step = [(0, *values, 1), (*values, 1), values][len(values) - 1]
+    if step == 0:
+        raise DataError(f"the step of {name}() cannot be zero")
+    if name == "generate_series":
+        stop += 1 if step > 0 else -1
+    count = _step_count(stop - start, step)
+    if count > _MOST_ROWS:
+        raise DataError(f"{name}() would have {count} rows, which is more than fit in memory")
+    if not -(2**63) <= stop < 2**63:
+        numbers = range(start, stop, step)
+        return Values((column,), tuple((Literal(number, column.type),) for number in numbers))
+    return Series(column, start, stop, step)
+
+
+def _step_count(distance: int, step: int) -> int:
+    """Return how many steps, the first of which is at 0, lie before a distance."""
+    return max(-(-distance // step), 0)
+
+
+# -- dates and timestamps
+
+
+def _moments(name: str, values: Sequence[Literal], binding: Binding) -> Plan:
+    if len(values) < 3:
+        raise ProgrammingError(f"{name}() of dates needs a step, such as INTERVAL '1 day'")
+    ends = [_as_moment(name, value) for value in values[:2]]
+    step = values[2]
+    if not (is_interval(step.type) or pa.types.is_null(step.type)):
+        raise ProgrammingError(f"{name}() of dates takes an interval, not {describe(step)}")
+    start, stop = ends
+    if start is None or stop is None or step.value is None:
+        return Values((new_column(binding, name, _TIMESTAMP),), ())
+    forward = _direction(name, step.value)
+    inclusive = name == "generate_series"
+    if step.value.months:
+        return _by_months(name, start, stop, step, forward, inclusive, binding)
+    microseconds = step.value.days * 86_400_000_000 + step.value.nanoseconds // 1000
+    distance = (stop - start) // dt.timedelta(microseconds=1)
+    count = _step_count(distance + (forward if inclusive else 0), microseconds)
+    number = new_column(binding, "number", pa.int64())
+    moment = arithmetic("add", Literal(start, _TIMESTAMP), arithmetic("multiply", step, number))
+    column = new_column(binding, name, _TIMESTAMP)
+    return Project(Series(number, 0, count, 1), ((column, moment),))
+
+
+def _as_moment(name: str, value: Literal) -> dt.datetime | None:
+    if not (is_moment(value.type) or value.value is None):
+        raise ProgrammingError(f"{name}() of dates takes two dates, not {describe(value)}")
+    day = value.value
+    if isinstance(day, dt.date) and not isinstance(day, dt.datetime):
+        return dt.datetime.combine(day, dt.time())
+    return day if isinstance(day, dt.datetime) else None
+
+
+def _direction(name: str, step: pa.MonthDayNano) -> int:
+    """Return 1 for a step into the future and -1 for one into the past."""
+    days = step.months * _MONTH_DAYS + step.days
+    nanoseconds = days * 86_400_000_000_000 + step.nanoseconds
+    if nanoseconds == 0:
+        raise DataError(f"the step of {name}() cannot be zero")
+    return 1 if nanoseconds > 0 else -1
+
+
+def _by_months(
+    name: str,
+    moment: dt.datetime,
+    stop: dt.datetime,
+    step: Literal,
+    forward: int,
+    inclusive: bool,
+    binding: Binding,
+) -> Values:
+    """Return moments whose distance depends on the calendar: each is found from the one before."""
+    column = new_column(binding, name, _TIMESTAMP)
+    rows: list[tuple[Expression, ...]] = []
+    while (moment < stop if forward > 0 else moment > stop) or (inclusive and moment == stop):
+        rows.append((Literal(moment, _TIMESTAMP),))
+        following = arithmetic("add", Literal(moment, _TIMESTAMP), step)
+        (after,) = evaluate(following, {}, 1).to_pylist()
+        if (after - moment) * forward <= dt.timedelta():
+            raise DataError(f"the step of {name}() does not lead from {moment} to {stop}")
+        moment = after
+    return Values((column,), tuple(rows))

@@ -1,0 +1,1 @@
+"""Text to statements: sqlglot's trees and hand-written grammar."""

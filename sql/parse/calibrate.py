@@ -1,0 +1,75 @@
+"""CALIBRATE INDEX name [USING (query)] [WITH (fnr = '0.05,0.1', k = '10', score = 'ratio')]."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeVar
+
+from raydb.errors import ProgrammingError, did_you_mean
+from raydb.kernels.vector.stop_rule import SCORES
+from raydb.sql.parse.definitions import read_options
+from raydb.sql.parse.query import query_of
+from raydb.sql.parse.statements import Calibrate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from raydb.sql.parse.reader import TokenReader
+
+_Value = TypeVar("_Value")
+
+_OPTIONS = ("fnr", "k", "score", "seed")
+_DEFAULTS = {"fnr": "0.05,0.1", "k": "10", "score": "ratio", "seed": "0"}
+_NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e-?\d+)?", re.ASCII | re.IGNORECASE)
+_WHOLE = re.compile(r"\d{1,10}", re.ASCII)
+
+
+def read_calibrate(reader: TokenReader) -> Calibrate:
+    """Read CALIBRATE INDEX, the first word being read.
+
+    Raises ProgrammingError for an option that does not exist or has no such value.
+    """
+    reader.expect("INDEX")
+    index = reader.relation("the name of an index")
+    queries = None
+    if reader.accept("USING"):
+        inside = reader.parenthesised()
+        if not inside:
+            raise ProgrammingError(f"CALIBRATE INDEX '{index}' USING () has no query")
+        queries = query_of(reader.text, inside)
+    given = dict(_DEFAULTS)
+    if reader.accept("WITH"):
+        given |= read_options(reader, _OPTIONS, "CALIBRATE INDEX", f"calibration of '{index}'")
+    score = given["score"].lower()
+    if score not in SCORES:
+        near = did_you_mean(score, SCORES)
+        raise ProgrammingError(f"the score of a calibration is ratio or kth, not '{score}'{near}")
+    fnrs = _listed("fnr", given["fnr"], _share)
+    ks = _listed("k", given["k"], lambda text: _whole_number("k", text, 1))
+    seed = _whole_number("seed", given["seed"], 0)
+    return Calibrate(index, queries, fnrs, ks, score, seed)
+
+
+def _listed(option: str, text: str, read: Callable[[str], _Value]) -> tuple[_Value, ...]:
+    """Return the values of an option that are separated by commas, each of them once."""
+    values = tuple(read(part.strip()) for part in text.split(","))
+    double = next((value for value in values if values.count(value) > 1), None)
+    if double is not None:
+        raise ProgrammingError(f"the {option} {double} of a calibration is given twice")
+    return values
+
+
+def _share(text: str) -> float:
+    if not _NUMBER.fullmatch(text) or not 0 < float(text) < 1:
+        raise ProgrammingError(
+            f"the fnr of a calibration is numbers between 0 and 1 such as '0.05,0.1', not '{text}'"
+        )
+    return float(text)
+
+
+def _whole_number(option: str, text: str, least: int) -> int:
+    if not _WHOLE.fullmatch(text) or not least <= int(text) < 2**31:
+        raise ProgrammingError(
+            f"the {option} of a calibration is a whole number from {least}, not '{text}'"
+        )
+    return int(text)

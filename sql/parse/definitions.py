@@ -1,0 +1,359 @@
+"""Statements that define: CREATE, DROP, ALTER and TRUNCATE."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.sql.parse.dialect import text_of
+from raydb.sql.parse.query import query_of, refuse_parameters
+from raydb.sql.parse.reader import TokenReader, parse_tree
+from raydb.sql.parse.statements import (
+    AddColumn,
+    AddConstraint,
+    Alteration,
+    AlterTable,
+    CreateBvh,
+    CreateIndex,
+    CreateTable,
+    CreateTableAs,
+    CreateView,
+    DropBvh,
+    DropColumn,
+    DropConstraint,
+    DropIndex,
+    DropTable,
+    DropView,
+    Reindex,
+    RenameColumn,
+    RenameTable,
+    RenameView,
+    SetDefault,
+    SetNotNull,
+    SetType,
+    Truncate,
+)
+from raydb.sql.parse.stored_expressions import stored_text
+from raydb.sql.parse.table_definition import define, table_definition
+from raydb.sql.types import data_type_of
+from raydb.storage.tables.table import Index, IvfOptions
+
+if TYPE_CHECKING:
+    from raydb.sql.parse.statements import Definition
+
+_NAMED = {"TABLE": "a table", "VIEW": "a view", "INDEX": "an index", "BVH": "a BVH"}
+_PARTS = ("SCAN", "GROUP BY", "AGGREGATE")
+_BVH_OPTIONS = ("sieve",)
+_IVF_OPTIONS = ("lists", "metric", "quantization", "seed")
+_QUANTIZATIONS = ("none", "int8")
+_METRICS = ("l2", "cosine", "ip")
+_SWITCH = {"true": True, "on": True, "false": False, "off": False}
+
+
+def read_create(reader: TokenReader) -> Definition:
+    """Read CREATE TABLE, VIEW, INDEX or BVH, the word CREATE being read."""
+    replace = reader.accept("OR", "REPLACE")
+    kind = reader.take().text.upper()
+    match kind:
+        case "TABLE":
+            return _create_table(reader, replace)
+        case "VIEW":
+            return _create_view(reader, replace)
+        case "BVH" if not replace:
+            return _create_bvh(reader)
+        case "INDEX" if not replace:
+            return _create_index(reader, unique=False)
+        case "UNIQUE" if not replace:
+            reader.expect("INDEX")
+            return _create_index(reader, unique=True)
+        case _:
+            raise NotSupportedError(
+                f"CREATE {'OR REPLACE ' if replace else ''}{kind} is not supported"
+            )
+
+
+def _create_table(reader: TokenReader, replace: bool) -> CreateTable | CreateTableAs:
+    if_not_exists = reader.accept("IF", "NOT", "EXISTS")
+    if replace and if_not_exists:
+        raise ProgrammingError("CREATE OR REPLACE TABLE takes no IF NOT EXISTS")
+    name = reader.relation("the name of a table")
+    columns: tuple[str, ...] = ()
+    if reader.at_any("("):
+        inside = TokenReader(reader.text, reader.parenthesised())
+        if reader.at_any("AS"):
+            columns = inside.listed_names("the name of a column")
+            inside.finish()
+    elif not reader.at_any("AS"):
+        raise reader.error("'(' or 'AS'")
+    if not reader.accept("AS"):
+        reader.skip()
+        tree = parse_tree(reader.text, reader.all_tokens())
+        return CreateTable(table_definition(name, tree), if_not_exists, replace)
+    tokens = reader.rest()
+    words = [token.text.upper() for token in tokens]
+    with_data = words[-3:] != ["WITH", "NO", "DATA"]
+    if not with_data:
+        tokens = tokens[:-3]
+    elif words[-2:] == ["WITH", "DATA"]:
+        tokens = tokens[:-2]
+    select = query_of(reader.text, tokens)
+    return CreateTableAs(name, columns, select, with_data, if_not_exists, replace)
+
+
+def _create_view(reader: TokenReader, replace: bool) -> CreateView:
+    if_not_exists = reader.accept("IF", "NOT", "EXISTS")
+    if replace and if_not_exists:
+        raise ProgrammingError("CREATE OR REPLACE VIEW takes no IF NOT EXISTS")
+    name = reader.relation("the name of a view")
+    columns = reader.names("the name of a column") if reader.at_any("(") else ()
+    reader.expect("AS")
+    tokens = reader.rest()
+    select = query_of(reader.text, tokens)
+    refuse_parameters(select.tree, f"the view '{name}'")
+    text = reader.text[tokens[0].start : tokens[-1].end + 1]
+    if columns:
+        names = [text_of(exp.to_identifier(each, quoted=True)) for each in (name, *columns)]
+        text = " ".join(("SELECT * FROM", f"({text})", "AS", names[0], f"({', '.join(names[1:])})"))
+    return CreateView(name, text, replace, if_not_exists)
+
+
+def _create_bvh(reader: TokenReader) -> CreateBvh:
+    name = reader.name("the name of a BVH")
+    reader.expect("ON")
+    table = reader.relation("the name of a table")
+    reader.expect("(")
+    parts: dict[str, tuple[exp.Expr, ...]] = {}
+    while True:
+        part = reader.accept_any(*_PARTS)
+        if part is None:
+            raise reader.error("SCAN, GROUP BY or AGGREGATE")
+        if part in parts:
+            raise ProgrammingError(f"the BVH '{name}' has {part} twice")
+        parts[part] = reader.scalars()
+        if not reader.accept(","):
+            break
+    reader.expect(")")
+    options = _bvh_options(name, reader) if reader.accept("WITH") else {}
+    scan, group_by, aggregate = (parts.get(part, ()) for part in _PARTS)
+    tokens = reader.all_tokens()
+    text = reader.text[tokens[0].start : tokens[-1].end + 1]
+    return CreateBvh(name, table, scan, group_by, aggregate, text, **options)
+
+
+def _bvh_options(name: str, reader: TokenReader) -> dict[str, bool]:
+    """Read `(option = true, ...)` of CREATE BVH, the word WITH being read."""
+    options: dict[str, bool] = {}
+    for option, written in read_options(reader, _BVH_OPTIONS, "a BVH", f"BVH '{name}'").items():
+        value = written.lower()
+        if value not in _SWITCH:
+            raise ProgrammingError(f"option '{option}' of a BVH is true or false, not '{value}'")
+        options[option] = _SWITCH[value]
+    return options
+
+
+def read_options(
+    reader: TokenReader, known: tuple[str, ...], kind: str, owner: str
+) -> dict[str, str]:
+    """Read `(name = value, ...)`; `kind` has the options `known`, and `owner` is one of it."""
+    given: dict[str, str] = {}
+    reader.expect("(")
+    while True:
+        option = reader.name("the name of an option")
+        if option not in known:
+            near = did_you_mean(option, known)
+            raise ProgrammingError(f"option '{option}' of {kind} does not exist{near}")
+        if option in given:
+            raise ProgrammingError(f"the {owner} has the option '{option}' twice")
+        reader.expect("=")
+        given[option] = "".join(reader.accept_any(sign) or "" for sign in "-.") + reader.take().text
+        if not reader.accept(","):
+            break
+    reader.expect(")")
+    return given
+
+
+def _create_index(reader: TokenReader, *, unique: bool) -> CreateIndex:
+    if_not_exists = reader.accept("IF", "NOT", "EXISTS")
+    name = reader.name("the name of an index")
+    reader.expect("ON")
+    table = reader.relation("the name of a table")
+    method = reader.take().text.lower() if reader.accept("USING") else "btree"
+    if method not in ("btree", "ivf"):
+        raise NotSupportedError(f"CREATE INDEX ... USING {method} is not supported, only ivf")
+    inside = TokenReader(reader.text, reader.parenthesised())
+    columns: list[str] = []
+    descending: list[bool] = []
+    while True:
+        columns.append(inside.name("the name of a column"))
+        if inside.at_any("("):
+            raise NotSupportedError("an index of an expression is not supported")
+        descending.append(inside.accept_any("ASC", "DESC") == "DESC")
+        if not inside.accept(","):
+            break
+    inside.finish()
+    if reader.at_any("WHERE"):
+        raise NotSupportedError("an index of some rows, CREATE INDEX ... WHERE, is not supported")
+    options = None
+    if method == "ivf":
+        if unique or len(columns) != 1 or descending[0]:
+            raise NotSupportedError(f"the ivf index '{name}' is of one column, not UNIQUE or DESC")
+        options = _ivf_options(name, reader) if reader.accept("WITH") else IvfOptions()
+    index = Index(name, tuple(columns), tuple(descending), unique, options)
+    return CreateIndex(table, index, if_not_exists)
+
+
+def _ivf_options(name: str, reader: TokenReader) -> IvfOptions:
+    """Read `(lists = 1024, metric = 'l2', quantization = 'int8')`, the word WITH being read."""
+    given = read_options(reader, _IVF_OPTIONS, "an ivf index", f"index '{name}'")
+    metric = given.get("metric", "l2").lower()
+    if metric not in _METRICS:
+        near = did_you_mean(metric, _METRICS)
+        raise ProgrammingError(
+            f"the metric of an ivf index is l2, cosine or ip, not '{metric}'{near}"
+        )
+    lists = _whole_number("lists", given["lists"], 1) if "lists" in given else 0
+    seed = _whole_number("seed", given.get("seed", "0"), 0)
+    quantization = given.get("quantization", "none").lower()
+    if quantization not in _QUANTIZATIONS:
+        near = did_you_mean(quantization, _QUANTIZATIONS)
+        raise ProgrammingError(
+            f"the quantization of an ivf index is none or int8, not '{quantization}'{near}"
+        )
+    return IvfOptions(metric, lists, seed, quantization)
+
+
+def _whole_number(option: str, text: str, least: int) -> int:
+    """Return the value of an option of an ivf index."""
+    if not text.isdecimal() or not least <= int(text) < 2**31:
+        raise ProgrammingError(
+            f"option '{option}' of an ivf index is a whole number from {least}, not '{text}'"
+        )
+    return int(text)
+
+
+def read_reindex(reader: TokenReader) -> Reindex:
+    """Read REINDEX, that word being read."""
+    if reader.peek() is None:
+        return Reindex("index", None)
+    if reader.accept("TABLE"):
+        return Reindex("table", reader.relation("the name of a table"))
+    reader.accept("INDEX")
+    return Reindex("index", reader.relation("the name of an index"))
+
+
+def read_drop(reader: TokenReader) -> Definition:
+    """Read DROP TABLE, VIEW, INDEX or BVH, the word DROP being read."""
+    kind = reader.take().text.upper()
+    if kind not in _NAMED:
+        raise NotSupportedError(f"DROP {kind} is not supported")
+    if_exists = reader.accept("IF", "EXISTS")
+    names = reader.relations(f"the name of {_NAMED[kind]}")
+    cascade = _cascade(reader)
+    match kind:
+        case "TABLE":
+            return DropTable(names, if_exists, cascade)
+        case "VIEW":
+            return DropView(names, if_exists, cascade)
+        case "INDEX":
+            return DropIndex(names, if_exists)
+        case _:
+            return DropBvh(names, if_exists)
+
+
+def read_truncate(reader: TokenReader) -> Truncate:
+    """Read TRUNCATE, that word being read."""
+    reader.accept("TABLE")
+    names = reader.relations("the name of a table")
+    if reader.accept_any("CONTINUE", "RESTART"):  # there are no identity columns
+        reader.expect("IDENTITY")
+    return Truncate(names, _cascade(reader))
+
+
+def _cascade(reader: TokenReader) -> bool:
+    return reader.accept_any("CASCADE", "RESTRICT") == "CASCADE"
+
+
+def read_alter(reader: TokenReader) -> AlterTable | RenameView:
+    """Read ALTER TABLE or ALTER VIEW, the word ALTER being read."""
+    kind = reader.take().text.upper()
+    if kind not in ("TABLE", "VIEW"):
+        raise NotSupportedError(f"ALTER {kind} is not supported")
+    if_exists = reader.accept("IF", "EXISTS")
+    name = reader.relation(f"the name of a {kind.lower()}")
+    if kind == "VIEW":
+        reader.expect("RENAME", "TO")
+        return RenameView(name, if_exists, reader.name("the new name"))
+    alterations = [_alteration(name, reader)]
+    while reader.accept(","):
+        alterations.append(_alteration(name, reader))
+    if len(alterations) > 1 and any(isinstance(each, RenameTable) for each in alterations):
+        raise ProgrammingError("RENAME TO stands alone in an ALTER TABLE")
+    return AlterTable(name, if_exists, tuple(alterations))
+
+
+def _alteration(table: str, reader: TokenReader) -> Alteration:
+    match reader.accept_any("ADD", "DROP", "RENAME", "ALTER"):
+        case "ADD":
+            return _add(table, reader)
+        case "DROP":
+            return _drop_part(reader)
+        case "RENAME":
+            if reader.accept("TO"):
+                return RenameTable(reader.name("the new name"))
+            if reader.at_any("CONSTRAINT"):
+                raise NotSupportedError("RENAME CONSTRAINT is not supported")
+            reader.accept("COLUMN")
+            column = reader.name("the name of a column")
+            reader.expect("TO")
+            return RenameColumn(column, reader.name("the new name"))
+        case "ALTER":
+            reader.accept("COLUMN")
+            return _alter_column(reader.name("the name of a column"), reader)
+        case _ if reader.peek() is not None:
+            word = reader.take().text.upper()
+            raise NotSupportedError(f"ALTER TABLE ... {word} is not supported")
+        case _:
+            raise reader.error("ADD, DROP, RENAME or ALTER")
+
+
+def _add(table: str, reader: TokenReader) -> AddColumn | AddConstraint:
+    is_column = reader.accept("COLUMN")
+    if_not_exists = reader.accept("IF", "NOT", "EXISTS")
+    entry = reader.table_entry()
+    if isinstance(entry, exp.ColumnDef):
+        return AddColumn(define(table, [entry]), if_not_exists)
+    if is_column or if_not_exists or isinstance(entry, exp.Identifier):
+        raise ProgrammingError("ADD COLUMN needs the name and the type of a column")
+    return AddConstraint(define(table, [entry]))
+
+
+def _drop_part(reader: TokenReader) -> DropColumn | DropConstraint:
+    is_constraint = reader.accept("CONSTRAINT")
+    if not is_constraint:
+        reader.accept("COLUMN")
+    if_exists = reader.accept("IF", "EXISTS")
+    name = reader.name(f"the name of a {'constraint' if is_constraint else 'column'}")
+    cascade = _cascade(reader)
+    if is_constraint:
+        return DropConstraint(name, if_exists, cascade)
+    return DropColumn(name, if_exists, cascade)
+
+
+def _alter_column(column: str, reader: TokenReader) -> SetDefault | SetNotNull | SetType:
+    if reader.accept("DROP", "DEFAULT"):
+        return SetDefault(column, None)
+    if reader.accept("SET", "DEFAULT"):
+        default = reader.scalar()
+        return SetDefault(column, stored_text(default, f"the default of column '{column}'"))
+    for action in ("SET", "DROP"):
+        if reader.accept(action, "NOT", "NULL"):
+            return SetNotNull(column, action == "SET")
+    reader.accept("SET", "DATA")
+    reader.expect("TYPE")
+    data_type = data_type_of(reader.data_type("USING"))
+    using = reader.scalar() if reader.accept("USING") else None
+    if using is not None:
+        refuse_parameters(using, "USING")
+    return SetType(column, data_type, using)

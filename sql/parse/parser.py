@@ -1,0 +1,334 @@
+"""Text to statements: sqlglot reads queries and definitions, the small statements are read here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from sqlglot import TokenType, exp
+
+from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.sql.parse.calibrate import read_calibrate
+from raydb.sql.parse.changes import (
+    as_delete,
+    as_insert,
+    as_update,
+    read_copy,
+    read_delete,
+    read_insert,
+    read_update,
+)
+from raydb.sql.parse.definitions import (
+    read_alter,
+    read_create,
+    read_drop,
+    read_reindex,
+    read_truncate,
+)
+from raydb.sql.parse.nodes import refuse_deep_nesting
+from raydb.sql.parse.query import QUERY_WORDS, as_query, read_query, select_columns
+from raydb.sql.parse.reader import TokenReader, parse_tree, tokenize
+from raydb.sql.parse.statements import (
+    Begin,
+    Checkpoint,
+    Commit,
+    Deallocate,
+    Delete,
+    Describe,
+    Execute,
+    Explain,
+    Insert,
+    Prepare,
+    Release,
+    ResetOption,
+    Rollback,
+    RollbackTo,
+    Savepoint,
+    Select,
+    SetOption,
+    ShowOption,
+    ShowTables,
+    Statement,
+    Summarize,
+    Update,
+    Vacuum,
+)
+from raydb.sql.types import data_type_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import pyarrow as pa
+    from sqlglot import Token
+
+# Statements of other databases, so that they are told from a misspelt word.
+_UNSUPPORTED = (
+    "ANALYZE ATTACH CALL CLOSE CLUSTER COMMENT DECLARE DETACH DO EXPORT FETCH"
+    " GRANT IMPORT INSTALL KILL LISTEN LOAD LOCK MERGE NOTIFY PIVOT PRAGMA REFRESH"
+    " REPLACE REVOKE UNPIVOT USE"
+)
+
+
+# What changes rows, beside a query that does so behind WITH.
+_CHANGES = ("INSERT", "UPDATE", "DELETE")
+
+
+def parse(text: str) -> tuple[Statement, ...]:
+    """Return the statements of a text, separated by ';'.
+
+    Raises ProgrammingError with the line, the column and the word for a syntax error and for a
+    text without a statement, and NotSupportedError for statements that RayDB does not have.
+
+    >>> parse("BEGIN; SET backend = 'cpu'")
+    (Begin(), SetOption(name='backend', value='cpu'))
+    """
+    statements = tokenize(text)
+    if not statements:
+        raise ProgrammingError("there is no statement to run")
+    with refuse_deep_nesting():
+        return tuple(_parse_statement(text, tokens) for tokens in statements)
+
+
+def each_statement(text: str) -> Iterator[Statement]:
+    """Return the statements of a text, each read when it is asked for; errors as in `parse`."""
+    return (_parse_one(text, tokens) for tokens in tokenize(text))
+
+
+def _parse_one(text: str, tokens: tuple[Token, ...]) -> Statement:
+    with refuse_deep_nesting():
+        return _parse_statement(text, tokens)
+
+
+def _parse_statement(text: str, tokens: tuple[Token, ...]) -> Statement:
+    reader = TokenReader(text, tokens)
+    if reader.at_any(*QUERY_WORDS):
+        return _query_or_change(reader)
+    for word, read in _STATEMENTS.items():
+        if reader.accept(word):
+            statement = read(reader)
+            reader.finish()
+            return statement
+    word = tokens[0].text.upper()
+    if reader.at_any(*_UNSUPPORTED.split()):
+        raise NotSupportedError(f"{word} is not supported")
+    raise ProgrammingError(str(reader.error()) + did_you_mean(word, ("SELECT", *_STATEMENTS)))
+
+
+def _query_or_change(reader: TokenReader) -> Statement:
+    """Read a query, or the INSERT, UPDATE or DELETE that may follow WITH."""
+    tree = parse_tree(reader.text, reader.rest())
+    match tree:
+        case exp.Insert():
+            return as_insert(tree)
+        case exp.Update():
+            return as_update(tree)
+        case exp.Delete():
+            return as_delete(tree)
+        case _:
+            return as_query(tree)
+
+
+_EXPLAIN_FORMATS: Mapping[str, Literal["text", "json", "html"]] = {
+    "TEXT": "text",
+    "JSON": "json",
+    "HTML": "html",
+}
+
+
+def _explain(reader: TokenReader) -> Explain:
+    analyze = reader.accept("ANALYZE")
+    written = "TEXT"
+    if reader.accept("(", "ANALYZE"):
+        analyze = True
+        if not reader.accept(","):
+            reader.expect(")")
+        else:
+            reader.expect("FORMAT")
+            written = _explain_format(reader)
+    elif reader.accept("(", "FORMAT"):
+        written = _explain_format(reader)
+    if reader.peek() is None:
+        raise reader.error("a query, INSERT, UPDATE, DELETE or EXECUTE")
+    _refuse_others(reader, "EXPLAIN", *QUERY_WORDS, *_CHANGES, "EXECUTE")
+    statement = _parse_statement(reader.text, reader.rest())
+    assert isinstance(statement, Select | Insert | Update | Delete | Execute), statement
+    return Explain(statement, _EXPLAIN_FORMATS[written], analyze)
+
+
+def _refuse_others(reader: TokenReader, what: str, *words: str) -> None:
+    """Raise NotSupportedError for a statement that begins with none of the words."""
+    is_known = reader.at_any(*_STATEMENTS, *_UNSUPPORTED.split())
+    if is_known and not reader.at_any(*words):
+        raise NotSupportedError(f"{what} {reader.take().text.upper()} is not supported")
+
+
+def _explain_format(reader: TokenReader) -> str:
+    written = reader.take().text.upper()
+    if written not in _EXPLAIN_FORMATS:
+        raise ProgrammingError(f"EXPLAIN has the formats TEXT, JSON and HTML, not {written}")
+    reader.expect(")")
+    return written
+
+
+def _describe(reader: TokenReader) -> Describe:
+    if reader.at_any(*QUERY_WORDS):
+        return Describe(None, read_query(reader))
+    table = reader.relation("the name of a table")
+    return Describe(table, select_columns(table))
+
+
+def _summarize(reader: TokenReader) -> Summarize:
+    if reader.at_any(*QUERY_WORDS):
+        return Summarize(read_query(reader))
+    return Summarize(select_columns(reader.relation("the name of a table")))
+
+
+def _show(reader: TokenReader) -> ShowTables | ShowOption | Describe:
+    if reader.accept("TABLES"):
+        return ShowTables()
+    if reader.at_any("ALL"):
+        raise NotSupportedError("SHOW ALL is not supported; SHOW TABLES lists the tables")
+    return ShowOption(reader.name("TABLES or the name of a setting"))
+
+
+def _set(reader: TokenReader) -> SetOption:
+    if scope := reader.accept_any("SESSION", "LOCAL", "GLOBAL"):
+        raise NotSupportedError(f"SET {scope} is not supported")
+    name = reader.name("the name of a setting")
+    if not reader.accept("="):
+        reader.expect("TO")
+    sign = "-" if reader.accept("-") else ""
+    token = reader.take()
+    kind = token.token_type
+    if kind in (TokenType.STRING, TokenType.NUMBER, TokenType.IDENTIFIER):
+        return SetOption(name, sign + token.text)
+    if sign or not token.text.isidentifier():
+        raise ProgrammingError(f"the setting '{name}' needs a value: a word, a number or a string")
+    return SetOption(name, token.text.lower())
+
+
+def _reset(reader: TokenReader) -> ResetOption:
+    if reader.at_any("ALL"):
+        raise NotSupportedError("RESET ALL is not supported; name a setting")
+    return ResetOption(reader.name("the name of a setting"))
+
+
+def _begin(reader: TokenReader) -> Begin:
+    reader.accept_any("TRANSACTION", "WORK")
+    return Begin()
+
+
+def _start(reader: TokenReader) -> Begin:
+    reader.expect("TRANSACTION")
+    return Begin()
+
+
+def _commit(reader: TokenReader) -> Commit:
+    reader.accept_any("TRANSACTION", "WORK")
+    return Commit()
+
+
+def _rollback(reader: TokenReader) -> Rollback | RollbackTo:
+    reader.accept_any("TRANSACTION", "WORK")
+    if reader.accept("TO"):
+        reader.accept("SAVEPOINT")
+        return RollbackTo(reader.name("the name of a savepoint"))
+    return Rollback()
+
+
+def _abort(reader: TokenReader) -> Rollback:
+    reader.accept_any("TRANSACTION", "WORK")
+    return Rollback()
+
+
+def _savepoint(reader: TokenReader) -> Savepoint:
+    return Savepoint(reader.name("the name of a savepoint"))
+
+
+def _release(reader: TokenReader) -> Release:
+    reader.accept("SAVEPOINT")
+    return Release(reader.name("the name of a savepoint"))
+
+
+def _prepare(reader: TokenReader) -> Prepare:
+    """Read PREPARE; the statement is parsed for its errors, and kept as text."""
+    name = reader.name("the name of the statement")
+    types: list[pa.DataType] = []
+    if reader.accept("("):
+        types.append(data_type_of(reader.data_type()))
+        while reader.accept(","):
+            types.append(data_type_of(reader.data_type()))
+        reader.expect(")")
+    reader.expect("AS")
+    _refuse_others(reader, "PREPARE of", *QUERY_WORDS, *_CHANGES)
+    tokens = reader.rest()
+    _parse_statement(reader.text, tokens)
+    return Prepare(name, tuple(types), reader.text[tokens[0].start : tokens[-1].end + 1])
+
+
+def _execute(reader: TokenReader) -> Execute:
+    name = reader.name("the name of a prepared statement")
+    if not reader.at_any("(") or reader.accept("(", ")"):
+        return Execute(name, ())
+    reader.expect("(")
+    arguments = [reader.named_scalar()]
+    while reader.accept(","):
+        arguments.append(reader.named_scalar())
+    reader.expect(")")
+    names = [each for each, _ in arguments if each is not None]
+    if names and len(names) < len(arguments):
+        raise ProgrammingError("the values of EXECUTE all have a name, or none has")
+    twice = next((each for place, each in enumerate(names) if each in names[:place]), None)
+    if twice is not None:
+        raise ProgrammingError(f"parameter '{twice}' is given twice")
+    return Execute(name, tuple(arguments))
+
+
+def _deallocate(reader: TokenReader) -> Deallocate:
+    reader.accept("PREPARE")
+    if reader.accept("ALL"):
+        return Deallocate(None)
+    return Deallocate(reader.name("the name of a prepared statement"))
+
+
+def _checkpoint(_: TokenReader) -> Checkpoint:
+    return Checkpoint()
+
+
+def _vacuum(reader: TokenReader) -> Vacuum:
+    if reader.peek() is not None:
+        raise NotSupportedError("VACUUM of one table, or with an option, is not supported")
+    return Vacuum()
+
+
+_STATEMENTS: dict[str, Callable[[TokenReader], Statement]] = {
+    "EXPLAIN": _explain,
+    "DESCRIBE": _describe,
+    "DESC": _describe,
+    "SUMMARIZE": _summarize,
+    "SHOW": _show,
+    "CREATE": read_create,
+    "DROP": read_drop,
+    "ALTER": read_alter,
+    "TRUNCATE": read_truncate,
+    "REINDEX": read_reindex,
+    "CALIBRATE": read_calibrate,
+    "INSERT": read_insert,
+    "UPDATE": read_update,
+    "DELETE": read_delete,
+    "COPY": read_copy,
+    "SET": _set,
+    "RESET": _reset,
+    "BEGIN": _begin,
+    "START": _start,
+    "COMMIT": _commit,
+    "END": _commit,
+    "ROLLBACK": _rollback,
+    "ABORT": _abort,
+    "SAVEPOINT": _savepoint,
+    "PREPARE": _prepare,
+    "EXECUTE": _execute,
+    "DEALLOCATE": _deallocate,
+    "RELEASE": _release,
+    "CHECKPOINT": _checkpoint,
+    "VACUUM": _vacuum,
+}

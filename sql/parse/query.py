@@ -1,0 +1,49 @@
+"""Queries, wherever a statement may hold one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.sql.parse.reader import TokenReader, parse_tree
+from raydb.sql.parse.statements import Select
+
+if TYPE_CHECKING:
+    from sqlglot import Token
+
+QUERY_WORDS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "(")
+"""What a query begins with."""
+
+
+def read_query(reader: TokenReader) -> Select:
+    """Read a query up to the end of the statement."""
+    if not reader.at_any(*QUERY_WORDS):
+        raise reader.error("SELECT")
+    return as_query(parse_tree(reader.text, reader.rest()))
+
+
+def as_query(tree: exp.Expr) -> Select:
+    """Return the query that a tree is."""
+    if not isinstance(tree, exp.Query | exp.Values):
+        raise NotSupportedError(f"{tree.key.upper()} in place of a query is not supported")
+    return Select(tree)
+
+
+def query_of(text: str, tokens: tuple[Token, ...]) -> Select:
+    """Return the query that some tokens of a text are."""
+    return read_query(TokenReader(text, tokens))
+
+
+def select_columns(table: str, columns: tuple[str, ...] | None = None) -> Select:
+    """Return `SELECT columns FROM table`; the names are as the reader has folded them."""
+    items = [exp.column(exp.to_identifier(name, quoted=True)) for name in columns or ()]
+    source = exp.From(this=exp.Table(this=exp.to_identifier(table, quoted=True)))
+    return Select(exp.Select(expressions=items or [exp.Star()], from_=source))
+
+
+def refuse_parameters(tree: exp.Expr, owner: str) -> None:
+    """Raise ProgrammingError for a parameter in what is kept."""
+    if tree.find(exp.Parameter, exp.Placeholder) is not None:
+        raise ProgrammingError(f"{owner} can't have parameters")

@@ -1,0 +1,57 @@
+"""Names with a schema: `main.t` is `t`, and `information_schema.tables` a table function's call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from raydb.errors import ProgrammingError, did_you_mean
+from raydb.sql.parse.nodes import nodes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CATALOG = "raydb"
+"""The name of the one catalog."""
+
+MAIN = "main"
+"""The schema of all tables and views."""
+
+INFORMATION = "information_schema"
+"""The schema of what describes them."""
+
+
+def check_schema(name: str) -> None:
+    """Raise ProgrammingError unless a schema is that of the tables."""
+    if name == INFORMATION:
+        raise ProgrammingError(f"the schema '{INFORMATION}' can only be read")
+    if name != MAIN:
+        raise unknown_schema(name)
+
+
+def unknown_schema(name: str) -> ProgrammingError:
+    """Return the error for a schema that there is not."""
+    near = did_you_mean(name, (MAIN, INFORMATION))
+    return ProgrammingError(f"schema '{name}' does not exist{near}")
+
+
+def resolve_schemas(tree: exp.Expr, fold: Callable[[exp.Expr], str]) -> exp.Expr:
+    """Return a tree without the schemas in its names; raises ProgrammingError for unknown ones.
+
+    A table of the information schema becomes a call in FROM, which nothing can write to.
+    """
+    for node in nodes_of(tree, exp.Table, exp.Column):
+        if (written := node.args.get("db")) is None:
+            continue
+        schema = fold(written)
+        if schema not in (MAIN, INFORMATION):
+            raise unknown_schema(schema)
+        node.set("db", None)
+        if schema == INFORMATION and isinstance(node, exp.Table):
+            table = fold(node.this)
+            if node.args.get("alias") is None:
+                name = exp.to_identifier(table, quoted=True)
+                node.set("alias", exp.TableAlias(this=name))
+            node.set("this", exp.Anonymous(this=f"{INFORMATION}.{table}"))
+    return tree

@@ -1,0 +1,476 @@
+"""The statements of RayDB as frozen values, parsed but not yet bound to a catalog."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+    from sqlglot import exp
+
+    from raydb.kernels.vector.stop_rule import Score
+    from raydb.storage.tables.table import Index, TableDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """A query: SELECT, VALUES or `FROM t`. The tree is sqlglot's and opaque outside of `sql`."""
+
+    tree: exp.Expr
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """CREATE TABLE. The foreign keys written without a column list have empty `references`."""
+
+    definition: TableDefinition
+    if_not_exists: bool
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTableAs:
+    """CREATE TABLE name [(columns)] AS query [WITH NO DATA]."""
+
+    name: str
+    columns: tuple[str, ...]
+    select: Select
+    with_data: bool
+    if_not_exists: bool
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropTable:
+    """DROP TABLE name, ... [CASCADE]."""
+
+    names: tuple[str, ...]
+    if_exists: bool
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateView:
+    """CREATE VIEW. `text` is the query exactly as written; it is bound each time it is used.
+
+    With names for the columns it is `SELECT * FROM (query) AS view (names)`.
+    """
+
+    name: str
+    text: str
+    or_replace: bool
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropView:
+    """DROP VIEW name, ... [CASCADE]."""
+
+    names: tuple[str, ...]
+    if_exists: bool
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AddColumn:
+    """ADD COLUMN: the definition is that of a table of this column alone."""
+
+    definition: TableDefinition
+    if_not_exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DropColumn:
+    """DROP COLUMN."""
+
+    column: str
+    if_exists: bool
+    cascade: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RenameColumn:
+    """RENAME COLUMN column TO to."""
+
+    column: str
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class RenameTable:
+    """RENAME TO to."""
+
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetDefault:
+    """ALTER COLUMN column SET DEFAULT text; None is DROP DEFAULT."""
+
+    column: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SetNotNull:
+    """ALTER COLUMN column SET NOT NULL, or DROP NOT NULL."""
+
+    column: str
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SetType:
+    """ALTER COLUMN column TYPE type [USING expression]."""
+
+    column: str
+    type: pa.DataType
+    using: exp.Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class AddConstraint:
+    """ADD [CONSTRAINT name] constraint: the definition has the constraint and no columns."""
+
+    definition: TableDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class DropConstraint:
+    """DROP CONSTRAINT name."""
+
+    name: str
+    if_exists: bool
+    cascade: bool
+
+
+Alteration = (
+    AddColumn
+    | DropColumn
+    | RenameColumn
+    | RenameTable
+    | SetDefault
+    | SetNotNull
+    | SetType
+    | AddConstraint
+    | DropConstraint
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AlterTable:
+    """ALTER TABLE table alteration, ..."""
+
+    table: str
+    if_exists: bool
+    alterations: tuple[Alteration, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RenameView:
+    """ALTER VIEW name RENAME TO to."""
+
+    name: str
+    if_exists: bool
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class Truncate:
+    """TRUNCATE [TABLE] name, ... [CASCADE]."""
+
+    names: tuple[str, ...]
+    cascade: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """INSERT INTO table [(columns)] query, with its ON CONFLICT and RETURNING.
+
+    The tree is the whole statement's.
+    """
+
+    table: str
+    tree: exp.Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """COPY table [(columns)] FROM 'path' [(option value, ...)].
+
+    The names of the options are in lower case; an option without a value is True.
+    """
+
+    table: str
+    columns: tuple[str, ...] | None
+    path: str
+    options: Mapping[str, str | bool]
+
+
+@dataclass(frozen=True, slots=True)
+class CopyTo:
+    """COPY table [(columns)] TO 'path' [(option value, ...)] or COPY (SELECT ...) TO ..."""
+
+    select: Select
+    path: str
+    options: Mapping[str, str | bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """UPDATE table SET column = value, ... [FROM ...] [WHERE condition] [RETURNING ...].
+
+    The tree is the whole statement's.
+    """
+
+    table: str
+    tree: exp.Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """DELETE FROM table [USING ...] [WHERE condition] [RETURNING ...].
+
+    The tree is the whole statement's.
+    """
+
+    table: str
+    tree: exp.Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    """PREPARE name [(type, ...)] AS statement; `text` is the statement as it is written.
+
+    types: those of its parameters $1, $2, ..., empty where none are given.
+    """
+
+    name: str
+    types: tuple[pa.DataType, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Execute:
+    """EXECUTE name [(value, ...)], or with the names of parameters: EXECUTE name (x := 1).
+
+    arguments: the name, None for a place, and sqlglot's tree of each value.
+    """
+
+    name: str
+    arguments: tuple[tuple[str | None, exp.Expr], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Deallocate:
+    """DEALLOCATE [PREPARE] name; None is ALL."""
+
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """EXPLAIN [ANALYZE] statement or EXPLAIN ([ANALYZE,] FORMAT {TEXT | JSON | HTML}) statement.
+
+    analyze: whether the query, or what gives the rows to write, is run and timed.
+    """
+
+    statement: Select | Insert | Update | Delete | Execute
+    format: Literal["text", "json", "html"]
+    analyze: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateBvh:
+    """CREATE BVH name ON table (SCAN (...), GROUP BY (...), AGGREGATE (...)) [WITH (...)].
+
+    Each part holds sqlglot's trees; a part that is not written is empty. `text` is the statement as
+    written: a database on disk keeps it and binds it again when it is opened. `sieve` is the option
+    of that name.
+    """
+
+    name: str
+    table: str
+    scan: tuple[exp.Expr, ...]
+    group_by: tuple[exp.Expr, ...]
+    aggregate: tuple[exp.Expr, ...]
+    text: str
+    sieve: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropBvh:
+    """DROP BVH name, ..."""
+
+    names: tuple[str, ...]
+    if_exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CreateIndex:
+    """CREATE [UNIQUE] INDEX name ON table (column [DESC], ...)."""
+
+    table: str
+    index: Index
+    if_not_exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DropIndex:
+    """DROP INDEX name, ..."""
+
+    names: tuple[str, ...]
+    if_exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reindex:
+    """REINDEX [INDEX name | TABLE name | name]: builds vector indexes anew, all without a name."""
+
+    kind: Literal["index", "table"]
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrate:
+    """CALIBRATE INDEX index [USING (query)] [WITH (fnr = ..., k = ..., score = ..., seed = n)].
+
+    queries: the query for vectors, None where rows of the table are held out. fnrs: shares of the k
+    nearest rows that may be missed; each of them is calibrated with each of `ks`.
+    """
+
+    index: str
+    queries: Select | None
+    fnrs: tuple[float, ...]
+    ks: tuple[int, ...]
+    score: Score
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class SetOption:
+    """SET name = value."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResetOption:
+    """RESET name: the setting is again what it was when the connection was opened."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShowOption:
+    """SHOW name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShowTables:
+    """SHOW TABLES."""
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    """DESCRIBE table or DESCRIBE query; `table` is None for a query."""
+
+    table: str | None
+    select: Select
+
+
+@dataclass(frozen=True, slots=True)
+class Summarize:
+    """SUMMARIZE table or SUMMARIZE query."""
+
+    select: Select
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """BEGIN [TRANSACTION] or START TRANSACTION."""
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """COMMIT [TRANSACTION] or END [TRANSACTION]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rollback:
+    """ROLLBACK [TRANSACTION] or ABORT [TRANSACTION]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Savepoint:
+    """SAVEPOINT name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """RELEASE [SAVEPOINT] name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackTo:
+    """ROLLBACK [TRANSACTION] TO [SAVEPOINT] name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """CHECKPOINT: move the rows of the log into files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vacuum:
+    """VACUUM: give back the room of deleted and replaced rows."""
+
+
+Definition = (
+    CreateTable
+    | CreateTableAs
+    | DropTable
+    | AlterTable
+    | Truncate
+    | CreateView
+    | DropView
+    | RenameView
+    | CreateBvh
+    | DropBvh
+    | CreateIndex
+    | DropIndex
+    | Reindex
+    | Calibrate
+)
+Write = Insert | Copy | Update | Delete
+Control = Begin | Commit | Rollback | Savepoint | Release | RollbackTo
+Setting = SetOption | ResetOption
+Prepared = Prepare | Execute | Deallocate
+Catalog = ShowOption | ShowTables | Describe
+
+Statement = (
+    Select
+    | Explain
+    | CopyTo
+    | Summarize
+    | Definition
+    | Write
+    | Control
+    | Setting
+    | Prepared
+    | Catalog
+    | Checkpoint
+    | Vacuum
+)

@@ -1,0 +1,70 @@
+"""DEFAULT and CHECK are kept as text, which is bound where it is used: what may be in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.sql.parse.dialect import text_of
+from raydb.sql.parse.nodes import refuse_deep_nesting
+from raydb.sql.parse.reader import fold, parse_scalar, tokenize
+from raydb.storage.tables.table import Check
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def stored_text(node: exp.Expr, owner: str) -> str:
+    """Return an expression as text that reads back as the same expression.
+
+    Raises ProgrammingError for a query, a parameter or a window function in it.
+    """
+    if node.find(exp.Query, exp.Subquery):
+        raise ProgrammingError(f"{owner} can't have a query in it")
+    if node.find(exp.Parameter, exp.Placeholder):
+        raise ProgrammingError(f"{owner} can't have parameters")
+    if node.find(exp.Window):
+        raise ProgrammingError(f"{owner} can't have a window function in it")
+    text = text_of(node)
+    if kept_tree(text) != node:
+        raise NotSupportedError(f"{owner}: the expression {text} is not supported here")
+    return text
+
+
+def stored_check(table: str, node: exp.Expr, name: str) -> Check:
+    """Return a CHECK of a table; its columns may be written as `table.column`."""
+    node = node.copy()
+    for column in node.find_all(exp.Column):
+        qualifier = column.args.get("table")
+        if qualifier is not None and fold(qualifier) == table:
+            column.set("table", None)
+    names = dict.fromkeys(
+        fold(column.this) for column in node.find_all(exp.Column) if not column.is_star
+    )
+    return Check(stored_text(node, f"a CHECK of table '{table}'"), tuple(sorted(names)), name)
+
+
+def renamed_check(text: str, names: Mapping[str, str]) -> str:
+    """Return the text of a CHECK with new names for columns.
+
+    >>> renamed_check("a > 0", {"a": "A b"})
+    '"A b" > 0'
+    """
+    tree = kept_tree(text)
+    for column in tree.find_all(exp.Column):
+        name = fold(column.this)
+        if name in names:
+            column.set("this", exp.to_identifier(names[name], quoted=True))
+    return text_of(tree)
+
+
+def kept_tree(text: str) -> exp.Expr:
+    """Return the tree of a kept expression, without places, which are none of the statement."""
+    (tokens,) = tokenize(text)
+    with refuse_deep_nesting():
+        tree = parse_scalar(text, tokens)
+    for node in tree.walk():
+        node.meta.clear()
+    return tree

@@ -1,0 +1,199 @@
+"""CREATE TABLE: sqlglot's tree to a table definition, with every constraint accounted for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from sqlglot import exp
+
+from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.sql.parse.file_layout import file_layout
+from raydb.sql.parse.nodes import require_only
+from raydb.sql.parse.reader import fold
+from raydb.sql.parse.stored_expressions import stored_check, stored_text
+from raydb.sql.types import data_type_of
+from raydb.storage.tables.table import Check, ForeignKey, TableDefinition, UniqueKey
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_CONSTRAINT_NAMES: dict[type[exp.Expr], str] = {
+    exp.AutoIncrementColumnConstraint: "AUTO_INCREMENT",
+    exp.CollateColumnConstraint: "COLLATE",
+    exp.CommentColumnConstraint: "COMMENT",
+    exp.ComputedColumnConstraint: "a generated column",
+    exp.GeneratedAsIdentityColumnConstraint: "a generated column",
+    exp.LikeProperty: "LIKE",
+}
+# What a foreign key may say beside its columns; all but the first is as if it were not written.
+_CASCADE = "ON DELETE CASCADE"
+_KEY_OPTIONS = (
+    _CASCADE,
+    *(
+        f"ON {event} {action}"
+        for event in ("DELETE", "UPDATE")
+        for action in ("NO ACTION", "RESTRICT")
+    ),
+    "NOT DEFERRABLE",
+    "INITIALLY IMMEDIATE",
+)
+
+
+def table_definition(name: str, tree: exp.Expr) -> TableDefinition:
+    """Return the definition that a CREATE TABLE tree writes.
+
+    Raises NotSupportedError for what is not kept (generated columns, ...) and ProgrammingError for
+    a column that is defined twice, a second primary key, and a DEFAULT or CHECK with a query.
+    """
+    require_only(tree, "this", "kind", "exists", "properties", "replace")
+    schema = tree.this
+    if not isinstance(schema, exp.Schema):
+        raise ProgrammingError(f"table '{name}' has no columns")
+    require_only(schema, "this", "expressions")
+    definition = define(name, schema.expressions)
+    if not len(definition.schema):
+        raise ProgrammingError(f"table '{name}' has no columns")
+    layout = file_layout(name, tree.args.get("properties"), definition.schema)
+    return replace(definition, layout=layout)
+
+
+def define(name: str, entries: list[exp.Expr]) -> TableDefinition:
+    """Return the definition that the entries of CREATE TABLE write, columns and constraints.
+
+    ALTER TABLE has a single entry: a column, or a constraint and no columns.
+    """
+    columns = [entry for entry in entries if isinstance(entry, exp.ColumnDef)]
+    fields = _fields(name, columns)
+    defaults: dict[str, str] = {}
+    primary_keys: list[UniqueKey] = []
+    unique_keys: list[UniqueKey] = []
+    foreign_keys: list[ForeignKey] = []
+    checks: list[Check] = []
+    required: set[str] = set()
+    for written in _constraints(entries):
+        kind, own = written.kind, written.columns
+        match kind:
+            case exp.NotNullColumnConstraint():
+                require_only(kind, "allow_null")
+                required.update(() if kind.args.get("allow_null") else own)
+            case exp.DefaultColumnConstraint():
+                require_only(kind, "this")
+                defaults[own[0]] = stored_text(kind.this, f"the default of column '{own[0]}'")
+            case exp.PrimaryKeyColumnConstraint() | exp.PrimaryKey():
+                primary_keys.append(UniqueKey(own or _listed(kind), written.name))
+            case exp.UniqueColumnConstraint():
+                unique_keys.append(UniqueKey(own or _unique_columns(kind), written.name))
+            case exp.Reference() | exp.ForeignKey():
+                foreign_keys.append(_foreign_key(kind, written))
+            case exp.CheckColumnConstraint():
+                require_only(kind, "this")
+                checks.append(stored_check(name, kind.this, written.name))
+            case _:
+                raise NotSupportedError(f"{_constraint_name(kind)} is not supported")
+    if len(primary_keys) > 1:
+        raise ProgrammingError(f"table '{name}' has more than one primary key")
+    required.update(column for key in primary_keys for column in key.columns)
+    return TableDefinition(
+        name,
+        pa.schema([field.with_nullable(field.name not in required) for field in fields]),
+        primary_keys[0] if primary_keys else None,
+        tuple(unique_keys),
+        tuple(foreign_keys),
+        tuple(checks),
+        tuple(defaults.items()),
+    )
+
+
+def _fields(table: str, columns: list[exp.ColumnDef]) -> list[pa.Field]:
+    fields: dict[str, pa.Field] = {}
+    for column in columns:
+        require_only(column, "this", "kind", "constraints")
+        name = fold(column.this)
+        if name in fields:
+            raise ProgrammingError(f"table '{table}' has two columns named '{name}'")
+        fields[name] = pa.field(name, data_type_of(column.args["kind"]))
+    return list(fields.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A constraint, the name that CONSTRAINT gives it, and the column that it stands behind."""
+
+    kind: exp.Expr
+    name: str
+    columns: tuple[str, ...] = ()
+
+
+def _constraints(entries: list[exp.Expr]) -> Iterator[_Written]:
+    """Yield the constraints: first those behind columns, then those of the table."""
+    for entry in entries:
+        if isinstance(entry, exp.ColumnDef):
+            own = (fold(entry.this),)
+            for constraint in entry.args.get("constraints") or ():
+                require_only(constraint, "this", "kind")
+                yield _Written(constraint.args["kind"], _name(constraint), own)
+    for entry in entries:
+        match entry:
+            case exp.ColumnDef():
+                pass
+            case exp.Constraint():
+                for kind in entry.expressions:
+                    yield _Written(kind, _name(entry))
+            case exp.Identifier():
+                raise ProgrammingError(f"the column '{fold(entry)}' has no type")
+            case _:
+                yield _Written(entry, "")
+
+
+def _name(constraint: exp.Expr) -> str:
+    return "" if constraint.this is None else fold(constraint.this)
+
+
+def _listed(kind: exp.Expr) -> tuple[str, ...]:
+    _check_index_parameters(kind)
+    return tuple(fold(column) for column in kind.expressions)
+
+
+def _unique_columns(kind: exp.Expr) -> tuple[str, ...]:
+    _check_index_parameters(kind)
+    return tuple(fold(column) for column in kind.this.expressions)
+
+
+def _check_index_parameters(kind: exp.Expr) -> None:
+    require_only(kind, "this", "expressions", "include")
+    if (parameters := kind.args.get("include")) is not None:
+        require_only(parameters)
+
+
+def _foreign_key(kind: exp.Expr, written: _Written) -> ForeignKey:
+    """Return a foreign key; `references` is empty where it means the primary key of the table."""
+    own = written.columns
+    if isinstance(kind, exp.ForeignKey):
+        require_only(kind, "expressions", "reference")
+        own = tuple(fold(column) for column in kind.expressions)
+        kind = kind.args["reference"]
+    options = [str(option).upper() for option in kind.args.get("options") or ()]
+    for option in options:
+        if option not in _KEY_OPTIONS:
+            raise NotSupportedError(f"{option} of a foreign key is not supported")
+    require_only(kind, "this", "options")
+    target = kind.this
+    references: tuple[str, ...] = ()
+    if isinstance(target, exp.Schema):
+        references = tuple(fold(column) for column in target.expressions)
+        target = target.this
+    require_only(target, "this")
+    if references and len(references) != len(own):
+        raise ProgrammingError(
+            f"the foreign key ({', '.join(own)}) has {len(own)} columns,"
+            f" but it references {len(references)}"
+        )
+    return ForeignKey(own, fold(target.this), references, written.name, _CASCADE in options)
+
+
+def _constraint_name(kind: exp.Expr) -> str:
+    if type(kind) in _CONSTRAINT_NAMES:
+        return _CONSTRAINT_NAMES[type(kind)]
+    return f"'{kind.sql(dialect='postgres')}' in CREATE TABLE"

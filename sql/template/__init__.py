@@ -1,0 +1,1 @@
+"""Bound queries for all texts that differ in constants only."""

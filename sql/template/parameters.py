@@ -1,0 +1,179 @@
+"""The values of a statement's parameters, as literals with Arrow types."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.planner.expressions.nodes import Literal
+from raydb.sql.bind.expression.literals import decimal_literal, integer_literal, list_literal
+from raydb.sql.parse.nodes import nodes_of
+from raydb.sql.types import INTERVAL
+from raydb.sql.typing_rules import unify
+
+Parameters = Sequence[object] | Mapping[str, object]
+
+_NUMPY_TYPES = {
+    np.int8: pa.int8(),
+    np.int16: pa.int16(),
+    np.int32: pa.int32(),
+    np.int64: pa.int64(),
+    np.uint8: pa.int16(),
+    np.uint16: pa.int32(),
+    np.uint32: pa.int64(),
+    np.float32: pa.float32(),
+}
+
+
+def bind_parameters(tree: exp.Expr, parameters: Parameters) -> Mapping[str, Literal]:
+    """Return the literal of each parameter in a tree, by its name or its number from 1.
+
+    Raises ProgrammingError if a value is missing, left over or of a type that SQL does not have.
+    """
+    nodes = nodes_of(tree, exp.Parameter, exp.Placeholder)
+    return bind_values({parameter_key(node) for node in nodes}, parameters)
+
+
+def bind_values(wanted: Set[str], parameters: Parameters) -> Mapping[str, Literal]:
+    """Return the literals of the parameters that a tree has; errors as in `bind_parameters`."""
+    if isinstance(parameters, str | bytes) or not isinstance(parameters, Sequence | Mapping):
+        raise ProgrammingError(
+            f"parameters are a sequence or a mapping, not a {type(parameters).__name__}"
+        )
+    if isinstance(parameters, Mapping):
+        values: dict[str, object] = dict(parameters)
+        _check_names(wanted, values)
+    else:
+        values = {str(number): value for number, value in enumerate(parameters, 1)}
+        _check_numbers(wanted, len(values))
+    return {key: _literal(key, value) for key, value in values.items()}
+
+
+def parameter_key(node: exp.Expr) -> str:
+    """Return the name or number of a parameter's node: 'a' for `$a` and `:a`, '1' for `$1`."""
+    named = node.this
+    return named.name if isinstance(named, exp.Expr) else str(named)
+
+
+def _check_names(wanted: Set[str], values: Mapping[str, object]) -> None:
+    for name in sorted(wanted - values.keys()):
+        if name.isdigit():
+            raise ProgrammingError(f"parameter {name} needs a sequence of values, not a mapping")
+        raise ProgrammingError(f"parameter '{name}' has no value{did_you_mean(name, values)}")
+    for name in values.keys() - wanted:
+        raise ProgrammingError(
+            f"the statement has no parameter '{name}'{did_you_mean(str(name), wanted)}"
+        )
+
+
+def _check_numbers(wanted: Set[str], given: int) -> None:
+    for name in sorted(wanted):
+        if not name.isdigit():
+            raise ProgrammingError(f"parameter '{name}' needs a mapping of names to values")
+    numbers = {int(name) for name in wanted}
+    if 0 in numbers:
+        raise ProgrammingError("parameters are numbered from $1")
+    count = max(numbers, default=0)
+    if count != given:
+        raise ProgrammingError(
+            f"the statement has {_counted(count, 'parameter')},"
+            f" but {_counted(given, 'value')} {'was' if given == 1 else 'were'} given"
+        )
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _literal(key: str, value: Any) -> Literal:
+    match value:
+        case Literal():
+            return value
+        case np.generic():
+            return _numpy_literal(key, value)
+        case None:
+            return Literal(None, pa.null())
+        case bool():
+            return Literal(value, pa.bool_())
+        case int():
+            return integer_literal(value)
+        case float():
+            return Literal(value, pa.float64())
+        case str():
+            return _text_literal(key, value)
+        case bytes() | bytearray() | memoryview():
+            return Literal(bytes(value), pa.binary())
+        case decimal.Decimal() if value.is_finite():
+            return decimal_literal(value)
+        case dt.date() | dt.time():
+            return _moment_literal(key, value)
+        case dt.timedelta():
+            # Days and time, as datetime keeps them.
+            rest = value - dt.timedelta(days=value.days)
+            nanoseconds = rest // dt.timedelta(microseconds=1) * 1000
+            return Literal(pa.MonthDayNano([0, value.days, nanoseconds]), INTERVAL)
+        case pa.MonthDayNano():
+            return Literal(value, INTERVAL)
+        case np.ndarray() if value.ndim == 1:
+            return _vector_literal(key, value)
+        case list():
+            return _list_literal(key, value)
+        case _:
+            raise ProgrammingError(
+                f"parameter {key} has the value {value!r} of type {type(value).__name__},"
+                " which is no type of SQL"
+            )
+
+
+def _text_literal(key: str, value: str) -> Literal:
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            half = value[error.start]
+            raise ProgrammingError(f"parameter {key} has {half!r}, half of a character") from None
+    return Literal(value, pa.string())
+
+
+def _list_literal(key: str, values: Sequence[object]) -> Literal:
+    """Return a list in the type that its elements have in common."""
+    elements = [_literal(key, value) for value in values]
+    if not elements:
+        return Literal((), pa.list_(pa.null()))
+    unified = unify(elements, "combine")
+    assert all(isinstance(each, Literal) for each in unified), "constants stay constants"
+    return list_literal([each for each in unified if isinstance(each, Literal)], unified[0].type)
+
+
+def _vector_literal(key: str, values: np.ndarray[Any, Any]) -> Literal:
+    """Return an array of numbers as a list in the type of its dtype."""
+    if not values.size or values.dtype.type not in (*_NUMPY_TYPES, np.float64):
+        return _list_literal(key, list(values))
+    data_type = _NUMPY_TYPES.get(values.dtype.type, pa.float64())
+    return Literal(tuple(values.tolist()), pa.list_(data_type))
+
+
+def _numpy_literal(key: str, value: np.generic) -> Literal:
+    """Return a NumPy scalar in the type of its dtype; unsigned ones in the next wider type."""
+    if isinstance(value, np.datetime64):
+        unit = "D" if np.datetime_data(value)[0] in ("Y", "M", "W", "D") else "us"
+        return _literal(key, value.astype(f"datetime64[{unit}]").item())
+    data_type = _NUMPY_TYPES.get(type(value))
+    if data_type is None:
+        return _literal(key, value.item())
+    return Literal(value.item(), data_type)
+
+
+def _moment_literal(key: str, value: dt.date | dt.time) -> Literal:
+    if isinstance(value, dt.datetime | dt.time) and value.tzinfo is not None:
+        raise NotSupportedError(f"parameter {key} has a time zone, which is not supported")
+    if isinstance(value, dt.datetime):
+        return Literal(value, pa.timestamp("us"))
+    return Literal(value, pa.date32() if isinstance(value, dt.date) else pa.time64("us"))

@@ -1,0 +1,238 @@
+"""A query that was bound once, for all texts and parameters that differ in constants only.
+
+    shape = shape_of("SELECT ... WHERE d_year = 1993")     its key is that of "... WHERE d_year = 7"
+    template = bind_template(select, catalog, parameters, shape)
+    plan = template.plan(shape.constants, parameters)
+
+The constants of a text are found without a parser. A constant may differ only where the tree has
+one at just that place; all others belong to the text.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+from raydb.errors import Error
+from raydb.planner.expressions.nodes import Column, Literal
+from raydb.planner.plan.logical import Scan
+from raydb.sql.bind.binding import Binding
+from raydb.sql.bind.expression.literals import constant
+from raydb.sql.bind.query.query import bind_query
+from raydb.sql.parse.nodes import refuse_deep_nesting
+from raydb.sql.template.parameterize import Lifted, Lifting
+from raydb.sql.template.parameters import Parameters, bind_parameters, bind_values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.plan.logical import Plan
+    from raydb.sql.parse.statements import Select
+    from raydb.sql.template.parameterize import Slot
+
+# Quoted names and comments are skipped, for they may hold what looks like a constant.
+_PARTS = re.compile(
+    r"""
+    ( "(?:[^"]|"")*" | --[^\n]* | /\*.*?\*/
+    | (?<![\w&'])'(?:[^'\\]|'')*'(?!')
+    | (?<![\w.$])[0-9]+(?:\.[0-9]+)?(?![\w.])
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
+# What stands in a key for a string, a number with a point and one without.
+_MARKS = {"'": "\0s", ".": "\0d", "": "\0i"}
+_MARK = re.compile("\0[sdi]")
+
+# A longer text is a list of values rather than a question that is asked again.
+_LONGEST_TEXT = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A text without its constants: `key` has the kind of each in its place."""
+
+    key: str
+    constants: tuple[str, ...]
+
+    def spans(self) -> dict[int, str]:
+        """Return the constants by where they begin in the text."""
+        spans, start = {}, 0
+        for before, text in zip(_MARK.split(self.key), self.constants, strict=False):
+            start += len(before)
+            spans[start] = text
+            start += len(text)
+        return spans
+
+
+def shape_of(text: str) -> Shape | None:
+    r"""Return the shape of a text, None for one that is hardly asked again.
+
+    >>> shape_of("SELECT 'a' FROM t1 WHERE x < 0.5 -- 7")
+    Shape(key='SELECT \x00s FROM t1 WHERE x < \x00d -- 7', constants=("'a'", '0.5'))
+    """
+    if len(text) > _LONGEST_TEXT or "\0" in text:
+        return None
+    parts = _PARTS.split(text)
+    constants = []
+    for place in range(1, len(parts), 2):
+        part = parts[place]
+        if part[0] == "'":
+            mark = _MARKS["'"]
+        elif part[0] in "0123456789":
+            mark = _MARKS["." if "." in part else ""]
+        else:
+            continue
+        constants.append(part)
+        parts[place] = mark
+    return Shape("".join(parts), tuple(constants))
+
+
+def bind_template(
+    select: Select, catalog: CatalogInfo, parameters: Parameters, shape: Shape
+) -> Template:
+    """Bind a query so that others of its shape need not be bound; errors as in `bind_select`."""
+    with refuse_deep_nesting():
+        given = bind_parameters(select.tree, parameters)
+        lifting = Lifting(select.tree, shape.spans(), given)
+        lifted = {name: slot.lifted() for name, slot in lifting.parameters.items()}
+        literals: dict[str, Literal] = {**given, **lifted}
+        binding = Binding(catalog, literals, bind_query, lifting=lifting)
+        plan = bind_query(select.tree, binding)
+        return Template(plan, lifting, shape, given, reads_clock=bool(binding.clock_reads))
+
+
+class Template:
+    """A bound plan in which the literals of slots are left open.
+
+    reads_clock: whether it is for the time of binding only, like that of a `BoundQuery`.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        lifting: Lifting,
+        shape: Shape,
+        parameters: Mapping[str, Literal],
+        *,
+        reads_clock: bool,
+    ) -> None:
+        self.reads_clock = reads_clock
+        slots = map(lifting.constants.get, shape.spans())
+        self._constants = tuple(zip(slots, shape.constants, strict=True))
+        self._parameters = {
+            name: (lifting.parameters.get(name), literal) for name, literal in parameters.items()
+        }
+        self._plan = plan
+        self._build = _builder(plan, {})
+
+    def plan(self, constants: Sequence[str], parameters: Parameters) -> Plan | None:
+        """Return the plan for other constants and parameters, None where it is another plan.
+
+        Raises ProgrammingError if a parameter is missing, left over or of no type of SQL.
+        """
+        literals: dict[Slot, Sequence[Literal]] = {}
+        for slot, values in self._replay(constants, parameters):
+            if values is None:
+                return None
+            if slot is not None:
+                literals[slot] = values
+        if self._build is None:
+            return self._plan
+        with refuse_deep_nesting():
+            plan: Plan = self._build(_Filling(literals))
+        return plan
+
+    def _replay(
+        self, constants: Sequence[str], parameters: Parameters
+    ) -> Iterator[tuple[Slot | None, Sequence[Literal] | None]]:
+        """Yield each slot with its literals; None for the literals where they do not fit."""
+        for (slot, known), text in zip(self._constants, constants, strict=True):
+            if known == text:
+                yield slot, slot.values if slot else ()
+            else:
+                yield slot, slot.replay(_literal(text)) if slot else None
+        given = bind_values(self._parameters.keys(), parameters)
+        for name, (slot, literal) in self._parameters.items():
+            if slot is not None and not slot.is_pinned:
+                yield slot, slot.replay(given[name])
+            elif repr(given[name]) == repr(literal):
+                yield slot, slot.values if slot else ()
+            else:
+                yield slot, None
+
+
+def _literal(text: str) -> Literal | None:
+    """Return the literal of a constant as it is written, None for one that no type holds."""
+    try:
+        if text[0] == "'":
+            return constant(text[1:-1].replace("''", "'"), is_string=True)
+        return constant(text, is_string=False)
+    except Error:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Filling:
+    """The literals of slots, and the nodes that were made with them, by the nodes of the plan."""
+
+    literals: Mapping[Slot, Sequence[Literal]]
+    made: dict[int, Any] = field(default_factory=dict)
+
+
+_Build = Callable[[_Filling], Any]
+
+
+def _builder(part: Any, known: dict[int, _Build | None]) -> _Build | None:
+    """Return a function that makes a part of a plan anew, None for one without a slot.
+
+    `known` has those of nodes: a query that several nodes refer to is visited once.
+    """
+    match part:
+        case Lifted(slot=slot, place=place):
+            return lambda filling: filling.literals[slot][place]
+        case Column() | Literal() | Scan():
+            return None
+        case tuple():
+            return _rebuilt(part, part, tuple, known)
+        case list() | dict() | set():
+            raise AssertionError("plans are made of tuples")
+        case _ if id(part) not in known:
+            kind: Any = type(part)
+            values = tuple(getattr(part, name) for name in _field_names(kind))
+            build = _rebuilt(part, values, lambda made: kind(*made), known) if values else None
+            known[id(part)] = build
+    return known[id(part)]
+
+
+@functools.cache
+def _field_names(kind: Any) -> tuple[str, ...]:
+    """Return the names of the fields of a node; none for what is no node."""
+    return tuple(each.name for each in fields(kind)) if is_dataclass(kind) else ()
+
+
+def _rebuilt(
+    part: Any,
+    values: tuple[Any, ...],
+    make: Callable[[list[Any]], Any],
+    known: dict[int, _Build | None],
+) -> _Build | None:
+    """Return a function that makes a tuple or a node anew from those of its values that differ."""
+    every = [(place, _builder(each, known)) for place, each in enumerate(values)]
+    builders = [(place, build) for place, build in every if build]
+    if not builders:
+        return None
+
+    def build(filling: _Filling) -> Any:
+        # A query that several nodes refer to stays one.
+        if id(part) not in filling.made:
+            changed = list(values)
+            for place, build_value in builders:
+                changed[place] = build_value(filling)
+            filling.made[id(part)] = make(changed)
+        return filling.made[id(part)]
+
+    return build

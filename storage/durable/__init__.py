@@ -1,0 +1,1 @@
+"""The database directory: versions that survive a crash."""

@@ -1,0 +1,361 @@
+r"""The write-ahead log: what was appended to a version of a database since its manifest.
+
+    header   "RAYDBLOG", u32 format (1), u32 0, u64 log id, u64 XXH3-64 of the 24 bytes before
+    frame    "\xf1RAY", u32 bytes of body, u32 number of records, u64 sequence, u64 XXH3-64 of the
+             body, u64 XXH3-64 of the 28 bytes before with the log id as its seed
+      body   u32 bytes of each record, then the records
+
+The numbers are little-endian. A frame is what one sync makes durable: the records of all threads
+that were waiting. The next frame is written only after that sync, so a crash can tear nothing but
+the last frame. Frames count from 1, and their checksums start from the log's random id: neither
+a stale frame of this log nor one of another log is ever taken for the next.
+
+Where a whole frame is expected and not found, two cases are told apart. A later frame follows: then
+this one was once whole, and its loss is damage. None follows: then this one was being written when
+the process or the machine died, nobody was told that it is durable, and it is dropped. How much was
+acknowledged (`manifest.Mark`) narrows the second case down.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xxhash import xxh3_64_intdigest
+
+from raydb.errors import DataError, NotSupportedError, OperationalError
+from raydb.storage.damage import damaged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from raydb.storage.durable.filesystem import File
+
+_MAGIC = b"RAYDBLOG"
+_FORMAT = 1
+_HEADER = struct.Struct("<8sIIQQ")
+_FRAME_MAGIC = b"\xf1RAY"
+_FRAME = struct.Struct("<4sIIQQQ")
+_CHECKED = _FRAME.size - 8  # the bytes of a frame's header that its checksum covers
+_LENGTH = struct.Struct("<I")
+
+HEADER_SIZE = _HEADER.size
+MOST_RECORD_BYTES = 1 << 30
+REMEDY = "only a checkpoint, or opening the database again, makes it certain what is stored"
+# A frame takes waiting records until it is this long: one sync costs as much as writing about 1 MiB
+# on a slow disk, so that larger frames save nothing and make the first of their threads wait.
+_MOST_FRAME_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Tail:
+    """Where the whole frames of a log end, and what they hold.
+
+    `sequence` is that of the last frame (0: none), `last` the offset at which it begins (0: the
+    header instead), `end` the offset after it.
+    """
+
+    records: tuple[bytes, ...]
+    sequence: int
+    last: int
+    end: int
+
+
+def encode_header(log_id: int) -> bytes:
+    """Return the first bytes of a log, `HEADER_SIZE` of them."""
+    checked = _HEADER.pack(_MAGIC, _FORMAT, 0, log_id, 0)[: HEADER_SIZE - 8]
+    return checked + struct.pack("<Q", xxh3_64_intdigest(checked))
+
+
+def encode_frame(records: Sequence[bytes], sequence: int, log_id: int) -> bytes:
+    """Return one frame with all the records."""
+    lengths = struct.pack(f"<{len(records)}I", *map(len, records))
+    body = b"".join([lengths, *records])
+    checked = _FRAME.pack(
+        _FRAME_MAGIC, len(body), len(records), sequence, xxh3_64_intdigest(body), 0
+    )[:_CHECKED]
+    return checked + struct.pack("<Q", xxh3_64_intdigest(checked, log_id)) + body
+
+
+def decode_log(data: bytes, log_id: int, path: Path) -> Tail:
+    """Return what a whole log file holds.
+
+    Raises OperationalError with the offset where the header is damaged, or a frame that others
+    follow; a torn last frame is left out. NotSupportedError if a later RayDB wrote the log.
+    """
+    header = data[:HEADER_SIZE]
+    if header != encode_header(log_id):
+        _check_header(header, log_id, path)
+    return decode_frames(data, Tail((), 0, 0, HEADER_SIZE), 0, log_id, path)
+
+
+def decode_frames(data: bytes, tail: Tail, base: int, log_id: int, path: Path) -> Tail:
+    """Return the tail after the frames that follow it; `data` is the log from offset `base` on.
+
+    Raises OperationalError where a frame is damaged that others follow.
+    """
+    records = list(tail.records)
+    sequence, last, position = tail.sequence, tail.last, tail.end - base
+    while position < len(data):
+        size = _decode_frame(data, position, base, sequence + 1, log_id, path, records)
+        if size is None:
+            break
+        sequence, last, position = sequence + 1, base + position, position + size
+    return Tail(tuple(records), sequence, last, base + position)
+
+
+def _check_header(header: bytes, log_id: int, path: Path) -> None:
+    """Raise for a header that is not what it should be, naming the first wrong field."""
+    if len(header) < HEADER_SIZE:
+        expected = f"a log header of {HEADER_SIZE} bytes"
+        raise damaged(str(path), 0, expected, f"{len(header)} bytes")
+    magic, layout, zero, found, checksum = _HEADER.unpack(header)
+    computed = xxh3_64_intdigest(header[: HEADER_SIZE - 8])
+    if magic != _MAGIC:
+        raise damaged(str(path), 0, repr(_MAGIC), repr(magic))
+    if checksum != computed:
+        raise damaged(str(path), 24, f"checksum {computed:016x}", f"{checksum:016x}")
+    if layout != _FORMAT:
+        raise NotSupportedError(
+            f"file '{path}' has format {layout} of logs; this RayDB knows {_FORMAT}"
+        )
+    if zero:
+        raise damaged(str(path), 12, "0", zero)
+    raise damaged(str(path), 16, f"log id {log_id:016x}, as in the manifest", f"{found:016x}")
+
+
+def _decode_frame(
+    data: bytes,
+    position: int,
+    base: int,
+    sequence: int,
+    log_id: int,
+    path: Path,
+    records: list[bytes],
+) -> int | None:
+    """Add the records of the frame at a position, and return its size; None if it is torn."""
+    found = _read_frame_header(data, position, log_id)
+    offset, start = base + position, position + _FRAME.size
+    fault: tuple[int, str, object]
+    if found is None or found[0] != sequence:
+        fault = offset, f"frame {sequence}", "other bytes" if found is None else f"frame {found[0]}"
+    elif len(data) - start < found[1]:
+        fault = base + start, f"{found[1]} bytes of frame {sequence}", len(data) - start
+    elif xxh3_64_intdigest(memoryview(data)[start : start + found[1]]) != found[3]:
+        fault = base + start, f"checksum {found[3]:016x} of frame {sequence}", "other bytes"
+    else:
+        _split_body(data, start, found[1], found[2], base, path, records)
+        return _FRAME.size + found[1]
+    if _finds_later_frame(data, position, sequence, log_id):
+        raise damaged(str(path), *fault)
+    return None
+
+
+def _read_frame_header(data: bytes, position: int, log_id: int) -> tuple[int, int, int, int] | None:
+    """Return (sequence, bytes of body, number of records, checksum of the body), if undamaged."""
+    if len(data) - position < _FRAME.size:
+        return None
+    magic, size, count, sequence, body, checksum = _FRAME.unpack_from(data, position)
+    checked = data[position : position + _CHECKED]
+    if magic != _FRAME_MAGIC or checksum != xxh3_64_intdigest(checked, log_id):
+        return None
+    return sequence, size, count, body
+
+
+def _finds_later_frame(data: bytes, position: int, sequence: int, log_id: int) -> bool:
+    """Tell whether a frame begins after a position that was written after the frame `sequence`."""
+    while (position := data.find(_FRAME_MAGIC, position)) >= 0:
+        found = _read_frame_header(data, position, log_id)
+        if found is not None and found[0] > sequence:
+            return True
+        position += 1
+    return False
+
+
+def _split_body(
+    data: bytes, start: int, size: int, count: int, base: int, path: Path, records: list[bytes]
+) -> None:
+    """Add the records of a frame whose checksums are right; its writer may still be hostile."""
+    position = start + _LENGTH.size * count
+    if _LENGTH.size * count > size:
+        raise damaged(str(path), base + start, f"{count} lengths of records", f"{size} bytes")
+    lengths = struct.unpack_from(f"<{count}I", data, start)
+    if sum(lengths) != start + size - position:
+        expected = f"records of {start + size - position} bytes"
+        raise damaged(str(path), base + start, expected, f"{sum(lengths)} bytes")
+    for length in lengths:
+        records.append(data[position : position + length])
+        position += length
+
+
+@dataclass(eq=False)
+class _Entry:
+    """A record that waits to be durable, then what became of it."""
+
+    record: bytes
+    done: bool = False
+    failure: str | None = None
+
+
+class LogWriter:
+    """Appends to the log of the newest version, for any number of threads.
+
+    A thread that finds nobody writing writes what all of them have queued, as one frame, and syncs
+    it; the others wait (group commit).
+
+    A write that fails is undone, by cutting the log to what it was: the next append works. After a
+    sync that failed, nobody knows what the disk holds, and a second sync may report success for
+    pages that the system has given up. The log then takes no records until `switch` puts a new one
+    in its place, or until the database is opened again. The same goes for a frame that is durable
+    and could not be acknowledged, and while `distrust` holds a reason.
+    """
+
+    def __init__(self, acknowledge: Callable[[int], None]) -> None:
+        """Prepare; `acknowledge` is called with the size of the log after each durable frame.
+
+        If it raises OSError the appends fail, although the frame is durable.
+        """
+        self._acknowledge = acknowledge
+        self._condition = threading.Condition()
+        self._queue: list[_Entry] = []
+        self._busy = False
+        self._file: File | None = None
+        self._log_id = 0
+        self._tail = Tail((), 0, 0, 0)
+        self._unsettled = False  # a frame is being written, or nobody knows what became of it
+        self.distrust: str | None = "there is none"
+
+    @property
+    def end(self) -> int:
+        """The size of the log in bytes."""
+        return self._tail.end
+
+    def switch(self, file: File, log_id: int, tail: Tail) -> None:
+        """Append to another log from now on, after `tail`; between `paused`, or before any use."""
+        if self._file is not None:
+            self._file.close()
+        self._file, self._log_id, self._tail = file, log_id, tail
+        self._unsettled, self.distrust = False, None
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Wait until no frame is being written, and let none be begun until the end."""
+        with self._condition:
+            while self._busy:
+                self._condition.wait()
+            self._busy = True
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._busy = False
+                self._condition.notify_all()
+
+    def append(self, record: bytes) -> None:
+        """Return when the record is durable.
+
+        Raises DataError for a record of more than 1 GiB, and OperationalError if it could not be
+        written: it is then not in the log, unless the log takes no more records either.
+        """
+        if len(record) > MOST_RECORD_BYTES:
+            raise DataError(
+                f"a log record has at most {MOST_RECORD_BYTES} bytes, not {len(record)}"
+            )
+        entry = _Entry(record)
+        with self._condition:
+            self._queue.append(entry)
+            try:
+                while not entry.done:
+                    if self._busy:
+                        self._condition.wait()
+                    else:
+                        self._write_queue()
+            except BaseException:
+                self._give_up(entry)
+                raise
+        if entry.failure is not None:
+            raise OperationalError(entry.failure)
+
+    def close(self) -> None:
+        """Give the file back, after the frame that is being written."""
+        with self.paused():
+            if self._file is not None:
+                self._file.close()
+            self._file = None
+            self.distrust = "the database is closed"
+
+    def _give_up(self, entry: _Entry) -> None:
+        """Settle what an interrupt leaves of a record whose thread no longer waits for it."""
+        if entry in self._queue:
+            self._queue.remove(entry)
+        elif entry.failure is None:
+            # It is in the log, or will be, and its caller does not know.
+            self.distrust = f"an append was interrupted, so {REMEDY}"
+
+    def _write_queue(self) -> None:
+        """Write one frame of queued records. The condition is held, but not while writing."""
+        batch = self._take_batch()
+        failure: str | None = "the process was interrupted"
+        sequence = self._tail.sequence
+        self._busy = True
+        self._condition.release()
+        try:
+            self._write_frame([entry.record for entry in batch])
+        except OSError as error:
+            failure = f"file '{error.filename}': {(error.strerror or str(error)).lower()}"
+        except OperationalError as error:
+            failure = str(error)
+        finally:
+            self._condition.acquire()
+            if self._tail.sequence > sequence:
+                failure = None
+            for entry in batch:
+                entry.done, entry.failure = True, failure
+            self._busy = False
+            self._condition.notify_all()
+
+    def _take_batch(self) -> list[_Entry]:
+        size = count = 0
+        for entry in self._queue:
+            size += len(entry.record)
+            if count and size > _MOST_FRAME_BYTES:
+                break
+            count += 1
+        batch = self._queue[:count]
+        del self._queue[:count]
+        return batch
+
+    def _write_frame(self, records: Sequence[bytes]) -> None:
+        if self.distrust is not None or self._file is None:
+            raise OperationalError(f"the log takes no records: {self.distrust}")
+        if self._unsettled:
+            raise OperationalError(f"an earlier write of the log failed, so {REMEDY}")
+        sequence, start = self._tail.sequence + 1, self._tail.end
+        frame = encode_frame(records, sequence, self._log_id)
+        self._unsettled = True
+        try:
+            self._file.write(frame, start)
+        except BaseException:
+            self._undo(self._file)
+            raise
+        try:
+            self._file.sync()
+        except OSError:
+            raise
+        except BaseException:
+            self._undo(self._file)
+            raise
+        self._acknowledge(start + len(frame))
+        self._tail = Tail((), sequence, start, start + len(frame))
+        self._unsettled = False
+
+    def _undo(self, file: File) -> None:
+        """Cut the log to its whole frames, durably: what failed must not come back at a crash."""
+        with suppress(OSError):
+            file.truncate(self._tail.end)
+            file.sync()
+            self._unsettled = False

@@ -1,0 +1,1 @@
+"""Files of other formats: CSV, JSON lines, Parquet."""

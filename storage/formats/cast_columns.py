@@ -1,0 +1,154 @@
+"""Fit the columns of a file to those of a table: by name, cast to its types without loss."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from raydb.errors import DataError, ProgrammingError, did_you_mean
+from raydb.storage.formats.delimited_faults import first_failure
+from raydb.storage.type_names import sql_type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# What each family of types can be read from: nothing that needs parsing or drops a part silently.
+_READABLE_AS = {
+    "text": ("text",),
+    "bytes": ("bytes",),
+    "integer": ("integer", "decimal"),
+    "decimal": ("integer", "decimal"),
+    "float": ("integer", "decimal", "float"),
+    "date": ("date", "timestamp"),
+    "timestamp": ("date", "timestamp"),
+    "time": ("time",),
+}
+
+
+def fit_columns(
+    path: str,
+    found: pa.Schema,
+    schema: pa.Schema,
+    exact: bool,
+    read: Callable[[list[str]], pa.Table],
+) -> pa.Table:
+    """Return the columns of a file that `schema` names, in its order and types.
+
+    Names match regardless of case. found: the file's own schema; read: reads its columns of those
+    names. `exact`: a further column in the file is an error; otherwise it is not read. Raises
+    ProgrammingError for missing columns and types that cannot be cast, DataError for values that
+    do not fit.
+    """
+    names = _match_names(path, found.names, schema, exact)
+    _check_castable(path, found, names, schema)
+    rows = read(names)
+    columns = [
+        cast_column(f"file '{path}'", field, rows.column(name))
+        for field, name in zip(schema, names, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _match_names(path: str, found: list[str], schema: pa.Schema, exact: bool) -> list[str]:
+    """Return the file's name for each column of the schema."""
+    names = []
+    for wanted in schema.names:
+        same = [name for name in found if name.lower() == wanted.lower()]
+        if not same:
+            raise ProgrammingError(
+                f"file '{path}' has no column '{wanted}'{did_you_mean(wanted, found)}"
+            )
+        if len(same) > 1:
+            spellings = " and ".join(f"'{name}'" for name in same)
+            raise ProgrammingError(f"file '{path}' has {spellings}, both of which are '{wanted}'")
+        names.append(same[0])
+    for name in found:
+        if exact and name not in names:
+            raise ProgrammingError(
+                f"file '{path}' has a column '{name}', which the table lacks; "
+                "name the columns to read"
+            )
+    return names
+
+
+def _check_castable(path: str, found: pa.Schema, names: list[str], schema: pa.Schema) -> None:
+    for field, name in zip(schema, names, strict=True):
+        have = found.field(name).type
+        if not _is_castable(have, field.type):
+            raise ProgrammingError(
+                f"file '{path}', column '{name}': {sql_type_name(have)} cannot be read as "
+                f"{sql_type_name(field.type)}"
+            )
+
+
+def _is_castable(have: pa.DataType, want: pa.DataType) -> bool:
+    """Tell whether a type can be read as another one, value by value where it may not fit."""
+    types = pa.types
+    if types.is_dictionary(have):
+        have = have.value_type
+    if have == want or types.is_null(have):
+        return True
+    if types.is_timestamp(have) and have.tz != getattr(want, "tz", None):
+        return False
+    sources = _READABLE_AS.get(_family(want), ())
+    return _family(have) in sources
+
+
+def _family(data_type: pa.DataType) -> str:
+    types = pa.types
+    families = {
+        "text": data_type in (pa.string(), pa.large_string(), pa.string_view()),
+        "bytes": data_type in (pa.binary(), pa.large_binary(), pa.binary_view()),
+        "integer": types.is_integer(data_type),
+        "decimal": types.is_decimal(data_type),
+        "float": types.is_floating(data_type),
+        "date": types.is_date(data_type),
+        "timestamp": types.is_timestamp(data_type),
+        "time": types.is_time(data_type),
+    }
+    return next((name for name, belongs in families.items() if belongs), str(data_type))
+
+
+def cast_column(origin: str, field: pa.Field, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column in the type of `field`; DataError names the row that does not fit.
+
+    origin: what has the column, for the message: "file 'a.csv'".
+    """
+    if column.type == field.type:
+        return column
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    cast = _cast_exactly(column, field.type)
+    if cast is not None:
+        return cast
+    row = first_failure(
+        len(column), lambda count: _cast_exactly(column.slice(0, count), field.type) is None
+    )
+    value = column[row].cast(pa.string()).as_py()
+    raise DataError(
+        f"{origin}, row {row + 1}, column '{field.name}': "
+        f"'{value}' does not fit {sql_type_name(field.type)}"
+    )
+
+
+def _cast_exactly(column: pa.ChunkedArray, want: pa.DataType) -> pa.ChunkedArray | None:
+    """Return the column in another type, or None if a value does not fit.
+
+    Only DECIMAL to DOUBLE and DOUBLE to REAL round.
+    """
+    have = column.type
+    try:
+        if pa.types.is_integer(have) and pa.types.is_decimal(want):
+            # Arrow judges by the integer type's digits; by way of 20 digits it judges the values.
+            column = column.cast(pa.decimal128(20))
+        cast = column.cast(want)
+    except pa.ArrowInvalid:
+        return None
+    if pa.types.is_floating(have) and pa.types.is_floating(want):
+        overflows = pc.and_(pc.is_inf(cast), pc.is_finite(column))
+        return None if pc.any(overflows).as_py() else cast
+    if pa.types.is_timestamp(have) and pa.types.is_date(want):
+        return cast if pc.all(pc.equal(cast.cast(have), column)).as_py() is not False else None
+    return cast

@@ -1,0 +1,399 @@
+"""JSON lines: one object a line, whose keys are the columns of a table.
+
+    {"id": 1, "name": "Rex", "born": "2019-04-01"}
+
+Arrow reads the file; what it makes of it is changed where SQL has more: a column of strings that
+are all dates is DATE, likewise TIMESTAMP and TIME. A key that a line lacks is NULL. Arrow says of a
+wrong file no more than what is wrong, so that its lines are read again, one by one, for the place.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from contextlib import suppress
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import json as arrow_json
+
+from raydb.errors import DataError, NotSupportedError, ProgrammingError
+from raydb.interrupts import beside, check_interrupt
+from raydb.storage.formats.cast_columns import fit_columns
+from raydb.storage.formats.delimited_faults import first_failure
+from raydb.storage.formats.infer import LateValueError
+from raydb.storage.tables.rows import ArrowPart
+from raydb.storage.type_names import sql_type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from raydb.storage.formats.text_file import TextFile
+    from raydb.storage.tables.rows import Comparison
+
+# Arrow reads blocks of this size, on all processors; a line must fit into one.
+_BLOCK_BYTES = 16 << 20
+# Reading a line again, in Python, takes some microseconds.
+_LINES_A_CHECK = 4096
+_DATE = r"^\d{4}-\d{2}-\d{2}$"
+_TIME = r"^\d{2}:\d{2}:\d{2}(\.\d{1,6})?$"
+_TIMESTAMP = r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?$"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class JsonPart:
+    """Rows in a file of JSON lines, read column by column.
+
+    A value that does not fit what the first lines have is a LateValueError, and so is a further
+    key where all columns are read.
+    """
+
+    file: TextFile
+    schema: pa.Schema
+    expected_row_count: int
+    _columns: dict[str, pa.ChunkedArray] = field(default_factory=dict)
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows, counted by reading a column."""
+        if not self._columns:
+            self.columns(self.schema.names[:1])
+        return len(next(iter(self._columns.values())))
+
+    @property
+    def is_counted(self) -> bool:
+        """False: the lines would have to be read."""
+        return False
+
+    @property
+    def is_decoded(self) -> bool:
+        """False: the rows are text."""
+        return False
+
+    @property
+    def is_seekable(self) -> bool:
+        """False: where a row begins is not known."""
+        return False
+
+    def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
+        """Return the values of some columns. Raises DataError naming the line."""
+        wanted = [name for name in dict.fromkeys(names) if name not in self._columns]
+        if wanted:
+            self._columns.update(zip(wanted, self._read(self.file, wanted), strict=True))
+        return [self._columns[name] for name in names]
+
+    def dictionary(self, name: str) -> None:
+        """Return None: the file has values."""
+        del name
+
+    def null_count(self, name: str) -> int:
+        """Return how many NULLs there may be: all rows."""
+        del name
+        return self.expected_row_count
+
+    def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
+        """Return a column's values in some rows; the whole column is read."""
+        return self.columns([name])[0].take(pa.array(row_numbers))
+
+    def matching_rows(self, comparisons: Sequence[Comparison]) -> None:
+        """Return None: the rows are compared by whoever asks."""
+        del comparisons
+
+    def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
+        """Return some columns of the first rows; the file is read no further."""
+        return self._read(self.file.prefix(_sample_end(self.file, count)), names)
+
+    def without(self, comparisons: Sequence[Comparison]) -> JsonPart:
+        """Return the part as it is."""
+        del comparisons
+        return self
+
+    def _read(self, file: TextFile, names: Sequence[str]) -> list[pa.ChunkedArray]:
+        schema = pa.schema([self.schema.field(name) for name in names])
+        try:
+            return list(read_json(file, schema, exact=len(names) == len(self.schema)).columns)
+        except (DataError, ProgrammingError) as error:
+            raise LateValueError(f"{error}; the columns are those of the lines before") from None
+
+
+def open_inferred_json(
+    file: TextFile, given: Mapping[str, pa.DataType], sample: int | None
+) -> ArrowPart | JsonPart:
+    """Return the rows of a file, with the columns that its lines have.
+
+    given: the types of columns where a query gives them; only these columns are read then. sample:
+    how many lines tell the columns, None for all. Raises DataError, naming the line, for what is no
+    JSON and for a key whose values are of several kinds.
+    """
+    if given:
+        return ArrowPart(read_json(file, pa.schema(list(given.items())), exact=False))
+    stop = file.size_bytes if sample is None else _sample_end(file, sample)
+    if stop >= file.size_bytes:
+        return ArrowPart(_infer(file))
+    rows = _infer(file.prefix(stop))
+    return JsonPart(file, rows.schema, file.size_bytes * rows.num_rows // stop)
+
+
+def _sample_end(file: TextFile, count: int) -> int:
+    """Return where the first lines of a file end."""
+    lines = itertools.islice(_lines(file, file.skip(0)), count)
+    return max((line.stop for line in lines), default=0)
+
+
+def _infer(file: TextFile) -> pa.Table:
+    rows = _read(file, {})
+    texts = {field.name: pa.string() for field in rows.schema if pa.types.is_timestamp(field.type)}
+    if texts:
+        rows = _read(file, texts).select(rows.column_names)
+    columns = [_as_moments(column) for column in rows.columns]
+    return pa.table(columns, names=rows.column_names)
+
+
+def read_json(
+    file: TextFile,
+    schema: pa.Schema,
+    exact: bool,
+    report: Callable[[int], None] | None = None,
+) -> pa.Table:
+    """Return the columns of a file that `schema` names, in its order and types.
+
+    Names match regardless of case. exact: a further key in a line is an error; otherwise it is
+    not read. `report` is called with the number of bytes once they are read. Raises
+    ProgrammingError for keys that do not match, DataError for values that do not fit.
+    """
+    for column in schema:
+        if pa.types.is_binary(column.type) or pa.types.is_interval(column.type):
+            raise NotSupportedError(
+                f"column '{column.name}' is {sql_type_name(column.type)}, which cannot be read from"
+                " a JSON file"
+            )
+    keys = {key.lower(): key for key in _first_keys(file)}
+    names = [keys.get(name.lower(), name) for name in schema.names]
+    rows = _read(file, dict(zip(names, map(_read_as, schema.types), strict=True)), infer=exact)
+    if report is not None:
+        report(file.size_bytes)
+    for name, kind in zip(names, schema.types, strict=True):
+        column = rows.column(name)
+        if column.type != kind and not pa.types.is_floating(kind):
+            place = rows.schema.get_field_index(name)
+            rows = rows.set_column(place, name, _convert(file.path, name, column, kind))
+    return fit_columns(file.path, rows.schema, schema, exact, rows.select)
+
+
+def _read_as(kind: pa.DataType) -> pa.DataType:
+    """Return the type by which Arrow reads the values of a column."""
+    if pa.types.is_temporal(kind):
+        return pa.string()
+    if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
+        is_real = pa.types.is_float32(kind.value_type)
+        return pa.list_(pa.float64() if is_real else kind.value_type)
+    # Arrow would read a number beyond REAL as infinity.
+    return pa.float64() if pa.types.is_float32(kind) else kind
+
+
+def _convert(path: str, name: str, column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Return strings as dates or times, and lists as those of a fixed length."""
+
+    def fails(count: int) -> bool:
+        try:
+            _cast(column.slice(0, count), kind)
+        except pa.ArrowInvalid:
+            return True
+        return False
+
+    if not fails(len(column)):
+        return _cast(column, kind)
+    row = first_failure(len(column), fails)
+    what = sql_type_name(kind)
+    raise DataError(
+        f"file '{path}', row {row + 1}, column '{name}': '{column[row].as_py()}' is not "
+        f"{'an' if what[0] in 'AEIOU' else 'a'} {what}"
+    )
+
+
+def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Return a column in another type. Raises ArrowInvalid where a value is none."""
+    if pa.types.is_string(column.type) and pa.types.is_time(kind):
+        # Arrow reads no time without a day.
+        moments = pc.binary_join_element_wise("1970-01-01", column, " ")
+        return moments.cast(pa.timestamp("us")).cast(kind)
+    cast = column.cast(kind)
+    if pa.types.is_list(column.type) and pa.types.is_floating(column.type.value_type):
+        elements, given = pc.list_flatten(cast), pc.list_flatten(column)
+        if pc.any(pc.and_(pc.is_inf(elements), pc.is_finite(given))).as_py():
+            raise pa.ArrowInvalid("overflow")
+    return cast
+
+
+def _as_moments(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return strings that are all dates, all times or all both, as such."""
+    if not pa.types.is_string(column.type) or column.null_count == len(column):
+        return column
+    for pattern, kind in (
+        (_DATE, pa.date32()),
+        (_TIMESTAMP, pa.timestamp("us")),
+        (_TIME, pa.time64("us")),
+    ):
+        if pc.all(pc.match_substring_regex(column, pattern)).as_py():
+            with suppress(pa.ArrowInvalid):
+                return _cast(column, kind)
+    return column
+
+
+def _read(file: TextFile, kinds: Mapping[str, pa.DataType], infer: bool = True) -> pa.Table:
+    """Return a file's rows; the columns of some keys have given types.
+
+    infer: whether the other keys are columns too.
+    """
+    start = file.skip(0)
+    _check_start(file, start)
+    options = arrow_json.ParseOptions(
+        explicit_schema=pa.schema(list(kinds.items())),
+        unexpected_field_behavior="infer" if infer else "ignore",
+    )
+    blocks = arrow_json.ReadOptions(block_size=_BLOCK_BYTES)
+
+    def read() -> pa.Table:
+        rows = arrow_json.read_json(file.stream(start), blocks, options)
+        # Arrow takes any bytes for text; `names` reads those of the keys.
+        rows.validate(full=bool(rows.schema.names))
+        return rows
+
+    try:
+        return beside(read)
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        check_interrupt()
+        fault = _locate_fault(file, start, kinds) or f"reading failed: {error}"
+        raise DataError(f"file '{file.path}', {fault}") from None
+
+
+def _check_start(file: TextFile, start: int) -> None:
+    """Raise DataError for a file that is blank or holds one array."""
+    first = file.read(start, _BLOCK_BYTES).lstrip()[:1]
+    if not first:
+        raise DataError(f"file '{file.path}' is empty")
+    if first == b"[":
+        raise DataError(
+            f"file '{file.path}' holds an array; JSON lines have one object a line, and no brackets"
+        )
+
+
+def _first_keys(file: TextFile) -> list[str]:
+    """Return the keys of the first line, none if it cannot be read."""
+    for line in _lines(file, file.skip(0)):
+        with suppress(ValueError):
+            found = json.loads(line.text)
+            return list(found) if isinstance(found, dict) else []
+        break
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a file: its number from 1, its text, and the byte behind its end."""
+
+    number: int
+    text: bytes
+    stop: int
+
+
+def _lines(file: TextFile, start: int) -> Iterator[_Line]:
+    """Yield the lines that are not blank."""
+    with file.view() as data:
+        number = 1
+        while start < len(data):
+            if number % _LINES_A_CHECK == 0:
+                check_interrupt()
+            stop = data.find(b"\n", start)
+            stop = len(data) if stop < 0 else stop
+            text = data[start:stop]
+            start = min(stop + 1, len(data))
+            if text.strip():
+                yield _Line(number, text, start)
+            number += 1
+
+
+# -- what is wrong with a file
+
+
+def _locate_fault(file: TextFile, start: int, kinds: Mapping[str, pa.DataType]) -> str | None:
+    """Return what is wrong with the first line that is wrong, as "line 17, column 'a': ..."."""
+    seen = {name: _expected(kind) for name, kind in kinds.items()}
+    for line in _lines(file, start):
+        where = f"line {line.number}"
+        if len(line.text) >= _BLOCK_BYTES:
+            return f"{where}: {len(line.text)} bytes, where a line may have {_BLOCK_BYTES}"
+        try:
+            found = json.loads(line.text, parse_float=Decimal, object_pairs_hook=_Pairs)
+        except UnicodeDecodeError as error:
+            return f"{where}: byte 0x{line.text[error.start]:02x} is not valid UTF-8"
+        except ValueError as error:
+            return f"{where}: {_plain(error)}"
+        if not isinstance(found, _Pairs):
+            return f"{where}: {_kind_of(found)} where an object is expected"
+        for place, (key, value) in enumerate(found):
+            if any(key == other for other, _ in found[:place]):
+                return f"{where}: the key '{key}' is there twice"
+            if value is None:
+                continue
+            kind = _kind_of(value)
+            if seen.setdefault(key, kind) != kind:
+                return f"{where}, column '{key}': {kind} where {seen[key]} is expected"
+            if key in kinds and not _fits(value, kinds[key]):
+                return f"{where}, column '{key}': {value} does not fit {sql_type_name(kinds[key])}"
+    return None
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The keys and values of an object, repeated keys included."""
+
+
+def _kind_of(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float() | Decimal():
+            return "a number"
+        case str():
+            return "a string"
+        case _Pairs():
+            return "an object"
+        case _:
+            return "a list"
+
+
+def _expected(kind: pa.DataType) -> str:
+    types = pa.types
+    if types.is_boolean(kind):
+        return "a boolean"
+    if types.is_string(kind):
+        return "a string"
+    return "a list" if types.is_list(kind) else "a number"
+
+
+def _fits(value: object, kind: pa.DataType) -> bool:
+    """Say whether a number fits an integer or decimal type; True for other types."""
+    is_integer = pa.types.is_integer(kind)
+    if not isinstance(value, int | Decimal) or not (is_integer or pa.types.is_decimal(kind)):
+        return True
+    if is_integer and isinstance(value, Decimal):
+        return False
+    with suppress(pa.ArrowException, OverflowError):
+        pa.scalar(value, kind)
+        return True
+    return False
+
+
+def _plain(error: ValueError) -> str:
+    """Return what Python says of a line that is no JSON, with the place in the line."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON at character {error.colno}: {error.msg[:1].lower()}{error.msg[1:]}"
+    return f"not JSON: {error}"

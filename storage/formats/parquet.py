@@ -1,0 +1,282 @@
+"""Parquet files: all rows for a table, or columns and row groups one by one for a query."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from raydb.errors import DataError, NotSupportedError, ProgrammingError, did_you_mean
+from raydb.interrupts import check_interrupt
+from raydb.storage.formats.cast_columns import fit_columns
+from raydb.storage.formats.options import whole_number
+from raydb.storage.type_names import sql_type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+    from pyarrow import dataset, parquet
+
+    from raydb.storage.formats.options import Options
+    from raydb.storage.tables.rows import Comparison
+
+_COMPRESSIONS = ("zstd", "snappy", "gzip", "brotli", "lz4", "none")
+# Arrow's own; a group of a few columns takes 0.1 s, after which an interrupt is heard.
+_GROUP_ROWS = 2**20
+_HEAD_BATCH_ROWS = 65_536
+_OPERATORS = {
+    "==": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def read_parquet(
+    path: str, schema: pa.Schema, exact: bool, report: Callable[[int], None] | None
+) -> pa.Table:
+    """Return the columns of a Parquet file that `schema` names, in its order and types.
+
+    See `fit_columns`. `report` is called after each row group with the share of the file's bytes
+    that are done. Raises DataError for a file that is no Parquet file, and OSError.
+    """
+    part = open_parquet(path)
+    size_bytes = Path(path).stat().st_size
+
+    def read(names: list[str]) -> pa.Table:
+        return _read_row_groups(part, names, size_bytes, report)
+
+    return fit_columns(path, part.schema, schema, exact, read)
+
+
+def _read_row_groups(
+    part: ParquetPart, names: list[str], size_bytes: int, report: Callable[[int], None] | None
+) -> pa.Table:
+    if report is None:
+        return part.read(names)
+    groups = [part.schema.empty_table().select(names)]
+    row_count = 0
+    for number in part.row_groups:
+        groups.append(replace(part, row_groups=(number,)).read(names))
+        row_count += groups[-1].num_rows
+        report(size_bytes * row_count // max(part.row_count, 1))
+    return pa.concat_tables(groups)
+
+
+def open_parquet(path: str) -> ParquetPart:
+    """Open a Parquet file; what takes its place later is another file.
+
+    Raises DataError for a file that is none.
+    """
+    from pyarrow import dataset  # noqa: PLC0415  (10 ms, only for who reads Parquet)
+
+    # Not mapped: the kernel ends a process that reads a mapped file which was cut short.
+    source = pa.OSFile(path)
+    fragment = dataset.ParquetFileFormat().make_fragment(source)
+    try:
+        metadata = fragment.metadata
+        schema = fragment.physical_schema
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"file '{path}' is not a Parquet file: {_in_one_line(error)}") from None
+    groups = tuple(range(metadata.num_row_groups))
+    return ParquetPart(path, source, fragment, metadata, schema, groups)
+
+
+def _damaged(path: str, error: Exception) -> DataError:
+    return DataError(f"file '{path}' is a damaged Parquet file: {_in_one_line(error)}")
+
+
+def _in_one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def write_parquet(sink: BinaryIO, rows: pa.Table, options: Options) -> None:
+    """Write rows as Parquet. Options: compression and row_group_size, in rows.
+
+    Raises ProgrammingError for a bad option, NotSupportedError for intervals, which Parquet lacks.
+    """
+    from pyarrow import parquet  # noqa: PLC0415
+
+    for field in rows.schema:
+        kind = field.type
+        while pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
+            kind = kind.value_type
+        if pa.types.is_interval(kind):
+            raise NotSupportedError(
+                f"column '{field.name}' is {sql_type_name(field.type)}, which cannot be written to"
+                " a .parquet file"
+            )
+    compression = str(options.get("compression", "zstd")).lower()
+    if compression not in _COMPRESSIONS:
+        near = did_you_mean(compression, _COMPRESSIONS)
+        known = f"{', '.join(_COMPRESSIONS[:-1])} or {_COMPRESSIONS[-1]}"
+        raise ProgrammingError(f"option compression is {known}, not '{compression}'{near}")
+    row_group_rows = whole_number(options, "row_group_size")
+    if row_group_rows == 0:
+        raise ProgrammingError("option row_group_size is a number of rows above 0")
+    step = row_group_rows or _GROUP_ROWS
+    with parquet.ParquetWriter(sink, rows.schema, compression=compression) as writer:
+        for start in range(0, max(rows.num_rows, 1), step):
+            check_interrupt()
+            writer.write_table(rows.slice(start, step), step)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ParquetPart:
+    """Rows in a Parquet file: those of some of its row groups."""
+
+    path: str
+    source: pa.NativeFile
+    fragment: dataset.ParquetFileFragment
+    metadata: parquet.FileMetaData
+    schema: pa.Schema
+    row_groups: tuple[int, ...]
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows, from the metadata."""
+        return sum(self._row_counts())
+
+    @property
+    def is_counted(self) -> bool:
+        """True: the metadata has the number."""
+        return True
+
+    @property
+    def expected_row_count(self) -> int:
+        """The number of rows."""
+        return self.row_count
+
+    @property
+    def is_decoded(self) -> bool:
+        """False: the rows are in pages."""
+        return False
+
+    @property
+    def is_seekable(self) -> bool:
+        """False: a row group is decoded up to the row."""
+        return False
+
+    def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
+        """Return the values of some columns. Raises DataError for a damaged file."""
+        return list(self.read(names).columns)
+
+    def read(self, names: Sequence[str]) -> pa.Table:
+        """Return some columns; row groups and columns are decoded side by side."""
+        if not self.row_groups:
+            return pa.schema([self.schema.field(name) for name in names]).empty_table()
+        chosen = self.fragment.subset(row_group_ids=list(self.row_groups))
+        try:
+            return chosen.to_table(columns=list(names))
+        except (pa.ArrowException, OSError) as error:
+            raise _damaged(self.path, error) from None
+
+    def dictionary(self, name: str) -> pa.ChunkedArray | None:
+        """Return a column of texts by the dictionaries of its pages, None for another column."""
+        from pyarrow import dataset  # noqa: PLC0415
+
+        kind = self.schema.field(name).type
+        if not (pa.types.is_string(kind) or pa.types.is_binary(kind)) or not self.row_groups:
+            return None
+        by_codes = dataset.ParquetFileFormat(dictionary_columns={name})
+        chosen = by_codes.make_fragment(self.source).subset(row_group_ids=list(self.row_groups))
+        try:
+            found = chosen.to_table(columns=[name]).column(0)
+        except (pa.ArrowException, OSError) as error:
+            raise _damaged(self.path, error) from None
+        # Beside a nested column whose field has the path that is the name, Arrow gives the values.
+        return found if pa.types.is_dictionary(found.type) else None
+
+    def null_count(self, name: str) -> int:
+        """Count a column's NULLs in the statistics; all rows where there are none."""
+        place = self._place(name)
+        if place is None:
+            return self.row_count
+        total = 0
+        for number in self.row_groups:
+            statistics = self.metadata.row_group(number).column(place).statistics
+            if statistics is None or not statistics.has_null_count:
+                return self.row_count
+            total += statistics.null_count
+        return total
+
+    def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
+        """Return a column's values in some rows; row groups without any of them are not read."""
+        touched: list[int] = []
+        places = [np.zeros(0, np.int64)]
+        first = before = 0
+        for number, row_count in zip(self.row_groups, self._row_counts(), strict=True):
+            start, stop = np.searchsorted(row_numbers, (first, first + row_count))
+            if start < stop:
+                touched.append(number)
+                places.append(row_numbers[start:stop] - first + before)
+                before += row_count
+            first += row_count
+        wanted = np.concatenate(places)
+        part = replace(self, row_groups=tuple(touched))
+        if len(wanted) and wanted[-1] < _HEAD_BATCH_ROWS:
+            (column,) = part.head([name], int(wanted[-1]) + 1)
+        else:
+            (column,) = part.columns([name])
+        return column.take(pa.array(wanted))
+
+    def matching_rows(self, comparisons: Sequence[Comparison]) -> NDArray[np.int64] | None:
+        """Return the rows of row groups whose statistics do not exclude the comparisons."""
+        kept = set(self.without(comparisons).row_groups)
+        if len(kept) == len(self.row_groups):
+            return None
+        first = 0
+        numbers = [np.zeros(0, np.int64)]
+        for number, row_count in zip(self.row_groups, self._row_counts(), strict=True):
+            if number in kept:
+                numbers.append(np.arange(first, first + row_count))
+            first += row_count
+        return np.concatenate(numbers)
+
+    def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
+        """Return some columns of the first rows; the pages behind them are not decoded."""
+        from pyarrow import parquet  # noqa: PLC0415
+
+        schema = pa.schema([self.schema.field(name) for name in names])
+        batches: list[pa.RecordBatch] = []
+        left = min(count, self.row_count)
+        try:
+            file = parquet.ParquetFile(self.source, metadata=self.metadata)
+            reading = file.iter_batches(
+                min(max(left, 1), _HEAD_BATCH_ROWS), list(self.row_groups), list(names)
+            )
+            while left > 0:
+                # Of nested columns it reads those too whose fields' paths are the names.
+                batches.append(next(reading).select(list(names)).slice(0, left))
+                left -= batches[-1].num_rows
+        except (pa.ArrowException, OSError) as error:
+            raise _damaged(self.path, error) from None
+        return list(pa.Table.from_batches(batches, schema).columns)
+
+    def without(self, comparisons: Sequence[Comparison]) -> ParquetPart:
+        """Return the part without row groups whose statistics exclude the comparisons."""
+        usable = [each for each in comparisons if self._place(each.column) is not None]
+        if not usable:
+            return self
+        parts = [_OPERATORS[each.operator](pc.field(each.column), each.value) for each in usable]
+        chosen = self.fragment.subset(row_group_ids=list(self.row_groups))
+        left = chosen.subset(filter=functools.reduce(operator.and_, parts), schema=self.schema)
+        kept = tuple(group.id for group in left.row_groups)
+        return self if kept == self.row_groups else replace(self, row_groups=kept)
+
+    def _row_counts(self) -> list[int]:
+        return [self.metadata.row_group(number).num_rows for number in self.row_groups]
+
+    def _place(self, name: str) -> int | None:
+        """Return the place of a column among those that are stored, None for a nested one."""
+        stored = self.metadata.schema
+        places = [n for n in range(self.metadata.num_columns) if stored.column(n).path == name]
+        return places[0] if places else None

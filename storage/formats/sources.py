@@ -1,0 +1,212 @@
+"""Files as the rows of a query, `FROM 'sales.parquet'`: opened, and read column by column.
+
+.flat, .parquet    the file's own columns, in the SQL types that hold their values
+.csv, .tbl         names and types are found by infer.py
+.jsonl             read whole
+
+Several files are one table. They have the same columns, in any order. Their types may differ as
+integers do (the wider one holds all), as numbers do (DOUBLE) or as DATE and TIMESTAMP do. With
+union_by_name a column may be missing in some of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import pyarrow as pa
+
+from raydb.errors import NotSupportedError, OperationalError, ProgrammingError, did_you_mean
+from raydb.storage.flat import open_table
+from raydb.storage.formats.file_parts import NamedPart, fit_part, sql_type
+from raydb.storage.formats.files import open_text
+from raydb.storage.formats.infer import open_inferred
+from raydb.storage.formats.json_lines import open_inferred_json
+from raydb.storage.formats.options import (
+    QUERY_OPTIONS,
+    Option,
+    check_options,
+    columns_of,
+    compression_of,
+    switch,
+    text_settings,
+    with_plain_names,
+)
+from raydb.storage.formats.parquet import open_parquet
+from raydb.storage.formats.paths import (
+    check_file,
+    describe_failure,
+    expand,
+    find_format,
+    matching_files,
+)
+from raydb.storage.formats.text_file import TextFile
+from raydb.storage.tables.rows import ArrowPart, FilePart, Rows
+from raydb.storage.tables.table import ROW_NUMBER
+from raydb.storage.type_names import sql_type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raydb.storage.formats.options import Options
+    from raydb.storage.tables.rows import Part
+
+Kind: TypeAlias = Literal["flat", "parquet", "csv", "json", "glob"]
+FORMATS = ("flat", "parquet", "csv", "tbl", "json")
+_FILENAME = "filename"
+_INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())  # from narrow to wide
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """What FROM says of files: paths or patterns, read as one table.
+
+    kind: the format, None where the extension tells it; 'glob' stands for the list of the files.
+    """
+
+    patterns: tuple[str, ...]
+    kind: Kind | None = None
+    options: tuple[tuple[str, Option], ...] = ()
+
+
+def open_rows(source: FileSource, whole_sample: bool = False) -> Rows:
+    """Open files and return their rows; columns are read when they are asked for.
+
+    whole_sample: all rows of a text file tell the types of its columns, and not the first ones.
+
+    Raises ProgrammingError for an unknown extension or option and a name that two columns have,
+    OperationalError for a file that cannot be read or is damaged, DataError for what is wrong
+    inside of it. A column of a type that SQL lacks raises NotSupportedError when it is read.
+    """
+    if source.kind == "glob":
+        return _list_files(source.patterns)
+    settings = with_plain_names(dict(source.options))
+    if whole_sample:
+        settings["sample_size"] = "-1"
+    paths = list(dict.fromkeys(path for each in source.patterns for path in expand(each)))
+    opened = []
+    for path in paths:
+        kind = source.kind or find_format(path, None, FORMATS, by_option=False)
+        known = {name for name in settings if name != "sample_size" or not whole_sample}
+        check_options(kind, {name: settings[name] for name in known}, QUERY_OPTIONS)
+        opened.append(_open_file(path, kind, settings))
+    schema = _common_schema(opened, switch(settings, "union_by_name") is True)
+    parts = [fit_part(f"file '{file.path}'", file.schema, schema, file.part) for file in opened]
+    if switch(settings, _FILENAME):
+        if _FILENAME in schema.names:
+            raise ProgrammingError(f"file '{paths[0]}' has a column '{_FILENAME}' already")
+        parts = [NamedPart(_FILENAME, path, part) for path, part in zip(paths, parts, strict=True)]
+        schema = schema.append(pa.field(_FILENAME, pa.string()))
+    return Rows(schema, tuple(parts))
+
+
+def _list_files(patterns: tuple[str, ...]) -> Rows:
+    paths = [path for pattern in patterns for path in matching_files(pattern)]
+    table = pa.table({"file": pa.array(paths, pa.string())})
+    return Rows(table.schema, (ArrowPart(table),))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _OpenFile:
+    """A file's rows, with the columns as it has them."""
+
+    path: str
+    schema: pa.Schema
+    part: Part
+
+
+def _open_file(path: str, kind: str, settings: Options) -> _OpenFile:
+    try:
+        check_file(path, kind)
+        match kind:
+            case "flat":
+                flat = open_table(path)
+                file = _OpenFile(path, flat.schema, FilePart(path, flat))
+            case "parquet":
+                parquet = open_parquet(path)
+                file = _OpenFile(path, parquet.schema, parquet)
+            case "json":
+                text = TextFile(path, compression_of(path, settings))
+                columns = columns_of(settings)
+                json = open_inferred_json(text, columns.types, columns.sample)
+                schema = json.table.schema if isinstance(json, ArrowPart) else json.schema
+                file = _OpenFile(path, schema, json)
+            case _:
+                file = _open_delimited(path, kind, settings)
+    except OSError as error:
+        raise OperationalError(describe_failure(path, error)) from None
+    for place, name in enumerate(file.schema.names):
+        if name in file.schema.names[:place]:
+            raise ProgrammingError(f"file '{path}' has two columns named '{name}'")
+        if name == ROW_NUMBER:
+            raise NotSupportedError(f"file '{path}' has a column '{name}', a name that is reserved")
+    return file
+
+
+def _open_delimited(path: str, kind: str, settings: Options) -> _OpenFile:
+    text = text_settings(path, kind, settings)
+    part = open_inferred(
+        open_text(path, text),
+        text.layout,
+        columns_of(settings),
+        text.delimiter_given,
+        text.skipped_lines,
+    )
+    schema = part.table.schema if isinstance(part, ArrowPart) else part.text.schema
+    return _OpenFile(path, schema, part)
+
+
+def _common_schema(files: Sequence[_OpenFile], by_name: bool) -> pa.Schema:
+    """Return the columns of all files in SQL types, in the order of the first file.
+
+    by_name: a column may be missing in a file, where it is NULL. Raises ProgrammingError naming the
+    file and the column where the files differ otherwise.
+    """
+    first, *others = files
+    types = {field.name: field.type for field in first.schema}
+    for file in others:
+        if not by_name:
+            _check_names(first, file)
+        for field in file.schema:
+            known = types.setdefault(field.name, field.type)
+            if known != field.type:
+                types[field.name] = _common_type(first, file, field, known)
+    return pa.schema([(name, sql_type(kind)) for name, kind in types.items()])
+
+
+def _check_names(first: _OpenFile, file: _OpenFile) -> None:
+    for one, other in ((first, file), (file, first)):
+        for name in one.schema.names:
+            if name not in other.schema.names:
+                raise ProgrammingError(
+                    f"file '{other.path}' has no column '{name}', which '{one.path}' has"
+                    f"{did_you_mean(name, other.schema.names)}; "
+                    "union_by_name => true reads it as NULL"
+                )
+
+
+def _common_type(
+    first: _OpenFile, file: _OpenFile, field: pa.Field, known: pa.DataType
+) -> pa.DataType:
+    """Return the type that holds a column's values of both files."""
+    one, other = sql_type(known), sql_type(field.type)
+    types = pa.types
+    if one == other or types.is_null(field.type):
+        return one
+    if types.is_null(known):
+        return other
+    if {one, other} == {pa.date32(), pa.timestamp("us")}:
+        return pa.timestamp("us")
+    if one in _INTEGERS and other in _INTEGERS:
+        return max(one, other, key=_INTEGERS.index)
+    if _is_number(one) and _is_number(other):
+        return pa.float64()
+    raise ProgrammingError(
+        f"file '{file.path}', column '{field.name}': {sql_type_name(other)}, where "
+        f"'{first.path}' has {sql_type_name(one)}"
+    )
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))

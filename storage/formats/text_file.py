@@ -1,0 +1,126 @@
+"""Text files: opened once, decompressed where they are compressed, read in pieces or mapped."""
+
+from __future__ import annotations
+
+import itertools
+import mmap
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from raydb.errors import DataError
+from raydb.interrupts import interrupt_check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from raydb.storage.formats.records import Layout
+
+# Decompressed in about 0.1 s, after which an interrupt is heard.
+_PIECE_BYTES = 16 << 20
+# Fields whose quotes are doubled between two questions for an interrupt.
+_FIELDS_A_CHECK = 4096
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class TextFile:
+    """The bytes of a text file as it was when it was opened.
+
+    What takes its place under its name later is another file. A compressed file is decompressed in
+    memory.
+    """
+
+    def __init__(self, path: str, compression: str | None) -> None:
+        """Open a file. Raises OSError, and DataError for what cannot be decompressed."""
+        self.path = path
+        self._file = pa.OSFile(path)
+        self._content: bytes | None = None
+        # Arrow reads on threads of its own.
+        self._check_interrupt = interrupt_check()
+        if compression is not None:
+            try:
+                self._content = self._decompressed(compression)
+            except (OSError, pa.ArrowException) as error:
+                raise DataError(f"file '{path}' is not a {compression} file: {error}") from None
+
+    def _decompressed(self, compression: str) -> bytes:
+        stream = pa.CompressedInputStream(self._file, compression)
+        parts = []
+        while part := stream.read(_PIECE_BYTES):
+            self._check_interrupt()
+            parts.append(part)
+        return b"".join(parts)
+
+    @property
+    def size_bytes(self) -> int:
+        """The number of bytes, decompressed."""
+        return self._file.size() if self._content is None else len(self._content)
+
+    def read(self, start: int, count: int) -> bytes:
+        """Return `count` bytes from `start` on, fewer at the end; any thread may read."""
+        self._check_interrupt()
+        if self._content is not None:
+            return self._content[start : start + count]
+        part: bytes = self._file.read_at(count, start)
+        return part
+
+    def stream(self, start: int) -> pa.NativeFile:
+        """Return the bytes from `start` on, for a reader of Arrow's."""
+        stream = self._file if self._content is None else pa.BufferReader(self._content)
+        stream.seek(start)
+        return stream
+
+    @contextmanager
+    def view(self) -> Iterator[mmap.mmap | bytes]:
+        """Give all bytes, to be searched. The file must not be empty."""
+        if self._content is not None:
+            yield self._content
+            return
+        with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            yield data
+
+    def skip(self, lines: int) -> int:
+        """Return where the text begins: after a byte order mark and some lines."""
+        start = len(_BYTE_ORDER_MARK) if self.read(0, 3) == _BYTE_ORDER_MARK else 0
+        with self.view() as data:
+            for _ in range(lines):
+                line_end = data.find(b"\n", start)
+                if line_end < 0:
+                    return len(data)
+                start = line_end + 1
+        return start
+
+    def prefix(self, stop: int) -> TextFile:
+        """Return the file's bytes up to `stop`, in memory."""
+        file = TextFile(self.path, None)
+        file._content = self.read(0, stop)
+        return file
+
+    def with_doubled_quotes(self, layout: Layout, escape: str) -> TextFile:
+        r"""Return the file with quotes in quoted fields doubled instead of escaped, in memory.
+
+        With a backslash for the escape, `"a\"b",1` becomes `"a""b",1`.
+        """
+        quote, mark = layout.quote.encode(), escape.encode()
+        one, two, other = re.escape(quote), re.escape(mark), re.escape(layout.delimiter.encode())
+        escaped = re.compile(two + rb"([" + one + two + rb"])")
+
+        numbers = itertools.count()
+
+        def double(field: re.Match[bytes]) -> bytes:
+            if next(numbers) % _FIELDS_A_CHECK == 0:
+                self._check_interrupt()
+            if not field[0].startswith(quote):
+                return field[0]
+            inside = escaped.sub(rb"\1", field[0][1:-1])
+            return quote + inside.replace(quote, quote * 2) + quote
+
+        quoted = one + rb"(?:[^" + one + two + rb"]|" + two + rb"(?s:.))*+" + one
+        pattern = re.compile(quoted + rb"|[^" + other + rb"\r\n]++")
+        with self.view() as data:
+            content = pattern.sub(double, data)
+        file = TextFile(self.path, None)
+        file._content = content
+        return file

@@ -1,0 +1,1 @@
+"""Tables: rows, constraints, keys and changes."""

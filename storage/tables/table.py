@@ -1,0 +1,260 @@
+"""What a table is: its definition, its rows, and where its foreign keys point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from raydb.storage.tables.rows import Rows
+
+ROW_NUMBER = "row number"
+"""A scan's column of this name gives the rows' numbers (int32); no table has a column named so."""
+
+
+@dataclass(frozen=True, slots=True)
+class UniqueKey:
+    """`PRIMARY KEY (columns)` or `UNIQUE (columns)`; `name` is empty unless one was given."""
+
+    columns: tuple[str, ...]
+    name: str = ""
+
+
+# Rows that the planner measures predicates on.
+SAMPLE_RUNS = 16
+SAMPLE_RUN_ROWS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """`FOREIGN KEY (columns) REFERENCES table (references)`; the references are a unique key.
+
+    `cascades`: rows that refer to a deleted row are deleted with it (ON DELETE CASCADE).
+    """
+
+    columns: tuple[str, ...]
+    table: str
+    references: tuple[str, ...]
+    name: str = ""
+    cascades: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """`CHECK (text)`, of the columns that the text reads; the text is bound where it is used."""
+
+    text: str
+    columns: tuple[str, ...]
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IvfOptions:
+    """CREATE INDEX ... USING ivf (column) WITH; `lists` is 0 where the rows decide.
+
+    metric: l2, cosine or ip. quantization: none or int8.
+    """
+
+    metric: str = "l2"
+    lists: int = 0
+    seed: int = 0
+    quantization: str = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """CREATE [UNIQUE] INDEX name; `descending` has one entry a column.
+
+    A unique one is enforced. Rows are found by its columns as by those of a key (finder.py), in any
+    order; vectors are looked up in one that has `ivf`.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    descending: tuple[bool, ...]
+    unique: bool
+    ivf: IvfOptions | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileLayout:
+    """CREATE TABLE ... WITH: how the table's FlatStor files are written, by column.
+
+    What is not given is chosen from the data; see `raydb.flatstor.write_table`.
+    """
+
+    chunk_rows: tuple[tuple[str, int], ...] = ()
+    encodings: tuple[tuple[str, str], ...] = ()
+    offset_index: tuple[tuple[str, bool], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TableDefinition:
+    """A CREATE TABLE statement: columns as an Arrow schema, and the constraints on them.
+
+    A column that is NOT NULL (or in the primary key) has `nullable=False` in the schema.
+    `defaults` has the column and the expression of each DEFAULT.
+    """
+
+    name: str
+    schema: pa.Schema
+    primary_key: UniqueKey | None = None
+    unique_keys: tuple[UniqueKey, ...] = ()
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    checks: tuple[Check, ...] = ()
+    defaults: tuple[tuple[str, str], ...] = ()
+    layout: FileLayout = FileLayout()
+    indexes: tuple[Index, ...] = ()
+
+    @property
+    def declared_keys(self) -> tuple[UniqueKey, ...]:
+        """The primary key, if there is one, and the unique keys."""
+        return (() if self.primary_key is None else (self.primary_key,)) + self.unique_keys
+
+    @property
+    def ivf_indexes(self) -> tuple[Index, ...]:
+        """The indexes in which vectors are looked up."""
+        return tuple(index for index in self.indexes if index.ivf is not None)
+
+    @property
+    def keys(self) -> tuple[UniqueKey, ...]:
+        """All that no two rows can have in common: the declared keys and unique indexes."""
+        indexes = (UniqueKey(each.columns, each.name) for each in self.indexes if each.unique)
+        return (*self.declared_keys, *indexes)
+
+
+Constraint = UniqueKey | ForeignKey | Check
+
+
+def constraint_names(definition: TableDefinition) -> list[tuple[Constraint, str]]:
+    """Return a table's constraints with their names; one without gets PostgreSQL's name for it.
+
+    >>> constraint_names(TableDefinition("t", schema, unique_keys=(UniqueKey(("a", "b")),)))
+    [(UniqueKey(columns=('a', 'b'), name=''), 't_a_b_key')]
+    """
+    kinds: list[tuple[Constraint, str]] = []
+    if definition.primary_key is not None:
+        kinds.append((definition.primary_key, f"{definition.name}_pkey"))
+    for kind, constraints in (
+        ("key", definition.unique_keys),
+        ("fkey", definition.foreign_keys),
+        ("check", definition.checks),
+    ):
+        for constraint in constraints:
+            columns = constraint.columns
+            if isinstance(constraint, Check) and len(columns) > 1:
+                columns = ()
+            kinds.append((constraint, "_".join((definition.name, *columns, kind))))
+    taken = {constraint.name for constraint, _ in kinds}
+    named: list[tuple[Constraint, str]] = []
+    for constraint, stem in kinds:
+        name, number = constraint.name or stem, 0
+        while not constraint.name and name in taken:
+            number += 1
+            name = f"{stem}{number}"
+        taken.add(name)
+        named.append((constraint, name))
+    return named
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Table:
+    """A version of a table: a frozen value, replaced by each statement that writes to it.
+
+    Rows keep their numbers, 0 .. row_count - 1, until VACUUM. `live` (bool, shape (row_count,),
+    read-only) tells which of them are visible, None that all are: DELETE masks rows, UPDATE masks
+    them and appends their new versions.
+
+    `foreign_rows[i]` holds, for each row, the row number that foreign key i points to in the
+    referenced table (int32, shape (row_count,)), or -1 where the key is NULL. They are found when
+    the constraint is checked, and denormalisation gathers through them. Visible rows point to
+    visible ones; a masked row may point anywhere.
+    """
+
+    definition: TableDefinition
+    rows: Rows
+    version: int
+    foreign_rows: Mapping[ForeignKey, NDArray[np.int32]] = field(default_factory=dict)
+    live: NDArray[np.bool_] | None = None
+    _null_counts: dict[str, int] = field(default_factory=dict, init=False)
+    _samples: dict[str, pa.Array] = field(default_factory=dict, init=False)
+    _rests: dict[int, Table] = field(default_factory=dict, init=False)
+
+    @property
+    def name(self) -> str:
+        """The table's name."""
+        return self.definition.name
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows, masked ones too."""
+        return self.rows.row_count
+
+    @property
+    def live_count(self) -> int:
+        """The number of visible rows."""
+        return self.row_count if self.live is None else int(np.count_nonzero(self.live))
+
+    @property
+    def expected_count(self) -> int:
+        """The number of visible rows, or a guess where it takes reading them all."""
+        return self.rows.expected_row_count if self.live is None else self.live_count
+
+    def rest(self, first: int) -> Table:
+        """Return a table of the rows from number `first` on, which is kept.
+
+        It has another name, so that it can stand beside the table that it is of, to which its
+        foreign keys may point.
+        """
+        if first not in self._rests:
+            live = None if self.live is None else self.live[first:]
+            self._rests[first] = Table(
+                replace(self.definition, name=f"{self.name}, from row {first} on"),
+                self.rows.rest(first),
+                self.version,
+                {key: rows[first:] for key, rows in self.foreign_rows.items()},
+                None if live is None or live.all() else live,
+            )
+        return self._rests[first]
+
+    def live_column(self, name: str) -> pa.ChunkedArray:
+        """Return a column's values in the visible rows."""
+        column = self.rows.column(name)
+        return column if self.live is None else column.filter(pa.array(self.live))
+
+    def null_count(self, name: str) -> int:
+        """Count a column's NULLs in the visible rows; the number is kept."""
+        if name not in self._null_counts:
+            count = self.rows.null_count(name)
+            if count and self.live is not None:
+                count = int(self.live_column(name).null_count)
+            self._null_counts[name] = count
+        return self._null_counts[name]
+
+    def sample(self, name: str) -> pa.Array:
+        """Return a column's values in some visible rows, the same for each column; they are kept.
+
+        The rows come in a few runs, so that a table in files decodes a few chunks only; of rows
+        that are read from the start they are the first ones.
+        """
+        if name not in self._samples and not self.rows.is_seekable:
+            (head,) = self.rows.head([name], SAMPLE_RUNS * SAMPLE_RUN_ROWS)
+            self._samples[name] = head.combine_chunks()
+        if name not in self._samples:
+            numbers = np.arange(self.row_count, dtype=np.int64)
+            if len(numbers) > SAMPLE_RUNS * SAMPLE_RUN_ROWS:
+                starts = np.linspace(
+                    0, self.row_count - SAMPLE_RUN_ROWS, SAMPLE_RUNS, dtype=np.int64
+                )
+                numbers = (starts[:, None] + np.arange(SAMPLE_RUN_ROWS)).ravel()
+            if self.live is not None:
+                numbers = numbers[self.live[numbers]]
+            self._samples[name] = self.rows.take(name, numbers).combine_chunks()
+        return self._samples[name]
