@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from raydb.planner.expressions.evaluator import may_raise
 from raydb.planner.expressions.nodes import Attribute, Call, Column, Literal, conjuncts
 from raydb.planner.plan.physical import KeySearch
-from raydb.storage.tables.finder import LEAST_ROWS, MOST_KEYS, is_searchable
+from raydb.storage.tables.finder import MAX_KEYS, MIN_ROWS, is_searchable
 from raydb.storage.tables.table import ROW_NUMBER, UniqueKey, constraint_names
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 # A scan is given up where at most one row in 64 is wanted.
-_LEAST_KEYS = 64
+_MIN_KEYS = 64
 
 
 def search_keys(predicates: Sequence[Expression], table: TableInfo) -> KeySearch | None:
@@ -36,7 +36,7 @@ def search_keys(predicates: Sequence[Expression], table: TableInfo) -> KeySearch
     Of several keys and indexes a unique one is chosen, then one of many columns. What stands behind
     a part that may fail does not count: it must not keep that part from failing.
     """
-    if table.row_count < LEAST_ROWS:
+    if table.row_count < MIN_ROWS:
         return None
     keys = _keys(table.definition)
     if not keys:
@@ -46,7 +46,7 @@ def search_keys(predicates: Sequence[Expression], table: TableInfo) -> KeySearch
     for columns, name, is_unique in keys:
         if not all(column in sought for column in columns):
             continue
-        if math.prod(len(sought[column]) for column in columns) > MOST_KEYS:
+        if math.prod(len(sought[column]) for column in columns) > MAX_KEYS:
             continue
         if is_unique or _tells_rows_apart(columns, table):
             values = tuple(itertools.product(*(sought[column] for column in columns)))
@@ -59,7 +59,7 @@ def _tells_rows_apart(columns: Sequence[str], table: TableInfo) -> bool:
     count = 1
     for column in columns:
         count *= pc.count_distinct(table.sample[column]).as_py()
-    return count >= _LEAST_KEYS
+    return count >= _MIN_KEYS
 
 
 def _keys(definition: TableDefinition) -> list[tuple[tuple[str, ...], str, bool]]:

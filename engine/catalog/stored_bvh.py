@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # A merge takes 50 ns for each row of the table (6M): at a twentieth it takes 1 us for each row
 # that was appended. 20,000 newer rows cost a query about 1 ms.
 MERGED_SHARE = 0.05
-LEAST_MERGED = 20_000
+MIN_MERGED = 20_000
 
 # To build a BVH of so many rows takes 0.05 s: CHECKPOINT does it for a single changed row.
 ALWAYS_MERGED = 2**20
@@ -142,7 +142,7 @@ def is_merge_due(bvh: StoredBvh, tables: Mapping[str, Table]) -> bool:
     if is_outdated(bvh, tables):
         return True
     changed = newer_count(bvh, tables) + bvh.dead_count
-    return changed > max(LEAST_MERGED, MERGED_SHARE * bvh.row_count)
+    return changed > max(MIN_MERGED, MERGED_SHARE * bvh.row_count)
 
 
 def described(bvh: StoredBvh, tables: Mapping[str, Table]) -> BvhInfo:

@@ -40,14 +40,14 @@ _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 # Where tables fill the memory already, a statement gets this share of its limit all the same.
-_LEAST_SHARE = 8
+_MIN_SHARE = 8
 
 # Fewer rows than take this share of the limit are not worth a write.
-_LEAST_SPILL_SHARE = 64
+_MIN_SPILL_SHARE = 64
 _SHARE_BESIDE_FILES = 8
 
 # Of a disk that is full nobody can do anything, so temporary files leave a tenth of what is free.
-_MOST_OF_DISK = Fraction(9, 10)
+_MAX_OF_DISK = Fraction(9, 10)
 
 
 allowed: ContextVar[Callable[[], int | None] | None] = ContextVar("raydb memory", default=None)
@@ -79,11 +79,11 @@ class Memory:
         """Return how many bytes the node at work may take."""
         if self.limit is None:
             return sys.maxsize
-        return max(self.limit - self._held(), self.limit // _LEAST_SHARE)
+        return max(self.limit - self._held(), self.limit // _MIN_SHARE)
 
     def is_crowded(self, held: int) -> bool:
         """Tell whether rows that wait should go to a file; `held` is the size of some of them."""
-        if self.limit is None or held < self.limit // _LEAST_SPILL_SHARE:
+        if self.limit is None or held < self.limit // _MIN_SPILL_SHARE:
             return False
         # Once rows go to files, there is little use in keeping others.
         share = _SHARE_BESIDE_FILES if self._files else 2
@@ -114,7 +114,7 @@ class Memory:
     def take_disk(self, size_bytes: int) -> None:
         """Count bytes that go to a file. Raises OperationalError where the disk has too few."""
         if self._disk_left is None:
-            self._disk_left = int(shutil.disk_usage(self.folder).free * _MOST_OF_DISK)
+            self._disk_left = int(shutil.disk_usage(self.folder).free * _MAX_OF_DISK)
         if size_bytes > self._disk_left:
             raise OperationalError(
                 f"temporary files in '{self.folder}' would fill the disk; raise memory_limit,"
@@ -215,7 +215,7 @@ def parse_limit(text: str, name: str = "memory_limit") -> int | None:
     if size_bytes is not None:
         return size_bytes
     most = int(share * machine_memory())
-    return max(most - int(pa.total_allocated_bytes()), most // _LEAST_SHARE)
+    return max(most - int(pa.total_allocated_bytes()), most // _MIN_SHARE)
 
 
 def parse_device_memory(text: str) -> DeviceMemory:

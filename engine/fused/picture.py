@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 SAMPLE_ROWS = 1500
 
 # More slabs than this are no picture any more.
-MOST_SLABS = 200
+MAX_SLABS = 200
 
 # Lanes of rays that are drawn; there are as many as groups in truth.
-_MOST_LANES = 8
+_MAX_LANES = 8
 
 UNREAD, READ, COUNTED = 0, 1, 2
 """A row is not touched; it is read and left out by a code of its own; it is counted."""
@@ -70,8 +70,8 @@ def draw(plan: FusedScanAggregate) -> Picture:
     group_count = max(job.group_count, 1)
     x, x_axis = _measure(plan, places)
     y = (np.clip(groups, 0, None) + 0.5) / group_count
-    slabs = _merged(job.intervals, MOST_SLABS)
-    lanes = min(group_count, _MOST_LANES)
+    slabs = _merged(job.intervals, MAX_SLABS)
+    lanes = min(group_count, _MAX_LANES)
     return Picture(
         axes=(
             x_axis,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from raydb.planner.plan.physical import PhysicalPlan
 
 # A plan keeps a Python object for each key of so many groups: 32 KiB a column.
-MOST_GROUPS = 4096
+MAX_GROUPS = 4096
 
 _HUGEINT = pa.decimal128(38, 0)
 
@@ -166,7 +166,7 @@ def prepare_direct(plan: PhysicalPlan, names: tuple[Column, ...]) -> Direct | No
             return None
         nodes.append(plan)
         plan = plan.source
-    if not plan.is_direct or plan.value_parts or plan.job.group_count > MOST_GROUPS:
+    if not plan.is_direct or plan.value_parts or plan.job.group_count > MAX_GROUPS:
         return None
     sources = _sources(plan)
     sorting: tuple[SortKey, ...] = ()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from raydb.engine.context.memory import Memory
     from raydb.planner.expressions.nodes import Column
 
-MOST_PARTS = 255
+MAX_PARTS = 255
 
 # Rows are split so many bytes at a time, or a share of the room; the piece and its rows by part.
 _PIECE_BYTES = 2**25
@@ -54,7 +54,7 @@ def work_bytes(rows: Relation, row_bytes: int) -> int:
 
 def part_count(need: int, memory: Memory) -> int:
     """Return into how many parts to split what needs so many bytes as a whole."""
-    return min(-(-need * _PART_SHARE // memory.room()), MOST_PARTS)
+    return min(-(-need * _PART_SHARE // memory.room()), MAX_PARTS)
 
 
 def split_rows(

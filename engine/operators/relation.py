@@ -34,11 +34,11 @@ _JOINED_BYTES = 2**30
 
 # Fewer rows at a time are never computed, and more only if they take a small share of the room,
 # which what a function makes of them may exceed several times.
-_LEAST_ROWS = 64
+_MIN_ROWS = 64
 _MORSEL_SHARE = 16
 
 # So many parts of few rows become one.
-_MOST_SMALL_PARTS = 1024
+_MAX_SMALL_PARTS = 1024
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -56,7 +56,7 @@ class Relation:
     def rows_within(self, size_bytes: int) -> int:
         """Return how many rows of average size take at most so many bytes; some at least."""
         width = max(self.size_bytes // max(self.row_count, 1), 1)
-        return max(size_bytes // width, _LEAST_ROWS)
+        return max(size_bytes // width, _MIN_ROWS)
 
     def table(self) -> pa.Table:
         """Return the rows as a table whose columns are named `c<number>`."""
@@ -176,7 +176,7 @@ class Collector:
         check_interrupt()
         chosen = part.select(self._columns)
         self._parts.append(chosen)
-        if len(self._parts) % _MOST_SMALL_PARTS == 0:
+        if len(self._parts) % _MAX_SMALL_PARTS == 0:
             self._join_small_parts()
         if self._memory.limit is None or not self._columns:
             return
@@ -198,9 +198,9 @@ class Collector:
 
     def _join_small_parts(self) -> None:
         """Copy the last parts into one if that is small: short arrays are mostly overhead."""
-        last = self._parts[1 - _MOST_SMALL_PARTS :]
+        last = self._parts[1 - _MAX_SMALL_PARTS :]
         if sum(part.row_count for part in last) <= MORSEL_ROWS:
-            self._parts[1 - _MOST_SMALL_PARTS :] = [concatenate(last, self._columns).combined()]
+            self._parts[1 - _MAX_SMALL_PARTS :] = [concatenate(last, self._columns).combined()]
 
     def _spill(self) -> None:
         """Move the rows in memory to the file."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from raydb.engine.operators.partition import MOST_PARTS, part_count, pieces_of, split_rows
+from raydb.engine.operators.partition import MAX_PARTS, part_count, pieces_of, split_rows
 from raydb.engine.operators.relation import (
     Collector,
     Relation,
@@ -116,7 +116,7 @@ def _sort_by_ranges(
 ) -> Relation:
     """Sort part by part, about `count` parts of rows between those that they are split at."""
     columns = list(dict.fromkeys(key.column for key in keys))
-    splitters = _splitters(rows.select(columns), keys, min(count, MOST_PARTS // 2) - 1, memory)
+    splitters = _splitters(rows.select(columns), keys, min(count, MAX_PARTS // 2) - 1, memory)
     split_count = splitters.row_count
 
     def number_of(piece: Relation) -> NDArray[np.uint8]:

@@ -38,22 +38,22 @@ if TYPE_CHECKING:
     Parameters = Sequence[object] | Mapping[str, object]
 
 # A dashboard has some dozens of texts, whose constants change.
-MOST_PLANS = 1024
-MOST_SHAPES = 256
-MOST_STATEMENTS = 256
+MAX_PLANS = 1024
+MAX_SHAPES = 256
+MAX_STATEMENTS = 256
 
 # Of one shape: literals of other types, and constants that the plan depends on.
-MOST_TEMPLATES = 8
+MAX_TEMPLATES = 8
 
 # Parameters beyond these are hardly the same again.
-MOST_PARAMETERS = 32
-MOST_CHARACTERS = 256
+MAX_PARAMETERS = 32
+MAX_CHARACTERS = 256
 
 # A longer text is a list of values.
 LONGEST_TEXT = 20_000
 
 # A plan with a fused job takes up to 24 bytes for each cell that it touches.
-MOST_BYTES = 2**26
+MAX_BYTES = 2**26
 PLAN_BYTES = 2**13
 
 
@@ -135,12 +135,12 @@ class PlanCache:
     def keep_plan(self, key: Hashable, prepared: PreparedPlan) -> None:
         """Keep a plan that has run."""
         size = prepared.size_bytes
-        if not prepared.is_repeatable or size > MOST_BYTES:
+        if not prepared.is_repeatable or size > MAX_BYTES:
             return
         _, known = self._plans.pop(key, (None, 0))
         self._plans[key] = prepared, size
         self._size_bytes += size - known
-        while len(self._plans) > MOST_PLANS or self._size_bytes > MOST_BYTES:
+        while len(self._plans) > MAX_PLANS or self._size_bytes > MAX_BYTES:
             _, (_, dropped) = self._plans.popitem(last=False)
             self._size_bytes -= dropped
 
@@ -159,8 +159,8 @@ class PlanCache:
         """Keep a template; of a shape that has many already, for a while."""
         templates = self._templates.setdefault(shape.key, [])
         templates.insert(0, template)
-        del templates[MOST_TEMPLATES:]
-        if len(self._templates) > MOST_SHAPES:
+        del templates[MAX_TEMPLATES:]
+        if len(self._templates) > MAX_SHAPES:
             self._templates.popitem(last=False)
 
     def statement(self, text: str) -> sql.Statement | None:
@@ -172,13 +172,13 @@ class PlanCache:
         if len(text) > LONGEST_TEXT:
             return
         self._statements[text] = statement
-        if len(self._statements) > MOST_STATEMENTS:
+        if len(self._statements) > MAX_STATEMENTS:
             self._statements.popitem(last=False)
 
 
 def plan_key(text: str, parameters: Parameters, options: PlannerOptions) -> Hashable | None:
     """Return what a plan is kept by; None where the parameters are more than a few short values."""
-    if not isinstance(parameters, tuple | list | dict) or len(parameters) > MOST_PARAMETERS:
+    if not isinstance(parameters, tuple | list | dict) or len(parameters) > MAX_PARAMETERS:
         return None
     if not parameters:
         return text, options
@@ -191,7 +191,7 @@ def plan_key(text: str, parameters: Parameters, options: PlannerOptions) -> Hash
 
 
 def _is_short_text(value: object) -> bool:
-    return type(value) is str and len(value) <= MOST_CHARACTERS
+    return type(value) is str and len(value) <= MAX_CHARACTERS
 
 
 _SHORT = frozenset({int, float, bool, type(None), dt.date, dt.datetime, decimal.Decimal})

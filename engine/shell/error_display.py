@@ -26,7 +26,7 @@ _SYNTAX_PLACE = re.compile(r"^syntax error at line (\d+), column (\d+)")
 _WORD = re.compile(r"\w+|\"[^\"]*\"|.")
 
 # What is shown of a longer line: a window with the mark in it.
-_MOST_CHARACTERS = 100
+_MAX_CHARACTERS = 100
 _BEFORE_MARK = 50
 
 
@@ -93,8 +93,8 @@ def _marked(text: str, line: int, column: int, *, is_colored: bool) -> list[str]
     start = min(column - 1, len(shown))
     found = _WORD.match(shown, start)
     end = start + 1 if found is None else found.end()
-    left = max(start - _BEFORE_MARK, 0) if len(shown) > _MOST_CHARACTERS else 0
-    right = left + _MOST_CHARACTERS
+    left = max(start - _BEFORE_MARK, 0) if len(shown) > _MAX_CHARACTERS else 0
+    right = left + _MAX_CHARACTERS
     head = f"LINE {line}: " + ("…" if left else "")
     before, marked = _cell(shown[left:start]), _cell(shown[start : min(end, right)])
     after = _cell(shown[end:right]) + ("…" if len(shown) > right else "")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.history import History
 
 # A file with more entries is cut to this many when a session begins.
-MOST_ENTRIES = 10_000
+MAX_ENTRIES = 10_000
 
 # In the file of prompt_toolkit each entry begins with a line '# <time>', after an empty one, and
 # each line of the entry with '+'.
@@ -53,13 +53,13 @@ def open_history() -> tuple[History, str]:
 def _forget_oldest(path: Path) -> None:
     """Keep only the newest entries of a file. Another session's new ones may be lost with them."""
     entries = path.read_bytes().split(_ENTRY)
-    if len(entries) - 1 <= MOST_ENTRIES:
+    if len(entries) - 1 <= MAX_ENTRIES:
         return
     kept = path.with_name(f"{path.name}.{os.getpid()}")
     file = os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         with os.fdopen(file, "wb") as stream:
-            stream.write(b"".join(_ENTRY + entry for entry in entries[-MOST_ENTRIES:]))
+            stream.write(b"".join(_ENTRY + entry for entry in entries[-MAX_ENTRIES:]))
         kept.replace(path)
     except OSError:
         with suppress(OSError):

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 SCREEN_ROWS = 40
 
 # A script that reads itself should not go on for ever.
-MOST_NESTED_SCRIPTS = 20
+MAX_NESTED_SCRIPTS = 20
 
 # The shapes in which the lines of a plan are written as they are.
 _FOR_READERS = {"box", "table", "line", "list"}
@@ -98,7 +98,7 @@ class Shell:
 
     def run_file(self, path: str) -> None:
         """Run a script in a file. Raises OperationalError or DataError if it cannot be read."""
-        if self._depth == MOST_NESTED_SCRIPTS:
+        if self._depth == MAX_NESTED_SCRIPTS:
             raise OperationalError(
                 f"file '{path}' is not read: scripts call each other {self._depth} deep"
             )

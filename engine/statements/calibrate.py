@@ -19,7 +19,7 @@ from raydb.engine.context.memory import Memory, memory_limit
 from raydb.engine.context.progress import report, report_compiling
 from raydb.engine.statements.names import check_known
 from raydb.errors import ProgrammingError
-from raydb.kernels.vector.conformal import MOST_QUERIES, MOST_TUNING, calibrate, least_queries
+from raydb.kernels.vector.conformal import MAX_QUERIES, MAX_TUNING, calibrate, least_queries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -171,9 +171,9 @@ def _given_queries(queries: sql.Select, request: _Request, index: Ivf, work: Wor
     vectors, numbers = (np.concatenate(parts) for parts in zip(*found, strict=True))
     check_vectors(vectors, numbers, index.metric, "row", what)
     null_count = len(values) - len(vectors)
-    if len(vectors) > MOST_QUERIES:
+    if len(vectors) > MAX_QUERIES:
         rng = np.random.default_rng(request.seed)
-        vectors = vectors[np.sort(rng.choice(len(vectors), MOST_QUERIES, replace=False))]
+        vectors = vectors[np.sort(rng.choice(len(vectors), MAX_QUERIES, replace=False))]
     return _Sample(np.ascontiguousarray(vectors), None, null_count)
 
 
@@ -227,8 +227,8 @@ def _lack(request: _Request, index: Ivf, table: Table, sample: _Sample) -> str |
 
 def _need(request: _Request, index: Ivf, sample: _Sample) -> int:
     """Return about how many bytes a calibration takes beside the index, and rather more."""
-    count = min(len(sample.vectors), MOST_QUERIES)
+    count = min(len(sample.vectors), MAX_QUERIES)
     # For each neighbour its list and scores there, for each query that tunes those at all lists.
     neighbours = 48 * max(request.ks) * count
-    lists = 40 * index.list_count * min(count, MOST_TUNING)
+    lists = 40 * index.list_count * min(count, MAX_TUNING)
     return _BLOCK_BYTES + 2 * sample.vectors.nbytes + neighbours + lists

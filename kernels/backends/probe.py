@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # numba-cuda, cupy and what they are compiled with ask for a driver of CUDA 13.
-LEAST_DRIVER = (13, 0)
+MIN_DRIVER = (13, 0)
 
 CUDA_LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 OPTIX_LIBRARY = "nvoptix.dll" if sys.platform == "win32" else "libnvoptix.so.1"
@@ -76,8 +76,8 @@ def cuda_lacks(backend: str) -> Iterator[str]:
     version = ctypes.c_int()
     driver.cuDriverGetVersion(ctypes.byref(version))
     found = version.value // 1000, version.value % 1000 // 10
-    if not status and found < LEAST_DRIVER:
-        least = ".".join(map(str, LEAST_DRIVER))
+    if not status and found < MIN_DRIVER:
+        least = ".".join(map(str, MIN_DRIVER))
         yield (
             f"{backend}: the NVIDIA driver is for CUDA {found[0]}.{found[1]}, and {least} is the "
             "least (install a newer driver, R580 or later)"

@@ -40,7 +40,7 @@ VECTOR_WIDTH = 32
 LIST_ROWS = 256
 QUERIES = 64
 PROBES = 8
-MOST_NEAREST = 10
+MAX_NEAREST = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +140,12 @@ def _check_located(backend: Backend, cpu: Backend, bvh: Bvh) -> Checked:
 def _check_search(row_count: int) -> Checked:
     """Search the lists of an index of vectors; answers are the same to the last bit."""
     rng = np.random.default_rng(SEED)
-    count = max(row_count // VECTOR_ROWS, MOST_NEAREST)
+    count = max(row_count // VECTOR_ROWS, MAX_NEAREST)
     vectors = rng.standard_normal((count, VECTOR_WIDTH), np.float32)
     lists = max(count // LIST_ROWS, 1)
     index = build_ivf(vectors, np.arange(count, dtype=np.uint32), count, lists, "l2", SEED)
     # In the simulator a query takes a tenth of a second.
-    asked = index, vectors[: min(row_count // 1000, QUERIES)], MOST_NEAREST, PROBES
+    asked = index, vectors[: min(row_count // 1000, QUERIES)], MAX_NEAREST, PROBES
     search = open_search()
     found, time_ms = _timed(lambda: search(*asked))
     expected, cpu_ms = _timed(lambda: search_ivf(*asked))

@@ -31,7 +31,7 @@ NUMBERED_TUPLES = 2**20
 BLOCK_ROWS = 2**17
 
 # A part may have so many times the rows of an equal share.
-MOST_SHARE = 1.25
+MAX_SHARE = 1.25
 
 
 def number_tuples(bvh: Bvh) -> tuple[NDArray[np.int32], tuple[NDArray[np.int64], ...]]:
@@ -98,7 +98,7 @@ def split_rows(bvh: Bvh, count: int) -> tuple[Bvh, ...]:
     sizes = np.bincount(tuples, minlength=1)
     part_of = cut_tuples(sizes, count)
     rows = np.bincount(part_of, weights=sizes, minlength=count)
-    if rows.max() > MOST_SHARE * bvh.row_count / count:
+    if rows.max() > MAX_SHARE * bvh.row_count / count:
         owners = np.arange(bvh.row_count) % count
     else:
         owners = part_of[tuples]

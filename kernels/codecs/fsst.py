@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ESCAPE = 255
-MOST_SYMBOLS = 255
+MAX_SYMBOLS = 255
 LONGEST_SYMBOL = 8
 
 # MASKS[length] keeps the first bytes of a little-endian word.
 MASKS = np.array([(1 << 8 * length) - 1 for length in range(LONGEST_SYMBOL + 1)], np.uint64)
 
 # Code offsets are uint32.
-MOST_CODE_BYTES = 2**32 - 1
+MAX_CODE_BYTES = 2**32 - 1
 
 # Training on 64 KiB takes 5 to 10 ms. 16 KiB take half of it, and captions 12 % more codes.
 SAMPLE_BYTES = 2**16
@@ -47,7 +47,7 @@ PARTIAL_ROUNDS = (8, 38, 68, 98)
 FULL_ROUNDS = 6
 # What occurs less often in a full sample is no candidate. At 5, accidents of the sample take
 # places (captions: 10 % more codes); at 40, good symbols are missing (URLs: 18 % more).
-LEAST_COUNT = 20
+MIN_COUNT = 20
 # A byte without a symbol takes two bytes of codes, and no pair grows from it. With factor 1, prose
 # takes 5 % more codes; from 2 on it hardly matters. 8 is the factor of the paper's own program.
 SINGLE_BYTE_WEIGHT = 8
@@ -65,8 +65,8 @@ class SymbolTable:
 
     def __post_init__(self) -> None:
         count = len(self.symbols)
-        if count > MOST_SYMBOLS:
-            raise ValueError(f"a symbol table has at most {MOST_SYMBOLS} symbols, found {count}")
+        if count > MAX_SYMBOLS:
+            raise ValueError(f"a symbol table has at most {MAX_SYMBOLS} symbols, found {count}")
         for length in sorted(set(map(len, self.symbols))):
             if not 1 <= length <= LONGEST_SYMBOL:
                 raise ValueError(f"a symbol has 1 to {LONGEST_SYMBOL} bytes, found {length}")
@@ -152,8 +152,8 @@ def compress(
         codes,
         code_offsets,
     )
-    if size > MOST_CODE_BYTES:
-        raise OverflowError(f"the codes take {size} bytes; at most {MOST_CODE_BYTES} fit a chunk")
+    if size > MAX_CODE_BYTES:
+        raise OverflowError(f"the codes take {size} bytes; at most {MAX_CODE_BYTES} fit a chunk")
     codes.resize(size, refcheck=False)  # Gives the memory back without a copy.
     return codes, code_offsets
 
@@ -465,7 +465,7 @@ def _choose_symbols(
     """
     words = np.concatenate([np.arange(256, dtype=np.uint64), symbols.words])
     lengths = np.concatenate([np.ones(256, np.int64), symbols.lengths])
-    least = max(2, LEAST_COUNT * int(offsets[-1]) // SAMPLE_BYTES)
+    least = max(2, MIN_COUNT * int(offsets[-1]) // SAMPLE_BYTES)
     counts = np.bincount(tokens, minlength=len(words))
     single = np.flatnonzero(counts >= least)
 
@@ -499,5 +499,5 @@ def _best_symbols(
     is_new[1:] = (words[1:] != words[:-1]) | (lengths[1:] != lengths[:-1])
     places = np.flatnonzero(is_new)
     words, lengths, gains = words[places], lengths[places], np.add.reduceat(gains, places)
-    best = np.lexsort((words, -lengths, -gains))[:MOST_SYMBOLS]
+    best = np.lexsort((words, -lengths, -gains))[:MAX_SYMBOLS]
     return Symbols(words[best], lengths[best])

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     KeepGoing = Callable[[float], None]
 
 # Fewer samples that count tell no spread; so many tell it to a tenth.
-_LEAST_NONZERO, _ENOUGH_NONZERO = 30, 400
+_MIN_NONZERO, _ENOUGH_NONZERO = 30, 400
 
 # A batch that decides ends with so many; those that count are 1.3 times what it calls for.
 _DECIDING_NONZERO, _MARGIN = 200, 1.3
@@ -46,13 +46,13 @@ _DECIDING_NONZERO, _MARGIN = 200, 1.3
 # The spread itself is known to one part in the root of this: the square of the sum of the samples'
 # squares over the sum of their fourth powers. Where few samples make up the spread it is lower, and
 # need not be so high where the error is far below what was asked for: half of it does with 30.
-_LEAST_SPREAD, _ENOUGH_SPREAD = 30.0, 100.0
+_MIN_SPREAD, _ENOUGH_SPREAD = 30.0, 100.0
 
 # A count is taken for 0 where samples would miss a single match less often by this factor than an
 # interval may miss the count: most of what it may is left to those that see some matches.
 _SURER = 10.0
 
-_FIRST_STRATA, _MOST_STRATA = 2**14, 2**24
+_FIRST_STRATA, _MAX_STRATA = 2**14, 2**24
 
 # So many trees are tried, on a part of the graph of about so many edges, with so many samples. If
 # the best one's spread is not known by then, all get more samples: with the best four alone,
@@ -66,7 +66,7 @@ _TRYING, _COUNTING, _MATCHING = 0, 2**20, 2**21
 _SEED_MASK = 2**64 - 1
 
 # Samples that are drawn for matches at once, and by one thread.
-_MOST_DRAWN, _PART_DRAWN = 2**20, 2**15
+_MAX_DRAWN, _PART_DRAWN = 2**20, 2**15
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +225,7 @@ def _least_spread(trials: list[_Trial]) -> _Trial:
         if draw is None:
             return 0.0, trial.weight
         expected = trial.weight * count / draw.samples
-        spread = draw.variance if draw.nonzero >= _LEAST_NONZERO else max(draw.variance, expected)
+        spread = draw.variance if draw.nonzero >= _MIN_NONZERO else max(draw.variance, expected)
         return spread, trial.weight
 
     return min(trials, key=cost)
@@ -315,7 +315,7 @@ class _Goal:
         width = self.deviations * _error(draw) / draw.estimate
         spread = _spread(draw)
         part = (width / self.rel_error) ** 2
-        least = max(_ENOUGH_SPREAD * min(part, 1.0), _LEAST_SPREAD)
+        least = max(_ENOUGH_SPREAD * min(part, 1.0), _MIN_SPREAD)
         return max(part, _ENOUGH_NONZERO / draw.nonzero, least / spread if spread > 0 else math.inf)
 
 
@@ -369,7 +369,7 @@ class _Rounds:
             # A tenth is kept back: a batch that is not done in time is worth nothing.
             left = max(0.9 * (self._limits.deadline - time.monotonic()), 0.0)
             strata = min(strata, left * self.samples / max(self._seconds, 1e-9) / 2)
-        return int(min(strata, _MOST_STRATA))
+        return int(min(strata, _MAX_STRATA))
 
     def draw(self, strata: int, part: float) -> Draw | None:
         """Return a batch, None where time ran out; `part` of the work is done before it."""
@@ -471,7 +471,7 @@ def sample_instances(
     while len(edges) < count and (stream == _MATCHING or time.monotonic() < deadline):
         if keep_going is not None:
             keep_going(len(edges) / count)
-        samples = min(int(1.2 * (count - len(edges)) * largest / average) + 100, _MOST_DRAWN)
+        samples = min(int(1.2 * (count - len(edges)) * largest / average) + 100, _MAX_DRAWN)
         drawn = _draw_batch(found, seed, stream, samples, largest, threads)
         edges, vertices = np.concatenate([edges, drawn[0]]), np.concatenate([vertices, drawn[1]])
         stream += 1

@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 # A thread asks for so many root edges at a time: all of them in 64 parts a thread, but no fewer
 # than are worth the 40 us of a call, and no more than are counted in 20 ms where none has a match.
-_LEAST_ROOTS, _MOST_ROOTS = 2**9, 2**16
+_MIN_ROOTS, _MAX_ROOTS = 2**9, 2**16
 _PARTS_PER_THREAD = 64
 
 _TOLD_EVERY_SECONDS = 0.05
@@ -158,7 +158,7 @@ def _parts(graph: TemporalGraph, motif: Motif, thread_count: int) -> list[tuple[
     A root is an edge of the first group: it is the first of the match, and the others follow.
     """
     size = graph.edge_count // (thread_count * _PARTS_PER_THREAD)
-    size = min(max(size, _LEAST_ROOTS), _MOST_ROOTS)
+    size = min(max(size, _MIN_ROOTS), _MAX_ROOTS)
     return [
         (root, low, min(low + size, graph.edge_count))
         for root, group in enumerate(motif.groups)

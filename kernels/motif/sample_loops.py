@@ -83,7 +83,7 @@ PIVOT, FIRST, END, STRIDE = range(4)
 
 # Of more candidates every second is tried, every third and so on, from a random one on. With 256,
 # samples of dense graphs took four times as long, and told no more.
-_MOST_TRIED = 32
+_MAX_TRIED = 32
 
 
 @inlined
@@ -253,7 +253,7 @@ def _value(lists: Lists, plan: Plan, chances: Chances, scratch: Scratch, root_ed
         value *= _count_rest(lists, plan, scratch)
     else:
         fewest, chosen = _choose_pivot(lists, plan, scratch), scratch.chosen
-        stride = (fewest + _MOST_TRIED - 1) // _MOST_TRIED
+        stride = (fewest + _MAX_TRIED - 1) // _MAX_TRIED
         chosen[STRIDE] = stride
         if stride > 1:
             chosen[FIRST] += draw_below(scratch.state, stride)

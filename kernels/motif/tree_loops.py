@@ -51,7 +51,7 @@ EXCLUDE_NONE, EXCLUDE_OTHER, EXCLUDE_KNOWN = range(3)
 _FEW = 16
 
 # Draws that lead to an excluded vertex are repeated so often before all edges are looked at.
-_MOST_DRAWS = 32
+_MAX_DRAWS = 32
 
 
 class Chances(NamedTuple):
@@ -246,7 +246,7 @@ def _draw_child(
             )
         if total <= 0:
             return 0.0
-        while tries < _MOST_DRAWS:
+        while tries < _MAX_DRAWS:
             if row >= 0:
                 bound = draw_below(state, _weight_at(chances, row, base, start, low, high))
                 found, last = low, high - 1
@@ -261,7 +261,7 @@ def _draw_child(
             if not is_among(np.int64(ends[lists.listed[found]]), known, excluded_count):
                 break
             tries += 1
-    if high - low <= _FEW or tries == _MOST_DRAWS:
+    if high - low <= _FEW or tries == _MAX_DRAWS:
         found, total = _draw_among_all(
             lists.listed,
             ends,

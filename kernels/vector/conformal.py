@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from raydb.kernels.vector.stop_rule import Score
 
 # Of more queries a sample is taken: at 10,000 a missed share is off by less than 0.003.
-MOST_QUERIES = 10_000
+MAX_QUERIES = 10_000
 
 # A quarter of the queries tunes the rule; more than 500 hardly change what they choose.
 _TUNING_PART = 4
-MOST_TUNING = 500
+MAX_TUNING = 500
 
 # Penalties in parts of the spread of scores after a fixed number of lists. The greatest leaves
 # little but the number of lists: the rule is then no worse than a fixed number.
@@ -154,7 +154,7 @@ def split(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the places of the queries that tune, and of those that calibrate: all others.
 
-    Of more than `MOST_QUERIES` only so many are in either.
+    Of more than `MAX_QUERIES` only so many are in either.
     """
     least = least_queries(min(fnrs))
     if query_count < least:
@@ -162,8 +162,8 @@ def split(
             f"a missed share of {min(fnrs)} takes at least {least} calibration queries, "
             f"there are {query_count}"
         )
-    chosen = np.random.default_rng(seed).permutation(query_count)[:MOST_QUERIES]
-    count = min(len(chosen) // _TUNING_PART, MOST_TUNING, max(len(chosen) - least, 0))
+    chosen = np.random.default_rng(seed).permutation(query_count)[:MAX_QUERIES]
+    count = min(len(chosen) // _TUNING_PART, MAX_TUNING, max(len(chosen) - least, 0))
     return chosen[:count], chosen[count:]
 
 

@@ -36,12 +36,12 @@ SHORTEST = 1e-30
 BLOCK_ROWS = 4096
 
 # Fewer pairs of a row and a query are not worth a thread.
-_LEAST_COMPARED = 2**14
+_MIN_COMPARED = 2**14
 
 # Queries that rows are compared with at a time, and the numbers of all their pairs in one slice:
 # 0.1 to 0.3 s, between two of which a statement hears an interrupt.
-_MOST_QUERIES = 1024
-_MOST_COMPARED = 2**32
+_MAX_QUERIES = 1024
+_MAX_COMPARED = 2**32
 
 _NO_SCALES = np.empty(0, np.float32)
 
@@ -150,9 +150,9 @@ def nearest(
         asked = asked or prepared(queries, metric, longest)
         numbers = row_ids.astype(np.uint32, copy=False)
         arrays = [np.ascontiguousarray(each) for each in (vectors, numbers, scales)]
-        for first in range(0, len(queries), _MOST_QUERIES):
-            some = slice(first, first + _MOST_QUERIES)
-            part = found if len(queries) <= _MOST_QUERIES else found.take(some)
+        for first in range(0, len(queries), _MAX_QUERIES):
+            some = slice(first, first + _MAX_QUERIES)
+            part = found if len(queries) <= _MAX_QUERIES else found.take(some)
             _nearest_of(arrays, asked.take(some), k, metric, part, threads)
 
 
@@ -185,8 +185,8 @@ def _nearest_of(
         with adding:
             merge(some.distances, some.rows, found.distances, found.rows)
 
-    least = max(_LEAST_COMPARED // max(query_count, 1), 1)
-    most = max(_MOST_COMPARED // max(query_count * width, 1), least)
+    least = max(_MIN_COMPARED // max(query_count, 1), 1)
+    most = max(_MAX_COMPARED // max(query_count * width, 1), least)
     run_slices(search, row_count, least, most, threads)
 
 

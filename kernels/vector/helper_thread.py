@@ -15,7 +15,7 @@ from raydb.kernels.vector.single_query import (
     IS_AWAKE,
     IS_CLOSED,
     JOB,
-    MOST_K,
+    MAX_K,
     NOBODYS,
     Help,
     help_searches,
@@ -59,7 +59,7 @@ def borrow(
 
     is_coded: None for an index without codes. To be given back, or left.
     """
-    if k > MOST_K or (threads or processor_count()) < 2:
+    if k > MAX_K or (threads or processor_count()) < 2:
         return None
     helper = _helpers.get(is_coded) or _helpers.setdefault(is_coded, Helper(is_coded))
     if not helper.is_free.acquire(blocking=False):

@@ -67,13 +67,13 @@ _HELPED_BYTES = 2**19
 _RULE_LISTS = 4
 
 # Fewer queries are not worth a thread; of more, the scores of all lists leave the cache.
-_LEAST_QUERIES = 16
-_MOST_QUERIES = 1024
+_MIN_QUERIES = 16
+_MAX_QUERIES = 1024
 
 # Where the lists of so many queries have more numbers than this, fewer are searched at a time, for
 # a statement hears an interrupt between two slices; with too few of them, each list is read anew.
 # A rule is taken to scan at least this share of the lists.
-_MOST_COMPARED = 2**32
+_MAX_COMPARED = 2**32
 _SHARING_QUERIES = 256
 _RULE_SHARE = 1 / 16
 
@@ -326,8 +326,8 @@ def search_ivf(
 
     share = min(nprobe / max(index.list_count, 1), 1.0)
     compared = index.vectors.size * (share if rule is ANYWHERE else max(share, _RULE_SHARE))
-    most = min(max(int(_MOST_COMPARED / max(compared, 1.0)), _SHARING_QUERIES), _MOST_QUERIES)
-    run_slices(search, len(queries), _LEAST_QUERIES, most, threads)
+    most = min(max(int(_MAX_COMPARED / max(compared, 1.0)), _SHARING_QUERIES), _MAX_QUERIES)
+    run_slices(search, len(queries), _MIN_QUERIES, most, threads)
     # Their addresses are all that the loops have of them.
     del counts
     return found

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 ROUNDS = 10
 
 # Rows that are worth a thread, and at most so many until an interrupt is heard: some 20 ms.
-_LEAST_ROWS = 1024
-_MOST_ROWS = 16_384
+_MIN_ROWS = 1024
+_MAX_ROWS = 16_384
 
 
 def train(
@@ -76,5 +76,5 @@ def assign(
     def run(part: slice) -> None:
         nearest_centroids(compared[part], to, squares, members[part])
 
-    run_slices(run, len(vectors), _LEAST_ROWS, _MOST_ROWS, threads)
+    run_slices(run, len(vectors), _MIN_ROWS, _MAX_ROWS, threads)
     return members

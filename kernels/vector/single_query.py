@@ -59,7 +59,7 @@ _UNIT_ROWS = 1024
 # What the other thread has room for: units of one search, entries, and k.
 _UNITS = 4096
 _ENTRIES = 2**15
-MOST_K = 1024
+MAX_K = 1024
 
 # Turns of a loop of 20 to 40 ns: how long the other thread waits for the next search, and how
 # long a unit of the other thread is waited for.
@@ -84,7 +84,7 @@ class Help:
     def __init__(self) -> None:
         self.words = np.zeros(_WORDS, np.int64)
         self._arrays = (
-            np.empty(MOST_K, np.float32),
+            np.empty(MAX_K, np.float32),
             np.empty(_ENTRIES, np.float32),
             np.empty(_ENTRIES, np.uint32),
             np.empty(_ENTRIES, np.int32),

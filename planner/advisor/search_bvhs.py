@@ -27,19 +27,19 @@ ROWS_A_CELL = 32
 FEW_CELLS = 2**18
 
 # Beyond this many cells their numbers come near 63 bits, and no job is planned on them.
-_MOST_CELLS = 2**60
+_MAX_CELLS = 2**60
 
 # Of more pairs only those most alike are tried: all of them for 16 queries.
-_MOST_PAIRS = 120
+_MAX_PAIRS = 120
 
 # Rounds of small changes; few workloads need more than two.
 _ROUNDS = 4
 
 # Nanoseconds: a star that reads no row at all must not count more than all others.
-_LEAST_TIME = 0.01
+_MIN_TIME = 0.01
 
 # A smaller gain is the noise of floating point.
-_LEAST_GAIN = 1e-9
+_MIN_GAIN = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class Search:
     def _is_better(self, one: Sequence[Member], other: Sequence[Member]) -> bool:
         """Whether a set is faster, or smaller and no slower."""
         gain = self._cost(other) - self._cost(one)
-        if abs(gain) > _LEAST_GAIN:
+        if abs(gain) > _MIN_GAIN:
             return gain > 0
         return self._size(one) < self._size(other)
 
@@ -159,7 +159,7 @@ class Search:
                 ranked = [
                     ((added, less), option)
                     for option, added in options
-                    if added <= _LEAST_GAIN and (less := self._size(option)) < size
+                    if added <= _MIN_GAIN and (less := self._size(option)) < size
                 ]
             if not ranked:
                 return members
@@ -173,7 +173,7 @@ class Search:
             if one.table == other.table
         ]
         pairs.sort(key=lambda pair: -_likeness(*pair))
-        for one, other in pairs[:_MOST_PAIRS]:
+        for one, other in pairs[:_MAX_PAIRS]:
             rest = [each for each in members if each not in (one, other)]
             yield [*rest, self._merge(one, other)]
         for one in members:
@@ -276,7 +276,7 @@ class Search:
         return self._reduced[member]
 
     def _cost_alone(self, member: Member) -> float:
-        if self._cells(member) > _MOST_CELLS:
+        if self._cells(member) > _MAX_CELLS:
             return inf
         return _cost_of([self._time(star, [member]) for star in member.stars])
 
@@ -310,7 +310,7 @@ def _cost_of(times: Sequence[float]) -> float:
     A per cent less of the total is worth as much as a per cent less of every star. The total alone
     would leave short queries to chance, the mean alone the long ones.
     """
-    times = [max(time, _LEAST_TIME) for time in times]
+    times = [max(time, _MIN_TIME) for time in times]
     return log(sum(times)) + sum(map(log, times)) / len(times)
 
 

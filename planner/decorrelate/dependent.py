@@ -48,7 +48,7 @@ class Independent:
 
 
 @dataclass(frozen=True, slots=True)
-class Workshop:
+class PlanBuilder:
     """What the making of plans needs: a counter of numbers that are not used yet, the catalog."""
 
     numbers: Iterator[int]

@@ -43,7 +43,7 @@ from raydb.planner.rules.push_down_filters import filter_rows
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from raydb.planner.decorrelate.dependent import Independent, Workshop
+    from raydb.planner.decorrelate.dependent import Independent, PlanBuilder
 
 _BOOLEAN = pa.bool_()
 _TRUE = Constant(True, _BOOLEAN)
@@ -69,10 +69,10 @@ class OuterRows:
     """
 
     def __init__(
-        self, plan: Plan, workshop: Workshop, unnest: Callable[[Plan, Workshop], Plan]
+        self, plan: Plan, builder: PlanBuilder, unnest: Callable[[Plan, PlanBuilder], Plan]
     ) -> None:
         self.plan = plan
-        self._workshop = workshop
+        self._builder = builder
         self._unnest = unnest
         self._values: dict[Subquery, Expression] = {}
 
@@ -172,7 +172,7 @@ class OuterRows:
     def _scalar(self, subquery: Subquery) -> Expression:
         """Return the value of the only row of a query."""
         arguments = dict(subquery.arguments)
-        plan = self._unnest(subquery.plan, self._workshop)
+        plan = self._unnest(subquery.plan, self._builder)
         (column,) = output_columns(plan)
         found = self._look_up(plan, arguments)
         if found is None:
@@ -189,7 +189,7 @@ class OuterRows:
         """
         (column,) = output_columns(plan)
         value, count, only = (
-            self._workshop.new_column(column.name, kind)
+            self._builder.new_column(column.name, kind)
             for kind in (column.type, pa.int64(), column.type)
         )
         calls = (
@@ -202,7 +202,7 @@ class OuterRows:
     def _look_up(self, plan: Plan, arguments: Mapping[Column, Expression]) -> Independent | None:
         """Return a query that finds one row at most by a key of a table, or None for others."""
         outer = frozenset(arguments) & free_columns(plan)
-        found = pull_up(plan, outer, self._workshop) if outer else None
+        found = pull_up(plan, outer, self._builder) if outer else None
         if found is None or found.always:
             return None
         keys = {
@@ -211,7 +211,7 @@ class OuterRows:
             if isinstance(condition, Call) and condition.function == "equal"
         }
         columns = {key for key in keys if isinstance(key, Column)}
-        if not is_unique_by(found.plan, columns, self._workshop.catalog):
+        if not is_unique_by(found.plan, columns, self._builder.catalog):
             return None
         return _over_rows(found, arguments)
 
@@ -237,7 +237,7 @@ class OuterRows:
         inner one is, and the question whether there is a row at all, need no pairs of rows.
         """
         inner = frozenset(output_columns(found.plan))
-        catalog = self._workshop.catalog
+        catalog = self._builder.catalog
         known = columns_without_null(self.plan, catalog) | columns_without_null(found.plan, catalog)
         parts = conjuncts(condition)
         unsure = [part for part in parts if not is_never_null(part, known)]
@@ -266,15 +266,15 @@ class OuterRows:
         return replace(subquery, arguments=arguments)
 
     def _independent(self, plan: Plan, arguments: Mapping[Column, Expression]) -> Independent:
-        return self._make_independent(self._unnest(plan, self._workshop), arguments)
+        return self._make_independent(self._unnest(plan, self._builder), arguments)
 
     def _make_independent(self, plan: Plan, arguments: Mapping[Column, Expression]) -> Independent:
         """Return a query, without subqueries, that depends on the rows by a join only."""
         free = free_columns(plan)
         used = {column: e for column, e in arguments.items() if column in free}
-        found = pull_up(plan, frozenset(used), self._workshop)
+        found = pull_up(plan, frozenset(used), self._builder)
         if found is None:
-            self.plan, found = push_domain(self.plan, plan, used, self._workshop)
+            self.plan, found = push_domain(self.plan, plan, used, self._builder)
 
         return _over_rows(found, used)
 
@@ -288,7 +288,7 @@ class OuterRows:
         present: list[Expression] = list(found.guards) if guarded else []
         plan = found.plan
         if found.definitions and not found.always:
-            marker = self._workshop.new_column("is there", _BOOLEAN)
+            marker = self._builder.new_column("is there", _BOOLEAN)
             kept = tuple((column, column) for column in output_columns(plan))
             plan = Project(plan, (*kept, (marker, _TRUE)))
             present.append(Call("not", (_is_null(marker),), _BOOLEAN))
@@ -309,7 +309,7 @@ class OuterRows:
         """Return a plan for use at several places, with the columns that it has at each."""
         copies = []
         for _ in range(count - 1):
-            plan, copy, names = share(plan, self._workshop)
+            plan, copy, names = share(plan, self._builder)
             copies.append((copy, names))
         return [(plan, {}), *copies]
 
@@ -321,7 +321,7 @@ class OuterRows:
         conditions: Sequence[Expression],
     ) -> Column:
         """Keep or mark the rows with a partner; `names` are the plan's columns in conditions."""
-        mark = self._workshop.new_column("mark", _BOOLEAN)
+        mark = self._builder.new_column("mark", _BOOLEAN)
         parts = [part for condition in conditions for part in conjuncts(condition)]
         needed = tuple(substitute(part, names) for part in parts if part != _TRUE)
         right = plan if needed else Limit(plan, 1)

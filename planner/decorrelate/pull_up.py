@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.planner.decorrelate.dependent import Independent, Workshop, depends, key_side, reads
+from raydb.planner.decorrelate.dependent import Independent, PlanBuilder, depends, key_side, reads
 from raydb.planner.expressions.nodes import (
     Bound,
     Call,
@@ -58,36 +58,36 @@ _ZERO_OF_NOTHING = ("count", "count_star", "entropy", "regr_count")
 _WHOLE = Frame("rows", Bound("unbounded_preceding"), Bound("unbounded_following"))
 
 
-def pull_up(plan: Plan, outer: frozenset[Column], workshop: Workshop) -> Independent | None:
+def pull_up(plan: Plan, outer: frozenset[Column], builder: PlanBuilder) -> Independent | None:
     """Return the query without its dependence on `outer`, or None where that takes more."""
     if not depends(plan, outer):
         return Independent(plan)
     match plan:
         case Filter(source=source, predicate=predicate):
-            found = pull_up(source, outer, workshop)
+            found = pull_up(source, outer, builder)
             return None if found is None else _filter(found, conjuncts(predicate), outer)
         case Project(source=source, items=items):
-            found = pull_up(source, outer, workshop)
+            found = pull_up(source, outer, builder)
             return None if found is None else _project(found, items, outer)
         case InnerJoin():
-            return _join(plan, outer, workshop)
+            return _join(plan, outer, builder)
         case SemiJoin() | OuterJoin(kind="left") if not depends(plan.right, outer):
-            found = pull_up(plan.left, outer, workshop)
+            found = pull_up(plan.left, outer, builder)
             return None if found is None else _join_below(plan, found, outer)
         case Aggregate(grouping=None, source=source):
-            found = pull_up(source, outer, workshop)
-            return None if found is None else _aggregate(plan, found, outer, workshop)
+            found = pull_up(source, outer, builder)
+            return None if found is None else _aggregate(plan, found, outer, builder)
         case Unnest(source=source):
-            found = pull_up(source, outer, workshop)
+            found = pull_up(source, outer, builder)
             return None if found is None else _unnest_lists(plan, found, outer)
         case Window(source=source):
-            found = pull_up(source, outer, workshop)
+            found = pull_up(source, outer, builder)
             return None if found is None else _window(plan, found, outer)
         case Limit(source=source):
-            found = pull_up(source.source if isinstance(source, Sort) else source, outer, workshop)
-            return None if found is None else _limit(plan, found, outer, workshop)
+            found = pull_up(source.source if isinstance(source, Sort) else source, outer, builder)
+            return None if found is None else _limit(plan, found, outer, builder)
         case Sort(source=source, keys=keys):
-            found = pull_up(source, outer, workshop)
+            found = pull_up(source, outer, builder)
             if found is None or found.always or any(k.column in found.definitions for k in keys):
                 return found
             # Aggregates such as string_agg see the rows in their order.
@@ -151,12 +151,12 @@ def _project(
     return replace(found, plan=plan, definitions=above)
 
 
-def _join(plan: InnerJoin, outer: frozenset[Column], workshop: Workshop) -> Independent | None:
+def _join(plan: InnerJoin, outer: frozenset[Column], builder: PlanBuilder) -> Independent | None:
     sources: list[Plan] = []
     conditions: list[Expression] = []
     definitions: dict[Column, Expression] = {}
     for source in plan.sources:
-        found = pull_up(source, outer, workshop)
+        found = pull_up(source, outer, builder)
         if found is None or found.always:
             return None
         sources.append(found.plan)
@@ -202,7 +202,7 @@ def _keys(found: Independent, outer: frozenset[Column]) -> list[Expression] | No
 
 
 def _aggregate(
-    plan: Aggregate, found: Independent, outer: frozenset[Column], workshop: Workshop
+    plan: Aggregate, found: Independent, outer: frozenset[Column], builder: PlanBuilder
 ) -> Independent | None:
     outer_keys = _keys(found, outer)
     keys = tuple((column, found.resolve(key)) for column, key in plan.keys)
@@ -213,12 +213,12 @@ def _aggregate(
     columns = {key: column for column, key in reversed(keys)}
     for key in outer_keys:
         if key not in columns:
-            columns[key] = workshop.new_column(_name(key), key.type)
+            columns[key] = builder.new_column(_name(key), key.type)
     added = tuple((columns[key], key) for key in outer_keys if columns[key] not in dict(keys))
     conditions = tuple(_with_key(each, columns, outer) for each in found.conditions)
     if plan.keys:
         return Independent(Aggregate(found.plan, (*keys, *added), calls), conditions)
-    named = [(workshop.new_column(column.name, column.type), call) for column, call in calls]
+    named = [(builder.new_column(column.name, column.type), call) for column, call in calls]
     definitions = {
         column: value_or_zero(value, call)
         for (column, _), (value, call) in zip(calls, named, strict=True)
@@ -262,7 +262,7 @@ def _window(plan: Window, found: Independent, outer: frozenset[Column]) -> Indep
 
 
 def _limit(
-    plan: Limit, found: Independent, outer: frozenset[Column], workshop: Workshop
+    plan: Limit, found: Independent, outer: frozenset[Column], builder: PlanBuilder
 ) -> Independent | None:
     """Number the rows of each outer row in their order, and keep the first."""
     if found.always and plan.offset == 0 and plan.count != 0:
@@ -271,7 +271,7 @@ def _limit(
     order = plan.source.keys if isinstance(plan.source, Sort) else ()
     if keys is None or any(key.column in found.definitions for key in order):
         return None
-    number = workshop.new_column("row_number", pa.int64())
+    number = builder.new_column("row_number", pa.int64())
     numbered = Window(found.plan, ((number, row_number_call(keys, order)),))
     columns = output_columns(found.plan)
     first = limit_rows(numbered, number, plan)

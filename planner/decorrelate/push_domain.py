@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.planner.decorrelate.dependent import Independent, Workshop, depends
+from raydb.planner.decorrelate.dependent import Independent, PlanBuilder, depends
 from raydb.planner.decorrelate.pull_up import limit_rows, row_number_call, value_or_zero
 from raydb.planner.expressions.nodes import (
     Call,
@@ -74,24 +74,24 @@ class _Pushed:
         return tuple((column, column) for column in self.names.values())
 
 
-def share(plan: Plan, workshop: Workshop) -> tuple[Plan, Plan, dict[Column, Column]]:
+def share(plan: Plan, builder: PlanBuilder) -> tuple[Plan, Plan, dict[Column, Column]]:
     """Return a plan for use at two places, and the columns of the second by those of the plan.
 
     The plan runs once, unless it has other rows at each step of a recursion or for each outer row.
     """
     columns = output_columns(plan)
     if isinstance(plan, CommonTable):
-        fresh = tuple(workshop.new_column(c.name, c.type) for c in columns)
+        fresh = tuple(builder.new_column(c.name, c.type) for c in columns)
         return plan, replace(plan, columns=fresh), dict(zip(columns, fresh, strict=True))
     if _has_working_table(plan) or free_columns(plan):
-        copy = renumbered(plan, workshop.numbers)
+        copy = renumbered(plan, builder.numbers)
         return plan, copy, dict(zip(columns, output_columns(copy), strict=True))
     # The reference keeps the columns that are read above, and the query gets others.
-    query = renumbered(plan, workshop.numbers)
+    query = renumbered(plan, builder.numbers)
     # A reference knows the columns of its query by their places, which a projection keeps.
     query = Project(query, tuple((column, column) for column in output_columns(query)))
-    first = CommonTable(next(workshop.numbers), "shared rows", query, columns)
-    return share(first, workshop)
+    first = CommonTable(next(builder.numbers), "shared rows", query, columns)
+    return share(first, builder)
 
 
 class _Domain:
@@ -100,11 +100,11 @@ class _Domain:
     The columns of `plan` stand for the outer row; those in `never_null` have no NULL.
     """
 
-    def __init__(self, plan: Plan, never_null: frozenset[Column], workshop: Workshop) -> None:
+    def __init__(self, plan: Plan, never_null: frozenset[Column], builder: PlanBuilder) -> None:
         self._plan = plan
         self._columns = output_columns(plan)
         self._never_null = never_null
-        self.workshop = workshop
+        self.builder = builder
         self._outer = frozenset(self._columns)
         self._recursions: set[int] = set()
 
@@ -120,7 +120,7 @@ class _Domain:
 
     def rows(self) -> _Pushed:
         """Return the domain in columns of its own."""
-        self._plan, plan, names = share(self._plan, self.workshop)
+        self._plan, plan, names = share(self._plan, self.builder)
         return _Pushed(plan, names)
 
     def reads(self, plan: Plan) -> _Domain:
@@ -129,11 +129,11 @@ class _Domain:
             return self  # The rows of a recursion have all of the domain's columns.
         rows, free = self.rows(), free_columns(plan)
         keys = tuple((column, rows.names[column]) for column in self._columns if column in free)
-        return _Domain(Aggregate(rows.plan, keys, ()), self._never_null, self.workshop)
+        return _Domain(Aggregate(rows.plan, keys, ()), self._never_null, self.builder)
 
     def new_names(self) -> Names:
         """Return new columns for the outer row's values."""
-        return {c: self.workshop.new_column(c.name, c.type) for c in self._columns}
+        return {c: self.builder.new_column(c.name, c.type) for c in self._columns}
 
     def conditions(self, one: Names, other: Names) -> tuple[Expression, ...]:
         """Return the conditions that two parts of the query are of the same outer row."""
@@ -148,22 +148,22 @@ class _Domain:
 
 
 def push_domain(
-    source: Plan, plan: Plan, arguments: Mapping[Column, Expression], workshop: Workshop
+    source: Plan, plan: Plan, arguments: Mapping[Column, Expression], builder: PlanBuilder
 ) -> tuple[Plan, Independent]:
     """Return the outer rows, for use above, and the query without its dependence on them.
 
     `arguments` are the columns of the query that stand for expressions over the outer rows.
     """
-    source, copy, names = share(source, workshop)
+    source, copy, names = share(source, builder)
     values = {
-        workshop.new_column(column.name, column.type): substitute(e, names)
+        builder.new_column(column.name, column.type): substitute(e, names)
         for column, e in arguments.items()
     }
     keys = tuple(zip(arguments, values, strict=True))
-    known = columns_without_null(source, workshop.catalog)
+    known = columns_without_null(source, builder.catalog)
     never_null = frozenset(c for c, e in arguments.items() if is_never_null(e, known))
     rows = Aggregate(Project(copy, tuple(values.items())), keys, ())
-    domain = _Domain(rows, never_null, workshop)
+    domain = _Domain(rows, never_null, builder)
     pushed = _push(plan, domain)
     same = {column: column for column in arguments}
     return source, Independent(pushed.plan, domain.conditions(same, pushed.names))
@@ -201,7 +201,7 @@ def _push(plan: Plan, domain: _Domain) -> _Pushed:
         case Aggregate(grouping=None):
             return _push_aggregate(plan, domain)
         case Aggregate():
-            return _push(_one_by_one(plan, domain.workshop), domain)
+            return _push(_one_by_one(plan, domain.builder), domain)
         case InnerJoin():
             return _push_inner_join(plan, domain)
         case OuterJoin(kind="full"):
@@ -259,7 +259,7 @@ def _push_limit(plan: Limit, domain: _Domain) -> _Pushed:
     source = plan.source.source if isinstance(plan.source, Sort) else plan.source
     below = _push(source, domain)
     order = plan.source.keys if isinstance(plan.source, Sort) else ()
-    number = domain.workshop.new_column("row_number", pa.int64())
+    number = domain.builder.new_column("row_number", pa.int64())
     call = row_number_call(below.names.values(), order)
     first = limit_rows(Window(below.plan, ((number, call),)), number, plan)
     columns = (*output_columns(plan), *below.names.values())
@@ -314,13 +314,13 @@ def _with_place(plan: Plan, domain: _Domain) -> tuple[Plan, Column | None]:
             kept = () if place is None else ((place, place),)
             return Project(source, (*items, *kept)), place
         case Sort(source=source, keys=order):
-            place = domain.workshop.new_column("row_number", pa.int64())
+            place = domain.builder.new_column("row_number", pa.int64())
             numbered = Window(source, ((place, row_number_call((), order)),))
             return Sort(numbered, order), place
         case _ if domain.concerns(plan):
             return plan, None
         case _:
-            place = domain.workshop.new_column("row_number", pa.int64())
+            place = domain.builder.new_column("row_number", pa.int64())
             return Window(plan, ((place, row_number_call((), ())),)), place
 
 
@@ -338,7 +338,7 @@ def _push_aggregate(plan: Aggregate, domain: _Domain) -> _Pushed:
         return _Pushed(Aggregate(below.plan, (*own, *added), calls), names)
     # Without keys there is a row for every outer row, even where there is nothing to aggregate.
     rows = domain.rows()
-    found = tuple((domain.workshop.new_column(c.name, c.type), call) for c, call in calls)
+    found = tuple((domain.builder.new_column(c.name, c.type), call) for c, call in calls)
     grouped = Aggregate(below.plan, added, found)
     joined = OuterJoin("left", rows.plan, grouped, domain.conditions(rows.names, names))
     results = tuple(
@@ -348,7 +348,7 @@ def _push_aggregate(plan: Aggregate, domain: _Domain) -> _Pushed:
     return replace(rows, plan=Project(joined, results + rows.passed_on()))
 
 
-def _one_by_one(plan: Aggregate, workshop: Workshop) -> Union:
+def _one_by_one(plan: Aggregate, builder: PlanBuilder) -> Union:
     """Return the groups of each grouping set by an aggregate of its own, all behind each other.
 
     So the total over all rows, a set without keys, is there for an outer row without rows too.
@@ -356,7 +356,7 @@ def _one_by_one(plan: Aggregate, workshop: Workshop) -> Union:
     assert plan.grouping is not None
     parts = []
     for place, keys in enumerate(plan.grouping.sets):
-        copy = renumbered(plan, workshop.numbers)
+        copy = renumbered(plan, builder.numbers)
         assert isinstance(copy, Aggregate)
         assert copy.grouping is not None
         number = copy.grouping.number
@@ -437,7 +437,7 @@ def _push_row(
 ) -> tuple[_Pushed, Plan]:
     """Return a row of VALUES for the whole domain, and a plan with the row's columns alone."""
     rows = domain.rows()
-    own = [domain.workshop.new_column(column.name, column.type) for column in columns]
+    own = [domain.builder.new_column(column.name, column.type) for column in columns]
     items = tuple((c, substitute(e, rows.names)) for c, e in zip(own, row, strict=True))
     alone = Project(rows.plan, items)
     return replace(rows, plan=Project(rows.plan, items + rows.passed_on())), alone

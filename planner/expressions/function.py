@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from raydb.planner.expressions.casts.casts import Values
     from raydb.planner.expressions.nodes import Call
 
-_MOST_BYTES = 2**31 - 1
+_MAX_BYTES = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +132,9 @@ def require_room(
     """
     texts = pa.repeat(text, 1) if isinstance(text, pa.Scalar) else text
     size = (pc.sum(pc.binary_length(texts)).as_py() or 0) * copies
-    if size + (size + len(texts)) * growth <= _MOST_BYTES:
+    if size + (size + len(texts)) * growth <= _MAX_BYTES:
         return  # even if each byte, and each end, is a match
-    if size + (pc.sum(count(texts)).as_py() or 0) * growth > _MOST_BYTES:
+    if size + (pc.sum(count(texts)).as_py() or 0) * growth > _MAX_BYTES:
         raise DataError(f"the result of {function}() is too long")
 
 

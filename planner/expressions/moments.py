@@ -30,8 +30,8 @@ INTERVAL = pa.month_day_nano_interval()
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31
 _FIRST_MOMENT, _LAST_MOMENT = FIRST_DAY * DAY_MICROSECONDS, (LAST_DAY + 1) * DAY_MICROSECONDS - 1
 _PARTS = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")])
-_MOST_INT32 = 2**31 - 1
-_MOST_MICROSECONDS = (2**63 - 1) // 1000
+_MAX_INT32 = 2**31 - 1
+_MAX_MICROSECONDS = (2**63 - 1) // 1000
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -115,9 +115,9 @@ def array_of(result: Any, target: pa.DataType, count: int) -> pa.Array:
 
 def _interval_array(intervals: Intervals, count: int) -> pa.Array:
     parts = np.empty(count, _PARTS)
-    check_range(intervals.months, -_MOST_INT32, _MOST_INT32)
-    check_range(intervals.days, -_MOST_INT32, _MOST_INT32)
-    check_range(intervals.microseconds, -_MOST_MICROSECONDS, _MOST_MICROSECONDS)
+    check_range(intervals.months, -_MAX_INT32, _MAX_INT32)
+    check_range(intervals.days, -_MAX_INT32, _MAX_INT32)
+    check_range(intervals.microseconds, -_MAX_MICROSECONDS, _MAX_MICROSECONDS)
     parts["months"] = intervals.months
     parts["days"] = intervals.days
     parts["nanoseconds"] = intervals.microseconds * 1000

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.planner.decorrelate.dependent import Workshop
+from raydb.planner.decorrelate.dependent import PlanBuilder
 from raydb.planner.decorrelate.outer_rows import OuterRows
 from raydb.planner.decorrelate.pull_up import row_number_call
 from raydb.planner.decorrelate.push_domain import share
@@ -68,51 +68,51 @@ def unnest_subqueries(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Replace every Subquery and every Apply."""
     if not _is_nested(plan):
         return plan
-    workshop = Workshop(itertools.count(highest_number(plan) + 1), catalog)
-    unnested = map_queries(plan, lambda query: unnest(query, workshop))
+    builder = PlanBuilder(itertools.count(highest_number(plan) + 1), catalog)
+    unnested = map_queries(plan, lambda query: unnest(query, builder))
     # Rows that serve at two places are a common table, which is kept only where it pays.
     return inline_common_tables(unnested, catalog)
 
 
-def unnest(plan: Plan, workshop: Workshop) -> Plan:
+def unnest(plan: Plan, builder: PlanBuilder) -> Plan:
     """Replace the subqueries of a plan, the innermost first."""
     if isinstance(plan, Limit) and isinstance(plan.source, Project):
         # So that a limit that has to number rows finds their order right below.
-        moved = unnest(replace(plan, source=plan.source.source), workshop)
-        return _unnest_expressions(replace(plan.source, source=moved), workshop)
-    plan = map_sources(plan, lambda source: unnest(source, workshop))
-    return _unnest_expressions(plan, workshop)
+        moved = unnest(replace(plan, source=plan.source.source), builder)
+        return _unnest_expressions(replace(plan.source, source=moved), builder)
+    plan = map_sources(plan, lambda source: unnest(source, builder))
+    return _unnest_expressions(plan, builder)
 
 
-def _unnest_expressions(plan: Plan, workshop: Workshop) -> Plan:
+def _unnest_expressions(plan: Plan, builder: PlanBuilder) -> Plan:
     """Replace the subqueries in the expressions of a plan's top node."""
     if isinstance(plan, Apply):
-        return _unnest_apply(plan, workshop)
+        return _unnest_apply(plan, builder)
     if not subqueries_in(plan):
         return plan
     match plan:
         case Filter(source=source, predicate=predicate):
-            return _filter(source, conjuncts(predicate), workshop)
+            return _filter(source, conjuncts(predicate), builder)
         case InnerJoin(conditions=conditions):
             parts = [part for condition in conditions for part in conjuncts(condition)]
             nested = [part for part in parts if has_subquery(part)]
             plain = tuple(part for part in parts if not has_subquery(part))
-            return _filter(replace(plan, conditions=plain), nested, workshop)
+            return _filter(replace(plan, conditions=plain), nested, builder)
         case Project() | Unnest() | Aggregate() | Window():
             source = plan.source
-            rows = OuterRows(source, workshop, unnest)
+            rows = OuterRows(source, builder, unnest)
             changed = map_expressions(plan, rows.without_subqueries)
             changed = map_sources(changed, lambda _: rows.plan)
             return _only(changed, output_columns(plan))
         case VectorSearch(left=left) | MotifSearch(left=left):
-            rows = OuterRows(left, workshop, unnest)
+            rows = OuterRows(left, builder, unnest)
             searched = map_expressions(plan, rows.without_subqueries)
             assert isinstance(searched, VectorSearch | MotifSearch)
             return _only(replace(searched, left=rows.plan), output_columns(plan))
         case OuterJoin() | SemiJoin():
-            return _unnest_conditions(plan, workshop)
+            return _unnest_conditions(plan, builder)
         case Values():
-            return _unnest_values(plan, workshop)
+            return _unnest_values(plan, builder)
         case _:
             raise AssertionError(f"{type(plan).__name__} has no expressions")
 
@@ -138,23 +138,23 @@ def _only(plan: Plan, columns: Sequence[Column]) -> Plan:
     return Project(plan, tuple((column, column) for column in columns))
 
 
-def _filter(source: Plan, predicates: Iterable[Expression], workshop: Workshop) -> Plan:
+def _filter(source: Plan, predicates: Iterable[Expression], builder: PlanBuilder) -> Plan:
     """Return the rows for which all predicates are true."""
     parts = list(predicates)
     plain = [part for part in parts if not has_subquery(part)]
-    rows = OuterRows(filter_rows(source, plain), workshop, unnest)
+    rows = OuterRows(filter_rows(source, plain), builder, unnest)
     nested = [part for part in parts if has_subquery(part)]
     left = [part for part in nested if not rows.keep_where(part)]
     rest = [rows.without_subqueries(part) for part in left]
     return _only(filter_rows(rows.plan, rest), output_columns(source))
 
 
-def _unnest_conditions(plan: OuterJoin | SemiJoin, workshop: Workshop) -> Plan:
+def _unnest_conditions(plan: OuterJoin | SemiJoin, builder: PlanBuilder) -> Plan:
     """Compute the subqueries of a join's conditions on the side whose rows they read."""
     if any(_reads_both(subquery, plan) for e in plan.conditions for subquery in _subqueries(e)):
-        return _join_by_pairs(plan, workshop)
-    left = OuterRows(plan.left, workshop, unnest)
-    right = OuterRows(plan.right, workshop, unnest)
+        return _join_by_pairs(plan, builder)
+    left = OuterRows(plan.left, builder, unnest)
+    right = OuterRows(plan.right, builder, unnest)
     of_left = frozenset(output_columns(plan.left))
 
     def change(part: Expression) -> Expression:
@@ -173,15 +173,15 @@ def _reads_both(subquery: Subquery, join: OuterJoin | SemiJoin) -> bool:
     return not any(read.isdisjoint(output_columns(side)) for side in (join.left, join.right))
 
 
-def _join_by_pairs(plan: OuterJoin | SemiJoin, workshop: Workshop) -> Plan:
+def _join_by_pairs(plan: OuterJoin | SemiJoin, builder: PlanBuilder) -> Plan:
     """Find the numbers of the rows that are partners by an inner join, and join by them."""
-    left, left_number = _number_rows(plan.left, workshop)
-    right, right_number = _number_rows(plan.right, workshop)
-    left, left_copy, names = share(left, workshop)
-    right, right_copy, right_names = share(right, workshop)
+    left, left_number = _number_rows(plan.left, builder)
+    right, right_number = _number_rows(plan.right, builder)
+    left, left_copy, names = share(left, builder)
+    right, right_copy, right_names = share(right, builder)
     names |= right_names
     conditions = [substitute(condition, names) for condition in plan.conditions]
-    partners = _filter(InnerJoin((left_copy, right_copy), ()), conditions, workshop)
+    partners = _filter(InnerJoin((left_copy, right_copy), ()), conditions, builder)
     pair = names[left_number], names[right_number]
     pairs = Project(partners, tuple((column, column) for column in pair))
     on_left = (_equal(left_number, pair[0]),)
@@ -197,8 +197,8 @@ def _join_by_pairs(plan: OuterJoin | SemiJoin, workshop: Workshop) -> Plan:
     return _only(found, output_columns(plan))
 
 
-def _number_rows(plan: Plan, workshop: Workshop) -> tuple[Plan, Column]:
-    number = workshop.new_column("row_number", pa.int64())
+def _number_rows(plan: Plan, builder: PlanBuilder) -> tuple[Plan, Column]:
+    number = builder.new_column("row_number", pa.int64())
     return Window(plan, ((number, row_number_call((), ())),)), number
 
 
@@ -206,17 +206,17 @@ def _equal(one: Column, other: Column) -> Call:
     return Call("equal", (one, other), pa.bool_())
 
 
-def _unnest_values(plan: Values, workshop: Workshop) -> Plan:
+def _unnest_values(plan: Values, builder: PlanBuilder) -> Plan:
     """Make a query of each row of VALUES that has subqueries; the others stay together."""
     parts: list[Plan] = []
     for nested, group in itertools.groupby(plan.rows, lambda row: any(map(has_subquery, row))):
         if not nested:
-            parts.append(Values(_fresh(plan.columns, workshop), tuple(group)))
+            parts.append(Values(_fresh(plan.columns, builder), tuple(group)))
             continue
         for row in group:
-            rows = OuterRows(_NO_COLUMNS, workshop, unnest)
+            rows = OuterRows(_NO_COLUMNS, builder, unnest)
             values = [rows.without_subqueries(value) for value in row]
-            columns = _fresh(plan.columns, workshop)
+            columns = _fresh(plan.columns, builder)
             parts.append(Project(rows.plan, tuple(zip(columns, values, strict=True))))
     if len(parts) == 1:
         columns = output_columns(parts[0])
@@ -224,25 +224,25 @@ def _unnest_values(plan: Values, workshop: Workshop) -> Plan:
     return Union(tuple(parts), plan.columns)
 
 
-def _fresh(columns: Iterable[Column], workshop: Workshop) -> tuple[Column, ...]:
-    return tuple(workshop.new_column(column.name, column.type) for column in columns)
+def _fresh(columns: Iterable[Column], builder: PlanBuilder) -> tuple[Column, ...]:
+    return tuple(builder.new_column(column.name, column.type) for column in columns)
 
 
-def _unnest_apply(plan: Apply, workshop: Workshop) -> Plan:
+def _unnest_apply(plan: Apply, builder: PlanBuilder) -> Plan:
     """Join the left rows with those that the right query has for them."""
-    rows = OuterRows(plan.left, workshop, unnest)
+    rows = OuterRows(plan.left, builder, unnest)
     arguments = dict(plan.arguments)
     columns = output_columns(plan)
     if plan.kind == "inner":
         joined = rows.join_rows(plan.right, arguments, (), keep=False)
-        return _filter(_only(joined, columns), plan.conditions, workshop)
+        return _filter(_only(joined, columns), plan.conditions, builder)
     nested = [part for part in plan.conditions if has_subquery(part)]
     plain = tuple(part for part in plan.conditions if part not in nested)
     right = plan.right
     if nested:
         # They decide on the rows of the right query, so they can as well be a part of it.
         given = output_columns(plan.left)
-        stand_ins = dict(zip(given, _fresh(given, workshop), strict=True))
-        right = _filter(right, [substitute(part, stand_ins) for part in nested], workshop)
+        stand_ins = dict(zip(given, _fresh(given, builder), strict=True))
+        right = _filter(right, [substitute(part, stand_ins) for part in nested], builder)
         arguments.update((inside, column) for column, inside in stand_ins.items())
     return _only(rows.join_rows(right, arguments, plain, keep=True), columns)

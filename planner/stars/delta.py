@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from raydb.planner.stars.star import Star
 
 # Fewer rows are looked up one by one; for more, whole dimensions are made into codes.
-LEAST_SCANNED = 2**15
+MIN_SCANNED = 2**15
 
 # The sum of 2**31 decimals of so many digits has at most 38.
 _SUMMED_DIGITS = 28
@@ -133,7 +133,7 @@ def scan_delta(star: Star, plan: FusedScanAggregate, catalog: CatalogInfo) -> De
     """Return the job on the rows that a BVH lacks."""
     newer = plan.newer
     assert newer is not None
-    if newer.count < LEAST_SCANNED:
+    if newer.count < MIN_SCANNED:
         obstacle: str | None = "few rows"
     else:
         obstacle = scan_obstacle(star, catalog, least_rows=0)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # To look up each cell's totals and its group takes as long as to add up 4 rows for a sum, 12 for a
 # maximum; below so many cells neither matters. Without groups an interval of cells is all at once.
-LEAST_ROWS_A_CELL = 8
+MIN_ROWS_A_CELL = 8
 FEW_CELLS = 4096
 
 
@@ -60,7 +60,7 @@ def _obstacle(plan: FusedScanAggregate, bvh: BvhInfo, cell_count: int) -> str | 
                 if number == code_map.hierarchy and attribute not in bvh.definition.scan
             )
             return f"the rows of a cell differ in {names}"
-    is_sparse = plan.estimated_rows < LEAST_ROWS_A_CELL * cell_count
+    is_sparse = plan.estimated_rows < MIN_ROWS_A_CELL * cell_count
     if plan.job.maps and is_sparse and cell_count > FEW_CELLS:
         return f"its {cell_count} cells have no more than {plan.estimated_rows} rows"
     if may_overflow(bvh.index, plan.job, plan.estimated_rows):

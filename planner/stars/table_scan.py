@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from raydb.storage.tables.table import ForeignKey
 
 # Below this many rows the general path takes a few milliseconds, and less to get ready.
-LEAST_ROWS = 100_000
+MIN_ROWS = 100_000
 
 # What a row costs, in nanoseconds: in a scan for each attribute behind a predicate or a key and for
 # the measures, beside a BVH that lacks something of the query, and in one that has all of it. SSB's
@@ -70,9 +70,9 @@ class FusedTableScan:
 def scan_obstacle(star: Star, catalog: CatalogInfo, least_rows: int | None = None) -> str | None:
     """Say why a star can't run as a pass over its fact table, None where it can.
 
-    least_rows: of the table; by default it is LEAST_ROWS.
+    least_rows: of the table; by default it is MIN_ROWS.
     """
-    least_rows = LEAST_ROWS if least_rows is None else least_rows
+    least_rows = MIN_ROWS if least_rows is None else least_rows
     if catalog.tables[star.fact].row_count < least_rows:
         return f"'{star.fact}' has less than {least_rows} rows"
     for _, call in star.aggregates:

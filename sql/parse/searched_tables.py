@@ -18,7 +18,7 @@ VECTOR_SEARCH = "vector_search"
 MOTIF_FUNCTIONS = ("motif_count", "motif_sample")
 
 # An error lists the names of so many columns.
-_MOST_NAMES = 12
+_MAX_NAMES = 12
 
 
 def is_vector_search(node: exp.Expr) -> bool:
@@ -33,7 +33,7 @@ def is_motif_search(node: exp.Expr) -> bool:
 
 def name_columns(name: str, known: Sequence[str]) -> str:
     """Return what an error adds about a column that is not there: a near name, or all names."""
-    few = f"; the columns are {', '.join(known)}" if 0 < len(known) <= _MOST_NAMES else ""
+    few = f"; the columns are {', '.join(known)}" if 0 < len(known) <= _MAX_NAMES else ""
     return did_you_mean(name, known) or few
 
 

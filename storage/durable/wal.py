@@ -44,11 +44,11 @@ _CHECKED = _FRAME.size - 8  # the bytes of a frame's header that its checksum co
 _LENGTH = struct.Struct("<I")
 
 HEADER_SIZE = _HEADER.size
-MOST_RECORD_BYTES = 1 << 30
+MAX_RECORD_BYTES = 1 << 30
 REMEDY = "only a checkpoint, or opening the database again, makes it certain what is stored"
 # A frame takes waiting records until it is this long: one sync costs as much as writing about 1 MiB
 # on a slow disk, so that larger frames save nothing and make the first of their threads wait.
-_MOST_FRAME_BYTES = 1 << 20
+_MAX_FRAME_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -261,10 +261,8 @@ class LogWriter:
         Raises DataError for a record of more than 1 GiB, and OperationalError if it could not be
         written: it is then not in the log, unless the log takes no more records either.
         """
-        if len(record) > MOST_RECORD_BYTES:
-            raise DataError(
-                f"a log record has at most {MOST_RECORD_BYTES} bytes, not {len(record)}"
-            )
+        if len(record) > MAX_RECORD_BYTES:
+            raise DataError(f"a log record has at most {MAX_RECORD_BYTES} bytes, not {len(record)}")
         entry = _Entry(record)
         with self._condition:
             self._queue.append(entry)
@@ -322,7 +320,7 @@ class LogWriter:
         size = count = 0
         for entry in self._queue:
             size += len(entry.record)
-            if count and size > _MOST_FRAME_BYTES:
+            if count and size > _MAX_FRAME_BYTES:
                 break
             count += 1
         batch = self._queue[:count]

@@ -35,7 +35,7 @@ from raydb.storage.flat.encodings.numbers import (
 from raydb.storage.flat.encodings.texts import check_utf8, read_index, text_array
 from raydb.storage.flat.flatbuffer import RootTable
 from raydb.storage.flat.kinds import array_of
-from raydb.storage.flat.layout import CHUNK_ENTRY, MOST_CHUNK_ROWS, ChunkEntry, Encoding, Kind
+from raydb.storage.flat.layout import CHUNK_ENTRY, MAX_CHUNK_ROWS, ChunkEntry, Encoding, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,8 +88,8 @@ def open_chunk(column: Column, number: int) -> Chunk:
         raise damaged(file.path, entry.offset, expected, f"{digest:016x}")
     encoding = _ENCODINGS[entry.encoding]
     payload = view[payload_start : payload_start + entry.payload_length]
-    if entry.row_count > MOST_CHUNK_ROWS:
-        raise _bad(column, entry, 0, f"at most {MOST_CHUNK_ROWS} rows", entry.row_count)
+    if entry.row_count > MAX_CHUNK_ROWS:
+        raise _bad(column, entry, 0, f"at most {MAX_CHUNK_ROWS} rows", entry.row_count)
     validity = view[: entry.validity_length] if entry.validity_length else None
     index, entries, symbols, array = None, column.dictionary, column.symbols, None
     match encoding:

@@ -33,9 +33,9 @@ CHUNK_RANGE = struct.Struct("<qq")
 COLUMN_HEADER = struct.Struct("<QQQQQQQQQQQIIIBBBB")
 
 # An offset index counts in 32 bits and Arrow's string offsets are signed.
-MOST_PAYLOAD_BYTES = 2**31 - 1
+MAX_PAYLOAD_BYTES = 2**31 - 1
 # A hostile chunk of one value is not to be spread over all memory.
-MOST_CHUNK_ROWS = 2**24
+MAX_CHUNK_ROWS = 2**24
 
 
 class Encoding(IntEnum):

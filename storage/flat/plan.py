@@ -25,7 +25,7 @@ from raydb.storage.flat.encodings.dictionary import (
 )
 from raydb.storage.flat.encodings.texts import text_parts
 from raydb.storage.flat.kinds import kind_of, type_bits
-from raydb.storage.flat.layout import MOST_CHUNK_ROWS, Kind, Modality
+from raydb.storage.flat.layout import MAX_CHUNK_ROWS, Kind, Modality
 from raydb.storage.flat.modality import detect_modality
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ _MEDIA_ROWS = 100
 _NESTED_BYTES = 2**20
 
 # Training takes 10 ms: less text is not worth it.
-_LEAST_FSST_BYTES = 2**17
-_LEAST_FSST_RATIO = 1 / 0.9
+_MIN_FSST_BYTES = 2**17
+_MIN_FSST_RATIO = 1 / 0.9
 _SAMPLE_ROWS = 4096
 
 # Columns of fewer rows are planned one after the other.
@@ -139,9 +139,9 @@ def _plan_column(
 ) -> ColumnPlan:
     kind = kind_of(name, column.type)
     _check_encoding(name, kind, encoding)
-    if rows is not None and not 1 <= rows <= MOST_CHUNK_ROWS:
+    if rows is not None and not 1 <= rows <= MAX_CHUNK_ROWS:
         raise ProgrammingError(
-            f"chunk_rows of column '{name}' is 1 to {MOST_CHUNK_ROWS}, not {rows}"
+            f"chunk_rows of column '{name}' is 1 to {MAX_CHUNK_ROWS}, not {rows}"
         )
     modality, media_types = detect_modality(column, kind)
     chosen_rows = rows or choose_chunk_rows(kind, modality, len(column), column)
@@ -202,7 +202,7 @@ def _train_symbols(column: Any, wanted: bool) -> tuple[fsst.SymbolTable | None, 
 
     Without `wanted`, None where the sample is small or saves less than 10 %.
     """
-    if not wanted and column.nbytes < _LEAST_FSST_BYTES:
+    if not wanted and column.nbytes < _MIN_FSST_BYTES:
         return None, 1.0
     count = len(column)
     step = np.linspace(0, count - 1, min(count, _SAMPLE_ROWS)).astype(np.int64)
@@ -211,6 +211,6 @@ def _train_symbols(column: Any, wanted: bool) -> tuple[fsst.SymbolTable | None, 
     bounds = offsets.astype(np.int64)
     table = fsst.train(data, bounds)
     ratio = fsst.ratio(table, data, bounds)
-    if not wanted and ratio < _LEAST_FSST_RATIO:
+    if not wanted and ratio < _MIN_FSST_RATIO:
         return None, 1.0
     return table, ratio

@@ -33,7 +33,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 # A literal may have several types; expressions with more combinations than this are not read.
-_MOST_READINGS = 256
+_MAX_READINGS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def read_expression(expression: Any, schema: Any) -> Predicate | None:
     parsed = _parse(text, 0, schema)
     if parsed is None or parsed[1] != len(text):
         return None
-    for reading in itertools.islice(_readings(parsed[0]), _MOST_READINGS):
+    for reading in itertools.islice(_readings(parsed[0]), _MAX_READINGS):
         if build_expression(reading).equals(expression):
             return reading
     return None

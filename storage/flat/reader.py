@@ -27,7 +27,7 @@ from raydb.storage.flat.chunk import (
 from raydb.storage.flat.encodings.numbers import unpack
 from raydb.storage.flat.encodings.texts import check_utf8, text_array
 from raydb.storage.flat.kinds import array_of, has_large_offsets
-from raydb.storage.flat.layout import MOST_PAYLOAD_BYTES, Encoding, Flags, Kind
+from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Encoding, Flags, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -321,14 +321,14 @@ def _text_arrays(
     data_type: Any, offsets: NDArray[np.int64], data: Any, validity: Any, count: int
 ) -> Any:
     """Return gathered texts as an array, or as a chunked one where 2 GiB do not fit its offsets."""
-    if has_large_offsets(data_type) or offsets[-1] <= MOST_PAYLOAD_BYTES:
+    if has_large_offsets(data_type) or offsets[-1] <= MAX_PAYLOAD_BYTES:
         return text_array(data_type, offsets, data, validity)
     wide = pa.large_string() if pa.types.is_string(data_type) else pa.large_binary()
     array = text_array(wide, offsets, data, validity)
     parts = []
     first = 0
     while first < count:
-        last = int(np.searchsorted(offsets, offsets[first] + MOST_PAYLOAD_BYTES, "right")) - 1
+        last = int(np.searchsorted(offsets, offsets[first] + MAX_PAYLOAD_BYTES, "right")) - 1
         parts.append(array.slice(first, max(1, last - first)).cast(data_type))
         first += max(1, last - first)
     return pa.chunked_array(parts, data_type)

@@ -23,7 +23,7 @@ from raydb.storage.flat.layout import CHUNK_RANGE, Flags, Kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-MOST_TEXT_BYTES = 24
+MAX_TEXT_BYTES = 24
 
 _FLOAT = struct.Struct("<d")
 _WORD = struct.Struct("<q")
@@ -66,14 +66,14 @@ def bound_texts(array: Any) -> tuple[bytes, bytes, int]:
     bounds = pc.min_max(array)
     least, greatest = (bounds[end].as_buffer().to_pybytes() for end in ("min", "max"))
     flags = Flags.HAS_BOUNDS
-    if len(least) <= MOST_TEXT_BYTES:
+    if len(least) <= MAX_TEXT_BYTES:
         flags |= Flags.MINIMUM_EXACT
-    if len(greatest) <= MOST_TEXT_BYTES:
-        return least[:MOST_TEXT_BYTES], greatest, flags | Flags.MAXIMUM_EXACT
-    above = round_up(greatest[:MOST_TEXT_BYTES])
+    if len(greatest) <= MAX_TEXT_BYTES:
+        return least[:MAX_TEXT_BYTES], greatest, flags | Flags.MAXIMUM_EXACT
+    above = round_up(greatest[:MAX_TEXT_BYTES])
     if above is None:
-        return least[:MOST_TEXT_BYTES], b"", flags | Flags.MAXIMUM_UNBOUNDED
-    return least[:MOST_TEXT_BYTES], above, flags
+        return least[:MAX_TEXT_BYTES], b"", flags | Flags.MAXIMUM_UNBOUNDED
+    return least[:MAX_TEXT_BYTES], above, flags
 
 
 def round_up(prefix: bytes) -> bytes | None:

@@ -41,7 +41,7 @@ from raydb.storage.flat.layout import (
     HEADER,
     HEADER_CHECKED_BYTES,
     MAGIC,
-    MOST_PAYLOAD_BYTES,
+    MAX_PAYLOAD_BYTES,
     NO_SECTION,
     SECTION,
     SECTION_ALIGNMENT,
@@ -68,7 +68,7 @@ _EMPTY_RANGE = bytes(CHUNK_RANGE.size)
 # A thousand columns are thousands of small pieces; written one by one they cost a system call each.
 _BUFFER_BYTES = 2**20
 # A filter for each chunk pays only where there are chunks to skip.
-_LEAST_BLOOM_CHUNKS = 4
+_MIN_BLOOM_CHUNKS = 4
 # The chunks that a thread encodes at a time, 131,072 numbers: 1 to 3 ms.
 _RUN_CHUNKS = 8
 # Filters of a column of so many rows take 10 ms without a compiled loop.
@@ -319,10 +319,10 @@ def _size(data: Any) -> int:
 
 def _check_size(plan: ColumnPlan, first: int, encoded: Encoded) -> None:
     size = _size(encoded.payload)
-    if size > MOST_PAYLOAD_BYTES:
+    if size > MAX_PAYLOAD_BYTES:
         raise DataError(
             f"the chunk of column '{plan.name}' from row {first} on has {size} bytes; at most "
-            f"{MOST_PAYLOAD_BYTES} fit, so set fewer chunk_rows than {plan.chunk_rows}"
+            f"{MAX_PAYLOAD_BYTES} fit, so set fewer chunk_rows than {plan.chunk_rows}"
         )
 
 
@@ -437,7 +437,7 @@ def _write_blooms(output: _Output, drafts: Sequence[_Draft]) -> None:
 def _has_blooms(draft: _Draft) -> bool:
     plan = draft.plan
     return (
-        len(draft.entries) >= _LEAST_BLOOM_CHUNKS
+        len(draft.entries) >= _MIN_BLOOM_CHUNKS
         and plan.dictionary is None
         and not plan.is_media
         and plan.kind in {Kind.SIGNED, Kind.UNSIGNED, Kind.BYTES}

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_MOST_ROWS = 2**31 - 1
+_MAX_ROWS = 2**31 - 1
 """Foreign rows are int32."""
 
 
@@ -95,8 +95,8 @@ def append_rows(
     definition = table.definition
     assert rows.schema.names == definition.schema.names, (rows.schema, definition.schema)
     assert rows.schema.types == definition.schema.types, (rows.schema, definition.schema)
-    if table.row_count + rows.num_rows > _MOST_ROWS:
-        raise NotSupportedError(f"table '{table.name}' would have more than {_MOST_ROWS} rows")
+    if table.row_count + rows.num_rows > _MAX_ROWS:
+        raise NotSupportedError(f"table '{table.name}' would have more than {_MAX_ROWS} rows")
     rows = pa.Table.from_arrays(rows.columns, schema=definition.schema)
     batch = _Batch(definition, rows, kind)
     _check_not_null(batch)

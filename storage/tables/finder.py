@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _Integer = TypeVar("_Integer", bound=np.integer[Any])
 
 # Of fewer rows all are compared in 0.1 ms.
-LEAST_ROWS = 16_384
+MIN_ROWS = 16_384
 
 # So many look-ups are made without a finder: sorting 6 M rows takes 0.6 s, comparing all of them
 # 0.07 s, and finding one in files by zone maps and bloom filters 2 ms.
@@ -43,13 +43,13 @@ _COMPARED_IN_MEMORY = 4
 _COMPARED_IN_FILES = 64
 
 # Added rows are sorted from so many on; to compare them takes about 20 us.
-_MOST_UNSORTED = 4096
+_MAX_UNSORTED = 4096
 
 # More keys at once are a join's work.
-MOST_KEYS = 64
+MAX_KEYS = 64
 
 # Of more candidates for a key it is no better to look at each than at all rows.
-_MOST_COMPARED = 4096
+_MAX_COMPARED = 4096
 
 # What sorting takes a row, at most, and what stays of it.
 SORTING_BYTES = 36
@@ -141,9 +141,9 @@ def find_few(
     """
     kinds = [rows.schema.field(name).type for name in names]
     same = all(kind == key.type for kind, key in zip(kinds, keys, strict=True))
-    if not same or len(keys[0]) > MOST_KEYS or not all(map(is_searchable, kinds)):
+    if not same or len(keys[0]) > MAX_KEYS or not all(map(is_searchable, kinds)):
         return None
-    numbers = candidates(rows, names, keys, _MOST_COMPARED, None, decodes=True)
+    numbers = candidates(rows, names, keys, _MAX_COMPARED, None, decodes=True)
     if numbers is None:
         return None
     if live is not None:
@@ -162,13 +162,13 @@ def _finder(rows: Rows, names: tuple[str, ...], room: int | None, in_memory: boo
     count = rows.row_count
     finder = rows.finders.get(names, Finder())
     if not finder.segments:
-        if count < LEAST_ROWS or (room is not None and room < count * SORTING_BYTES):
+        if count < MIN_ROWS or (room is not None and room < count * SORTING_BYTES):
             return None
         if finder.asked < (_COMPARED_IN_MEMORY if in_memory else _COMPARED_IN_FILES):
             rows.finders[names] = replace(finder, asked=finder.asked + 1)
             return None
     added = count - finder.row_count
-    if added > (_MOST_UNSORTED if in_memory else 0):
+    if added > (_MAX_UNSORTED if in_memory else 0):
         segments = list(finder.segments)
         start = finder.row_count
         while segments and segments[-1].stop - segments[-1].start <= count - start:

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 MERGED_BYTES = 2**24
 
 # So many rows of a column are taken one by one.
-_MOST_SLICES = 1024
+_MAX_SLICES = 1024
 
 # And so many become one chunk again.
-_MOST_JOINED = 2**16
+_MAX_JOINED = 2**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -477,7 +477,7 @@ def take_rows(column: pa.ChunkedArray, row_numbers: NDArray[np.int64]) -> pa.Chu
     """
     if column.num_chunks < 2:
         return column.take(pa.array(row_numbers))
-    if len(row_numbers) <= _MOST_SLICES:
+    if len(row_numbers) <= _MAX_SLICES:
         chunks = [column.slice(number, 1).chunk(0) for number in row_numbers.tolist()]
     else:
         ends = np.cumsum([len(chunk) for chunk in column.chunks])
@@ -487,7 +487,7 @@ def take_rows(column: pa.ChunkedArray, row_numbers: NDArray[np.int64]) -> pa.Chu
         for number, part in zip(numbers.tolist(), parts, strict=True):
             chunk = column.chunk(number)
             chunks.append(chunk.take(pa.array(part - (ends[number] - len(chunk)))))
-    if len(row_numbers) <= _MOST_JOINED:
+    if len(row_numbers) <= _MAX_JOINED:
         chunks = [pa.concat_arrays(chunks)] if chunks else []
     return pa.chunked_array(chunks, column.type)
 

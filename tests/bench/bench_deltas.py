@@ -61,9 +61,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sf", type=float, default=1)
     parser.add_argument("--data", type=Path)
-    parser.add_argument("--least-scanned", type=int, default=delta.LEAST_SCANNED)
+    parser.add_argument("--least-scanned", type=int, default=delta.MIN_SCANNED)
     options = parser.parse_args()
-    delta.LEAST_SCANNED = options.least_scanned
+    delta.MIN_SCANNED = options.least_scanned
     out = Console(highlight=False)
     progress = Progress(out)
     with tempfile.TemporaryDirectory() as scratch, raydb.connect() as con:

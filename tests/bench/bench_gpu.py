@@ -100,7 +100,7 @@ def main() -> int:
         return 1
     if probe.is_simulated():
         # Tables this small are not scanned by kernels otherwise.
-        table_scan.LEAST_ROWS = 0
+        table_scan.MIN_ROWS = 0
     watches = {name: Watch(name) for name in ("cuda", "rt") if probe.obstacle(name) is None}
     with tempfile.TemporaryDirectory() as temporary:
         for scale in options.sf:

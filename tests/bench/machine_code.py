@@ -109,7 +109,7 @@ def ask(scale: float) -> Iterator[tuple[str, dict[str, tuple[Bvh, FusedJob]]]]:
     """Yield each query with the jobs that a device would get of it; the processor answers."""
     # A job is noted where it would be launched, on a machine that need not have a device.
     vars(probe)["cuda_lacks"] = lambda backend: iter(())
-    vars(table_scan)["LEAST_ROWS"] = 0
+    vars(table_scan)["MIN_ROWS"] = 0
     device: Any = choice.open_backend("cuda")
     cpu = choice.open_backend("cpu")
     seen: list[tuple[Bvh, FusedJob]] = []
@@ -176,7 +176,7 @@ def compiled(
     from numba import cuda, types
     from numba.cuda import dispatcher
 
-    from raydb.kernels.backends.cuda.compiled import MOST_REGISTERS, kernel_function
+    from raydb.kernels.backends.cuda.compiled import MAX_REGISTERS, kernel_function
 
     capability = int(architecture[:-1]), int(architecture[-1])
     # What a call in a kernel is compiled for; without a device there is none to ask.
@@ -194,7 +194,7 @@ def compiled(
     with tempfile.TemporaryDirectory() as folder:
         source, made = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
         source.write_text(text, encoding="utf-8")
-        options = ["-v", f"-maxrregcount={MOST_REGISTERS}", f"-arch=sm_{architecture}"]
+        options = ["-v", f"-maxrregcount={MAX_REGISTERS}", f"-arch=sm_{architecture}"]
         told = call("ptxas", *options, str(source), "-o", str(made)).stderr
         return read(told, call("cuobjdump", "-sass", str(made)).stdout)
 

@@ -152,7 +152,7 @@ def test_several_devices(con, monkeypatch):
 
 
 def test_a_table_scan_says_where_it_ran(con, monkeypatch):
-    monkeypatch.setattr("raydb.planner.stars.table_scan.LEAST_ROWS", 0)
+    monkeypatch.setattr("raydb.planner.stars.table_scan.MIN_ROWS", 0)
     mine, theirs = answers(con, QUERY)
     assert mine == theirs
     plan = explain(con, QUERY)
@@ -162,7 +162,7 @@ def test_a_table_scan_says_where_it_ran(con, monkeypatch):
     assert "ran on: cpu (cuda: the device's memory is full)" in explain(con, QUERY)
     con.execute(BVH)
     con.execute("INSERT INTO sale SELECT * FROM sale WHERE year > 2020")
-    monkeypatch.setattr("raydb.planner.stars.delta.LEAST_SCANNED", 0)
+    monkeypatch.setattr("raydb.planner.stars.delta.MIN_SCANNED", 0)
     plan = explain(con, QUERY)
     assert "DeltaScan" in plan
     assert plan.count("ran on: cpu (cuda: the device's memory is full)") == 2

@@ -251,7 +251,7 @@ def test_a_calibration_keeps_to_the_memory_limit():
 
 def test_of_very_many_queries_some_are_kept(monkeypatch):
     con, _, _ = database()
-    monkeypatch.setattr(calibrate, "MOST_QUERIES", 120)
+    monkeypatch.setattr(calibrate, "MAX_QUERIES", 120)
     con.execute("INSERT INTO asked SELECT id + 1000, NULL FROM asked WHERE id < 7")
     con.execute("CALIBRATE INDEX i USING (SELECT emb FROM asked) WITH (fnr = 0.2)")
     assert con.execute(

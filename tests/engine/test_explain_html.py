@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 import pytest
 
 import raydb
-from raydb.engine.fused.picture import COUNTED, MOST_SLABS, READ, UNREAD
+from raydb.engine.fused.picture import COUNTED, MAX_SLABS, READ, UNREAD
 
 QUERY = """
     SELECT city, sum(amount) AS total FROM sale JOIN shop ON shop = id
@@ -124,7 +124,7 @@ def test_many_intervals_are_merged():
     """)
     (picture,) = pictures(page(con, "SELECT sum(x) FROM t WHERE a % 10 = 3"))
     assert picture["slab_count"] == 500
-    assert len(picture["slabs"]) == MOST_SLABS
+    assert len(picture["slabs"]) == MAX_SLABS
     assert all(
         any(low <= cell < high for low, high in picture["slabs"])
         for *_, cell, state in picture["points"]

@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 import raydb
-from raydb.planner.stars.table_scan import LEAST_ROWS
+from raydb.planner.stars.table_scan import MIN_ROWS
 from raydb.storage.formats import delimited, infer
 from raydb.storage.formats.parquet import ParquetPart
 from raydb.storage.formats.sources import FileSource, open_rows
@@ -134,23 +134,23 @@ BY_TEXT = [
 @pytest.mark.parametrize("layout", ["dictionary", "plain", "both", "files", "other types"])
 def test_groups_of_texts_are_those_of_a_table(con, layout):
     draw = random.Random(SEED)
-    count = 2 * LEAST_ROWS
+    count = 2 * MIN_ROWS
     words = [
-        draw.choices([f"word {n}" for n in range(3 * half, 3 * half + 9)] + [None], k=LEAST_ROWS)
+        draw.choices([f"word {n}" for n in range(3 * half, 3 * half + 9)] + [None], k=MIN_ROWS)
         for half in range(2)  # Row groups and files have different dictionaries.
     ]
     table = pa.table(
         {
             "id": pa.array(range(count), pa.int32()),
             "word": [*words[0], *words[1]],
-            "other": pa.array([None] * LEAST_ROWS + draw.choices("äöü", k=LEAST_ROWS)),
+            "other": pa.array([None] * MIN_ROWS + draw.choices("äöü", k=MIN_ROWS)),
             "raw": draw.choices([b"", b"\0\xff", None], k=count),
         }
     )
-    first, second = table.slice(0, LEAST_ROWS), table.slice(LEAST_ROWS)
+    first, second = table.slice(0, MIN_ROWS), table.slice(MIN_ROWS)
     match layout:
         case "dictionary":
-            parquet.write_table(table, "p.parquet", row_group_size=LEAST_ROWS // 2)
+            parquet.write_table(table, "p.parquet", row_group_size=MIN_ROWS // 2)
         case "plain":
             parquet.write_table(table, "p.parquet", use_dictionary=False)
         case "both":  # A dictionary that is full is given up in the middle of a column.
@@ -171,11 +171,11 @@ def test_groups_of_texts_are_those_of_a_table(con, layout):
 
 
 def test_texts_are_decoded_once_a_dictionary(con, decoded):
-    words = pa.array(["a", "b"] * LEAST_ROWS)
+    words = pa.array(["a", "b"] * MIN_ROWS)
     parquet.write_table(pa.table({"word": words}), "p.parquet")
     assert sorted(rows(con, "SELECT word, count(*) FROM 'p.parquet' GROUP BY word")) == [
-        ("a", LEAST_ROWS),
-        ("b", LEAST_ROWS),
+        ("a", MIN_ROWS),
+        ("b", MIN_ROWS),
     ]
     assert decoded["whole"] == []
 

@@ -224,7 +224,7 @@ def test_what_cannot_be_split_says_what_it_needs(con, sql, what):
 
 
 def test_a_series_beyond_the_disk_is_refused_and_nothing_stays(monkeypatch):
-    monkeypatch.setattr(memory, "_MOST_OF_DISK", 0)
+    monkeypatch.setattr(memory, "_MAX_OF_DISK", 0)
     with pytest.raises(OperationalError, match="would fill the disk; raise memory_limit"):
         limited(raydb.connect(), "SELECT range FROM range(0, 100000000000)")
 
@@ -404,7 +404,7 @@ NUMBER, TEXT = Column(1, "n", pa.int64()), Column(2, "s", pa.string())
 
 
 def test_a_collector_joins_many_small_parts(monkeypatch):
-    monkeypatch.setattr(relation, "_MOST_SMALL_PARTS", 8)
+    monkeypatch.setattr(relation, "_MAX_SMALL_PARTS", 8)
     with Memory() as unlimited:
         collector = Collector(unlimited, [NUMBER])
         for number in range(100):

@@ -36,7 +36,7 @@ def con(path):
 @pytest.fixture
 def due(monkeypatch):
     """Every newer row is a reason to merge."""
-    monkeypatch.setattr(stored_bvh, "LEAST_MERGED", 0)
+    monkeypatch.setattr(stored_bvh, "MIN_MERGED", 0)
     monkeypatch.setattr(stored_bvh, "MERGED_SHARE", 0.0)
 
 

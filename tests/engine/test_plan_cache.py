@@ -316,8 +316,8 @@ def test_constants_of_the_clock_are_computed_each_time(
 
 def test_cache_is_bounded(con: raydb.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = con._session._cache
-    monkeypatch.setattr(plan_cache, "MOST_BYTES", 3 * plan_cache.PLAN_BYTES)
-    monkeypatch.setattr(plan_cache, "MOST_SHAPES", 4)
+    monkeypatch.setattr(plan_cache, "MAX_BYTES", 3 * plan_cache.PLAN_BYTES)
+    monkeypatch.setattr(plan_cache, "MAX_SHAPES", 4)
     for number in range(20):
         assert rows(con, f"SELECT a FROM t WHERE b = {number}") == ([(1,)] if number == 10 else [])
         assert rows(con, f"SELECT a AS a{number} FROM t WHERE b = 10") == [(1,)]
@@ -326,7 +326,7 @@ def test_cache_is_bounded(con: raydb.Connection, monkeypatch: pytest.MonkeyPatch
     assert len(cache._templates) == 4
     for number in range(20):
         rows(con, f"SELECT a FROM t WHERE a + {number} = 10")
-    assert all(len(each) <= plan_cache.MOST_TEMPLATES for each in cache._templates.values())
+    assert all(len(each) <= plan_cache.MAX_TEMPLATES for each in cache._templates.values())
 
 
 def test_arrays_of_jobs_count(con: raydb.Connection) -> None:

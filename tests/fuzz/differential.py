@@ -137,7 +137,7 @@ def same_value(left: Any, right: Any) -> bool:
 # Shrinking
 
 # A trial opens two databases (about 50 ms), so a difference is shrunk for about 15 seconds at most.
-MOST_TRIALS = 300
+MAX_TRIALS = 300
 
 
 def shrunk(steps: list[Step], query: Query) -> tuple[list[Step], Answers]:
@@ -151,7 +151,7 @@ def shrunk(steps: list[Step], query: Query) -> tuple[list[Step], Answers]:
     trials = 0
     part = end = part_count(steps)
     while part > 0:
-        while end > 0 and trials < MOST_TRIALS:
+        while end > 0 and trials < MAX_TRIALS:
             trials += 1
             start = max(end - part, 0)
             fewer = without(steps, start, end)

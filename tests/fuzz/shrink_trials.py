@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from random_queries import Trial
 
 # A try opens three databases (about 50 ms), so a case is shrunk for about a minute at most.
-MOST_TRIES = 400
+MAX_TRIES = 400
 
 # What a query may lose.
 CLAUSES = {
@@ -37,7 +37,7 @@ def shrunk(steps: list[Any], trial: Trial) -> tuple[list[Any], Trial, str]:
     kind = problem_kind(problem)
     tries = 0
     candidates = smaller_queries(trial)
-    while tries < MOST_TRIES and (candidate := next(candidates, None)) is not None:
+    while tries < MAX_TRIES and (candidate := next(candidates, None)) is not None:
         tries += 1
         found = problem_of(steps, candidate)
         if problem_kind(found) == kind:
@@ -45,7 +45,7 @@ def shrunk(steps: list[Any], trial: Trial) -> tuple[list[Any], Trial, str]:
             candidates = smaller_queries(trial)
     part = end = part_count(steps)
     while part > 0:
-        while end > 0 and tries < 2 * MOST_TRIES:
+        while end > 0 and tries < 2 * MAX_TRIES:
             tries += 1
             start = max(end - part, 0)
             fewer = without(steps, start, end)

@@ -41,14 +41,14 @@ STAR_COUNT = -(-CASES // QUERIES_A_STAR)
 
 # A few hundred rows are many; every second star scans newer rows, the others look them up.
 SMALL = {
-    "raydb.engine.catalog.stored_bvh.LEAST_MERGED": 30,
+    "raydb.engine.catalog.stored_bvh.MIN_MERGED": 30,
     "raydb.engine.catalog.stored_bvh.MERGED_SHARE": 0.3,
 }
 SCANS = {
     "raydb.kernels.backends.cpu.scan.CHUNK_ROWS": 16,
     "raydb.engine.fused.table_scan.DIRECT_CODES": 5,
     "raydb.kernels.backends.cpu.cpu_backend.LISTED_ROWS": 0,
-    "raydb.planner.stars.delta.LEAST_SCANNED": 0,
+    "raydb.planner.stars.delta.MIN_SCANNED": 0,
 }
 
 outcomes: Counter[str] = Counter()

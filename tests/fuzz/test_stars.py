@@ -57,7 +57,7 @@ SCANS = {
     "raydb.kernels.backends.cpu.scan.SLICE_PIECES": 2,
     "raydb.kernels.backends.cpu.scan.THREAD_ROWS": 40,
     "raydb.planner.stars.table_scan.FETCH_COST": 1_000_000,
-    "raydb.planner.stars.table_scan.LEAST_ROWS": 0,
+    "raydb.planner.stars.table_scan.MIN_ROWS": 0,
 }
 
 

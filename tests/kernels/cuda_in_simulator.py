@@ -111,7 +111,7 @@ def test_more_groups_or_intervals_than_a_kernel_has_numbers_for(monkeypatch):
     monkeypatch.setattr(cuda_memory, "SIMULATED_BYTES", 2**50)
     with pytest.raises(DeviceError, match="2147483649 groups do not fit"):
         CUDA.launch(bvh, job, CUDA.prepare(bvh, job))
-    monkeypatch.setattr(cuda_work, "MOST_TOLD", 5)
+    monkeypatch.setattr(cuda_work, "MAX_TOLD", 5)
     with pytest.raises(DeviceError, match="the 1 intervals of the job are too many"):
         CUDA.prepare(bvh, FusedJob(np.array([[0, 1]]), (), 1, sums))
 
@@ -201,8 +201,8 @@ def test_sums_carry_from_their_low_half(group_count):
 
 
 def test_more_rows_than_places_have_numbers_for(monkeypatch):
-    monkeypatch.setattr(cuda_backend, "MOST_ROWS", 600)
-    monkeypatch.setattr(cuda_work, "MOST_ROWS", 600)
+    monkeypatch.setattr(cuda_backend, "MAX_ROWS", 600)
+    monkeypatch.setattr(cuda_work, "MAX_ROWS", 600)
     job = FusedJob(np.array([[0, 1]]), (), 1, (Accumulator("sum", 0),))
     bvh = agreement.flat_bvh(np.arange(1_900))
     prepared = CUDA.prepare(bvh, job)

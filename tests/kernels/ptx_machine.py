@@ -35,7 +35,7 @@ SHARED_BYTES = 48 * 1024
 GANG_THREADS = 2048
 
 # Steps of a gang, after which a kernel is taken for one that does not end.
-MOST_STEPS = 2_000_000
+MAX_STEPS = 2_000_000
 
 read = lru_cache(maxsize=256)(read_kernel)
 
@@ -195,7 +195,7 @@ class Gang:
         self.shared.fill()
         self.forget(slice(None))
         self.local.fill()
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             running = np.flatnonzero(self.state == RUNS)
             if len(running):
                 self._step(running)

@@ -15,7 +15,7 @@ WIDTHS = {f"{kind}{8 * size}": size for size in (1, 2, 4, 8) for kind in "bus"} 
     "pred": 1,
 }
 
-MOST_THREADS = 1024
+MAX_THREADS = 1024
 
 VARIABLE = re.compile(
     r"(?:\.(?:visible|extern|common|weak)\s+)*\.(?P<space>shared|global|const|local|param)\s+"
@@ -99,7 +99,7 @@ def read_kernel(text):
         tuple(instructions),
         labels,
         tables,
-        int(most[1]) if most else MOST_THREADS,
+        int(most[1]) if most else MAX_THREADS,
     )
 
 

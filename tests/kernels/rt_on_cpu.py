@@ -78,7 +78,7 @@ def test_a_ray_adds_what_it_holds_when_another_group_comes(keep, many, monkeypat
 
 def test_more_rays_than_a_launch_takes(monkeypatch):
     """The 29 rays of a cell of 900 rows, in launches of three."""
-    monkeypatch.setattr(optix_tracer, "MOST_RAYS", 3)
+    monkeypatch.setattr(optix_tracer, "MAX_RAYS", 3)
     bvh = agreement.flat_bvh(np.arange(900))
     totals = tuple(Accumulator(each, 0) for each in ("sum", "min", "max"))
     job = FusedJob(np.array([[0, 1]]), (), 1, totals)

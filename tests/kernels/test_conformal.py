@@ -12,7 +12,7 @@ import pytest
 from raydb.errors import DataError
 from raydb.kernels.vector.calibration_trace import Trace, exact_distances, trace
 from raydb.kernels.vector.conformal import (
-    MOST_QUERIES,
+    MAX_QUERIES,
     calibrate,
     fixed_rule,
     least_queries,
@@ -291,11 +291,11 @@ def test_a_promise_takes_enough_queries() -> None:
 
 
 def test_queries_that_tune_do_not_calibrate() -> None:
-    for count in (1, 9, 10, 50, 1_000, MOST_QUERIES + 5_000):
+    for count in (1, 9, 10, 50, 1_000, MAX_QUERIES + 5_000):
         for seed in (1, 2):
             tuning, calibration = split(count, [0.5], seed)
             chosen = np.concatenate((tuning, calibration))
-            assert len(np.unique(chosen)) == len(chosen) == min(count, MOST_QUERIES)
+            assert len(np.unique(chosen)) == len(chosen) == min(count, MAX_QUERIES)
             assert 0 <= chosen.min() <= chosen.max() < count
             assert len(calibration) >= min(count, 1)
     one, other = (split(1_000, [0.1], seed)[1] for seed in (1, 2))

@@ -157,7 +157,7 @@ def test_read_only_buffers_are_taken():
 
 
 def test_codes_beyond_32_bits_are_an_overflow(monkeypatch):
-    monkeypatch.setattr(fsst, "MOST_CODE_BYTES", 9)
+    monkeypatch.setattr(fsst, "MAX_CODE_BYTES", 9)
     assert len(fsst.compress(EMPTY, *pack([b"1234"]))[0]) == 8
     with pytest.raises(OverflowError, match="10 bytes; at most 9"):
         fsst.compress(EMPTY, *pack([b"12", b"345"]))

@@ -263,7 +263,7 @@ def test_a_table_of_branches():
     ("trap;", r"the kernel stops itself"),
 ])  # fmt: skip
 def test_faults(body, expected, monkeypatch):
-    monkeypatch.setattr("ptx_machine.MOST_STEPS", 1_000)
+    monkeypatch.setattr("ptx_machine.MAX_STEPS", 1_000)
     found = fault(MINE_4 + body, np.zeros(64, np.int32), shared_bytes=32)
     assert re.search(expected, found), found
 

@@ -14,10 +14,10 @@ from raydb.kernels.backends.rt import rays as rays_module
 from raydb.kernels.backends.rt.rays import HITS_A_RAY, LONGEST_SEGMENT, find_segments, plan_rays
 from raydb.kernels.backends.rt.rt_backend import RtBackend, Scenes, Share
 from raydb.kernels.backends.rt.scene import (
-    MOST_HALVES,
-    MOST_ROWS,
-    MOST_WHOLE,
-    MOST_X_LANES,
+    MAX_HALVES,
+    MAX_ROWS,
+    MAX_WHOLE,
+    MAX_X_LANES,
     SLAB_ENTRIES,
     build_scene,
     most_triangles,
@@ -79,7 +79,7 @@ def test_a_triangle_is_met_once_in_a_lane_and_up_to_three_times_in_the_paper():
     assert most == {"lanes": 1, "paper": 3}
 
 
-@pytest.mark.parametrize("width", [1, 2, 63, 64, 65, 127, 1_000, 4_097, 2**22, MOST_WHOLE - 2**20])
+@pytest.mark.parametrize("width", [1, 2, 63, 64, 65, 127, 1_000, 4_097, 2**22, MAX_WHOLE - 2**20])
 def test_no_value_of_the_paper_s_x_falls_through_the_gaps(width):
     rng = np.random.default_rng(width)
     values = np.unique(np.concatenate([[0, width - 1], rng.integers(0, width, 500)]))
@@ -92,7 +92,7 @@ def test_no_value_of_the_paper_s_x_falls_through_the_gaps(width):
 
 def test_the_paper_s_x_has_an_end():
     backend = RtBackend("paper", [Scenes(RaySimulator())])
-    wide = agreement.flat_bvh(np.array([0, MOST_WHOLE]))
+    wide = agreement.flat_bvh(np.array([0, MAX_WHOLE]))
     job = FusedJob(WHOLE, (), 1, SUM)
     with pytest.raises(DeviceError, match="SET rt_encoding = 'lanes'"):
         backend.launch(wide, job, backend.prepare(wide, job))
@@ -134,7 +134,7 @@ def test_entries_around_the_last_that_float32_tells_apart(encoding):
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_slabs_as_far_out_on_x_as_float32_has_halves(encoding):
     """Slabs of one entry each, beside each other: the last one's triangle ends at 2**22 - 0.5."""
-    last = MOST_HALVES if encoding == "lanes" else MOST_HALVES // 2 - 1
+    last = MAX_HALVES if encoding == "lanes" else MAX_HALVES // 2 - 1
     entries = [0, 1, last // 2 - 1, last // 2, last - 2, last - 1]
     bvh = replace(far_bvh(entries, last), measures=())
     backend = RtBackend(encoding, [Scenes(RaySimulator())])
@@ -142,7 +142,7 @@ def test_slabs_as_far_out_on_x_as_float32_has_halves(encoding):
     for low, high in [(0, 1), (last // 2, last // 2 + 1), (last - 1, last)]:
         job = FusedJob(np.array([[low, high]]), (), 1, ())
         assert agreement.check_launch(backend, bvh, job).rows.tolist() == [1]
-    farther = far_bvh([0], last + 1 if encoding == "lanes" else MOST_WHOLE // 2)
+    farther = far_bvh([0], last + 1 if encoding == "lanes" else MAX_WHOLE // 2)
     with pytest.raises(DeviceError, match="places side by side"):
         build_scene(replace(farther, measures=()), encoding, 1)
 
@@ -183,8 +183,8 @@ def test_a_crowded_cell_is_shared_out_among_rays():
     backend = RtBackend("lanes", [Scenes(RaySimulator())])
     agreement.check_launch(backend, bvh, job)
     scene = build_scene(bvh, "lanes")
-    assert scene.bucket_count == 100_000 // MOST_ROWS
-    assert plan_rays(scene, bvh, job, find_segments(bvh, job)).count == MOST_X_LANES
+    assert scene.bucket_count == 100_000 // MAX_ROWS
+    assert plan_rays(scene, bvh, job, find_segments(bvh, job)).count == MAX_X_LANES
 
 
 def sparse_bvh(row_counts, codes, code_count):

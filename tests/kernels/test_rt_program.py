@@ -16,8 +16,8 @@ from raydb.kernels.backends.rt import program
 from raydb.kernels.backends.rt.params import (
     HIT_COUNTS,
     KINDS,
-    MOST_IN_REGISTERS,
-    MOST_TOTALS,
+    MAX_IN_REGISTERS,
+    MAX_TOTALS,
     PARAMS,
     PAYLOAD_COUNT,
     TOTAL,
@@ -37,8 +37,8 @@ def test_the_fields_are_the_same_in_the_same_order():
 
 
 def test_the_constants_are_the_same():
-    assert f"#define MOST_TOTALS {MOST_TOTALS}\n" in TEXT
-    assert f"#define MOST_IN_REGISTERS {MOST_IN_REGISTERS}\n" in TEXT
+    assert f"#define MAX_TOTALS {MAX_TOTALS}\n" in TEXT
+    assert f"#define MAX_IN_REGISTERS {MAX_IN_REGISTERS}\n" in TEXT
     assert f"#define HIT_COUNTS {HIT_COUNTS}\n" in TEXT
     kinds = re.search(r"enum Kind {([^}]*)}", TEXT)[1].replace(" ", "").lower().split(",")
     assert kinds == list(KINDS) == list(NEUTRAL)

@@ -42,7 +42,7 @@ def test_a_bvh(con: Any, name: str) -> None:
 
 
 def test_a_whole_table(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("raydb.planner.stars.table_scan.LEAST_ROWS", 0)
+    monkeypatch.setattr("raydb.planner.stars.table_scan.MIN_ROWS", 0)
     for bvh in ("discounts", "brands", "cities", "profits"):
         con.execute(f"DROP BVH {bvh}")
     for name in ("q1.2", "q2.3"):

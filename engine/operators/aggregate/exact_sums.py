@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _LIMB = np.int64(2**32 - 1)
 # float64 holds every integer up to here.
 _EXACT_DOUBLE = 2**53
-_MOST_DIGITS = 10**38
+_MAX_DIGITS = 10**38
 
 
 def is_exact(kind: pa.DataType) -> bool:
@@ -140,11 +140,11 @@ def _carry(
     if len(sums) == 2:  # at most 2**95
         return limbs[0] | (top << 32), top >> 32, np.ones(len(top), np.bool_)
     low, high = limbs[0] | (limbs[1] << 32), limbs[2] | (top << 32)
-    most_high = _MOST_DIGITS >> 64
+    most_high = _MAX_DIGITS >> 64
     fits = (top == (top << 32) >> 32) & (high <= most_high) & (high >= -most_high - 1)
     for edge in np.flatnonzero((high == most_high) | (high == -most_high - 1)):
         number = (int(high[edge]) << 64) + (int(low[edge]) % 2**64)
-        fits[edge] &= abs(number) < _MOST_DIGITS
+        fits[edge] &= abs(number) < _MAX_DIGITS
     return low, high, fits
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from raydb.engine.shell.render.answer import Answer, Layout
 
 # Text is not cut to fewer columns than this to make room for other columns.
-LEAST_TEXT = 16
+MIN_TEXT = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class _Box:
         if not limit or _box_width(natural) <= limit:
             return _Plan(everything, tuple(natural))
         is_number = self._answer.is_number
-        least = [w if is_number[n] else min(w, LEAST_TEXT) for n, w in enumerate(natural)]
+        least = [w if is_number[n] else min(w, MIN_TEXT) for n, w in enumerate(natural)]
         columns: tuple[int | None, ...] = everything
         if _box_width(least) > limit:
             columns = self._outer(least, limit)

@@ -44,7 +44,7 @@ _DIRECT_SHARE = 4
 _ROW_BYTES = 120
 
 # The sums of times and windows stay within 64 bits.
-_MOST_TIME = 2**63 - 1
+_MAX_TIME = 2**63 - 1
 
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
@@ -72,7 +72,7 @@ class EdgeGraph:
         """
         last = int(self.graph.time[-1]) if self.graph.edge_count else 0
         clamped = max(1, min(delta, last))
-        if last + 2 * clamped > _MOST_TIME:
+        if last + 2 * clamped > _MAX_TIME:
             raise DataError(
                 f"the times span {last}, and with twice the delta of {delta} that is more than 64 "
                 "bits hold"
@@ -138,7 +138,7 @@ def make_graph(sources: Values, targets: Values, times: Values, function: str) -
         numbers = np.flatnonzero(_to_numpy(is_edge))
     moments = _moments(times)
     first = int(moments.min()) if len(moments) else 0
-    if len(moments) and int(moments.max()) - first > _MOST_TIME:
+    if len(moments) and int(moments.max()) - first > _MAX_TIME:
         raise DataError(f"the times from {first} to {int(moments.max())} span more than 64 bits")
     ends, vertices = _number_vertices(sources, targets)
     source, target = ends[: len(moments)], ends[len(moments) :]

@@ -33,7 +33,7 @@ TILE_UNITS = 4 * BLOCK_THREADS
 ROW_LANES = 1 if SIMULATED else 8
 
 # So that four blocks, 1,024 threads, are on a multiprocessor at once.
-MOST_REGISTERS = 64
+MAX_REGISTERS = 64
 
 # What kernels call their types by.
 INT32, UINT32, INT64, FLOAT64 = types.int32, types.uint32, types.int64, types.float64
@@ -331,5 +331,5 @@ def kernel_function(shape: Shape) -> Any:
 @cache
 def kernel(shape: Shape) -> Any:
     """Return a shape's kernel, compiled when it is first launched on a device."""
-    options = {} if SIMULATED else {"max_registers": MOST_REGISTERS}
+    options = {} if SIMULATED else {"max_registers": MAX_REGISTERS}
     return cuda.jit(**options)(kernel_function(shape))

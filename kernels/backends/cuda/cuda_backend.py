@@ -29,8 +29,8 @@ from raydb.kernels.backends.cuda.memory import (
 )
 from raydb.kernels.backends.cuda.source import Shape, Where
 from raydb.kernels.backends.cuda.work import (
-    MOST_GROUPS,
-    MOST_ROWS,
+    MAX_GROUPS,
+    MAX_ROWS,
     Work,
     find_work,
     windows,
@@ -62,7 +62,7 @@ SHARED_BYTES = 48 * 1024
 # Below this, each group is there up to 32 times, so that the threads of a warp do not wait for each
 # other at one word.
 COPIES_BYTES = 12 * 1024
-MOST_COPIES = 32
+MAX_COPIES = 32
 
 # What the driver takes of the shared memory for each block.
 RESERVED_BYTES = 1024
@@ -236,14 +236,14 @@ def _accumulate(
 
 def _columns(device: Device, work: Work, inputs: list[NDArray[Any]]) -> list[Any] | None:
     """Return what a job needs on its device, where it is kept; None where it must go in turns."""
-    if work.last_place > MOST_ROWS:
+    if work.last_place > MAX_ROWS:
         return None
     return device.columns.get(work.control, *work.codes, *inputs)
 
 
 def _check_groups(device: Device, totals: Totals, group_count: int) -> None:
     size_bytes = 8 * (1 + len(totals.totals)) * group_count
-    if group_count > MOST_GROUPS or not device.columns.has_room(size_bytes):
+    if group_count > MAX_GROUPS or not device.columns.has_room(size_bytes):
         raise DeviceError(f"cuda: {group_count} groups do not fit the device's memory")
 
 
@@ -325,7 +325,7 @@ def plan_launch(
     if size_bytes > SHARED_BYTES:
         return LaunchPlan(_shape(work, inputs, totals, "global"), 1, 0)
     copies = 1
-    while copies < MOST_COPIES and 2 * copies * size_bytes <= COPIES_BYTES:
+    while copies < MAX_COPIES and 2 * copies * size_bytes <= COPIES_BYTES:
         copies *= 2
     shape = _shape(work, inputs, totals, "shared")
     return LaunchPlan(shape, copies, -(-copies * size_bytes // 8) * 8)

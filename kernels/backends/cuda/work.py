@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from raydb.kernels.bvh.bvh import Bvh
 
 # Places are 32-bit integers on the device, also those just behind the last row.
-MOST_ROWS = 2**31 - 2**20
+MAX_ROWS = 2**31 - 2**20
 
 # So are groups, and the places in what the host tells a kernel.
-MOST_GROUPS = 2**31
-MOST_TOLD = 2**31 - 2**20
+MAX_GROUPS = 2**31
+MAX_TOLD = 2**31 - 2**20
 
 # Where no more of the rows pass, a thread goes from one of them to the next.
 SPARSE_SHARE = 1 / 8
@@ -151,7 +151,7 @@ def _work(
     tile_count = -(-int(bounds[-1]) // TILE_UNITS)
     firsts = np.searchsorted(bounds, np.arange(tile_count) * TILE_UNITS, side="right") - 1
     most = int(groups.max(initial=0)) + sum(int(each.parts.max(initial=0)) for each in maps)
-    is_wide = most >= MOST_GROUPS
+    is_wide = most >= MAX_GROUPS
     told_groups = np.zeros_like(groups) if is_wide else groups
     runs = np.column_stack([bounds[:-1], starts, ends, told_groups]).reshape(-1)
     pieces = [runs.astype(np.int32), firsts.astype(np.int32), np.array([len(starts) - 1], np.int32)]
@@ -162,7 +162,7 @@ def _work(
             places.append(sum(map(len, pieces)) + before)
             pieces.append(table)
         tables.append(tuple(places))
-    if sum(map(len, pieces)) > MOST_TOLD:
+    if sum(map(len, pieces)) > MAX_TOLD:
         raise DeviceError(f"cuda: the {len(starts)} intervals of the job are too many for a kernel")
     control = np.concatenate(pieces)
     return Work(
@@ -215,7 +215,7 @@ def windows(
     order of their cells, so the windows of a job with few intervals are few too.
     """
     row_bytes = found_bytes + sum(column.itemsize for column in (*inputs, *work.codes))
-    width = min(room_bytes // max(row_bytes, 1), MOST_ROWS)
+    width = min(room_bytes // max(row_bytes, 1), MAX_ROWS)
     width = max(width // UNIT_ROWS, 1) * UNIT_ROWS
     place = int(work.starts[0]) if len(work.starts) else 0
     while place < work.last_place:

@@ -20,9 +20,9 @@ from raydb.kernels.backends.device import DeviceError, LibraryError
 from raydb.kernels.backends.rt.params import (
     HIT_COUNTS,
     KINDS,
-    MOST_GROUPS,
-    MOST_IN_REGISTERS,
-    MOST_TOTALS,
+    MAX_GROUPS,
+    MAX_IN_REGISTERS,
+    MAX_TOTALS,
     PARAMS,
     PAYLOAD_COUNT,
 )
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from raydb.kernels.backends.rt.scene import Scene
 
 # OptiX launches this many rays at once at most.
-MOST_RAYS = 2**30
+MAX_RAYS = 2**30
 
 # Groups have copies, for rays to add to: so many words of each total at most, which take the host
 # some microseconds to get and add up, and so many of a group.
 COPIED_WORDS = 2**12
-MOST_COPIES = 2**10
+MAX_COPIES = 2**10
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -159,11 +159,11 @@ class OptixTracer:
         group_count: int,
     ) -> Traced:
         """Trace rays; add the rows of every bucket that is met to the totals of its group."""
-        if len(totals.totals) > MOST_TOTALS:
-            raise DeviceError(f"rt: a job has at most {MOST_TOTALS} totals on this backend")
-        if group_count > MOST_GROUPS:
-            raise DeviceError(f"rt: a job has at most {MOST_GROUPS} groups on this backend")
-        copies = min(max(COPIED_WORDS // max(group_count, 1), 1), MOST_COPIES)
+        if len(totals.totals) > MAX_TOTALS:
+            raise DeviceError(f"rt: a job has at most {MAX_TOTALS} totals on this backend")
+        if group_count > MAX_GROUPS:
+            raise DeviceError(f"rt: a job has at most {MAX_GROUPS} groups on this backend")
+        copies = min(max(COPIED_WORDS // max(group_count, 1), 1), MAX_COPIES)
         word_count = copies * group_count
         rows = cupy.zeros(word_count, np.int64)
         words = [cupy.full(word_count, total.neutral, np.int64) for total in totals.totals]
@@ -171,7 +171,7 @@ class OptixTracer:
         params["rows"] = rows.data.ptr
         params["group_count"], params["copy_count"] = group_count, copies
         params["total_count"] = len(words)
-        params["in_registers"] = len(words) <= MOST_IN_REGISTERS
+        params["in_registers"] = len(words) <= MAX_IN_REGISTERS
         for number, (total, word) in enumerate(zip(totals.totals, words, strict=True)):
             values = inputs[total.input]
             valid = 0 if total.valid is None else inputs[total.valid].data.ptr
@@ -214,7 +214,7 @@ class OptixTracer:
         params["lane_count"] = sent.lane_count
         for name, array in used.items():
             params[name] = array.data.ptr
-        firsts = range(0, sent.count, MOST_RAYS)
+        firsts = range(0, sent.count, MAX_RAYS)
         # All are sent before the clock starts, and are there until the last launch has ended.
         launches = []
         for first in firsts:
@@ -230,7 +230,7 @@ class OptixTracer:
                 on_device.data.ptr,
                 PARAMS.itemsize,
                 self._pipeline.records,
-                min(MOST_RAYS, sent.count - first),
+                min(MAX_RAYS, sent.count - first),
                 1,
                 1,
             )

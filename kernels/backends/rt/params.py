@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 # What one launch adds up at most, and what of it fits the registers of a ray.
-MOST_TOTALS = 16
-MOST_IN_REGISTERS = 4
+MAX_TOTALS = 16
+MAX_IN_REGISTERS = 4
 
 # Segment, hits, rows, the group held, and two registers for each total.
-PAYLOAD_COUNT = 4 + 2 * MOST_IN_REGISTERS
+PAYLOAD_COUNT = 4 + 2 * MAX_IN_REGISTERS
 
 # A ray holds the number of a group in one register.
-MOST_GROUPS = 2**32
+MAX_GROUPS = 2**32
 
 # Hits are counted in so many places: one place would take one ray after the other.
 HIT_COUNTS = 1024
@@ -62,7 +62,7 @@ PARAMS = np.dtype(
         ("in_registers", "i4"),
         ("total_count", "i4"),
         ("tuple_width", "i4"),
-        ("totals", TOTAL, (MOST_TOTALS,)),
+        ("totals", TOTAL, (MAX_TOTALS,)),
     ],
     align=True,
 )

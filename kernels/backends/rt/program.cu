@@ -7,8 +7,8 @@
 
 #include <optix.h>
 
-#define MOST_TOTALS 16
-#define MOST_IN_REGISTERS 4
+#define MAX_TOTALS 16
+#define MAX_IN_REGISTERS 4
 #define HIT_COUNTS 1024
 
 typedef long long Word;
@@ -60,7 +60,7 @@ struct Params {
     int in_registers;
     int total_count;
     int tuple_width;
-    Total totals[MOST_TOTALS];
+    Total totals[MAX_TOTALS];
 };
 
 extern "C" {
@@ -164,14 +164,14 @@ static __forceinline__ __device__ Unsigned place_of(unsigned int group)
 struct Held {
     unsigned int rows;
     unsigned int group;
-    Word words[MOST_IN_REGISTERS];
+    Word words[MAX_IN_REGISTERS];
 };
 
 static __forceinline__ __device__ void clear(Held& held)
 {
     held.rows = 0;
 #pragma unroll
-    for (int number = 0; number < MOST_IN_REGISTERS; ++number)
+    for (int number = 0; number < MAX_IN_REGISTERS; ++number)
         held.words[number] = number < params.total_count ? params.totals[number].neutral : 0;
 }
 
@@ -180,7 +180,7 @@ static __forceinline__ __device__ void add_to_memory(const Held& held)
     const Unsigned place = place_of(held.group);
     atomicAdd(params.rows + place, static_cast<Unsigned>(held.rows));
 #pragma unroll
-    for (int number = 0; number < MOST_IN_REGISTERS; ++number)
+    for (int number = 0; number < MAX_IN_REGISTERS; ++number)
         if (number < params.total_count)
             add(params.totals[number].kind, params.totals[number].words + place, held.words[number]);
 }
@@ -254,7 +254,7 @@ static __forceinline__ __device__ void add_rows(unsigned int group, unsigned int
         if (!params.in_registers) add(total.kind, total.words + place, word);
         // Registers have no index.
 #pragma unroll
-        for (int each = 0; each < MOST_IN_REGISTERS; ++each)
+        for (int each = 0; each < MAX_IN_REGISTERS; ++each)
             if (each == number) held.words[each] = combine(total.kind, held.words[each], word);
     }
     if (params.in_registers) set_held(held);

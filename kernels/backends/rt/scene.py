@@ -36,22 +36,22 @@ SLAB_ENTRIES = 2**23
 
 # On X and Y halves are told apart with a bit to spare; the lanes of one slab lie side by side, and
 # those of the next beyond them. In the paper's encoding rays may also run at whole numbers.
-MOST_HALVES = 2**22
-MOST_WHOLE = 2**24
+MAX_HALVES = 2**22
+MAX_WHOLE = 2**24
 
 # The rows of a bucket are read by one thread, one after the other: 32 values of four bytes are one
 # line of a device's cache. More rows of one entry and lane are triangles beside each other.
-MOST_ROWS = 32
+MAX_ROWS = 32
 
 # Lanes of Y let rays pass by tuples that are filtered out. Tuples share a lane where they have so
 # few rows in an entry that these make no bucket: so many on average, so that few lanes have more
 # than a bucket holds.
 LANE_ROWS = 24
-MOST_Y_LANES = 4096
+MAX_Y_LANES = 4096
 
 # Lanes of X hold what lies beside each other in an entry and a lane of Y; beyond so many, triangles
 # share them. A byte counts them.
-MOST_X_LANES = 128
+MAX_X_LANES = 128
 
 # In the paper's encoding: so many rays pass an entry at most, and so many on Y.
 PAPER_LANES = 1_024
@@ -222,16 +222,16 @@ def _build_lanes(
     y_range: tuple[int, int] | None,
     slab_entries: int,
 ) -> Scene:
-    """One triangle for the rows of one entry and lane of Y, or for each MOST_ROWS of them."""
+    """One triangle for the rows of one entry and lane of Y, or for each MAX_ROWS of them."""
     rank_count = int(ranks.max(initial=0)) + 1
     y_lanes = _count_y_lanes(bvh, rank_count)
     lane_of = ranks * y_lanes // rank_count
-    buckets = _find_buckets(bvh, tuples, lane_of, y_range, MOST_ROWS)
+    buckets = _find_buckets(bvh, tuples, lane_of, y_range, MAX_ROWS)
     x = np.empty(len(buckets.y), np.int32)
     lane_counts = np.zeros((len(bvh.offsets) - 1, y_lanes), np.uint8)
-    widest = number_beside(buckets.entry_of, buckets.y, MOST_X_LANES, x, lane_counts)
+    widest = number_beside(buckets.entry_of, buckets.y, MAX_X_LANES, x, lane_counts)
     x_lanes = max(widest, 1)
-    _check_width(_slab_count(bvh, slab_entries) * x_lanes, MOST_HALVES)
+    _check_width(_slab_count(bvh, slab_entries) * x_lanes, MAX_HALVES)
     slabs = buckets.entry_of // slab_entries
     points = np.empty((len(x), 3), np.float32)
     points[:, 0] = x + slabs * x_lanes
@@ -259,7 +259,7 @@ def _count_y_lanes(bvh: Bvh, rank_count: int) -> int:
     """Return how many lanes of Y there are, for as many tuples that an entry may have."""
     rows_a_rank = max(bvh.row_count / _count_filled(bvh) / rank_count, 1e-9)
     shared = min(max(int(LANE_ROWS / rows_a_rank), 1), rank_count)
-    return min(-(-rank_count // shared), MOST_Y_LANES)
+    return min(-(-rank_count // shared), MAX_Y_LANES)
 
 
 def _count_filled(bvh: Bvh) -> int:
@@ -286,16 +286,16 @@ def _build_paper(
     everywhere = int(ranks.max(initial=0)) + 1 == tuple_count
     y_lanes = min(tuple_count, PAPER_Y_LANES, lanes) if everywhere else 1
     # Legs of two steps must not reach beyond what float32 tells apart.
-    x_lanes = max(lanes // y_lanes, 3 * width // max(MOST_WHOLE - width, 1) + 1)
+    x_lanes = max(lanes // y_lanes, 3 * width // max(MAX_WHOLE - width, 1) + 1)
     x_step, y_step = -(-width // x_lanes), -(-tuple_count // y_lanes)
     slab_count = _slab_count(bvh, slab_entries)
     # The first rays of a slab are a step behind the legs of the one before.
     slab_step = (-(-width // x_step) + 1) * x_step
-    _check_width(tuple_count + 2 * y_step, MOST_HALVES)
-    _check_width(slab_count * slab_step + x_step, MOST_WHOLE)
+    _check_width(tuple_count + 2 * y_step, MAX_HALVES)
+    _check_width(slab_count * slab_step + x_step, MAX_WHOLE)
     # Rays half a step beside the points meet none of them. Where X is too wide for halves, a point
     # on a ray is met by the next one, a whole step on and still inside of the leg.
-    x_side = 0.5 if slab_count * slab_step + x_step <= MOST_HALVES else 0.0
+    x_side = 0.5 if slab_count * slab_step + x_step <= MAX_HALVES else 0.0
     slabs = buckets.entry_of // slab_entries
     points = np.empty((len(x), 3), np.float32)
     points[:, 0] = x + slabs * slab_step
@@ -330,7 +330,7 @@ def _values(bvh: Bvh, buckets: _Buckets) -> tuple[NDArray[np.int64], int]:
             "rt: the paper's encoding has an integer on X, and the first measure of the BVH is "
             "none; SET rt_encoding = 'lanes'"
         )
-    if width > MOST_WHOLE:
+    if width > MAX_WHOLE:
         raise DeviceError(
             f"rt: the paper's encoding puts the first measure of the BVH on X, and float32 does "
             f"not tell {width} values apart; SET rt_encoding = 'lanes'"
@@ -376,4 +376,4 @@ def most_triangles(bvh: Bvh, encoding: Encoding) -> int:
     for position in bvh.stored:
         ranks *= int(np.bincount(bvh.hierarchies[position].scan_codes, minlength=1).max())
     lanes = _count_filled(bvh) * _count_y_lanes(bvh, max(ranks, 1))
-    return min(bvh.row_count, lanes + bvh.row_count // MOST_ROWS)
+    return min(bvh.row_count, lanes + bvh.row_count // MAX_ROWS)

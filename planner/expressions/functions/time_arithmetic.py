@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from raydb.planner.expressions.casts.casts import Values
     from raydb.planner.expressions.nodes import Call
 
-_MOST_DAYS = 5_000_000  # more than from the year 1 to 9999
-_MOST_SECONDS = 400_000_000_000
+_MAX_DAYS = 5_000_000  # more than from the year 1 to 9999
+_MAX_SECONDS = 400_000_000_000
 
 
 def _numeric(function: Callable[..., Any], operation: str | None = None) -> Function:
@@ -85,7 +85,7 @@ def _divide_interval(intervals: Intervals, divisors: NDArray[np.float64]) -> Int
 
 
 def _shift_days(days: Integers, number: Integers) -> Integers:
-    check_range(number, -_MOST_DAYS, _MOST_DAYS)
+    check_range(number, -_MAX_DAYS, _MAX_DAYS)
     return days + number
 
 
@@ -193,12 +193,12 @@ def _make_timestamp(
 def _from_seconds(seconds: NDArray[np.float64]) -> Integers:
     if not np.isfinite(seconds).all():
         raise pa.ArrowInvalid("out of range")
-    check_range(seconds, -_MOST_SECONDS, _MOST_SECONDS)
+    check_range(seconds, -_MAX_SECONDS, _MAX_SECONDS)
     return np.rint(seconds * 1_000_000).astype(np.int64)
 
 
 def _from_milliseconds(milliseconds: Integers) -> Integers:
-    check_range(milliseconds, -_MOST_SECONDS * 1000, _MOST_SECONDS * 1000)
+    check_range(milliseconds, -_MAX_SECONDS * 1000, _MAX_SECONDS * 1000)
     return milliseconds * 1000
 
 

@@ -36,8 +36,8 @@ _METHODS = ("auto", "exact", "timest")
 DEFAULT_REL_ERROR = 0.05
 DEFAULT_CONFIDENCE = 0.95
 # Less would take 10**18 samples, and more is 1 to the normal distribution in float64.
-LEAST_REL_ERROR = 1e-9
-MOST_CONFIDENCE = 1 - 2**-50
+MIN_REL_ERROR = 1e-9
+MAX_CONFIDENCE = 1 - 2**-50
 DEFAULT_SEED = 1
 DEFAULT_SECONDS = 60.0
 DEFAULT_SAMPLES = 10
@@ -191,8 +191,8 @@ _FIELDS: Mapping[str, Callable[[_Values], Any]] = {
     "delta": _Values.delta,
     "ties": lambda values: values.text("ties", _TIES),
     "method": lambda values: values.text("method", _METHODS),
-    "rel_error": lambda values: values.number("rel_error", DEFAULT_REL_ERROR, 1.0, LEAST_REL_ERROR),
-    "confidence": lambda values: values.number("confidence", DEFAULT_CONFIDENCE, MOST_CONFIDENCE),
+    "rel_error": lambda values: values.number("rel_error", DEFAULT_REL_ERROR, 1.0, MIN_REL_ERROR),
+    "confidence": lambda values: values.number("confidence", DEFAULT_CONFIDENCE, MAX_CONFIDENCE),
     "seed": lambda values: values.whole("seed", DEFAULT_SEED, 0, 2**63),
     "max_seconds": lambda values: values.number("max_seconds", DEFAULT_SECONDS, math.inf),
 }

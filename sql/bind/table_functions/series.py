@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 _TIMESTAMP = pa.timestamp("us")
-_MOST_ROWS = 2**40  # 8 TiB of numbers, beyond any memory
+_MAX_ROWS = 2**40  # 8 TiB of numbers, beyond any memory
 _MONTH_DAYS = 30  # in the order of intervals
 
 
@@ -84,7 +84,7 @@ def _integers(name: str, values: Sequence[Any], binding: Binding) -> Plan:
     if name == "generate_series":
         stop += 1 if step > 0 else -1
     count = _step_count(stop - start, step)
-    if count > _MOST_ROWS:
+    if count > _MAX_ROWS:
         raise DataError(f"{name}() would have {count} rows, which is more than fit in memory")
     if not -(2**63) <= stop < 2**63:
         numbers = range(start, stop, step)

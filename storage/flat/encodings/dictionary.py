@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SHARING_JACCARD = 0.8
 
 # More distinct values than this take 32-bit codes, which hardly ever pay.
-_MOST_ENTRIES = 2**16
+_MAX_ENTRIES = 2**16
 # Encoding must save a fifth, since it costs a second look-up.
 _LARGEST_PART = 0.8
 # FSST is expected to keep this part of the bytes of a text.
@@ -86,7 +86,7 @@ def propose_dictionary(
     encoded = pc.dictionary_encode(words)
     # The chunks of an encoded chunked array have one and the same dictionary.
     entries = encoded.chunk(0).dictionary
-    if not len(entries) or (not wanted and len(entries) > _MOST_ENTRIES):
+    if not len(entries) or (not wanted and len(entries) > _MAX_ENTRIES):
         return None
     codes = np.concatenate([_codes_of(chunk.indices) for chunk in encoded.chunks])
     # A count of every entry is faster than np.unique, which hashes: 20 against 280 µs a chunk.

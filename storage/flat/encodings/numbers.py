@@ -32,7 +32,7 @@ _SHIFTS = {bits: np.arange(0, 8, bits, dtype=np.uint8) for bits in (1, 2, 4)}
 PACKED_BITS = (1, 2, 4, 8, 16, 32, 64)
 
 # Runs are searched for where the payload without them has more bytes than this.
-_LEAST_RUN_BYTES = 64
+_MIN_RUN_BYTES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def encode_integers(
         return Encoded(Encoding.CONSTANT, reference=signed_64(least))
     bits = bits_for(greatest - least)
     frame_bytes = packed_bytes(len(values), bits)
-    if wanted == "run_length" or (wanted is None and frame_bytes > _LEAST_RUN_BYTES):
+    if wanted == "run_length" or (wanted is None and frame_bytes > _MIN_RUN_BYTES):
         changes = np.flatnonzero(values[1:] != values[:-1])
         run_count = len(changes) + 1
         run_bytes = 8 + 4 * run_count + packed_bytes(run_count, bits)

@@ -27,7 +27,7 @@ _LENGTHS = (np.dtype("<u1"), np.dtype("<u2"), np.dtype("<u4"))
 # A chunk whose codes take so much more than the column's sample promised gets symbols of its own,
 # if these save as much again. Training takes 10 ms, so that small chunks are left alone.
 _FALLS_BEHIND = 1.05
-_LEAST_TRAINING_BYTES = 2**14
+_MIN_TRAINING_BYTES = 2**14
 
 
 def text_parts(array: Any) -> tuple[NDArray[np.uint8], NDArray[Any]]:
@@ -111,7 +111,7 @@ def encode_fsst(array: Any, indexed: bool, table: fsst.SymbolTable, ratio: float
     offsets = narrow.astype(np.int64)
     codes, bounds = fsst.compress(table, data, offsets)
     symbols = b""
-    if len(data) >= _LEAST_TRAINING_BYTES and len(codes) * ratio > len(data) * _FALLS_BEHIND:
+    if len(data) >= _MIN_TRAINING_BYTES and len(codes) * ratio > len(data) * _FALLS_BEHIND:
         own = fsst.train(data, offsets)
         stored = own.to_bytes()
         own_codes, own_bounds = fsst.compress(own, data, offsets)

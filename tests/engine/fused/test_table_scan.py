@@ -20,7 +20,7 @@ ROWS = 5_000
 
 @pytest.fixture
 def con(monkeypatch):
-    monkeypatch.setattr("raydb.planner.stars.table_scan.LEAST_ROWS", 0)
+    monkeypatch.setattr("raydb.planner.stars.table_scan.MIN_ROWS", 0)
     monkeypatch.setattr(scan, "CHUNK_ROWS", 256)
     rng = np.random.default_rng(3)
     connection = raydb.connect()

@@ -314,7 +314,7 @@ def test_keywords_are_quoted_as_names() -> None:
 
 
 def test_a_long_history_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(history, "MAX_ENTRIES", 3)
     monkeypatch.setenv("RAYDB_HISTORY", str(tmp_path / "history"))
     for number in range(5):
         kept, problem = history.open_history()

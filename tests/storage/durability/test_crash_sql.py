@@ -191,7 +191,7 @@ def test_a_loss_of_power_during_a_merge_changes_nothing(
     files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     print(f"RAYDB_CRASH_SEED={SEED}")
-    monkeypatch.setattr("raydb.engine.catalog.stored_bvh.LEAST_MERGED", 0)
+    monkeypatch.setattr("raydb.engine.catalog.stored_bvh.MIN_MERGED", 0)
     monkeypatch.setattr("raydb.engine.catalog.stored_bvh.MERGED_SHARE", 0.0)
     random = Random(f"merge {SEED}")
     disk = SimulatedDisk(ROOT, random)

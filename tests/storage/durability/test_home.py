@@ -106,7 +106,7 @@ def test_a_file_of_nobody_is_not_committed(path: Path) -> None:
 
 
 def test_a_record_has_a_greatest_size(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log, "MOST_RECORD_BYTES", 10)
+    monkeypatch.setattr(log, "MAX_RECORD_BYTES", 10)
     with writer(path) as home:
         home.append(b"0123456789")
         with pytest.raises(DataError, match="at most 10 bytes, not 11"):
