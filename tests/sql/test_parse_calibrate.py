@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,9 +36,29 @@ def test_defaults():
     assert statement == sql.Calibrate("Odd", None, (0.05, 0.1), (10,), "ratio", 0)
 
 
-@given(st.text(max_size=12))
-def test_any_text_is_a_share_or_an_error(text):
-    written = text.replace("'", "''")
-    with contextlib.suppress(ProgrammingError):
-        (statement,) = sql.parse(f"CALIBRATE INDEX i WITH (fnr = '{written}')")
-        assert all(0 < fnr < 1 for fnr in statement.fnrs)
+PARTS = st.one_of(SHARES.map(repr), st.text("0123456789.eE-+_ x", max_size=6), st.text(max_size=6))
+
+
+def shares_of(text: str) -> tuple[float, ...] | None:
+    """Return the shares that a text lists, None where it is no list of different shares."""
+    parts = [part.strip() for part in text.split(",")]
+    # Python's float takes signs, underscores, names and digits of other scripts, too.
+    if not all(set(part) <= set("0123456789.eE-") and part[:1] != "-" for part in parts):
+        return None
+    try:
+        shares = tuple(map(float, parts))
+    except ValueError:
+        return None
+    return shares if all(0 < s < 1 for s in shares) and len({*shares}) == len(shares) else None
+
+
+@given(st.lists(PARTS, min_size=1, max_size=3).map(",".join))
+def test_a_text_is_its_shares_or_an_error(text):
+    written = "CALIBRATE INDEX i WITH (fnr = '{}')".format(text.replace("'", "''"))
+    shares = shares_of(text)
+    if shares is None:
+        with pytest.raises(ProgrammingError):
+            sql.parse(written)
+    else:
+        (statement,) = sql.parse(written)
+        assert statement.fnrs == shares

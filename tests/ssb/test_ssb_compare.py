@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from rich.console import Console
 
 import raydb
 from raydb.ssb import compare as comparing
-from raydb.ssb import footprint, rivals, workload
+from raydb.ssb import footprint, machine, rivals, workload
 from raydb.ssb.__main__ import main
 from raydb.ssb.check import ordered_differences
 from raydb.ssb.compare import Options, chosen_queries, compare, geometric_mean
@@ -22,7 +23,11 @@ from raydb.ssb.flat import FlatTable
 from raydb.ssb.machine import limited_cores, median_ms, read_bandwidth, read_seconds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
 
 QUERY_FIGURES = {
     "name", "row_count", "bvh", "backend", "rows_touched", "time_ms_median", "new_text_ms_median",
@@ -225,11 +230,32 @@ def test_ordered_differences() -> None:
 def test_means_and_measures() -> None:
     assert geometric_mean([1.0, 100.0]) == pytest.approx(10)
     assert [query.name for query in chosen_queries("star", ("q2.1",))] == ["q2.1"]
-    calls: list[int] = []
-    assert median_ms(lambda: calls.append(1), 3, 1.0) >= 0
-    assert len(calls) == 3
-    median_ms(lambda: calls.append(1), 3, 0.0)
-    assert len(calls) == 4
+
+
+def test_a_median_is_that_of_the_runs_there_is_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    durations = iter([4.0, 1.0, 2.0, 8.0])
+
+    def ask() -> None:
+        nonlocal now
+        now += next(durations)
+
+    monkeypatch.setattr(machine.time, "perf_counter", lambda: now)
+    assert median_ms(ask, 3, 100.0) == 2000  # the median of 4, 1 and 2 s
+    assert median_ms(ask, 3, 5.0) == 8000  # one run takes all the time
+
+
+def test_bandwidth_is_bytes_by_the_median_time_to_add_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    added: list[int] = []
+
+    def sum_seconds(parts: Sequence[NDArray[np.int64]], runs: int) -> float:
+        added.append(sum(part.nbytes for part in parts))
+        return 0.5 if len(parts) == 1 else 0.25
+
     with limited_cores(1):
-        assert read_bandwidth(1) > 0
-    assert 0 < read_seconds(0, 2) < read_seconds(1 << 24, 2)
+        assert len(os.sched_getaffinity(0)) == 1
+    monkeypatch.setattr(machine, "_sum_seconds", sum_seconds)
+    assert read_bandwidth(1) == added[0] / 0.5
+    assert read_bandwidth(2) == added[0] / 0.25
+    assert read_seconds(1 << 20, 2) == 0.25
+    assert added == [added[0]] * 2 + [1 << 20] * 2
