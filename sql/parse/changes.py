@@ -105,16 +105,15 @@ def _copy_to(reader: TokenReader, select: Select) -> CopyTo:
 
 def _copy_options(reader: TokenReader) -> dict[str, str | bool]:
     options: dict[str, str | bool] = {}
-    if not reader.accept("("):
-        return options
-    while True:
+
+    def read_option() -> None:
         name = reader.name("the name of an option")
         if name in options:
             raise ProgrammingError(f"the option '{name}' of COPY is given twice")
         options[name] = True if reader.at_any(",", ")") else _option_value(reader.take())
-        if not reader.accept(","):
-            break
-    reader.expect(")")
+
+    if reader.at_any("("):
+        reader.listed(read_option)
     return options
 
 

@@ -83,7 +83,7 @@ def _create_table(reader: TokenReader, replace: bool) -> CreateTable | CreateTab
     if reader.at_any("("):
         inside = TokenReader(reader.text, reader.parenthesised())
         if reader.at_any("AS"):
-            columns = inside.listed_names("the name of a column")
+            columns = inside.separated(lambda: inside.name("the name of a column"))
             inside.finish()
     elif not reader.at_any("AS"):
         raise reader.error("'(' or 'AS'")
@@ -123,18 +123,17 @@ def _create_bvh(reader: TokenReader) -> CreateBvh:
     name = reader.name("the name of a BVH")
     reader.expect("ON")
     table = reader.relation("the name of a table")
-    reader.expect("(")
     parts: dict[str, tuple[exp.Expr, ...]] = {}
-    while True:
+
+    def read_part() -> None:
         part = reader.accept_any(*_PARTS)
         if part is None:
             raise reader.error("SCAN, GROUP BY or AGGREGATE")
         if part in parts:
             raise ProgrammingError(f"the BVH '{name}' has {part} twice")
-        parts[part] = reader.scalars()
-        if not reader.accept(","):
-            break
-    reader.expect(")")
+        parts[part] = reader.listed(reader.scalar)
+
+    reader.listed(read_part)
     options = _bvh_options(name, reader) if reader.accept("WITH") else {}
     scan, group_by, aggregate = (parts.get(part, ()) for part in _PARTS)
     tokens = reader.all_tokens()
@@ -158,8 +157,8 @@ def read_options(
 ) -> dict[str, str]:
     """Read `(name = value, ...)`; `kind` has the options `known`, and `owner` is one of it."""
     given: dict[str, str] = {}
-    reader.expect("(")
-    while True:
+
+    def read_option() -> None:
         option = reader.name("the name of an option")
         if option not in known:
             near = did_you_mean(option, known)
@@ -168,9 +167,8 @@ def read_options(
             raise ProgrammingError(f"the {owner} has the option '{option}' twice")
         reader.expect("=")
         given[option] = "".join(reader.accept_any(sign) or "" for sign in "-.") + reader.take().text
-        if not reader.accept(","):
-            break
-    reader.expect(")")
+
+    reader.listed(read_option)
     return given
 
 
@@ -183,15 +181,14 @@ def _create_index(reader: TokenReader, *, unique: bool) -> CreateIndex:
     if method not in ("btree", "ivf"):
         raise NotSupportedError(f"CREATE INDEX ... USING {method} is not supported, only ivf")
     inside = TokenReader(reader.text, reader.parenthesised())
-    columns: list[str] = []
-    descending: list[bool] = []
-    while True:
-        columns.append(inside.name("the name of a column"))
+
+    def read_column() -> tuple[str, bool]:
+        column = inside.name("the name of a column")
         if inside.at_any("("):
             raise NotSupportedError("an index of an expression is not supported")
-        descending.append(inside.accept_any("ASC", "DESC") == "DESC")
-        if not inside.accept(","):
-            break
+        return column, inside.accept_any("ASC", "DESC") == "DESC"
+
+    columns, descending = zip(*inside.separated(read_column), strict=True)
     inside.finish()
     if reader.at_any("WHERE"):
         raise NotSupportedError("an index of some rows, CREATE INDEX ... WHERE, is not supported")
@@ -200,7 +197,7 @@ def _create_index(reader: TokenReader, *, unique: bool) -> CreateIndex:
         if unique or len(columns) != 1 or descending[0]:
             raise NotSupportedError(f"the ivf index '{name}' is of one column, not UNIQUE or DESC")
         options = _ivf_options(name, reader) if reader.accept("WITH") else IvfOptions()
-    index = Index(name, tuple(columns), tuple(descending), unique, options)
+    index = Index(name, columns, descending, unique, options)
     return CreateIndex(table, index, if_not_exists)
 
 
@@ -285,12 +282,10 @@ def read_alter(reader: TokenReader) -> AlterTable | RenameView:
     if kind == "VIEW":
         reader.expect("RENAME", "TO")
         return RenameView(name, if_exists, reader.name("the new name"))
-    alterations = [_alteration(name, reader)]
-    while reader.accept(","):
-        alterations.append(_alteration(name, reader))
+    alterations = reader.separated(lambda: _alteration(name, reader))
     if len(alterations) > 1 and any(isinstance(each, RenameTable) for each in alterations):
         raise ProgrammingError("RENAME TO stands alone in an ALTER TABLE")
-    return AlterTable(name, if_exists, tuple(alterations))
+    return AlterTable(name, if_exists, alterations)
 
 
 def _alteration(table: str, reader: TokenReader) -> Alteration:

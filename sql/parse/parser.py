@@ -252,35 +252,28 @@ def _release(reader: TokenReader) -> Release:
 def _prepare(reader: TokenReader) -> Prepare:
     """Read PREPARE; the statement is parsed for its errors, and kept as text."""
     name = reader.name("the name of the statement")
-    types: list[pa.DataType] = []
-    if reader.accept("("):
-        types.append(data_type_of(reader.data_type()))
-        while reader.accept(","):
-            types.append(data_type_of(reader.data_type()))
-        reader.expect(")")
+    types: tuple[pa.DataType, ...] = ()
+    if reader.at_any("("):
+        types = reader.listed(lambda: data_type_of(reader.data_type()))
     reader.expect("AS")
     _refuse_others(reader, "PREPARE of", *QUERY_WORDS, *_CHANGES)
     tokens = reader.rest()
     _parse_statement(reader.text, tokens)
-    return Prepare(name, tuple(types), reader.text[tokens[0].start : tokens[-1].end + 1])
+    return Prepare(name, types, reader.text[tokens[0].start : tokens[-1].end + 1])
 
 
 def _execute(reader: TokenReader) -> Execute:
     name = reader.name("the name of a prepared statement")
     if not reader.at_any("(") or reader.accept("(", ")"):
         return Execute(name, ())
-    reader.expect("(")
-    arguments = [reader.named_scalar()]
-    while reader.accept(","):
-        arguments.append(reader.named_scalar())
-    reader.expect(")")
+    arguments = reader.listed(reader.named_scalar)
     names = [each for each, _ in arguments if each is not None]
     if names and len(names) < len(arguments):
         raise ProgrammingError("the values of EXECUTE all have a name, or none has")
     twice = next((each for place, each in enumerate(names) if each in names[:place]), None)
     if twice is not None:
         raise ProgrammingError(f"parameter '{twice}' is given twice")
-    return Execute(name, tuple(arguments))
+    return Execute(name, arguments)
 
 
 def _deallocate(reader: TokenReader) -> Deallocate:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, TokenError
@@ -22,6 +22,8 @@ from raydb.sql.parse.searched_tables import name_searched_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+_Part = TypeVar("_Part")
 
 _NAME_TOKENS = identifier_tokens()
 _CLOSED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -223,26 +225,27 @@ class TokenReader:
             name = self.name(what)
         return name
 
-    def relations(self, what: str) -> tuple[str, ...]:
-        """Read `name, name, ...` of tables or views."""
-        found = [self.relation(what)]
+    def separated(self, read: Callable[[], _Part]) -> tuple[_Part, ...]:
+        """Read parts with commas between them, each by `read`; there is one at least."""
+        found = [read()]
         while self.accept(","):
-            found.append(self.relation(what))
+            found.append(read())
         return tuple(found)
 
-    def names(self, what: str) -> tuple[str, ...]:
-        """Read `(name, name, ...)`."""
+    def listed(self, read: Callable[[], _Part]) -> tuple[_Part, ...]:
+        """Read parts with commas between them, in parentheses."""
         self.expect("(")
-        found = self.listed_names(what)
+        found = self.separated(read)
         self.expect(")")
         return found
 
-    def listed_names(self, what: str) -> tuple[str, ...]:
-        """Read `name, name, ...`."""
-        found = [self.name(what)]
-        while self.accept(","):
-            found.append(self.name(what))
-        return tuple(found)
+    def relations(self, what: str) -> tuple[str, ...]:
+        """Read `name, name, ...` of tables or views."""
+        return self.separated(lambda: self.relation(what))
+
+    def names(self, what: str) -> tuple[str, ...]:
+        """Read `(name, name, ...)`."""
+        return self.listed(lambda: self.name(what))
 
     def string(self, what: str) -> str:
         """Read a string constant and return its value."""
@@ -275,15 +278,6 @@ class TokenReader:
     def all_tokens(self) -> tuple[Token, ...]:
         """Return the whole statement, also what was read already."""
         return self._tokens
-
-    def scalars(self) -> tuple[exp.Expr, ...]:
-        """Read `(expression, expression, ...)`."""
-        self.expect("(")
-        found = [self.scalar()]
-        while self.accept(","):
-            found.append(self.scalar())
-        self.expect(")")
-        return tuple(found)
 
     def named_scalar(self) -> tuple[str | None, exp.Expr]:
         """Read an expression, or `name := expression`, where => means the same."""
