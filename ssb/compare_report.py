@@ -5,15 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from rich import box
-from rich.table import Table
-from rich.text import Text
-
 from raydb.ssb import charts
 from raydb.ssb.compare import geometric_mean
+from raydb.ssb.run import open_table
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from raydb.ssb.compare import Comparison
     from raydb.ssb.rival_raydb import OwnFigures
@@ -98,7 +96,7 @@ def _query(found: Comparison, figures: OwnFigures) -> dict[str, Any]:
 
 def _times(found: Comparison) -> Table:
     title = f"Star Schema Benchmark, scale factor {found.options.scale_factor:g}: ms, text to rows"
-    table = _table(title)
+    table = open_table(title)
     table.add_column("query", no_wrap=True)
     for name in ("RayDB", "new constants", "new text", "sieved"):
         table.add_column(name, justify="right")
@@ -117,7 +115,7 @@ def _times(found: Comparison) -> Table:
 
 
 def _kernels(found: Comparison) -> Table:
-    table = _table(
+    table = open_table(
         "What RayDB reads, beside plain sums of as many bytes again and again (read), and from "
         f"memory at {found.own.bandwidth / 1e9:.1f} GB/s"
     )
@@ -200,14 +198,3 @@ def _mean(found: Comparison, rival: str) -> float | None:
 
 def _ms(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}" if value < 10 else f"{value:.1f}"
-
-
-def _table(title: str) -> Table:
-    return Table(
-        title=Text(title),
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        collapse_padding=True,
-    )

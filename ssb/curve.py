@@ -11,10 +11,6 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
 
-from rich import box
-from rich.table import Table
-from rich.text import Text
-
 import raydb
 from raydb.ssb import charts, workload
 from raydb.ssb.compare import release_memory
@@ -22,7 +18,7 @@ from raydb.ssb.generate import DataSet, prepare
 from raydb.ssb.machine import describe_machine, median_ms
 from raydb.ssb.progress import Progress
 from raydb.ssb.rival_raydb import QUERY_SECONDS, asking
-from raydb.ssb.run import build_bvhs, explain, load
+from raydb.ssb.run import build_bvhs, explain, load, open_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -70,10 +66,7 @@ def trace(
 
 def print_curve(points: Sequence[Point], out: Console) -> None:
     """Print the points as a table, by the rows touched."""
-    table = Table(
-        title=Text("Cost by rows touched"), title_justify="left", box=box.SIMPLE_HEAD,
-        show_edge=False, pad_edge=False,
-    )  # fmt: skip
+    table = open_table("Cost by rows touched")
     for name in ("scale factor", "query", "rows touched", "median ms", "ns a row"):
         table.add_column(name, justify="left" if name == "query" else "right")
     for point in sorted(points, key=lambda point: point.rows_touched):

@@ -256,16 +256,7 @@ def explain(connection: Connection, text: str) -> Plan:
 
 def result_table(results: Sequence[Result], options: Options) -> Table:
     """Return the table of all results."""
-    title = f"Star Schema Benchmark, scale factor {options.scale_factor:g}"
-    # No frame, so that it fits the 80 columns of a terminal.
-    table = Table(
-        title=Text(title),
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        collapse_padding=True,
-    )
+    table = open_table(f"Star Schema Benchmark, scale factor {options.scale_factor:g}")
     table.add_column("query", no_wrap=True)
     table.add_column("rows", justify="right")
     table.add_column("BVH")
@@ -287,6 +278,14 @@ def result_table(results: Sequence[Result], options: Options) -> Table:
             checked,
         )
     return table
+
+
+def open_table(title: str) -> Table:
+    """Return a table without columns or a frame, so that it fits the 80 columns of a terminal."""
+    return Table(
+        title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, show_edge=False,
+        pad_edge=False, collapse_padding=True,
+    )  # fmt: skip
 
 
 def print_faults(result: Result, oracle: Oracle, out: Console) -> None:
