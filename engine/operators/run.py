@@ -3,7 +3,8 @@
     table = run_plan(plan, Sources(tables, run_fused, memory))
 
 Filters and computed columns run together over morsels of rows in threads; joins and aggregates run
-in Acero, sorts in pyarrow.compute. A node gives only the columns that something above it reads.
+on numbers in NumPy, sorts in pyarrow.compute. A node gives only the columns that something above
+it reads.
 """
 
 from __future__ import annotations
