@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 import raydb
-from raydb.engine.session import session
+from raydb.engine.fused import jobs
+from raydb.engine.session import plan_runner
 from raydb.ssb import workload
 from raydb.ssb.generate import DataSet, prepare
 from raydb.ssb.progress import Progress
@@ -47,8 +48,8 @@ class FusedTime:
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        for name in ("run_fused", "launch"):
-            setattr(session, name, self._timed(getattr(session, name)))
+        for module, name in ((jobs, "run_fused"), (plan_runner, "launch")):
+            setattr(module, name, self._timed(getattr(module, name)))
 
     def _timed(self, run: Callable[..., object]) -> Callable[..., object]:
         def timed(*arguments: Any) -> object:
