@@ -24,20 +24,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from raydb.engine.context.memory import Memory
-    from raydb.engine.fused.table_scan import Kept, TableJob
+    from raydb.engine.fused.derived_cache import DerivedCache
+    from raydb.engine.fused.table_scan import TableJob
     from raydb.planner.expressions.nodes import Expression
     from raydb.planner.stars.delta import DeltaScan
     from raydb.planner.stars.star import Star
     from raydb.storage.tables.table import Table
 
 
-def prepare_delta(job: DeltaScan, tables: Mapping[str, Table], kept: Kept) -> TableJob | None:
+def prepare_delta(
+    job: DeltaScan, tables: Mapping[str, Table], cache: DerivedCache
+) -> TableJob | None:
     """Return the scan of the rows, to be made once; None for a look-up."""
     if job.scan is None:
         return None
     rest, tables = _with_rest(job, tables)
     star = replace(job.star, fact=rest.name)
-    return fuse_on_rows(replace(job.scan, star=star), tables, kept)
+    return fuse_on_rows(replace(job.scan, star=star), tables, cache)
 
 
 def run_delta(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from raydb.engine.context.memory import Memory
-    from raydb.engine.fused.table_scan import Kept
+    from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.engine.session.plan_cache import PreparedPlan
     from raydb.storage.tables.table import Table
 
@@ -34,14 +34,14 @@ FusedJob: TypeAlias = FusedScanAggregate | FusedTableScan | DeltaScan
 class JobRun:
     """One run of a plan's jobs over some tables.
 
-    kept: what was made of whole columns before. new_memory: gives the memory of a job that needs
+    cache: what was made of whole columns before. new_memory: gives the memory of a job that needs
     some. used: the BVHs that were read; told: what went otherwise than asked for; ran_on: where
     jobs ran that could have run elsewhere.
     """
 
     prepared: PreparedPlan
     tables: Mapping[str, Table]
-    kept: Kept
+    cache: DerivedCache
     new_memory: Callable[[], Memory]
     used: set[str] = field(default_factory=set)
     told: list[str] = field(default_factory=list)
@@ -62,13 +62,13 @@ class JobRun:
         jobs = self.prepared.jobs
         if job not in jobs:
             jobs[job] = prepare_fused(job)
-        groups = run_fused(job, jobs[job], self.tables, self.kept)
+        groups = run_fused(job, jobs[job], self.tables, self.cache)
         return self._noted(job, groups, jobs[job])
 
     def _on_table(self, scan: FusedTableScan) -> pa.Table:
         job = self.prepared.scans.get(scan)
         if job is None:
-            job = fuse_on_rows(scan, self.tables, self.kept)
+            job = fuse_on_rows(scan, self.tables, self.cache)
             if job.scan is not None:  # Else it has arrays, which are not to stay with a plan.
                 self.prepared.scans[scan] = job
         return self._noted(scan, *run_table_job(job))
@@ -76,7 +76,7 @@ class JobRun:
     def _on_newer_rows(self, delta: DeltaScan) -> pa.Table:
         deltas = self.prepared.deltas
         if delta not in deltas:
-            deltas[delta] = prepare_delta(delta, self.tables, self.kept)
+            deltas[delta] = prepare_delta(delta, self.tables, self.cache)
         with self.new_memory() as memory:
             return self._noted(delta, *run_delta(delta, deltas[delta], self.tables, memory))
 

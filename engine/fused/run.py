@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.engine.fused.table_scan import Kept, TableJob
+    from raydb.engine.fused.derived_cache import DerivedCache
+    from raydb.engine.fused.table_scan import TableJob
     from raydb.kernels.backends.backend import Backend
     from raydb.planner.expressions.nodes import Column
     from raydb.storage.tables.table import Table
@@ -53,16 +54,16 @@ def time_kernel(plan: FusedScanAggregate, prepared: object) -> float:
 
 
 def run_fused(
-    plan: FusedScanAggregate, prepared: object, tables: Mapping[str, Table], kept: Kept
+    plan: FusedScanAggregate, prepared: object, tables: Mapping[str, Table], cache: DerivedCache
 ) -> pa.Table:
     """Return the plan's rows: columns 'c<number>' of the keys, then of the aggregates.
 
-    kept: what was made of whole columns before. Raises DataError when a sum does not fit its type.
+    cache: what was made of whole columns before. Raises DataError when a sum does not fit its type.
     """
     if plan.is_direct:
         return decode_groups(plan, launch(plan, prepared))
     backend = load_backend(plan.backend)
-    image = Image(tables, tables[plan.table], kept)
+    image = Image(tables, tables[plan.table], cache)
     return _table_of(plan, _run_by_row(plan, backend, prepared, image))
 
 
@@ -71,7 +72,7 @@ def run_table_job(job: TableJob) -> tuple[pa.Table, object]:
     if job.scan is not None:
         return decode_groups(job.plan, job.run()), None
     made = prepare_fused(job.plan)
-    return run_fused(job.plan, made, job.image.tables, job.image.kept), made
+    return run_fused(job.plan, made, job.image.tables, job.image.cache), made
 
 
 def launch(plan: FusedScanAggregate, prepared: object) -> FusedResult:

@@ -16,18 +16,16 @@ query to the next, and remade when they were dropped; what a query itself makes 
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
-from weakref import ref
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.engine.fused.denormalise import fetch
+from raydb.engine.fused.derived_cache import owned_bytes
 from raydb.engine.operators.relation import joined
-from raydb.engine.table_functions.motif.graph_cache import EdgeGraph
 from raydb.errors import DataError
 from raydb.interrupts import beside
 from raydb.kernels.arrow_numbers import is_number, to_numbers, words_of
@@ -52,6 +50,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.kernels.backends.backend import FusedResult
     from raydb.kernels.backends.cpu.scan import ScanPlan, Zones
     from raydb.planner.stars.star import Star
@@ -68,84 +67,6 @@ DIRECT_CODES = 2**20
 # Two attributes are looked up as a pair where that takes a table of at most 256 KiB.
 PAIR_CODES = 2**16
 
-# What images keep where nobody says more. A fact table of 60M rows takes 60 MB for each attribute
-# of few values, and 240 MB for each measure.
-KEPT_BYTES = 2**31
-
-# The part of memory_limit that images may keep.
-KEPT_SHARE = 4
-
-
-class Kept:
-    """Arrays made from rows that do not change, the least recently used of them dropped.
-
-    limit: the most bytes that stay, beside the last array asked for. Owners are not kept alive by
-    it, but arrays may be views of their columns.
-    """
-
-    def __init__(self) -> None:
-        self.limit = KEPT_BYTES
-        self._items: OrderedDict[object, tuple[tuple[ref[Any], ...], Any, int]] = OrderedDict()
-
-    @property
-    def size_bytes(self) -> int:
-        """The bytes of all arrays; added up anew, for an interrupt may come between two steps."""
-        return sum(size for *_, size in self._items.values())
-
-    def get(self, owners: tuple[object, ...], what: object, make: Callable[[], Any]) -> Any:
-        """Return what was made of the owners before, or make it; of others it is dropped."""
-        item = self._items.pop(what, None)
-        if item is not None and not _are_same(item[0], owners):
-            item = None
-        if item is None:
-            made = make()
-            item = tuple(map(ref, owners)), made, _owned_bytes(made)
-        self._items[what] = item
-        while len(self._items) > 1 and self.size_bytes > self.limit:
-            self._items.popitem(last=False)
-        return item[1]
-
-    def has(self, owners: tuple[object, ...], what: object) -> bool:
-        """Tell whether `get` would return what was made before."""
-        item = self._items.get(what)
-        return item is not None and _are_same(item[0], owners)
-
-    def forget_gone(self) -> None:
-        """Drop what was made of rows that nobody has any more, such as those of dropped tables."""
-        while gone := self._gone():  # What one array is made of may be another one.
-            for what in gone:
-                del self._items[what]
-
-    def _gone(self) -> list[object]:
-        return [
-            what for what, (owners, *_) in self._items.items() if any(o() is None for o in owners)
-        ]
-
-
-def _are_same(known: tuple[ref[Any], ...], owners: tuple[object, ...]) -> bool:
-    return len(known) == len(owners) and all(
-        each() is owner for each, owner in zip(known, owners, strict=True)
-    )
-
-
-def _owned_bytes(made: object) -> int:
-    """Return about the bytes that arrays take; a view of a table's column takes none."""
-    match made:
-        case np.ndarray():
-            return made.nbytes if made.flags.owndata else 0
-        case pa.Array():
-            return int(made.nbytes)
-        case Measure(values=values, valid=valid):
-            return _owned_bytes(values) + _owned_bytes(valid)
-        case _Coded(codes=codes, values=columns):
-            return _owned_bytes(codes) + sum(map(_owned_bytes, columns))
-        case EdgeGraph():
-            return made.size_bytes
-        case tuple():
-            return sum(map(_owned_bytes, made))
-        case _:
-            return 0
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Coded:
@@ -158,6 +79,11 @@ class _Coded:
     def code_count(self) -> int:
         """The number of codes, one for NULL included."""
         return len(self.values[0])
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of what is not a view of a table's column."""
+        return owned_bytes((self.codes, *self.values))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -180,7 +106,7 @@ class Image:
 
     tables: Mapping[str, Table]
     fact: Table
-    kept: Kept
+    cache: DerivedCache
     first_row: int = 0
     together: dict[ForeignKey, frozenset[Attribute]] = field(default_factory=dict)
     hierarchies: list[_Hierarchy] = field(default_factory=list)
@@ -238,7 +164,7 @@ class Image:
     def zones(self, sources: tuple[Source, ...]) -> Zones:
         """Return the least and the greatest code of each chunk of rows, of one source."""
         (codes,) = self.codes(sources)
-        zones: Zones = self.kept.get(
+        zones: Zones = self.cache.get(
             (codes,), self._what("zones", sources), lambda: zones_of(codes)
         )
         return zones
@@ -435,11 +361,11 @@ class Image:
             return beside(make, self.row_count)
 
         if isinstance(source, str):
-            return self.kept.get((self.fact.live,), self._what(kind, source), compute)
+            return self.cache.get((self.fact.live,), self._what(kind, source), compute)
         attributes = source if isinstance(source, tuple) else attributes_of(source)
         names = {key.table for attribute in attributes for key in attribute.path}
         owners = (self.fact.rows, *(self.tables[name].rows for name in sorted(names)))
-        return self.kept.get(owners, self._what(kind, source), compute)
+        return self.cache.get(owners, self._what(kind, source), compute)
 
     def _what(self, kind: str, source: object) -> object:
         return kind, self.fact.name, self.first_row, source
@@ -469,10 +395,12 @@ class TableJob:
         return launch_scan(self.scan, self.plan.job, self.columns, codes, found)
 
 
-def fuse_on_rows(scan: FusedTableScan, tables: Mapping[str, Table], kept: Kept) -> TableJob:
+def fuse_on_rows(
+    scan: FusedTableScan, tables: Mapping[str, Table], cache: DerivedCache
+) -> TableJob:
     """Return a scan as a fused job on an image of its fact table."""
     star = scan.star
-    image = Image(tables, tables[star.fact], kept, scan.first_row, _together(star))
+    image = Image(tables, tables[star.fact], cache, scan.first_row, _together(star))
     predicates = [image.encode(predicate) for predicate in star.predicates]
     keys = [(column, image.encode(key)) for column, key in star.keys]
     measures: dict[Expression, Measure] = {}

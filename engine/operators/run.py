@@ -79,7 +79,7 @@ from raydb.planner.plan.physical import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from raydb.engine.fused.table_scan import Kept
+    from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.engine.operators.trace import Trace
     from raydb.kernels.vector.conformal import Calibration
     from raydb.kernels.vector.exact_search import Neighbours
@@ -99,7 +99,7 @@ class Sources:
     """Where rows come from: stored tables, and the jobs of the fused path.
 
     `run_fused` runs a fused job and names its columns as `run_plan` does.
-    `trace` notes what each node does; `watch` is shown what searches with a promise find. `kept`
+    `trace` notes what each node does; `watch` is shown what searches with a promise find. `cache`
     has what was made of whole tables before, and `told` collects what a run has to say beside its
     rows. `shared` keeps the rows of SharedRows, all their columns, and `working` those of
     WorkingRows.
@@ -110,7 +110,7 @@ class Sources:
     memory: Memory = field(default_factory=Memory)
     trace: Trace | None = None
     watch: Watch | None = None
-    kept: Kept | None = None
+    cache: DerivedCache | None = None
     told: list[str] = field(default_factory=list)
     shared: dict[int, Relation] = field(default_factory=dict)
     working: dict[int, Relation] = field(default_factory=dict)
@@ -264,7 +264,7 @@ def _motifs(plan: MotifRows, columns: Sequence[Column], sources: Sources) -> Rel
     run_with = partial(_run_with, sources=sources)
     of_queries = output_columns(plan.queries)
     found = motif_rows(
-        *(plan, columns, of_queries, run_with), sources.tables, sources.kept, sources.memory
+        *(plan, columns, of_queries, run_with), sources.tables, sources.cache, sources.memory
     )
     sources.told.extend(found.told)
     if sources.trace is not None:

@@ -16,11 +16,11 @@ from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 from raydb.engine.context.memory import Memory, parse_limit
+from raydb.engine.fused.derived_cache import CACHE_BYTES, CACHE_SHARE, DerivedCache
 from raydb.engine.fused.jobs import JobRun
 from raydb.engine.fused.post_aggregate import FEW_ROWS
 from raydb.engine.fused.row_fast_path import direct_rows
 from raydb.engine.fused.run import decode_groups, launch, time_kernel
-from raydb.engine.fused.table_scan import KEPT_BYTES, KEPT_SHARE, Kept
 from raydb.engine.operators.run import Sources, run_plan
 from raydb.engine.operators.trace import Trace
 from raydb.engine.session.result import Result
@@ -78,7 +78,7 @@ class PlanRunner:
         self._settings = settings
         self._folder = folder
         # What scans of whole tables and motifs made of their rows.
-        self.kept = Kept()
+        self.cache = DerivedCache()
 
     def run(self, prepared: PreparedPlan) -> Result:
         """Return all rows of a plan."""
@@ -100,9 +100,9 @@ class PlanRunner:
     def _job_run(self, prepared: PreparedPlan) -> JobRun:
         """Return a run of a plan's jobs over the tables as they are now."""
         limit = parse_limit(self._settings().memory_limit)
-        self.kept.limit = KEPT_BYTES if limit is None else limit // KEPT_SHARE
+        self.cache.limit = CACHE_BYTES if limit is None else limit // CACHE_SHARE
         tables = {**self._database.snapshot.tables, **prepared.files}
-        return JobRun(prepared, tables, self.kept, self._new_memory)
+        return JobRun(prepared, tables, self.cache, self._new_memory)
 
     def repeat(self, prepared: PreparedPlan) -> Result:
         """Return all rows of a plan that ran before, with its groups by heart where it has them."""
@@ -145,7 +145,7 @@ class PlanRunner:
         are_out = False
         try:
             with self._new_memory() as memory:
-                sources = Sources(run.tables, run.rows, memory, None, watch, run.kept, run.told)
+                sources = Sources(run.tables, run.rows, memory, None, watch, run.cache, run.told)
                 blocks = stream_plan(plan, sources)
                 while (block := next_block(blocks, run)) is not None:
                     yield list(block.columns.values())
@@ -167,7 +167,7 @@ class PlanRunner:
 
         change: what the rows would change.
         """
-        graphs = graph_states(prepared.plan, self._database.snapshot.tables, self.kept)
+        graphs = graph_states(prepared.plan, self._database.snapshot.tables, self.cache)
         measured = self._measure(prepared) if statement.analyze else None
         described = describe(prepared.plan, measured, graphs)
         if change is not None:
@@ -212,7 +212,7 @@ class PlanRunner:
     def memory_limit(self) -> int | None:
         """Return what a statement may hold beside what scans have kept."""
         limit = parse_limit(self._settings().memory_limit)
-        return None if limit is None else max(limit - self.kept.size_bytes, limit // 2)
+        return None if limit is None else max(limit - self.cache.size_bytes, limit // 2)
 
     def _new_memory(self) -> Memory:
         return Memory(self.memory_limit(), self._temp_folder())
@@ -228,7 +228,7 @@ class PlanRunner:
         watch = self._uses.searches.observe if trace is None else None
         with self._new_memory() as memory:
             sources = Sources(
-                run.tables, run_job or run.rows, memory, trace, watch, run.kept, run.told
+                run.tables, run_job or run.rows, memory, trace, watch, run.cache, run.told
             )
             return run_plan(plan, sources)
 

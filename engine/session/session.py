@@ -158,7 +158,7 @@ class Session:
             self._take_merged()
         caching = _Caching(None, None)
         if self._cache.expect(self.database.snapshot):
-            self._runner.kept.forget_gone()
+            self._runner.cache.forget_gone()
         if self.settings.plan_cache:
             key = plan_key(text, parameters, self.settings.planner)
             prepared = self._cache.plan(key)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.engine.context.memory import Memory
-    from raydb.engine.fused.table_scan import Kept
+    from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.kernels.motif.graph import TemporalGraph
     from raydb.planner.plan.physical import MotifRows
     from raydb.storage.tables.table import Table
@@ -83,7 +83,7 @@ class EdgeGraph:
 def kept_graph(
     plan: MotifRows,
     tables: Mapping[str, Table],
-    kept: Kept | None,
+    cache: DerivedCache | None,
     memory: Memory,
     read: Callable[[], Sequence[Values]],
 ) -> tuple[EdgeGraph, bool]:
@@ -92,22 +92,22 @@ def kept_graph(
     read: gives the sources, the targets and the times of all rows. Raises DataError for times that
     64 bits cannot tell apart, and OperationalError where memory is too small.
     """
-    is_kept = kept is not None and is_graph_kept(plan, tables, kept)
+    is_kept = cache is not None and is_graph_kept(plan, tables, cache)
 
     def make() -> EdgeGraph:
         sources, targets, times = read()
         memory.check(_ROW_BYTES * len(times), f"the temporal graph of {len(times)} rows")
         return make_graph(sources, targets, times, plan.question.function)
 
-    if kept is None or not plan.table:
+    if cache is None or not plan.table:
         return make(), False
-    found: EdgeGraph = kept.get(_owners(plan, tables), _what(plan), make)
+    found: EdgeGraph = cache.get(_owners(plan, tables), _what(plan), make)
     return found, is_kept
 
 
-def is_graph_kept(plan: MotifRows, tables: Mapping[str, Table], kept: Kept) -> bool:
+def is_graph_kept(plan: MotifRows, tables: Mapping[str, Table], cache: DerivedCache) -> bool:
     """Tell whether the graph of a search need not be built."""
-    return bool(plan.table) and kept.has(_owners(plan, tables), _what(plan))
+    return bool(plan.table) and cache.has(_owners(plan, tables), _what(plan))
 
 
 def _owners(plan: MotifRows, tables: Mapping[str, Table]) -> tuple[object, ...]:

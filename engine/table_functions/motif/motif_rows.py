@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.engine.context.memory import Memory
-    from raydb.engine.fused.table_scan import Kept
+    from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.engine.table_functions.motif.graph_cache import EdgeGraph
     from raydb.engine.table_functions.motif.motif_search import FoundMotifs
     from raydb.planner.expressions.nodes import Expression
@@ -66,7 +66,7 @@ def motif_rows(
     of_queries: Sequence[Column],
     run_with: RunWith,
     tables: Mapping[str, Table],
-    kept: Kept | None,
+    cache: DerivedCache | None,
     memory: Memory,
 ) -> MotifAnswers:
     """Return some columns of each row that asks with those of its answer, in the rows' order.
@@ -79,7 +79,7 @@ def motif_rows(
     needed = list(dict.fromkeys((*carried, *keys)))
     queries, values = run_with(plan.queries, needed, [expression for _, expression in plan.given])
     questions = _questions(plan, values, queries.row_count)
-    graphs: _OneGraph | _GraphsByRow = _OneGraph(plan, run_with, tables, kept, memory)
+    graphs: _OneGraph | _GraphsByRow = _OneGraph(plan, run_with, tables, cache, memory)
     order: Sequence[int] = range(queries.row_count)
     if plan.pairs and queries.row_count:
         graphs = _GraphsByRow(plan, queries, run_with, memory)
@@ -214,12 +214,12 @@ class _OneGraph(_Warnings):
         plan: MotifRows,
         run_with: RunWith,
         tables: Mapping[str, Table],
-        kept: Kept | None,
+        cache: DerivedCache | None,
         memory: Memory,
     ) -> None:
         super().__init__()
         self._plan, self._run_with = plan, run_with
-        self._tables, self._kept, self._memory = tables, kept, memory
+        self._tables, self._cache, self._memory = tables, cache, memory
         self._edges: EdgeGraph | None = None
 
     def of_row(self, _: int) -> tuple[EdgeGraph, bool]:
@@ -227,7 +227,7 @@ class _OneGraph(_Warnings):
         if self._edges is not None:
             return self._edges, False
         self._edges, was_kept = kept_graph(
-            self._plan, self._tables, self._kept, self._memory, self._read
+            self._plan, self._tables, self._cache, self._memory, self._read
         )
         self.count(self._edges)
         return self._edges, not was_kept
@@ -287,7 +287,9 @@ class _GraphsByRow(_Warnings):
         return edges, True
 
 
-def graph_states(plan: PhysicalPlan, tables: Mapping[str, Table], kept: Kept) -> dict[int, str]:
+def graph_states(
+    plan: PhysicalPlan, tables: Mapping[str, Table], cache: DerivedCache
+) -> dict[int, str]:
     """Return where the graphs of a plan's searches come from, by the identity of their nodes."""
     states = {}
     waiting = [plan]
@@ -300,7 +302,7 @@ def graph_states(plan: PhysicalPlan, tables: Mapping[str, Table], kept: Kept) ->
                 state = "built for this query, whose edges are not the rows of one table"
             elif node.table not in tables:
                 state = f"built for this query, '{node.table}' is read anew each time"
-            elif is_graph_kept(node, tables, kept):
+            elif is_graph_kept(node, tables, cache):
                 state = f"kept with '{node.table}'"
             else:
                 state = f"built, then kept with '{node.table}' until that changes"

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import raydb
-from raydb.engine.fused import table_scan as image
+from raydb.engine.fused.derived_cache import DerivedCache
 from raydb.kernels.backends.cpu import scan
 from raydb.planner.stars.table_scan import FusedTableScan
 
@@ -139,8 +139,8 @@ def test_an_error_in_a_row_that_passes_is_raised(con):
 
 
 def test_what_is_kept_is_bounded():
-    kept = image.Kept()
-    kept.limit = 100
+    cache = DerivedCache()
+    cache.limit = 100
     made = []
 
     def make(what):
@@ -148,31 +148,32 @@ def test_what_is_kept_is_bounded():
         return np.zeros(60, np.uint8)
 
     for what in ("a", "b", "a", "c", "a"):
-        kept.get((), what, lambda what=what: make(what))
+        cache.get((), what, lambda what=what: make(what))
     assert made == ["a", "b", "a", "c", "a"]
-    assert kept.size_bytes == 60
+    assert cache.size_bytes == 60
 
 
 def test_an_interrupt_takes_nothing_from_the_room():
-    kept = image.Kept()
+    cache = DerivedCache()
 
     def interrupted():
         raise KeyboardInterrupt
 
     for what in range(3):
-        kept.get((), what, lambda: np.zeros(60, np.uint8))
+        cache.get((), what, lambda: np.zeros(60, np.uint8))
         with pytest.raises(KeyboardInterrupt):
-            kept.get((kept_of := np.zeros(1),), what, interrupted)
+            cache.get((kept_of := np.zeros(1),), what, interrupted)
     assert kept_of.size == 1
-    assert kept.size_bytes == 0
+    assert cache.size_bytes == 0
 
 
 def test_what_was_made_of_other_rows_is_dropped():
-    kept = image.Kept()
+    cache = DerivedCache()
     old, new = np.zeros(1), np.zeros(1)
-    assert kept.get((old,), "a", lambda: 1) == kept.get((old,), "a", lambda: 2) == 1
-    assert kept.get((new,), "a", lambda: 3) == 3
-    assert kept.get((old,), "a", lambda: 4) == 4
+    for number in (1, 2):
+        assert cache.get((old,), "a", partial(np.array, number)) == 1
+    assert cache.get((new,), "a", lambda: np.array(3)) == 3
+    assert cache.get((old,), "a", lambda: np.array(4)) == 4
 
 
 def test_what_was_made_of_rows_that_are_gone_is_dropped(con):
@@ -181,8 +182,8 @@ def test_what_was_made_of_rows_that_are_gone_is_dropped(con):
         con.execute("CREATE OR REPLACE TABLE other AS SELECT * FROM sale")
         for text in ("SELECT mode, sum(amount) FROM other WHERE size < 9 GROUP BY mode",) * 3:
             con.execute(text)
-        kept = con._session._runner.kept
-        assert any("other" in what for what in kept._items)
+        cache = con._session._runner.cache
+        assert any("other" in what for what in cache._items)
         con.execute(statement)
         con.execute("SELECT 1")
-        assert not any("other" in what for what in kept._items)
+        assert not any("other" in what for what in cache._items)
