@@ -26,7 +26,7 @@ def explain_page(plan: PhysicalPlan, described: Mapping[str, Any]) -> str:
 
     Each job on a BVH has a picture.
     """
-    template = files("raydb.engine").joinpath("explain.html").read_text(encoding="utf-8")
+    template = files("raydb.engine.session").joinpath("explain.html").read_text(encoding="utf-8")
     data = json.dumps([asdict(draw(job)) for job in _jobs(plan)])
     parts = {
         "{{summary}}": _summary(described),
