@@ -32,6 +32,7 @@ from raydb.kernels.bvh.arrays import from_arrays, to_arrays
 from raydb.kernels.vector import ivf
 from raydb.planner.catalog import BvhInfo
 from raydb.planner.stars.star import canonical_definition
+from raydb.sql import ast
 from raydb.storage.durable.sections import read_sections, write_sections
 from raydb.storage.flat import open_table, write_stream
 from raydb.storage.tables.changes import Append, Remove, Replace
@@ -335,7 +336,7 @@ class Store:
 
     def _load_bvh(self, snapshot: Snapshot, described: dict[str, Any]) -> Snapshot:
         (statement,) = sql.parse(described["text"])
-        assert isinstance(statement, sql.CreateBvh)
+        assert isinstance(statement, ast.CreateBvh)
         bound = sql.bind_bvh(statement, snapshot.describe())
         info = self._read_bvh(canonical_definition(bound), described)
         self.adopt_bvh(info, described["file"])

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from raydb.engine.catalog.snapshot import Snapshot
+    from raydb.sql import ast
 
     Parameters = Sequence[object] | Mapping[str, object]
 
@@ -35,7 +36,7 @@ class FileAccess:
 
     def open_files(
         self,
-        statement: sql.Select | sql.Insert | sql.Update | sql.Delete,
+        statement: ast.Select | ast.Insert | ast.Update | ast.Delete,
         snapshot: Snapshot,
         parameters: Parameters,
     ) -> Mapping[str, Table]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from raydb.planner.stars.delta import DeltaScan
     from raydb.planner.stars.fuse import FusedScanAggregate
     from raydb.planner.stars.table_scan import FusedTableScan
+    from raydb.sql import ast
     from raydb.storage.tables.table import Table
 
     Parameters = Sequence[object] | Mapping[str, object]
@@ -110,7 +111,7 @@ class PlanCache:
     def __init__(self) -> None:
         self._plans: OrderedDict[Hashable, tuple[PreparedPlan, int]] = OrderedDict()
         self._templates: OrderedDict[str, list[sql.Template]] = OrderedDict()
-        self._statements: OrderedDict[str, sql.Statement] = OrderedDict()
+        self._statements: OrderedDict[str, ast.Statement] = OrderedDict()
         self._size_bytes = 0
         self._snapshot: Snapshot | None = None
 
@@ -163,11 +164,11 @@ class PlanCache:
         if len(self._templates) > MAX_SHAPES:
             self._templates.popitem(last=False)
 
-    def statement(self, text: str) -> sql.Statement | None:
+    def statement(self, text: str) -> ast.Statement | None:
         """Return the statement of a text."""
         return self._statements.get(text)
 
-    def keep_statement(self, text: str, statement: sql.Statement) -> None:
+    def keep_statement(self, text: str, statement: ast.Statement) -> None:
         """Keep the one statement of a text."""
         if len(text) > LONGEST_TEXT:
             return

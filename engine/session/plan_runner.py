@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from raydb.engine.session.settings import Settings
     from raydb.engine.session.statement_sources import Uses
     from raydb.planner.plan.physical import PhysicalPlan
+    from raydb.sql import ast
 
     Blocks = Iterator[Sequence[pa.ChunkedArray | pa.Array]]
     NextBlock = Callable[[Iterator[Relation], JobRun], Relation | None]
@@ -161,7 +162,7 @@ class PlanRunner:
         run.told.extend(self._uses.searches.take_warnings())
 
     def explain(
-        self, prepared: PreparedPlan, statement: sql.Explain, change: sql.Changed | None
+        self, prepared: PreparedPlan, statement: ast.Explain, change: sql.Changed | None
     ) -> list[str]:
         """Return the lines of EXPLAIN, with ANALYZE after running the plan.
 

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from raydb.errors import ProgrammingError, did_you_mean
 
 if TYPE_CHECKING:
-    from raydb import sql
+    from raydb.sql import ast
 
 
 class PreparedStatements:
     """What PREPARE has kept."""
 
     def __init__(self) -> None:
-        self._statements: dict[str, sql.Prepare] = {}
+        self._statements: dict[str, ast.Prepare] = {}
 
-    def keep(self, statement: sql.Prepare) -> None:
+    def keep(self, statement: ast.Prepare) -> None:
         """Keep a statement. Raises ProgrammingError for a name that one has."""
         if statement.name in self._statements:
             raise ProgrammingError(
@@ -27,7 +27,7 @@ class PreparedStatements:
             )
         self._statements[statement.name] = statement
 
-    def find(self, name: str) -> sql.Prepare:
+    def find(self, name: str) -> ast.Prepare:
         """Return the statement of a name. Raises ProgrammingError where there is none."""
         if name not in self._statements:
             raise ProgrammingError(

@@ -49,6 +49,7 @@ from raydb.planner import plan_query
 from raydb.planner.expressions.clock import begin_moment
 from raydb.planner.plan.common_tables import contents, tables_of
 from raydb.planner.plan.logical import Aggregate, Plan, output_columns
+from raydb.sql import ast
 from raydb.storage.formats.files import write_rows
 from raydb.storage.formats.infer import LateValueError
 
@@ -73,7 +74,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-WRITING = (*get_args(sql.Definition), *get_args(sql.Write), sql.Checkpoint, sql.Vacuum)
+WRITING = (*get_args(ast.Definition), *get_args(ast.Write), ast.Checkpoint, ast.Vacuum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,13 +182,13 @@ class Session:
         for statement in statements[:-1]:
             self._execute(statement, parameters)
         last = statements[-1]
-        if isinstance(last, sql.Select) and len(statements) == 1:
+        if isinstance(last, ast.Select) and len(statements) == 1:
             return self._reading_files(lambda: self._ask(last, parameters, caching))
         if parameters and self.settings.plan_cache:
             self._cache.keep_statement(text, last)
         return self._execute(last, parameters)
 
-    def _ask(self, select: sql.Select, parameters: Parameters, caching: _Caching) -> Result:
+    def _ask(self, select: ast.Select, parameters: Parameters, caching: _Caching) -> Result:
         """Run a query, and keep what makes it faster the next time."""
         shape = caching.shape
         if shape is None:
@@ -218,7 +219,7 @@ class Session:
             self._cache.keep_plan(key, prepared)
         return self._runner.repeat(prepared)
 
-    def _execute(self, statement: sql.Statement, parameters: Parameters) -> Result:
+    def _execute(self, statement: ast.Statement, parameters: Parameters) -> Result:
         """Run one statement. The database changes at its end or not at all."""
         check_interrupt()
         begin_moment()
@@ -250,33 +251,33 @@ class Session:
             finally:
                 self.files = access
 
-    def _dispatch(self, statement: sql.Statement, parameters: Parameters) -> Result:
+    def _dispatch(self, statement: ast.Statement, parameters: Parameters) -> Result:
         if self.read_only and isinstance(statement, WRITING):
             raise OperationalError("the database is opened read-only")
         match statement:
-            case sql.Select():
+            case ast.Select():
                 return self._runner.run(self._prepare(statement, parameters))
-            case sql.Explain():
+            case ast.Explain():
                 return self._explain(statement, parameters)
-            case sql.Prepare() | sql.Execute() | sql.Deallocate():
+            case ast.Prepare() | ast.Execute() | ast.Deallocate():
                 return self._use_prepared(statement, parameters)
-            case sql.Insert() | sql.Copy() | sql.Update() | sql.Delete():
+            case ast.Insert() | ast.Copy() | ast.Update() | ast.Delete():
                 return self._write(statement, parameters)
-            case sql.CopyTo():
+            case ast.CopyTo():
                 return self._copy_to(statement, parameters)
-            case sql.Summarize(select=select):
+            case ast.Summarize(select=select):
                 result = self._prepared_rows(select, parameters)
                 assert result.rows is not None
                 return _listed(summarize(result.rows, result.names))
-            case sql.Describe() | sql.ShowTables() | sql.ShowOption():
+            case ast.Describe() | ast.ShowTables() | ast.ShowOption():
                 return self._show(statement, parameters)
-            case sql.SetOption() | sql.ResetOption():
+            case ast.SetOption() | ast.ResetOption():
                 self._set(statement)
-            case sql.Checkpoint():
+            case ast.Checkpoint():
                 self._checkpoint()
-            case sql.Vacuum():
+            case ast.Vacuum():
                 self.database.vacuum()
-            case _ if isinstance(statement, sql.Control):
+            case _ if isinstance(statement, ast.Control):
                 self._control_transaction(statement)
             case _:
                 snapshot, row_count = apply_definition(statement, self._work(parameters))
@@ -298,7 +299,7 @@ class Session:
         assert result.rows is not None
         return result.rows
 
-    def _prepared_rows(self, select: sql.Select, parameters: Parameters) -> Result:
+    def _prepared_rows(self, select: ast.Select, parameters: Parameters) -> Result:
         """Return the rows of a query that are not the statement's answer."""
         return self._told(self._runner.run(self._prepare(select, parameters)))
 
@@ -309,14 +310,14 @@ class Session:
 
     # -- queries ------------------------------------------------------------------------------
 
-    def _prepare(self, select: sql.Select, parameters: Parameters) -> PreparedPlan:
+    def _prepare(self, select: ast.Select, parameters: Parameters) -> PreparedPlan:
         """Bind and plan a query."""
         files, catalog = self._describe(select, parameters)
         bound = sql.bind_at_once(select, catalog, parameters)
         return self._plan(bound.plan, files, reads_clock=bound.reads_clock)
 
     def _describe(
-        self, select: sql.Select, parameters: Parameters
+        self, select: ast.Select, parameters: Parameters
     ) -> tuple[Mapping[str, Table], CatalogInfo]:
         """Return the files that a query reads, and the catalog with them in it."""
         snapshot = self.database.snapshot
@@ -375,7 +376,7 @@ class Session:
                 if self.read_only:
                     self.database.reload()
                 statements = sql.parse(text)
-                if len(statements) != 1 or not isinstance(statements[0], sql.Select):
+                if len(statements) != 1 or not isinstance(statements[0], ast.Select):
                     raise ProgrammingError("a text whose rows are streamed is one query")
                 select = statements[0]
                 return self._reading_files(lambda: self._stream(select, parameters))
@@ -385,7 +386,7 @@ class Session:
         finally:
             self._end(before)
 
-    def _stream(self, select: sql.Select, parameters: Parameters) -> Stream:
+    def _stream(self, select: ast.Select, parameters: Parameters) -> Stream:
         return self._runner.stream(self._prepare(select, parameters), self._next_block)
 
     def _next_block(self, blocks: Iterator[Relation], run: JobRun) -> Relation | None:
@@ -396,18 +397,18 @@ class Session:
         finally:
             run.told.extend(self._end(before))
 
-    def _explain(self, statement: sql.Explain, parameters: Parameters) -> Result:
+    def _explain(self, statement: ast.Explain, parameters: Parameters) -> Result:
         """Describe a plan. Of a statement that writes rows, what gives them; nothing is written."""
-        explained: sql.Statement = statement.statement
-        if isinstance(explained, sql.Execute):
+        explained: ast.Statement = statement.statement
+        if isinstance(explained, ast.Execute):
             prepared = self._prepared.find(explained.name)
             parameters = sql.bind_arguments(explained, prepared, parameters)
             (explained,) = sql.parse(prepared.text)
         change = None
-        if isinstance(explained, sql.Select):
+        if isinstance(explained, ast.Select):
             plan = self._prepare(explained, parameters)
         else:
-            assert isinstance(explained, sql.Insert | sql.Update | sql.Delete), explained
+            assert isinstance(explained, ast.Insert | ast.Update | ast.Delete), explained
             check_table(explained.table, self.database.snapshot)
             logical, files, change = bind_change(explained, self._work(parameters))
             plan = self._plan(logical, files)
@@ -415,16 +416,16 @@ class Session:
         return Result(pa.table({"c0": pa.array(lines, pa.string())}), ("explain",), len(lines))
 
     def _use_prepared(
-        self, statement: sql.Prepare | sql.Execute | sql.Deallocate, parameters: Parameters
+        self, statement: ast.Prepare | ast.Execute | ast.Deallocate, parameters: Parameters
     ) -> Result:
         match statement:
-            case sql.Prepare():
+            case ast.Prepare():
                 if parameters:
                     raise ProgrammingError("PREPARE takes no values: EXECUTE gives them")
                 self._prepared.keep(statement)
-            case sql.Deallocate(name=name):
+            case ast.Deallocate(name=name):
                 self._prepared.forget(name)
-            case sql.Execute(name=name):
+            case ast.Execute(name=name):
                 prepared = self._prepared.find(name)
                 values = sql.bind_arguments(statement, prepared, parameters)
                 try:
@@ -437,7 +438,7 @@ class Session:
                 assert_never(statement)
         return Result(None, (), -1)
 
-    def _copy_to(self, statement: sql.CopyTo, parameters: Parameters) -> Result:
+    def _copy_to(self, statement: ast.CopyTo, parameters: Parameters) -> Result:
         """Write the rows of a query to a file."""
         self.files.check(statement.path)
         result = self._prepared_rows(statement.select, parameters)
@@ -447,19 +448,19 @@ class Session:
         return Result(None, (), rows.num_rows)
 
     def _show(
-        self, statement: sql.Describe | sql.ShowTables | sql.ShowOption, parameters: Parameters
+        self, statement: ast.Describe | ast.ShowTables | ast.ShowOption, parameters: Parameters
     ) -> Result:
         """Answer from the catalog or the settings."""
         match statement:
-            case sql.ShowOption(name="external_access"):
+            case ast.ShowOption(name="external_access"):
                 value = "on" if self.files.allowed else "off"
                 return _listed(pa.table({"external_access": [value]}))
-            case sql.ShowOption(name=name):
+            case ast.ShowOption(name=name):
                 return _listed(pa.table({name: [setting_text(self.settings, name)]}))
-            case sql.ShowTables():
+            case ast.ShowTables():
                 catalog = self.database.snapshot.describe()
                 return self._runner.run(self._plan(sql.bind_show_tables(catalog), {}))
-            case sql.Describe():
+            case ast.Describe():
                 files, catalog = self._describe(statement.select, parameters)
                 return self._runner.run(
                     self._plan(sql.bind_describe(statement, catalog, parameters), files)
@@ -469,24 +470,24 @@ class Session:
 
     # -- changes ------------------------------------------------------------------------------
 
-    def _write(self, statement: sql.Write, parameters: Parameters) -> Result:
+    def _write(self, statement: ast.Write, parameters: Parameters) -> Result:
         """Change the rows of a table: all that the statement says, or nothing on any error."""
         check_table(statement.table, self.database.snapshot)
         written = write(statement, self._work(parameters))
         self.database.apply(written.changes)
         return Result(written.returned, written.names, written.row_count)
 
-    def _set(self, statement: sql.Setting) -> None:
+    def _set(self, statement: ast.Setting) -> None:
         match statement:
-            case sql.SetOption(name="external_access", value=value):
+            case ast.SetOption(name="external_access", value=value):
                 self.files = self.files.with_setting(value)
-            case sql.ResetOption(name="external_access"):
+            case ast.ResetOption(name="external_access"):
                 self.files = self.files.with_setting("on")
-            case sql.SetOption(name=name, value=value):
+            case ast.SetOption(name=name, value=value):
                 if name == "temp_directory":
                     self.files.check(value)
                 self.settings = with_setting(self.settings, name, value)
-            case sql.ResetOption(name=name):
+            case ast.ResetOption(name=name):
                 self.settings = without_setting(self.settings, name)
             case _:
                 assert_never(statement)
@@ -495,19 +496,19 @@ class Session:
         device_memory.set(self._device_memory)
         self.python.finds_variables = self.files.allowed and self.settings.replacement_scans
 
-    def _control_transaction(self, statement: sql.Control) -> None:
+    def _control_transaction(self, statement: ast.Control) -> None:
         match statement:
-            case sql.Begin():
+            case ast.Begin():
                 self.database.begin()
-            case sql.Commit():
+            case ast.Commit():
                 self.database.commit()
-            case sql.Rollback():
+            case ast.Rollback():
                 self.database.rollback()
-            case sql.Savepoint(name=name):
+            case ast.Savepoint(name=name):
                 self.database.savepoint(name)
-            case sql.Release(name=name):
+            case ast.Release(name=name):
                 self.database.release(name)
-            case sql.RollbackTo(name=name):
+            case ast.RollbackTo(name=name):
                 self.database.rollback_to(name)
             case _:
                 assert_never(statement)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from raydb.engine.session.file_access import FileAccess
     from raydb.engine.session.python_tables import PythonTables
     from raydb.planner.catalog import BvhDefinition, CatalogInfo
+    from raydb.sql import ast
     from raydb.storage.tables.table import Index
 
     Parameters = Sequence[object] | Mapping[str, object]
@@ -115,7 +116,7 @@ class Uses:
 
 
 def open_sources(
-    statement: sql.Select | sql.Insert | sql.Update | sql.Delete,
+    statement: ast.Select | ast.Insert | ast.Update | ast.Delete,
     snapshot: Snapshot,
     files: FileAccess,
     python: PythonTables,

@@ -18,6 +18,7 @@ from raydb.errors import (
     ProgrammingError,
     did_you_mean,
 )
+from raydb.sql import ast
 from raydb.storage.tables.alter import (
     add_column,
     drop_column,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from raydb.storage.tables.table import Constraint, Table, TableDefinition
 
 
-def alter_table(statement: sql.AlterTable, work: Work) -> Snapshot:
+def alter_table(statement: ast.AlterTable, work: Work) -> Snapshot:
     """Return the snapshot that ALTER TABLE leaves.
 
     Raises ProgrammingError for unknown names and for what a view or a BVH needs, IntegrityError for
@@ -50,25 +51,25 @@ def alter_table(statement: sql.AlterTable, work: Work) -> Snapshot:
     cascade: bool | None = None
     for alteration in statement.alterations:
         snapshot = _alter(alteration, snapshot.tables[name], replace(work, snapshot=snapshot))
-        if isinstance(alteration, sql.DropColumn | sql.DropConstraint):
+        if isinstance(alteration, ast.DropColumn | ast.DropConstraint):
             cascade = bool(cascade) or alteration.cascade
     what = f"table '{name}' cannot be changed so"
     return settle(work.snapshot, snapshot, work.files, what, cascade=cascade)
 
 
-def _alter(alteration: sql.Alteration, table: Table, work: Work) -> Snapshot:
+def _alter(alteration: ast.Alteration, table: Table, work: Work) -> Snapshot:
     snapshot, definition = work.snapshot, table.definition
     match alteration:
-        case sql.AddColumn():
+        case ast.AddColumn():
             return _add_column(alteration, table, work)
-        case sql.DropColumn():
+        case ast.DropColumn():
             return _drop_column(alteration, table, snapshot)
-        case sql.RenameColumn():
+        case ast.RenameColumn():
             return _rename_column(alteration, table, snapshot)
-        case sql.RenameTable(to=to):
+        case ast.RenameTable(to=to):
             check_free(to, snapshot)
             return replace(snapshot, tables=rename_table(table, to, snapshot.tables))
-        case sql.SetDefault(column=column, text=text):
+        case ast.SetDefault(column=column, text=text):
             _check_column(column, definition)
             defaults = [each for each in definition.defaults if each[0] != column]
             if text is not None:
@@ -76,13 +77,13 @@ def _alter(alteration: sql.Alteration, table: Table, work: Work) -> Snapshot:
             changed = replace(definition, defaults=tuple(defaults))
             sql.check_texts(changed)
             return _redefined(table, changed, snapshot)
-        case sql.SetNotNull():
+        case ast.SetNotNull():
             return _set_not_null(alteration, table, snapshot)
-        case sql.SetType():
+        case ast.SetType():
             return _set_type(alteration, table, work)
-        case sql.AddConstraint(definition=added):
+        case ast.AddConstraint(definition=added):
             return _with_constraints(table, added, work)
-        case sql.DropConstraint():
+        case ast.DropConstraint():
             return _drop_constraint(alteration, table, snapshot)
         case _:
             assert_never(alteration)
@@ -103,7 +104,7 @@ def _check_column(column: str, definition: TableDefinition) -> None:
 # -- columns
 
 
-def _add_column(alteration: sql.AddColumn, table: Table, work: Work) -> Snapshot:
+def _add_column(alteration: ast.AddColumn, table: Table, work: Work) -> Snapshot:
     added = alteration.definition
     (field,) = added.schema
     if field.name in table.definition.schema.names:
@@ -154,7 +155,7 @@ def _check_visible_rows(table: Table, checks: tuple[Check, ...], work: Work) -> 
         check_rows(table.definition, rows, "row", checks, work)
 
 
-def _drop_column(alteration: sql.DropColumn, table: Table, snapshot: Snapshot) -> Snapshot:
+def _drop_column(alteration: ast.DropColumn, table: Table, snapshot: Snapshot) -> Snapshot:
     """Drop a column with the constraints on it alone; CASCADE drops those with others too."""
     name, definition = alteration.column, table.definition
     if alteration.if_exists and name not in definition.schema.names:
@@ -187,7 +188,7 @@ def _drop_column(alteration: sql.DropColumn, table: Table, snapshot: Snapshot) -
     return snapshot.with_table(drop_column(table, name))
 
 
-def _rename_column(alteration: sql.RenameColumn, table: Table, snapshot: Snapshot) -> Snapshot:
+def _rename_column(alteration: ast.RenameColumn, table: Table, snapshot: Snapshot) -> Snapshot:
     name, to = alteration.column, alteration.to
     _check_column(name, table.definition)
     if to in table.definition.schema.names:
@@ -204,7 +205,7 @@ def _rename_column(alteration: sql.RenameColumn, table: Table, snapshot: Snapsho
     return snapshot.with_changes(changed)
 
 
-def _set_not_null(alteration: sql.SetNotNull, table: Table, snapshot: Snapshot) -> Snapshot:
+def _set_not_null(alteration: ast.SetNotNull, table: Table, snapshot: Snapshot) -> Snapshot:
     column, definition = alteration.column, table.definition
     _check_column(column, definition)
     key = definition.primary_key
@@ -218,7 +219,7 @@ def _set_not_null(alteration: sql.SetNotNull, table: Table, snapshot: Snapshot) 
     return _redefined(table, replace(definition, schema=schema), snapshot)
 
 
-def _set_type(alteration: sql.SetType, table: Table, work: Work) -> Snapshot:
+def _set_type(alteration: ast.SetType, table: Table, work: Work) -> Snapshot:
     """Convert a column; its keys and all checks are verified on the new values."""
     name, definition, snapshot = alteration.column, table.definition, work.snapshot
     _check_column(name, definition)
@@ -266,7 +267,7 @@ def _refuse_foreign_keys(table: Table, column: str, snapshot: Snapshot) -> None:
 # -- constraints
 
 
-def _drop_constraint(alteration: sql.DropConstraint, table: Table, snapshot: Snapshot) -> Snapshot:
+def _drop_constraint(alteration: ast.DropConstraint, table: Table, snapshot: Snapshot) -> Snapshot:
     named = {name: constraint for constraint, name in constraint_names(table.definition)}
     constraint = named.get(alteration.name)
     if constraint is None:

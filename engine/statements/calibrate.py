@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from raydb.engine.statements.statement_context import Work
     from raydb.kernels.vector.ivf import Ivf
     from raydb.kernels.vector.stop_rule import Score
+    from raydb.sql import ast
     from raydb.storage.tables.table import Table
 
 # So many rows are held out where no queries are given.
@@ -60,7 +61,7 @@ class _Request:
     seed: int
 
 
-def calibrate_index(statement: sql.Calibrate, indexes: Mapping[str, Table], work: Work) -> Snapshot:
+def calibrate_index(statement: ast.Calibrate, indexes: Mapping[str, Table], work: Work) -> Snapshot:
     """Return the snapshot in which an index is calibrated; `indexes` has the table of each index.
 
     Raises ProgrammingError for an index that is none of vectors and for too few queries or rows,
@@ -157,7 +158,7 @@ def _held_out_rows(index: Ivf, table: Table, seed: int) -> _Sample:
     return _Sample(np.ascontiguousarray(index.vectors[chosen]), rows)
 
 
-def _given_queries(queries: sql.Select, request: _Request, index: Ivf, work: Work) -> _Sample:
+def _given_queries(queries: ast.Select, request: _Request, index: Ivf, work: Work) -> _Sample:
     """Return the vectors that a query gives, of very many as many as are made use of."""
     files = work.open_files(queries)
     catalog = work.snapshot.with_changes(files).describe()

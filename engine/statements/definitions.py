@@ -24,6 +24,7 @@ from raydb.engine.statements.names import (
 from raydb.errors import IntegrityError, ProgrammingError
 from raydb.planner.plan.logical import output_columns
 from raydb.planner.stars.star import canonical_definition
+from raydb.sql import ast
 from raydb.storage.formats.files import borrows, copied
 from raydb.storage.tables.alter import redefine
 from raydb.storage.tables.constraints import append_rows, check_drop, define_table, frozen
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from raydb.storage.tables.table import Index
 
 
-def apply_definition(statement: sql.Definition, work: Work) -> tuple[Snapshot, int]:
+def apply_definition(statement: ast.Definition, work: Work) -> tuple[Snapshot, int]:
     """Return the snapshot that a statement leaves, and how many rows it wrote (-1: it writes none).
 
     Raises ProgrammingError for names that are taken or do not exist and for what a view or a BVH
@@ -46,34 +47,34 @@ def apply_definition(statement: sql.Definition, work: Work) -> tuple[Snapshot, i
     """
     snapshot = work.snapshot
     match statement:
-        case sql.CreateTableAs():
+        case ast.CreateTableAs():
             return _create_table_as(statement, work)
-        case sql.CreateTable():
+        case ast.CreateTable():
             return _create_table(statement, work), -1
-        case sql.CreateView():
+        case ast.CreateView():
             return _create_view(statement, work), -1
-        case sql.CreateBvh():
+        case ast.CreateBvh():
             return _create_bvh(statement, snapshot), -1
-        case sql.AlterTable():
+        case ast.AlterTable():
             return alter_table(statement, work), -1
-        case sql.RenameView():
+        case ast.RenameView():
             return _rename_view(statement, work), -1
-        case sql.Truncate():
+        case ast.Truncate():
             return _truncate(statement, snapshot), -1
-        case sql.DropTable():
+        case ast.DropTable():
             return _drop_tables(statement, work), -1
-        case sql.DropView():
+        case ast.DropView():
             return _drop_views(statement, work), -1
-        case sql.DropBvh():
+        case ast.DropBvh():
             names = names_to_drop("BVH", statement.names, snapshot.bvhs, statement.if_exists)
             return replace(snapshot, bvhs=_without(snapshot.bvhs, names)), -1
-        case sql.CreateIndex():
+        case ast.CreateIndex():
             return _create_index(statement, snapshot), -1
-        case sql.DropIndex():
+        case ast.DropIndex():
             return _drop_indexes(statement, snapshot), -1
-        case sql.Reindex():
+        case ast.Reindex():
             return _reindex(statement, work), -1
-        case sql.Calibrate():
+        case ast.Calibrate():
             return calibrate_index(statement, _indexes(snapshot), work), -1
 
 
@@ -84,7 +85,7 @@ def _without(known: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
 # -- tables
 
 
-def _create_table(statement: sql.CreateTable, work: Work) -> Snapshot:
+def _create_table(statement: ast.CreateTable, work: Work) -> Snapshot:
     name = statement.definition.name
     if statement.if_not_exists and name in work.snapshot.tables:
         return work.snapshot
@@ -110,7 +111,7 @@ def _settle_new(table: Table, snapshot: Snapshot, work: Work) -> Snapshot:
     return settle(work.snapshot, after, work.files, f"table '{table.name}' cannot be replaced")
 
 
-def _create_table_as(statement: sql.CreateTableAs, work: Work) -> tuple[Snapshot, int]:
+def _create_table_as(statement: ast.CreateTableAs, work: Work) -> tuple[Snapshot, int]:
     name, columns = statement.name, statement.columns
     if statement.if_not_exists and name in work.snapshot.tables:
         return work.snapshot, 0
@@ -137,7 +138,7 @@ def _create_table_as(statement: sql.CreateTableAs, work: Work) -> tuple[Snapshot
     return _settle_new(table, snapshot, work), table.row_count
 
 
-def _drop_tables(statement: sql.DropTable, work: Work) -> Snapshot:
+def _drop_tables(statement: ast.DropTable, work: Work) -> Snapshot:
     snapshot = work.snapshot
     for name in statement.names:
         if name in snapshot.views:
@@ -158,7 +159,7 @@ def _drop_tables(statement: sql.DropTable, work: Work) -> Snapshot:
     return settle(work.snapshot, snapshot, work.files, what, cascade=statement.cascade)
 
 
-def _truncate(statement: sql.Truncate, snapshot: Snapshot) -> Snapshot:
+def _truncate(statement: ast.Truncate, snapshot: Snapshot) -> Snapshot:
     """Empty tables at once: no row numbers are kept, unlike by DELETE."""
     emptied = list(dict.fromkeys(statement.names))
     for name in emptied:
@@ -199,7 +200,7 @@ def _emptied(table: Table) -> Table:
 # -- views
 
 
-def _create_view(statement: sql.CreateView, work: Work) -> Snapshot:
+def _create_view(statement: ast.CreateView, work: Work) -> Snapshot:
     """Store a view's text once it binds."""
     name, snapshot = statement.name, work.snapshot
     if statement.if_not_exists and name in snapshot.views:
@@ -213,7 +214,7 @@ def _create_view(statement: sql.CreateView, work: Work) -> Snapshot:
     return settle(snapshot, after, work.files, f"view '{name}' cannot be replaced")
 
 
-def _rename_view(statement: sql.RenameView, work: Work) -> Snapshot:
+def _rename_view(statement: ast.RenameView, work: Work) -> Snapshot:
     name, snapshot = statement.name, work.snapshot
     if statement.if_exists and name not in snapshot.views:
         return snapshot
@@ -226,7 +227,7 @@ def _rename_view(statement: sql.RenameView, work: Work) -> Snapshot:
     return settle(snapshot, after, work.files, f"view '{name}' cannot be renamed")
 
 
-def _drop_views(statement: sql.DropView, work: Work) -> Snapshot:
+def _drop_views(statement: ast.DropView, work: Work) -> Snapshot:
     snapshot = work.snapshot
     for name in statement.names:
         if name in snapshot.tables:
@@ -241,7 +242,7 @@ def _drop_views(statement: sql.DropView, work: Work) -> Snapshot:
 # -- BVHs
 
 
-def _create_bvh(statement: sql.CreateBvh, snapshot: Snapshot) -> Snapshot:
+def _create_bvh(statement: ast.CreateBvh, snapshot: Snapshot) -> Snapshot:
     if statement.name in snapshot.bvhs:
         raise ProgrammingError(f"BVH '{statement.name}' exists already")
     return snapshot.with_bvh(canonical_definition(sql.bind_bvh(statement, snapshot.describe())))
@@ -259,7 +260,7 @@ def _indexes(snapshot: Snapshot) -> dict[str, Table]:
     }
 
 
-def _create_index(statement: sql.CreateIndex, snapshot: Snapshot) -> Snapshot:
+def _create_index(statement: ast.CreateIndex, snapshot: Snapshot) -> Snapshot:
     name = statement.index.name
     if name in _indexes(snapshot):
         if statement.if_not_exists:
@@ -275,7 +276,7 @@ def _create_index(statement: sql.CreateIndex, snapshot: Snapshot) -> Snapshot:
     return with_vector_index(after, table.name, statement.index)
 
 
-def _reindex(statement: sql.Reindex, work: Work) -> Snapshot:
+def _reindex(statement: ast.Reindex, work: Work) -> Snapshot:
     """Build and calibrate vector indexes anew; of other indexes there is nothing to build."""
     name, snapshot = statement.name, work.snapshot
     if name is not None:
@@ -291,7 +292,7 @@ def _reindex(statement: sql.Reindex, work: Work) -> Snapshot:
     return snapshot
 
 
-def _drop_indexes(statement: sql.DropIndex, snapshot: Snapshot) -> Snapshot:
+def _drop_indexes(statement: ast.DropIndex, snapshot: Snapshot) -> Snapshot:
     names = names_to_drop("index", statement.names, _indexes(snapshot), statement.if_exists)
     for name in names:
         table = _indexes(snapshot)[name]

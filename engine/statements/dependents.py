@@ -13,6 +13,7 @@ from raydb.engine.session.python_tables import PythonTables
 from raydb.engine.session.statement_sources import Uses, open_sources
 from raydb.errors import Error, ProgrammingError
 from raydb.planner.stars.star import canonical_definition
+from raydb.sql import ast
 
 if TYPE_CHECKING:
     from raydb.engine.catalog.snapshot import Snapshot
@@ -35,7 +36,7 @@ def settle(
     for name, bvh in after.bvhs.items():
         try:
             (statement,) = sql.parse(bvh.definition.text)
-            assert isinstance(statement, sql.CreateBvh)
+            assert isinstance(statement, ast.CreateBvh)
             definition = canonical_definition(sql.bind_bvh(statement, after.describe()))
         except ProgrammingError as error:
             if not cascade:
@@ -84,7 +85,7 @@ def bind_view(name: str, snapshot: Snapshot, files: FileAccess) -> None:
     It has no position, for that would be one in the view's text.
     """
     (select,) = sql.parse(snapshot.views[name])
-    assert isinstance(select, sql.Select)
+    assert isinstance(select, ast.Select)
     others = {other: text for other, text in snapshot.views.items() if other != name}
     alone = replace(snapshot, views=others)
     try:

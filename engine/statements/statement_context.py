@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from raydb.engine.session.statement_sources import Uses
     from raydb.planner.expressions.nodes import Expression
     from raydb.planner.plan.logical import Plan
+    from raydb.sql import ast
     from raydb.storage.tables.table import Check
 
     Parameters = Sequence[object] | Mapping[str, object]
@@ -51,7 +52,7 @@ class Work:
     told: list[str]
 
     def open_files(
-        self, statement: sql.Select | sql.Insert | sql.Update | sql.Delete
+        self, statement: ast.Select | ast.Insert | ast.Update | ast.Delete
     ) -> Mapping[str, Table]:
         """Open the files, Python objects and reports that a statement names."""
         return open_sources(

@@ -18,6 +18,7 @@ from raydb.storage.tables.keys import first_repeat, keep_first
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from raydb.sql import ast
     from raydb.storage.tables.changes import Change
     from raydb.storage.tables.table import Table
 
@@ -41,7 +42,7 @@ def skip_conflicts(rows: pa.Table, conflict: sql.Conflict, table: Table) -> pa.A
 
 
 def update_conflicts(
-    statement: sql.Insert,
+    statement: ast.Insert,
     conflict: sql.Conflict,
     rows: pa.Table,
     returned: pa.Table | None,

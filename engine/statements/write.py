@@ -17,6 +17,7 @@ from raydb.engine.statements.row_changes import Written, returned_names, returne
 from raydb.engine.statements.statement_context import Work, check_rows, compute
 from raydb.engine.statements.upsert import skip_conflicts, update_conflicts
 from raydb.interrupts import beside
+from raydb.sql import ast
 from raydb.storage.formats.files import borrows, copied, read_rows
 from raydb.storage.formats.paths import expand
 from raydb.storage.tables.changes import Append, Remove, Replace
@@ -31,41 +32,41 @@ if TYPE_CHECKING:
     from raydb.storage.tables.table import Table, TableDefinition
 
 
-def write(statement: sql.Write, work: Work) -> Written:
+def write(statement: ast.Write, work: Work) -> Written:
     """Return what a statement changes, and the rows of its RETURNING."""
     definition = work.snapshot.tables[statement.table].definition
     match statement:
-        case sql.Insert():
+        case ast.Insert():
             return _insert(statement, definition, work)
-        case sql.Copy():
+        case ast.Copy():
             return _copy(statement, definition, work)
-        case sql.Update():
+        case ast.Update():
             return _update(statement, definition, work)
-        case sql.Delete():
+        case ast.Delete():
             return _delete(statement, work)
         case _:
             assert_never(statement)
 
 
 def bind_change(
-    statement: sql.Insert | sql.Update | sql.Delete, work: Work
+    statement: ast.Insert | ast.Update | ast.Delete, work: Work
 ) -> tuple[Plan, Mapping[str, Table], sql.Changed]:
     """Return the plan of the rows to write, the files that it reads, and what they would change."""
     files = work.open_files(statement)
     catalog = work.snapshot.with_changes(files).describe()
     match statement:
-        case sql.Insert():
+        case ast.Insert():
             logical = sql.bind_insert(statement, catalog, work.parameters)
-        case sql.Update():
+        case ast.Update():
             logical = sql.bind_update(statement, catalog, work.parameters)
-        case sql.Delete():
+        case ast.Delete():
             logical = sql.bind_delete(statement, catalog, work.parameters)
         case _:
             assert_never(statement)
     return logical, files, sql.describe_change(statement, catalog)
 
 
-def _insert(statement: sql.Insert, definition: TableDefinition, work: Work) -> Written:
+def _insert(statement: ast.Insert, definition: TableDefinition, work: Work) -> Written:
     files = work.open_files(statement)
     catalog = work.snapshot.with_changes(files).describe()
     logical = sql.bind_insert(statement, catalog, work.parameters)
@@ -87,7 +88,7 @@ def _insert(statement: sql.Insert, definition: TableDefinition, work: Work) -> W
     return Written((change,) if rows.num_rows else (), rows.num_rows, returned, names)
 
 
-def _copy(statement: sql.Copy, definition: TableDefinition, work: Work) -> Written:
+def _copy(statement: ast.Copy, definition: TableDefinition, work: Work) -> Written:
     work.files.check(statement.path)
     counted = _count_bytes(statement)
     columns, options = statement.columns, statement.options
@@ -104,7 +105,7 @@ def _copy(statement: sql.Copy, definition: TableDefinition, work: Work) -> Writt
     return Written((change,) if rows.num_rows else (), rows.num_rows, None, ())
 
 
-def _count_bytes(statement: sql.Copy) -> Callable[[int], None] | None:
+def _count_bytes(statement: ast.Copy) -> Callable[[int], None] | None:
     """Return what tells the listener which share of the files is read, given the bytes of one.
 
     A new file has begun where the bytes are no more than before. None where nobody listens.
@@ -126,7 +127,7 @@ def _count_bytes(statement: sql.Copy) -> Callable[[int], None] | None:
     return count
 
 
-def _update(statement: sql.Update, definition: TableDefinition, work: Work) -> Written:
+def _update(statement: ast.Update, definition: TableDefinition, work: Work) -> Written:
     files = work.open_files(statement)
     catalog = work.snapshot.with_changes(files).describe()
     logical = sql.bind_update(statement, catalog, work.parameters)
@@ -138,7 +139,7 @@ def _update(statement: sql.Update, definition: TableDefinition, work: Work) -> W
     return Written((change,) if rows.num_rows else (), rows.num_rows, returned, names)
 
 
-def _delete(statement: sql.Delete, work: Work) -> Written:
+def _delete(statement: ast.Delete, work: Work) -> Written:
     files = work.open_files(statement)
     catalog = work.snapshot.with_changes(files).describe()
     logical = sql.bind_delete(statement, catalog, work.parameters)

@@ -30,6 +30,7 @@ from raydb.planner.optimizer import optimize
 from raydb.planner.plan.common_tables import queries_in
 from raydb.planner.plan.logical import Aggregate, sources_of
 from raydb.planner.stars.star import NoStar, Star
+from raydb.sql import ast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -146,9 +147,9 @@ def _naming(place: str) -> Iterator[None]:
         raise type(error)(f"{place}: {error}") from error
 
 
-def _stars(statement: sql.Statement, catalog: CatalogInfo) -> list[Star] | str:
+def _stars(statement: ast.Statement, catalog: CatalogInfo) -> list[Star] | str:
     """Return the stars of a query, or why it has none."""
-    if not isinstance(statement, sql.Select):
+    if not isinstance(statement, ast.Select):
         return "it is not a query"
     if sql.files_of(statement, catalog.views) or sql.reports_of(statement, catalog.views):
         return "it reads what is not a table of the database"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.kernels.vector.stop_rule import SCORES
+from raydb.sql.ast import Calibrate
 from raydb.sql.parse.definitions import read_options
 from raydb.sql.parse.query import query_of
-from raydb.sql.parse.statements import Calibrate
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from sqlglot import TokenType, exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.sql import ast
 from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.query import query_of, select_columns
 from raydb.sql.parse.reader import TokenReader, fold, parse_tree, syntax_error
-from raydb.sql.parse.statements import Copy, CopyTo, Delete, Insert, Select, Update
 
 if TYPE_CHECKING:
     from sqlglot import Token
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _CLAUSES = (TokenType.WHERE, TokenType.FROM, TokenType.RETURNING)
 
 
-def read_insert(reader: TokenReader) -> Insert:
+def read_insert(reader: TokenReader) -> ast.Insert:
     """Read INSERT INTO, the word INSERT being read."""
     if reader.accept("OR") and not reader.accept_any("REPLACE", "IGNORE"):
         raise reader.error("REPLACE or IGNORE")
@@ -28,36 +28,36 @@ def read_insert(reader: TokenReader) -> Insert:
     return as_insert(_whole_tree(reader))
 
 
-def as_insert(tree: exp.Expr) -> Insert:
+def as_insert(tree: exp.Expr) -> ast.Insert:
     """Return the INSERT that a tree is."""
     table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     if tree.args.get("expression") is None and not tree.args.get("default"):
         raise ProgrammingError("INSERT needs VALUES, a query or DEFAULT VALUES")
-    return Insert(_target(table, "INSERT"), tree)
+    return ast.Insert(_target(table, "INSERT"), tree)
 
 
-def read_update(reader: TokenReader) -> Update:
+def read_update(reader: TokenReader) -> ast.Update:
     """Read UPDATE, that word being read."""
     return as_update(_whole_tree(reader))
 
 
-def as_update(tree: exp.Expr) -> Update:
+def as_update(tree: exp.Expr) -> ast.Update:
     """Return the UPDATE that a tree is."""
     if not tree.expressions:
         raise ProgrammingError("UPDATE needs SET column = value")
-    return Update(_target(tree.this, "UPDATE"), tree)
+    return ast.Update(_target(tree.this, "UPDATE"), tree)
 
 
-def read_delete(reader: TokenReader) -> Delete:
+def read_delete(reader: TokenReader) -> ast.Delete:
     """Read DELETE FROM, the word DELETE being read."""
     if not reader.at_any("FROM"):
         raise reader.error("'FROM'")
     return as_delete(_whole_tree(reader))
 
 
-def as_delete(tree: exp.Expr) -> Delete:
+def as_delete(tree: exp.Expr) -> ast.Delete:
     """Return the DELETE that a tree is."""
-    return Delete(_target(tree.this, "DELETE"), tree)
+    return ast.Delete(_target(tree.this, "DELETE"), tree)
 
 
 def _whole_tree(reader: TokenReader) -> exp.Expr:
@@ -77,7 +77,7 @@ def _target(table: exp.Expr, statement: str) -> str:
     return fold(table.this)
 
 
-def read_copy(reader: TokenReader) -> Copy | CopyTo:
+def read_copy(reader: TokenReader) -> ast.Copy | ast.CopyTo:
     """Read COPY, that word being read."""
     if reader.at_any("("):
         select = query_of(reader.text, reader.parenthesised())
@@ -92,15 +92,15 @@ def read_copy(reader: TokenReader) -> Copy | CopyTo:
         raise NotSupportedError("COPY ... FROM STDIN is not supported")
     path = reader.string("the path of a file, in single quotes")
     reader.accept("WITH")
-    return Copy(table, columns, path, _copy_options(reader))
+    return ast.Copy(table, columns, path, _copy_options(reader))
 
 
-def _copy_to(reader: TokenReader, select: Select) -> CopyTo:
+def _copy_to(reader: TokenReader, select: ast.Select) -> ast.CopyTo:
     if reader.accept("STDOUT"):
         raise NotSupportedError("COPY ... TO STDOUT is not supported")
     path = reader.string("the path of a file, in single quotes")
     reader.accept("WITH")
-    return CopyTo(select, path, _copy_options(reader))
+    return ast.CopyTo(select, path, _copy_options(reader))
 
 
 def _copy_options(reader: TokenReader) -> dict[str, str | bool]:

@@ -2,46 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.sql import ast
 from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.query import query_of, refuse_parameters
 from raydb.sql.parse.reader import TokenReader, parse_tree
-from raydb.sql.parse.statements import (
-    AddColumn,
-    AddConstraint,
-    Alteration,
-    AlterTable,
-    CreateBvh,
-    CreateIndex,
-    CreateTable,
-    CreateTableAs,
-    CreateView,
-    DropBvh,
-    DropColumn,
-    DropConstraint,
-    DropIndex,
-    DropTable,
-    DropView,
-    Reindex,
-    RenameColumn,
-    RenameTable,
-    RenameView,
-    SetDefault,
-    SetNotNull,
-    SetType,
-    Truncate,
-)
 from raydb.sql.parse.stored_expressions import stored_text
 from raydb.sql.parse.table_definition import define, table_definition
 from raydb.sql.types import data_type_of
 from raydb.storage.tables.table import Index, IvfOptions
-
-if TYPE_CHECKING:
-    from raydb.sql.parse.statements import Definition
 
 _NAMED = {"TABLE": "a table", "VIEW": "a view", "INDEX": "an index", "BVH": "a BVH"}
 _PARTS = ("SCAN", "GROUP BY", "AGGREGATE")
@@ -52,7 +23,7 @@ _METRICS = ("l2", "cosine", "ip")
 _SWITCH = {"true": True, "on": True, "false": False, "off": False}
 
 
-def read_create(reader: TokenReader) -> Definition:
+def read_create(reader: TokenReader) -> ast.Definition:
     """Read CREATE TABLE, VIEW, INDEX or BVH, the word CREATE being read."""
     replace = reader.accept("OR", "REPLACE")
     kind = reader.take().text.upper()
@@ -74,7 +45,7 @@ def read_create(reader: TokenReader) -> Definition:
             )
 
 
-def _create_table(reader: TokenReader, replace: bool) -> CreateTable | CreateTableAs:
+def _create_table(reader: TokenReader, replace: bool) -> ast.CreateTable | ast.CreateTableAs:
     if_not_exists = reader.accept("IF", "NOT", "EXISTS")
     if replace and if_not_exists:
         raise ProgrammingError("CREATE OR REPLACE TABLE takes no IF NOT EXISTS")
@@ -90,7 +61,7 @@ def _create_table(reader: TokenReader, replace: bool) -> CreateTable | CreateTab
     if not reader.accept("AS"):
         reader.skip()
         tree = parse_tree(reader.text, reader.all_tokens())
-        return CreateTable(table_definition(name, tree), if_not_exists, replace)
+        return ast.CreateTable(table_definition(name, tree), if_not_exists, replace)
     tokens = reader.rest()
     words = [token.text.upper() for token in tokens]
     with_data = words[-3:] != ["WITH", "NO", "DATA"]
@@ -99,10 +70,10 @@ def _create_table(reader: TokenReader, replace: bool) -> CreateTable | CreateTab
     elif words[-2:] == ["WITH", "DATA"]:
         tokens = tokens[:-2]
     select = query_of(reader.text, tokens)
-    return CreateTableAs(name, columns, select, with_data, if_not_exists, replace)
+    return ast.CreateTableAs(name, columns, select, with_data, if_not_exists, replace)
 
 
-def _create_view(reader: TokenReader, replace: bool) -> CreateView:
+def _create_view(reader: TokenReader, replace: bool) -> ast.CreateView:
     if_not_exists = reader.accept("IF", "NOT", "EXISTS")
     if replace and if_not_exists:
         raise ProgrammingError("CREATE OR REPLACE VIEW takes no IF NOT EXISTS")
@@ -116,10 +87,10 @@ def _create_view(reader: TokenReader, replace: bool) -> CreateView:
     if columns:
         names = [text_of(exp.to_identifier(each, quoted=True)) for each in (name, *columns)]
         text = " ".join(("SELECT * FROM", f"({text})", "AS", names[0], f"({', '.join(names[1:])})"))
-    return CreateView(name, text, replace, if_not_exists)
+    return ast.CreateView(name, text, replace, if_not_exists)
 
 
-def _create_bvh(reader: TokenReader) -> CreateBvh:
+def _create_bvh(reader: TokenReader) -> ast.CreateBvh:
     name = reader.name("the name of a BVH")
     reader.expect("ON")
     table = reader.relation("the name of a table")
@@ -138,7 +109,7 @@ def _create_bvh(reader: TokenReader) -> CreateBvh:
     scan, group_by, aggregate = (parts.get(part, ()) for part in _PARTS)
     tokens = reader.all_tokens()
     text = reader.text[tokens[0].start : tokens[-1].end + 1]
-    return CreateBvh(name, table, scan, group_by, aggregate, text, **options)
+    return ast.CreateBvh(name, table, scan, group_by, aggregate, text, **options)
 
 
 def _bvh_options(name: str, reader: TokenReader) -> dict[str, bool]:
@@ -172,7 +143,7 @@ def read_options(
     return given
 
 
-def _create_index(reader: TokenReader, *, unique: bool) -> CreateIndex:
+def _create_index(reader: TokenReader, *, unique: bool) -> ast.CreateIndex:
     if_not_exists = reader.accept("IF", "NOT", "EXISTS")
     name = reader.name("the name of an index")
     reader.expect("ON")
@@ -198,7 +169,7 @@ def _create_index(reader: TokenReader, *, unique: bool) -> CreateIndex:
             raise NotSupportedError(f"the ivf index '{name}' is of one column, not UNIQUE or DESC")
         options = _ivf_options(name, reader) if reader.accept("WITH") else IvfOptions()
     index = Index(name, columns, descending, unique, options)
-    return CreateIndex(table, index, if_not_exists)
+    return ast.CreateIndex(table, index, if_not_exists)
 
 
 def _ivf_options(name: str, reader: TokenReader) -> IvfOptions:
@@ -230,17 +201,17 @@ def _whole_number(option: str, text: str, least: int) -> int:
     return int(text)
 
 
-def read_reindex(reader: TokenReader) -> Reindex:
+def read_reindex(reader: TokenReader) -> ast.Reindex:
     """Read REINDEX, that word being read."""
     if reader.peek() is None:
-        return Reindex("index", None)
+        return ast.Reindex("index", None)
     if reader.accept("TABLE"):
-        return Reindex("table", reader.relation("the name of a table"))
+        return ast.Reindex("table", reader.relation("the name of a table"))
     reader.accept("INDEX")
-    return Reindex("index", reader.relation("the name of an index"))
+    return ast.Reindex("index", reader.relation("the name of an index"))
 
 
-def read_drop(reader: TokenReader) -> Definition:
+def read_drop(reader: TokenReader) -> ast.Definition:
     """Read DROP TABLE, VIEW, INDEX or BVH, the word DROP being read."""
     kind = reader.take().text.upper()
     if kind not in _NAMED:
@@ -250,29 +221,29 @@ def read_drop(reader: TokenReader) -> Definition:
     cascade = _cascade(reader)
     match kind:
         case "TABLE":
-            return DropTable(names, if_exists, cascade)
+            return ast.DropTable(names, if_exists, cascade)
         case "VIEW":
-            return DropView(names, if_exists, cascade)
+            return ast.DropView(names, if_exists, cascade)
         case "INDEX":
-            return DropIndex(names, if_exists)
+            return ast.DropIndex(names, if_exists)
         case _:
-            return DropBvh(names, if_exists)
+            return ast.DropBvh(names, if_exists)
 
 
-def read_truncate(reader: TokenReader) -> Truncate:
+def read_truncate(reader: TokenReader) -> ast.Truncate:
     """Read TRUNCATE, that word being read."""
     reader.accept("TABLE")
     names = reader.relations("the name of a table")
     if reader.accept_any("CONTINUE", "RESTART"):  # there are no identity columns
         reader.expect("IDENTITY")
-    return Truncate(names, _cascade(reader))
+    return ast.Truncate(names, _cascade(reader))
 
 
 def _cascade(reader: TokenReader) -> bool:
     return reader.accept_any("CASCADE", "RESTRICT") == "CASCADE"
 
 
-def read_alter(reader: TokenReader) -> AlterTable | RenameView:
+def read_alter(reader: TokenReader) -> ast.AlterTable | ast.RenameView:
     """Read ALTER TABLE or ALTER VIEW, the word ALTER being read."""
     kind = reader.take().text.upper()
     if kind not in ("TABLE", "VIEW"):
@@ -281,14 +252,14 @@ def read_alter(reader: TokenReader) -> AlterTable | RenameView:
     name = reader.relation(f"the name of a {kind.lower()}")
     if kind == "VIEW":
         reader.expect("RENAME", "TO")
-        return RenameView(name, if_exists, reader.name("the new name"))
+        return ast.RenameView(name, if_exists, reader.name("the new name"))
     alterations = reader.separated(lambda: _alteration(name, reader))
-    if len(alterations) > 1 and any(isinstance(each, RenameTable) for each in alterations):
+    if len(alterations) > 1 and any(isinstance(each, ast.RenameTable) for each in alterations):
         raise ProgrammingError("RENAME TO stands alone in an ALTER TABLE")
-    return AlterTable(name, if_exists, alterations)
+    return ast.AlterTable(name, if_exists, alterations)
 
 
-def _alteration(table: str, reader: TokenReader) -> Alteration:
+def _alteration(table: str, reader: TokenReader) -> ast.Alteration:
     match reader.accept_any("ADD", "DROP", "RENAME", "ALTER"):
         case "ADD":
             return _add(table, reader)
@@ -296,13 +267,13 @@ def _alteration(table: str, reader: TokenReader) -> Alteration:
             return _drop_part(reader)
         case "RENAME":
             if reader.accept("TO"):
-                return RenameTable(reader.name("the new name"))
+                return ast.RenameTable(reader.name("the new name"))
             if reader.at_any("CONSTRAINT"):
                 raise NotSupportedError("RENAME CONSTRAINT is not supported")
             reader.accept("COLUMN")
             column = reader.name("the name of a column")
             reader.expect("TO")
-            return RenameColumn(column, reader.name("the new name"))
+            return ast.RenameColumn(column, reader.name("the new name"))
         case "ALTER":
             reader.accept("COLUMN")
             return _alter_column(reader.name("the name of a column"), reader)
@@ -313,18 +284,18 @@ def _alteration(table: str, reader: TokenReader) -> Alteration:
             raise reader.error("ADD, DROP, RENAME or ALTER")
 
 
-def _add(table: str, reader: TokenReader) -> AddColumn | AddConstraint:
+def _add(table: str, reader: TokenReader) -> ast.AddColumn | ast.AddConstraint:
     is_column = reader.accept("COLUMN")
     if_not_exists = reader.accept("IF", "NOT", "EXISTS")
     entry = reader.table_entry()
     if isinstance(entry, exp.ColumnDef):
-        return AddColumn(define(table, [entry]), if_not_exists)
+        return ast.AddColumn(define(table, [entry]), if_not_exists)
     if is_column or if_not_exists or isinstance(entry, exp.Identifier):
         raise ProgrammingError("ADD COLUMN needs the name and the type of a column")
-    return AddConstraint(define(table, [entry]))
+    return ast.AddConstraint(define(table, [entry]))
 
 
-def _drop_part(reader: TokenReader) -> DropColumn | DropConstraint:
+def _drop_part(reader: TokenReader) -> ast.DropColumn | ast.DropConstraint:
     is_constraint = reader.accept("CONSTRAINT")
     if not is_constraint:
         reader.accept("COLUMN")
@@ -332,23 +303,23 @@ def _drop_part(reader: TokenReader) -> DropColumn | DropConstraint:
     name = reader.name(f"the name of a {'constraint' if is_constraint else 'column'}")
     cascade = _cascade(reader)
     if is_constraint:
-        return DropConstraint(name, if_exists, cascade)
-    return DropColumn(name, if_exists, cascade)
+        return ast.DropConstraint(name, if_exists, cascade)
+    return ast.DropColumn(name, if_exists, cascade)
 
 
-def _alter_column(column: str, reader: TokenReader) -> SetDefault | SetNotNull | SetType:
+def _alter_column(column: str, reader: TokenReader) -> ast.Alteration:
     if reader.accept("DROP", "DEFAULT"):
-        return SetDefault(column, None)
+        return ast.SetDefault(column, None)
     if reader.accept("SET", "DEFAULT"):
         default = reader.scalar()
-        return SetDefault(column, stored_text(default, f"the default of column '{column}'"))
+        return ast.SetDefault(column, stored_text(default, f"the default of column '{column}'"))
     for action in ("SET", "DROP"):
         if reader.accept(action, "NOT", "NULL"):
-            return SetNotNull(column, action == "SET")
+            return ast.SetNotNull(column, action == "SET")
     reader.accept("SET", "DATA")
     reader.expect("TYPE")
     data_type = data_type_of(reader.data_type("USING"))
     using = reader.scalar() if reader.accept("USING") else None
     if using is not None:
         refuse_parameters(using, "USING")
-    return SetType(column, data_type, using)
+    return ast.SetType(column, data_type, using)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from sqlglot import TokenType, exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.sql import ast
 from raydb.sql.parse.calibrate import read_calibrate
 from raydb.sql.parse.changes import (
     as_delete,
@@ -27,31 +28,6 @@ from raydb.sql.parse.definitions import (
 from raydb.sql.parse.nodes import refuse_deep_nesting
 from raydb.sql.parse.query import QUERY_WORDS, as_query, read_query, select_columns
 from raydb.sql.parse.reader import TokenReader, parse_tree, tokenize
-from raydb.sql.parse.statements import (
-    Begin,
-    Checkpoint,
-    Commit,
-    Deallocate,
-    Delete,
-    Describe,
-    Execute,
-    Explain,
-    Insert,
-    Prepare,
-    Release,
-    ResetOption,
-    Rollback,
-    RollbackTo,
-    Savepoint,
-    Select,
-    SetOption,
-    ShowOption,
-    ShowTables,
-    Statement,
-    Summarize,
-    Update,
-    Vacuum,
-)
 from raydb.sql.types import data_type_of
 
 if TYPE_CHECKING:
@@ -72,7 +48,7 @@ _UNSUPPORTED = (
 _CHANGES = ("INSERT", "UPDATE", "DELETE")
 
 
-def parse(text: str) -> tuple[Statement, ...]:
+def parse(text: str) -> tuple[ast.Statement, ...]:
     """Return the statements of a text, separated by ';'.
 
     Raises ProgrammingError with the line, the column and the word for a syntax error and for a
@@ -88,17 +64,17 @@ def parse(text: str) -> tuple[Statement, ...]:
         return tuple(_parse_statement(text, tokens) for tokens in statements)
 
 
-def each_statement(text: str) -> Iterator[Statement]:
+def each_statement(text: str) -> Iterator[ast.Statement]:
     """Return the statements of a text, each read when it is asked for; errors as in `parse`."""
     return (_parse_one(text, tokens) for tokens in tokenize(text))
 
 
-def _parse_one(text: str, tokens: tuple[Token, ...]) -> Statement:
+def _parse_one(text: str, tokens: tuple[Token, ...]) -> ast.Statement:
     with refuse_deep_nesting():
         return _parse_statement(text, tokens)
 
 
-def _parse_statement(text: str, tokens: tuple[Token, ...]) -> Statement:
+def _parse_statement(text: str, tokens: tuple[Token, ...]) -> ast.Statement:
     reader = TokenReader(text, tokens)
     if reader.at_any(*QUERY_WORDS):
         return _query_or_change(reader)
@@ -113,7 +89,7 @@ def _parse_statement(text: str, tokens: tuple[Token, ...]) -> Statement:
     raise ProgrammingError(str(reader.error()) + did_you_mean(word, ("SELECT", *_STATEMENTS)))
 
 
-def _query_or_change(reader: TokenReader) -> Statement:
+def _query_or_change(reader: TokenReader) -> ast.Statement:
     """Read a query, or the INSERT, UPDATE or DELETE that may follow WITH."""
     tree = parse_tree(reader.text, reader.rest())
     match tree:
@@ -134,7 +110,7 @@ _EXPLAIN_FORMATS: Mapping[str, Literal["text", "json", "html"]] = {
 }
 
 
-def _explain(reader: TokenReader) -> Explain:
+def _explain(reader: TokenReader) -> ast.Explain:
     analyze = reader.accept("ANALYZE")
     written = "TEXT"
     if reader.accept("(", "ANALYZE"):
@@ -150,8 +126,10 @@ def _explain(reader: TokenReader) -> Explain:
         raise reader.error("a query, INSERT, UPDATE, DELETE or EXECUTE")
     _refuse_others(reader, "EXPLAIN", *QUERY_WORDS, *_CHANGES, "EXECUTE")
     statement = _parse_statement(reader.text, reader.rest())
-    assert isinstance(statement, Select | Insert | Update | Delete | Execute), statement
-    return Explain(statement, _EXPLAIN_FORMATS[written], analyze)
+    assert isinstance(statement, ast.Select | ast.Insert | ast.Update | ast.Delete | ast.Execute), (
+        statement
+    )
+    return ast.Explain(statement, _EXPLAIN_FORMATS[written], analyze)
 
 
 def _refuse_others(reader: TokenReader, what: str, *words: str) -> None:
@@ -169,28 +147,28 @@ def _explain_format(reader: TokenReader) -> str:
     return written
 
 
-def _describe(reader: TokenReader) -> Describe:
+def _describe(reader: TokenReader) -> ast.Describe:
     if reader.at_any(*QUERY_WORDS):
-        return Describe(None, read_query(reader))
+        return ast.Describe(None, read_query(reader))
     table = reader.relation("the name of a table")
-    return Describe(table, select_columns(table))
+    return ast.Describe(table, select_columns(table))
 
 
-def _summarize(reader: TokenReader) -> Summarize:
+def _summarize(reader: TokenReader) -> ast.Summarize:
     if reader.at_any(*QUERY_WORDS):
-        return Summarize(read_query(reader))
-    return Summarize(select_columns(reader.relation("the name of a table")))
+        return ast.Summarize(read_query(reader))
+    return ast.Summarize(select_columns(reader.relation("the name of a table")))
 
 
-def _show(reader: TokenReader) -> ShowTables | ShowOption | Describe:
+def _show(reader: TokenReader) -> ast.ShowTables | ast.ShowOption | ast.Describe:
     if reader.accept("TABLES"):
-        return ShowTables()
+        return ast.ShowTables()
     if reader.at_any("ALL"):
         raise NotSupportedError("SHOW ALL is not supported; SHOW TABLES lists the tables")
-    return ShowOption(reader.name("TABLES or the name of a setting"))
+    return ast.ShowOption(reader.name("TABLES or the name of a setting"))
 
 
-def _set(reader: TokenReader) -> SetOption:
+def _set(reader: TokenReader) -> ast.SetOption:
     if scope := reader.accept_any("SESSION", "LOCAL", "GLOBAL"):
         raise NotSupportedError(f"SET {scope} is not supported")
     name = reader.name("the name of a setting")
@@ -200,56 +178,56 @@ def _set(reader: TokenReader) -> SetOption:
     token = reader.take()
     kind = token.token_type
     if kind in (TokenType.STRING, TokenType.NUMBER, TokenType.IDENTIFIER):
-        return SetOption(name, sign + token.text)
+        return ast.SetOption(name, sign + token.text)
     if sign or not token.text.isidentifier():
         raise ProgrammingError(f"the setting '{name}' needs a value: a word, a number or a string")
-    return SetOption(name, token.text.lower())
+    return ast.SetOption(name, token.text.lower())
 
 
-def _reset(reader: TokenReader) -> ResetOption:
+def _reset(reader: TokenReader) -> ast.ResetOption:
     if reader.at_any("ALL"):
         raise NotSupportedError("RESET ALL is not supported; name a setting")
-    return ResetOption(reader.name("the name of a setting"))
+    return ast.ResetOption(reader.name("the name of a setting"))
 
 
-def _begin(reader: TokenReader) -> Begin:
+def _begin(reader: TokenReader) -> ast.Begin:
     reader.accept_any("TRANSACTION", "WORK")
-    return Begin()
+    return ast.Begin()
 
 
-def _start(reader: TokenReader) -> Begin:
+def _start(reader: TokenReader) -> ast.Begin:
     reader.expect("TRANSACTION")
-    return Begin()
+    return ast.Begin()
 
 
-def _commit(reader: TokenReader) -> Commit:
+def _commit(reader: TokenReader) -> ast.Commit:
     reader.accept_any("TRANSACTION", "WORK")
-    return Commit()
+    return ast.Commit()
 
 
-def _rollback(reader: TokenReader) -> Rollback | RollbackTo:
+def _rollback(reader: TokenReader) -> ast.Rollback | ast.RollbackTo:
     reader.accept_any("TRANSACTION", "WORK")
     if reader.accept("TO"):
         reader.accept("SAVEPOINT")
-        return RollbackTo(reader.name("the name of a savepoint"))
-    return Rollback()
+        return ast.RollbackTo(reader.name("the name of a savepoint"))
+    return ast.Rollback()
 
 
-def _abort(reader: TokenReader) -> Rollback:
+def _abort(reader: TokenReader) -> ast.Rollback:
     reader.accept_any("TRANSACTION", "WORK")
-    return Rollback()
+    return ast.Rollback()
 
 
-def _savepoint(reader: TokenReader) -> Savepoint:
-    return Savepoint(reader.name("the name of a savepoint"))
+def _savepoint(reader: TokenReader) -> ast.Savepoint:
+    return ast.Savepoint(reader.name("the name of a savepoint"))
 
 
-def _release(reader: TokenReader) -> Release:
+def _release(reader: TokenReader) -> ast.Release:
     reader.accept("SAVEPOINT")
-    return Release(reader.name("the name of a savepoint"))
+    return ast.Release(reader.name("the name of a savepoint"))
 
 
-def _prepare(reader: TokenReader) -> Prepare:
+def _prepare(reader: TokenReader) -> ast.Prepare:
     """Read PREPARE; the statement is parsed for its errors, and kept as text."""
     name = reader.name("the name of the statement")
     types: tuple[pa.DataType, ...] = ()
@@ -259,13 +237,13 @@ def _prepare(reader: TokenReader) -> Prepare:
     _refuse_others(reader, "PREPARE of", *QUERY_WORDS, *_CHANGES)
     tokens = reader.rest()
     _parse_statement(reader.text, tokens)
-    return Prepare(name, types, reader.text[tokens[0].start : tokens[-1].end + 1])
+    return ast.Prepare(name, types, reader.text[tokens[0].start : tokens[-1].end + 1])
 
 
-def _execute(reader: TokenReader) -> Execute:
+def _execute(reader: TokenReader) -> ast.Execute:
     name = reader.name("the name of a prepared statement")
     if not reader.at_any("(") or reader.accept("(", ")"):
-        return Execute(name, ())
+        return ast.Execute(name, ())
     arguments = reader.listed(reader.named_scalar)
     names = [each for each, _ in arguments if each is not None]
     if names and len(names) < len(arguments):
@@ -273,27 +251,27 @@ def _execute(reader: TokenReader) -> Execute:
     twice = next((each for place, each in enumerate(names) if each in names[:place]), None)
     if twice is not None:
         raise ProgrammingError(f"parameter '{twice}' is given twice")
-    return Execute(name, arguments)
+    return ast.Execute(name, arguments)
 
 
-def _deallocate(reader: TokenReader) -> Deallocate:
+def _deallocate(reader: TokenReader) -> ast.Deallocate:
     reader.accept("PREPARE")
     if reader.accept("ALL"):
-        return Deallocate(None)
-    return Deallocate(reader.name("the name of a prepared statement"))
+        return ast.Deallocate(None)
+    return ast.Deallocate(reader.name("the name of a prepared statement"))
 
 
-def _checkpoint(_: TokenReader) -> Checkpoint:
-    return Checkpoint()
+def _checkpoint(_: TokenReader) -> ast.Checkpoint:
+    return ast.Checkpoint()
 
 
-def _vacuum(reader: TokenReader) -> Vacuum:
+def _vacuum(reader: TokenReader) -> ast.Vacuum:
     if reader.peek() is not None:
         raise NotSupportedError("VACUUM of one table, or with an option, is not supported")
-    return Vacuum()
+    return ast.Vacuum()
 
 
-_STATEMENTS: dict[str, Callable[[TokenReader], Statement]] = {
+_STATEMENTS: dict[str, Callable[[TokenReader], ast.Statement]] = {
     "EXPLAIN": _explain,
     "DESCRIBE": _describe,
     "DESC": _describe,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.sql.ast import Select
 from raydb.sql.parse.reader import TokenReader, parse_tree
-from raydb.sql.parse.statements import Select
 
 if TYPE_CHECKING:
     from sqlglot import Token

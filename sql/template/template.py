@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.plan.logical import Plan
-    from raydb.sql.parse.statements import Select
+    from raydb.sql.ast import Select
     from raydb.sql.template.parameterize import Slot
 
 # Quoted names and comments are skipped, for they may hold what looks like a constant.

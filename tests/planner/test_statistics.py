@@ -11,6 +11,7 @@ from raydb import sql
 from raydb.planner.optimizer import optimize
 from raydb.planner.plan.logical import Aggregate, Filter, InnerJoin, Plan, sources_of
 from raydb.planner.plan.statistics import Statistics
+from raydb.sql import ast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,7 @@ def connection() -> Connection:
 def planned(connection: Connection, text: str) -> tuple[Plan, Statistics]:
     catalog = connection._session.database.snapshot.describe()
     (select,) = sql.parse(text)
-    assert isinstance(select, sql.Select)
+    assert isinstance(select, ast.Select)
     return optimize(sql.bind_select(select, catalog), catalog), Statistics(catalog)
 
 

@@ -11,6 +11,7 @@ import pytest
 from raydb import sql
 from raydb.planner.catalog import CatalogInfo, TableInfo
 from raydb.planner.plan.verify import verify_plan
+from raydb.sql import ast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +49,7 @@ CREATE TABLE fact (
 def catalog_of(text: str, views: dict[str, str] | None = None) -> CatalogInfo:
     tables = {}
     for statement in sql.parse(text):
-        assert isinstance(statement, sql.CreateTable)
+        assert isinstance(statement, ast.CreateTable)
         definition = statement.definition
         sample = {field.name: pa.array([], field.type) for field in definition.schema}
         tables[definition.name] = TableInfo(
@@ -85,14 +86,14 @@ def bind(catalog: CatalogInfo) -> Callable[..., Plan]:
     def bind(text: str, parameters: Any = (), within: CatalogInfo = catalog) -> Plan:
         (statement,) = sql.parse(text)
         match statement:
-            case sql.Insert():
+            case ast.Insert():
                 plan = sql.bind_insert(statement, within, parameters)
-            case sql.Update():
+            case ast.Update():
                 plan = sql.bind_update(statement, within, parameters)
-            case sql.Delete():
+            case ast.Delete():
                 plan = sql.bind_delete(statement, within, parameters)
             case _:
-                assert isinstance(statement, sql.Select)
+                assert isinstance(statement, ast.Select)
                 plan = sql.bind_select(statement, within, parameters)
         verify_plan(plan, within, "the binder")
         return plan

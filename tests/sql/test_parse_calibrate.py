@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from raydb import sql
 from raydb.errors import ProgrammingError
+from raydb.sql import ast
 
 SPACES = st.sampled_from(("", " ", "  "))
 SHARES = st.floats(1e-6, 1, exclude_max=True)
@@ -28,12 +29,12 @@ def test_options_are_read_as_they_are_written(fnrs, ks, score, seed, space):
         f"k = '{comma.join(map(str, ks))}', score = {score}, seed = {seed})"
     )
     (statement,) = sql.parse(text)
-    assert statement == sql.Calibrate("odd", None, tuple(fnrs), tuple(ks), score, seed)
+    assert statement == ast.Calibrate("odd", None, tuple(fnrs), tuple(ks), score, seed)
 
 
 def test_defaults():
     (statement,) = sql.parse('calibrate index "Odd"')
-    assert statement == sql.Calibrate("Odd", None, (0.05, 0.1), (10,), "ratio", 0)
+    assert statement == ast.Calibrate("Odd", None, (0.05, 0.1), (10,), "ratio", 0)
 
 
 PARTS = st.one_of(SHARES.map(repr), st.text("0123456789.eE-+_ x", max_size=6), st.text(max_size=6))

@@ -10,6 +10,7 @@ import pytest
 from raydb import sql
 from raydb.errors import ProgrammingError
 from raydb.planner.expressions.nodes import Attribute, Call, attributes_of
+from raydb.sql import ast
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import BvhDefinition, CatalogInfo
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 def bind_bvh(body: str, catalog: CatalogInfo, table: str = "fact") -> BvhDefinition:
     (statement,) = sql.parse(f"CREATE BVH b ON {table} ({body})")
-    assert isinstance(statement, sql.CreateBvh)
+    assert isinstance(statement, ast.CreateBvh)
     return sql.bind_bvh(statement, catalog)
 
 
@@ -57,13 +58,13 @@ def test_attributes(star_catalog: CatalogInfo, name: str, expected: str) -> None
 @pytest.mark.parametrize("option", ["", " WITH (sieve = true)", ' with ("sieve" = OFF)'])
 def test_options_read_back(star_catalog: CatalogInfo, option: str) -> None:
     (statement,) = sql.parse(f"CREATE BVH b ON fact (SCAN (c_name), AGGREGATE (price)){option}")
-    assert isinstance(statement, sql.CreateBvh)
+    assert isinstance(statement, ast.CreateBvh)
     definition = sql.bind_bvh(statement, star_catalog)
     assert definition.sieve == ("true" in option)
     text = sql.bvh_text(definition, star_catalog)
     assert text.endswith(" WITH (sieve = true);") == definition.sieve
     (again,) = sql.parse(text)
-    assert isinstance(again, sql.CreateBvh)
+    assert isinstance(again, ast.CreateBvh)
     assert sql.bind_bvh(again, star_catalog).sieve == definition.sieve
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from raydb.errors import ProgrammingError
-from raydb.sql import CopyTo, Select, files_of, parse
+from raydb.sql import files_of, parse
+from raydb.sql.ast import CopyTo, Select
 from raydb.storage.formats.sources import FileSource
 
 

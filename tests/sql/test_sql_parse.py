@@ -9,11 +9,12 @@ import pytest
 
 from raydb import sql
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
+from raydb.sql import ast
 from raydb.sql.parse import dialect
 from raydb.storage.tables.table import Check, ForeignKey, UniqueKey
 
 
-def parse_one(text: str) -> sql.Statement:
+def parse_one(text: str) -> ast.Statement:
     (statement,) = sql.parse(text)
     return statement
 
@@ -104,7 +105,7 @@ def test_create_table() -> None:
           PRIMARY KEY (o_id, line), CONSTRAINT c2 UNIQUE (price, disc),
           FOREIGN KEY (cust, part) REFERENCES pairs (x, y))"""
     )
-    assert isinstance(statement, sql.CreateTable)
+    assert isinstance(statement, ast.CreateTable)
     assert statement.if_not_exists
     definition = statement.definition
     types = {field.name: field.type for field in definition.schema}
@@ -161,27 +162,27 @@ def test_wrong_tables(body: str, message: str) -> None:
 
 def test_a_view_keeps_its_text() -> None:
     statement = parse_one("CREATE OR REPLACE VIEW V AS SELECT  A, /* b */ 'x' FROM t -- end\n;")
-    assert statement == sql.CreateView("v", "SELECT  A, /* b */ 'x' FROM t", or_replace=True)
+    assert statement == ast.CreateView("v", "SELECT  A, /* b */ 'x' FROM t", or_replace=True)
     with pytest.raises(ProgrammingError, match="the view 'v' can't have parameters"):
         sql.parse("CREATE VIEW v AS SELECT ?")
 
 
 def test_small_statements() -> None:
-    assert parse_one("DROP TABLE IF EXISTS T") == sql.DropTable(("t",), if_exists=True)
-    assert parse_one('DROP VIEW "V", main.w CASCADE') == sql.DropView(
+    assert parse_one("DROP TABLE IF EXISTS T") == ast.DropTable(("t",), if_exists=True)
+    assert parse_one('DROP VIEW "V", main.w CASCADE') == ast.DropView(
         ("V", "w"), if_exists=False, cascade=True
     )
-    assert parse_one("drop bvh b") == sql.DropBvh(("b",), if_exists=False)
-    assert parse_one("SET Backend = 'cpu'") == sql.SetOption("backend", "cpu")
-    assert parse_one("SET backend TO CPU") == sql.SetOption("backend", "cpu")
-    assert parse_one("SET x = -1.5") == sql.SetOption("x", "-1.5")
-    assert parse_one("START TRANSACTION") == sql.Begin()
-    assert parse_one("ROLLBACK WORK") == parse_one("ABORT") == sql.Rollback()
-    assert parse_one("END") == sql.Commit()
-    assert parse_one("ROLLBACK TO SAVEPOINT A") == sql.RollbackTo("a")
-    assert parse_one("RELEASE a") == sql.Release("a")
-    assert parse_one("SHOW Backend") == sql.ShowOption("backend")
-    assert parse_one("TRUNCATE TABLE a, b CASCADE") == sql.Truncate(("a", "b"), cascade=True)
+    assert parse_one("drop bvh b") == ast.DropBvh(("b",), if_exists=False)
+    assert parse_one("SET Backend = 'cpu'") == ast.SetOption("backend", "cpu")
+    assert parse_one("SET backend TO CPU") == ast.SetOption("backend", "cpu")
+    assert parse_one("SET x = -1.5") == ast.SetOption("x", "-1.5")
+    assert parse_one("START TRANSACTION") == ast.Begin()
+    assert parse_one("ROLLBACK WORK") == parse_one("ABORT") == ast.Rollback()
+    assert parse_one("END") == ast.Commit()
+    assert parse_one("ROLLBACK TO SAVEPOINT A") == ast.RollbackTo("a")
+    assert parse_one("RELEASE a") == ast.Release("a")
+    assert parse_one("SHOW Backend") == ast.ShowOption("backend")
+    assert parse_one("TRUNCATE TABLE a, b CASCADE") == ast.Truncate(("a", "b"), cascade=True)
 
 
 def test_defaults_and_checks_are_kept_as_text() -> None:
@@ -189,7 +190,7 @@ def test_defaults_and_checks_are_kept_as_text() -> None:
         "CREATE TABLE t (a INT DEFAULT 1+2 CHECK (t.a>0), b TEXT DEFAULT 'x' || 'y' NOT NULL, "
         'c DATE, CONSTRAINT "C" CHECK (length(B) > a))'
     )
-    assert isinstance(statement, sql.CreateTable)
+    assert isinstance(statement, ast.CreateTable)
     definition = statement.definition
     assert definition.defaults == (("a", "1 + 2"), ("b", "'x' || 'y'"))
     assert definition.checks == (
@@ -207,25 +208,25 @@ def test_alter_table() -> None:
         "DROP b CASCADE, RENAME c TO d, ALTER e TYPE TEXT USING f(e, 1), ALTER g DROP NOT NULL, "
         "ADD CHECK (a > 1), DROP CONSTRAINT IF EXISTS k"
     )
-    assert isinstance(statement, sql.AlterTable)
+    assert isinstance(statement, ast.AlterTable)
     assert (statement.table, statement.if_exists) == ("t", True)
     add, drop, rename, set_type, set_null, check, drop_constraint = statement.alterations
-    assert isinstance(add, sql.AddColumn)
+    assert isinstance(add, ast.AddColumn)
     assert add.definition.schema == pa.schema([("a", pa.decimal128(4, 1))])
     assert add.definition.defaults == (("a", "1"),)
-    assert drop == sql.DropColumn("b", if_exists=False, cascade=True)
-    assert rename == sql.RenameColumn("c", "d")
-    assert isinstance(set_type, sql.SetType)
+    assert drop == ast.DropColumn("b", if_exists=False, cascade=True)
+    assert rename == ast.RenameColumn("c", "d")
+    assert isinstance(set_type, ast.SetType)
     assert set_type.type == pa.string()
-    assert set_null == sql.SetNotNull("g", required=False)
-    assert isinstance(check, sql.AddConstraint)
+    assert set_null == ast.SetNotNull("g", required=False)
+    assert isinstance(check, ast.AddConstraint)
     assert check.definition.checks == (Check("a > 1", ("a",)),)
-    assert drop_constraint == sql.DropConstraint("k", if_exists=True, cascade=False)
+    assert drop_constraint == ast.DropConstraint("k", if_exists=True, cascade=False)
 
 
 def test_a_schema() -> None:
     statement = parse_one("UPDATE main.t SET a = 1 FROM main.u WHERE main.t.b = u.b")
-    assert isinstance(statement, sql.Update)
+    assert isinstance(statement, ast.Update)
     assert statement.table == "t"
     for text in (
         "SELECT 1 FROM s.t",
@@ -238,9 +239,9 @@ def test_a_schema() -> None:
 
 
 def test_copy() -> None:
-    assert parse_one("COPY t FROM 'x.tbl'") == sql.Copy("t", None, "x.tbl", {})
+    assert parse_one("COPY t FROM 'x.tbl'") == ast.Copy("t", None, "x.tbl", {})
     options = "(FORMAT csv, HEADER, DELIMITER '|', NULL '', quote off)"
-    assert parse_one(f"COPY T (A, \"B\") FROM 'it''s.csv' WITH {options}") == sql.Copy(
+    assert parse_one(f"COPY T (A, \"B\") FROM 'it''s.csv' WITH {options}") == ast.Copy(
         "t",
         ("a", "B"),
         "it's.csv",
@@ -253,8 +254,8 @@ def test_copy() -> None:
 def test_explain() -> None:
     text = parse_one("EXPLAIN SELECT 1")
     json = parse_one("EXPLAIN (FORMAT JSON) FROM t")
-    assert isinstance(text, sql.Explain)
-    assert isinstance(json, sql.Explain)
+    assert isinstance(text, ast.Explain)
+    assert isinstance(json, ast.Explain)
     assert (text.format, json.format) == ("text", "json")
     with pytest.raises(ProgrammingError, match="the formats TEXT, JSON and HTML, not YAML"):
         sql.parse("EXPLAIN (FORMAT YAML) SELECT 1")
@@ -262,7 +263,7 @@ def test_explain() -> None:
 
 def test_create_bvh_takes_its_parts_in_any_order() -> None:
     statement = parse_one("CREATE BVH B ON t (AGGREGATE (a, f(a, b) * 2), SCAN (x.y, z))")
-    assert isinstance(statement, sql.CreateBvh)
+    assert isinstance(statement, ast.CreateBvh)
     assert (statement.name, statement.table) == ("b", "t")
     sizes = (len(statement.scan), len(statement.group_by), len(statement.aggregate))
     assert sizes == (2, 0, 2)

@@ -27,6 +27,7 @@ from raydb.planner.plan.logical import (
     sources_of,
 )
 from raydb.planner.plan.verify import verify_plan
+from raydb.sql import ast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -303,7 +304,7 @@ def test_there_are_13_queries() -> None:
 @pytest.mark.parametrize("query", SSB)
 def test_ssb_queries(query: str, ssb_catalog: CatalogInfo) -> None:
     (statement,) = sql.parse(SSB[query])
-    assert isinstance(statement, sql.Select)
+    assert isinstance(statement, ast.Select)
     plan = sql.bind_select(statement, ssb_catalog)
     verify_plan(plan, ssb_catalog, "the binder")
     inner = "Project(Aggregate(Filter(InnerJoin("

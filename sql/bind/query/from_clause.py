@@ -27,6 +27,7 @@ from raydb.planner.plan.logical import (
     VectorSearch,
     output_columns,
 )
+from raydb.sql.ast import Select
 from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.expression.expression import Resolve, bind_condition, bind_expression
 from raydb.sql.bind.query.with_clause import name_query, refer
@@ -49,7 +50,6 @@ from raydb.sql.parse.nodes import locate, require_only, unsupported
 from raydb.sql.parse.parser import parse
 from raydb.sql.parse.reader import fold
 from raydb.sql.parse.searched_tables import is_motif_search, is_vector_search
-from raydb.sql.parse.statements import Select
 from raydb.sql.typing_rules import compare, unify
 
 if TYPE_CHECKING:

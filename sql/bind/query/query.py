@@ -24,7 +24,7 @@ from raydb.sql.typing_rules import unify
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Expression
-    from raydb.sql.parse.statements import Select
+    from raydb.sql.ast import Select
 
 
 @dataclass(frozen=True, eq=False, slots=True)

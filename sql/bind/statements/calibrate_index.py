@@ -17,7 +17,7 @@ from raydb.sql.typing_rules import cast, describe
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
-    from raydb.sql.parse.statements import Select
+    from raydb.sql.ast import Select
 
 
 def bind_sample(

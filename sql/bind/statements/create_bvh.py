@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from raydb.planner.catalog import CatalogInfo
-    from raydb.sql.parse.statements import CreateBvh
+    from raydb.sql.ast import CreateBvh
     from raydb.storage.tables.table import ForeignKey
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raydb.planner.catalog import CatalogInfo
-    from raydb.sql.parse.statements import Describe
+    from raydb.sql.ast import Describe
     from raydb.storage.tables.table import TableDefinition
 
 _COLUMNS = ["column_name", "column_type", "null", "key", "default", "extra"]

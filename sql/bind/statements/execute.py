@@ -20,7 +20,7 @@ from raydb.sql.typing_rules import explicit_cast
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from raydb.sql.parse.statements import Execute, Prepare
+    from raydb.sql.ast import Execute, Prepare
 
 
 def bind_arguments(execute: Execute, prepared: Prepare, parameters: Parameters) -> Parameters:

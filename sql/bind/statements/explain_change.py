@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, assert_never
 
 from sqlglot import exp
 
+from raydb.sql import ast
 from raydb.sql.bind.expression.row_values import row_nodes
 from raydb.sql.bind.statements.assignment import target_definition
 from raydb.sql.bind.statements.upsert import bind_conflict
 from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.reader import fold
-from raydb.sql.parse.statements import Delete, Insert, Update
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,21 +29,23 @@ class Changed:
     details: Mapping[str, str]
 
 
-def describe_change(statement: Insert | Update | Delete, catalog: CatalogInfo) -> Changed:
+def describe_change(
+    statement: ast.Insert | ast.Update | ast.Delete, catalog: CatalogInfo
+) -> Changed:
     """Return what a statement would change; it binds, so its names are known."""
     tree, table = statement.tree, statement.table
     details: dict[str, str] = {}
     match statement:
-        case Insert():
+        case ast.Insert():
             node, columns = "InsertRows", _inserted(statement, catalog)
             conflict = bind_conflict(statement, catalog)
             if conflict is not None:
                 keys = ", ".join(f"({', '.join(key.columns)})" for key in conflict.keys)
                 action = "DO UPDATE" if conflict.updates else "DO NOTHING"
                 details["on conflict"] = f"{keys} {action}".lstrip()
-        case Update():
+        case ast.Update():
             node, columns = "UpdateRows", _assigned(tree)
-        case Delete():
+        case ast.Delete():
             node, columns = "DeleteRows", ()
             cascaded = _cascaded(table, catalog)
             if cascaded:
@@ -56,7 +58,7 @@ def describe_change(statement: Insert | Update | Delete, catalog: CatalogInfo) -
     return Changed(node, f"{table} ({', '.join(columns)})" if columns else table, details)
 
 
-def _inserted(statement: Insert, catalog: CatalogInfo) -> tuple[str, ...]:
+def _inserted(statement: ast.Insert, catalog: CatalogInfo) -> tuple[str, ...]:
     """Return the columns that an INSERT names, or all of them."""
     target = statement.tree.this
     if isinstance(target, exp.Schema):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from raydb.planner.catalog import CatalogInfo
-    from raydb.sql.parse.statements import Insert
+    from raydb.sql.ast import Insert
     from raydb.storage.tables.table import TableDefinition
 
 _ARGUMENTS = (

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Column, Expression
-    from raydb.sql.parse.statements import Delete, Update
+    from raydb.sql.ast import Delete, Update
     from raydb.storage.tables.table import TableDefinition
 
 

@@ -24,7 +24,7 @@ from raydb.storage.tables.table import UniqueKey, constraint_names
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Expression
-    from raydb.sql.parse.statements import Insert
+    from raydb.sql.ast import Insert
     from raydb.storage.tables.table import TableDefinition
 
 EXCLUDED = "excluded"

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from raydb.sql import ast
 from raydb.sql.bind.table_functions.file_functions import file_source, file_table, is_file
 from raydb.sql.parse.nodes import nodes_of
 from raydb.sql.parse.parser import parse
 from raydb.sql.parse.reader import fold
-from raydb.sql.parse.statements import Delete, Insert, Select, Update
 from raydb.sql.template.parameters import Parameters, bind_parameters
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def files_of(
-    statement: Select | Insert | Update | Delete,
+    statement: ast.Select | ast.Insert | ast.Update | ast.Delete,
     views: Mapping[str, str],
     parameters: Parameters = (),
 ) -> Mapping[str, FileSource]:
@@ -37,7 +37,7 @@ def files_of(
     return {file_table(table): file_source(table, values) for table in tables}
 
 
-def tables_named(statement: Select | Insert | Update | Delete) -> Mapping[str, str]:
+def tables_named(statement: ast.Select | ast.Insert | ast.Update | ast.Delete) -> Mapping[str, str]:
     """Return the names of tables in a statement, by the name that SQL makes of each one.
 
     Common table expressions are left out, and so is what views name.
@@ -64,5 +64,5 @@ def _tables(tree: exp.Expr, views: Mapping[str, str], seen: set[str]) -> Iterato
         if name in views and name not in seen:
             seen.add(name)
             (view,) = parse(views[name])
-            assert isinstance(view, Select), "a view holds a query"
+            assert isinstance(view, ast.Select), "a view holds a query"
             yield from _tables(view.tree, views, seen)

@@ -15,10 +15,10 @@ import pyarrow as pa
 from raydb.errors import Error, ProgrammingError, did_you_mean
 from raydb.planner.expressions.nodes import Literal
 from raydb.planner.plan.logical import Values, output_columns
+from raydb.sql.ast import Select
 from raydb.sql.bind.binding import new_column
 from raydb.sql.parse.parser import parse
 from raydb.sql.parse.schema_names import CATALOG, INFORMATION, MAIN
-from raydb.sql.parse.statements import Select
 from raydb.storage.tables.table import Check, ForeignKey, UniqueKey, constraint_names
 from raydb.storage.type_names import sql_type_name
 

@@ -31,7 +31,7 @@ from raydb.sql.template.parameters import Parameters, bind_parameters
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from raydb.sql.parse.statements import Delete, Insert, Select, Update
+    from raydb.sql import ast
 
 _ADVICE_ARGUMENTS = ("workload", "memory", "max_bvhs")
 
@@ -72,7 +72,7 @@ Report: TypeAlias = BvhList | VectorIndexList | CalibrationList | AdviceRequest
 
 
 def reports_of(
-    statement: Select | Insert | Update | Delete,
+    statement: ast.Select | ast.Insert | ast.Update | ast.Delete,
     views: Mapping[str, str],
     parameters: Parameters = (),
 ) -> Mapping[str, Report]:
