@@ -19,11 +19,6 @@ from xxhash import xxh3_64_intdigest
 
 from raydb.kernels.codecs import fsst
 from raydb.storage.damage import damaged
-from raydb.storage.flat.column import (
-    Column,
-    entries_of,
-    symbols_of,
-)
 from raydb.storage.flat.encodings.numbers import (
     PACKED_BITS,
     add_reference,
@@ -33,9 +28,14 @@ from raydb.storage.flat.encodings.numbers import (
     unpack,
 )
 from raydb.storage.flat.encodings.texts import check_utf8, read_index, text_array
-from raydb.storage.flat.flatbuffer import RootTable
 from raydb.storage.flat.kinds import array_of
 from raydb.storage.flat.layout import CHUNK_ENTRY, MAX_CHUNK_ROWS, ChunkEntry, Encoding, Kind
+from raydb.storage.flat.metadata.column import (
+    Column,
+    entries_of,
+    symbols_of,
+)
+from raydb.storage.flat.metadata.flatbuffer import RootTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

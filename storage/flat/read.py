@@ -25,13 +25,6 @@ from raydb.errors import (
     did_you_mean,
 )
 from raydb.storage.damage import damaged
-from raydb.storage.flat.column import (
-    File,
-    SharedDictionary,
-    read_column,
-)
-from raydb.storage.flat.description import TableMetadata, describe_column
-from raydb.storage.flat.flatbuffer import RootTable
 from raydb.storage.flat.layout import (
     FORMAT_VERSION,
     HEADER,
@@ -43,6 +36,13 @@ from raydb.storage.flat.layout import (
     TAIL_MAGIC,
     Section,
 )
+from raydb.storage.flat.metadata.column import (
+    File,
+    SharedDictionary,
+    read_column,
+)
+from raydb.storage.flat.metadata.description import TableMetadata, describe_column
+from raydb.storage.flat.metadata.flatbuffer import RootTable
 from raydb.storage.flat.reader import ColumnReader, missing_row
 from raydb.storage.flat.select import select_rows
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.storage.flat.column import Column
+    from raydb.storage.flat.metadata.column import Column
 
     # From rows and their chunks to the rows' values.
     _Gather = Callable[[NDArray[np.int64], NDArray[np.int64]], Any]

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.storage.flat.column import Column
+    from raydb.storage.flat.metadata.column import Column
     from raydb.storage.flat.reader import ColumnReader
     from raydb.storage.flat.statistics import Bounds
 

@@ -22,13 +22,6 @@ from raydb.interrupts import beside
 from raydb.kernels.in_order import in_order
 from raydb.storage.durable.replace import replace_file
 from raydb.storage.flat import bloom
-from raydb.storage.flat.compose import (
-    chunk_metadata_length,
-    compose_chunk,
-    compose_column,
-    compose_table,
-    compose_vtable,
-)
 from raydb.storage.flat.encodings.dictionary import SharedEntries, encode_codes, pack_shared
 from raydb.storage.flat.encodings.numbers import Encoded, encode_integers, encode_verbatim
 from raydb.storage.flat.encodings.texts import encode_fsst, encode_texts, text_parts
@@ -55,6 +48,13 @@ from raydb.storage.flat.layout import (
     Kind,
     Section,
     Tier,
+)
+from raydb.storage.flat.metadata.compose import (
+    chunk_metadata_length,
+    compose_chunk,
+    compose_column,
+    compose_table,
+    compose_vtable,
 )
 from raydb.storage.flat.plan import ColumnPlan, plan_columns
 from raydb.storage.flat.statistics import bound_texts, pack_floats, pack_integers, unpack_range

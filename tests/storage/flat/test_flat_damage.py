@@ -14,8 +14,8 @@ from xxhash import xxh3_64_intdigest
 
 from raydb.errors import NotSupportedError, OperationalError
 from raydb.storage.flat import open_table, write_table
-from raydb.storage.flat.flatbuffer import RootTable
 from raydb.storage.flat.layout import CHUNK_ENTRY, SECTION, TAIL, ChunkEntry
+from raydb.storage.flat.metadata.flatbuffer import RootTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from flatstor_schema.ChunkMetadata import ChunkMetadata
+from flatstor_schema.ColumnMetadata import ColumnMetadata
+from flatstor_schema.GlobalVTable import GlobalVTable
+from flatstor_schema.TableMetadata import TableMetadata
 
 from raydb.storage.flat import inspect, open_table, write_table
-from raydb.storage.flat.generated.ChunkMetadata import ChunkMetadata
-from raydb.storage.flat.generated.ColumnMetadata import ColumnMetadata
-from raydb.storage.flat.generated.GlobalVTable import GlobalVTable
-from raydb.storage.flat.generated.TableMetadata import TableMetadata
 from raydb.storage.flat.layout import MAGIC, TAIL, TAIL_MAGIC
 from raydb.storage.flat.modality import media_type
 

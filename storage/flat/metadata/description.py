@@ -11,7 +11,7 @@ from raydb.storage.flat.layout import Encoding, Flags, Kind, Tier
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from raydb.storage.flat.column import Column, SharedDictionary
+    from raydb.storage.flat.metadata.column import Column, SharedDictionary
 
 
 @dataclass(frozen=True, slots=True)

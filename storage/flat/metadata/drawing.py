@@ -17,7 +17,7 @@ from raydb.storage.flat.read import open_table
 if TYPE_CHECKING:
     import os
 
-    from raydb.storage.flat.description import ChunkMetadata, ColumnMetadata
+    from raydb.storage.flat.metadata.description import ChunkMetadata, ColumnMetadata
 
 _SHOWN_CHUNKS = 8
 _SHOWN_VALUE = 28

@@ -16,7 +16,6 @@ from xxhash import xxh3_64_intdigest
 from raydb.kernels.codecs import fsst
 from raydb.storage.damage import damaged
 from raydb.storage.flat.encodings.texts import unpack_entries
-from raydb.storage.flat.flatbuffer import RootTable
 from raydb.storage.flat.kinds import is_text, kind_of, type_bits, value_dtype
 from raydb.storage.flat.layout import (
     CHUNK_ALIGNMENT,
@@ -32,6 +31,7 @@ from raydb.storage.flat.layout import (
     Section,
     Tier,
 )
+from raydb.storage.flat.metadata.flatbuffer import RootTable
 from raydb.storage.flat.statistics import Bounds, unpack_range, unpack_texts
 
 if TYPE_CHECKING:

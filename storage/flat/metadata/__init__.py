@@ -1,0 +1,1 @@
+"""The three metadata tiers of a FlatStor file: built, read and checked, described and drawn."""
