@@ -13,6 +13,8 @@ NESTED      list, large_list, fixed_size_list, struct, map,    Arrow IPC record 
 
 from __future__ import annotations
 
+import datetime as dt
+import decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,9 +24,14 @@ from raydb.errors import NotSupportedError
 from raydb.storage.flat.layout import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 _TYPES = pa.types
+_EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
+# Decimals of 38 digits are not to be rounded to the 28 of the default context.
+EXACT = decimal.Context(prec=76)
 
 
 def kind_of(name: str, data_type: Any) -> Kind:
@@ -167,3 +174,19 @@ def array_of(data_type: Any, kind: Kind, values: NDArray[Any], validity: Any) ->
     else:
         data = np.ascontiguousarray(values)
     return pa.Array.from_buffers(data_type, len(values), [validity, pa.py_buffer(data)])
+
+
+def python_reader(data_type: Any, kind: Kind, read: Callable[[int], Any]) -> Callable[[int], Any]:
+    """Return `read` with its numbers turned into the Python values of a column's type."""
+    if kind is Kind.BOOLEAN:
+        return lambda row: bool(read(row))
+    if kind is Kind.DECIMAL:
+        scale = -data_type.scale
+        return lambda row: decimal.Decimal(read(row)).scaleb(scale, EXACT)
+    if _TYPES.is_date32(data_type):
+        of_day = dt.date.fromordinal
+        return lambda row: of_day(read(row) + _EPOCH_DAY)
+    if _TYPES.is_temporal(data_type):
+        whole = pa.int64() if data_type.bit_width == 64 else pa.int32()
+        return lambda row: pa.array([read(row)], whole).view(data_type)[0].as_py()
+    return read

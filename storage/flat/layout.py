@@ -38,19 +38,6 @@ MAX_PAYLOAD_BYTES = 2**31 - 1
 MAX_CHUNK_ROWS = 2**24
 
 
-class Encoding(IntEnum):
-    """How the payload of a chunk spells its values; each allows reading one row on its own."""
-
-    ALL_NULL = 0
-    CONSTANT = 1
-    VERBATIM = 2
-    FRAME = 3
-    RUN_LENGTH = 4
-    DICTIONARY = 5
-    FSST = 6
-    ARROW = 7
-
-
 class Kind(IntEnum):
     """What the values of a column are, physically."""
 

@@ -10,7 +10,6 @@ remains of the next as ranges of rows.
 
 from __future__ import annotations
 
-import decimal
 import math
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -20,8 +19,9 @@ from xxhash import xxh3_64_intdigest
 
 from raydb.errors import ProgrammingError
 from raydb.storage.flat import bloom
-from raydb.storage.flat.layout import Encoding, Kind
-from raydb.storage.flat.match import match_texts
+from raydb.storage.flat.chunk import match_rows
+from raydb.storage.flat.kinds import EXACT
+from raydb.storage.flat.layout import Kind
 from raydb.storage.flat.predicate import (
     And,
     Comparison,
@@ -37,14 +37,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.storage.flat.column_reader import ColumnReader
     from raydb.storage.flat.metadata.column import Column
-    from raydb.storage.flat.reader import ColumnReader
-    from raydb.storage.flat.statistics import Bounds
+    from raydb.storage.flat.zone_map import Bounds
 
     Ranges = list[tuple[int, int]]
 
 _TYPES = pa.types
-_EXACT = decimal.Context(prec=76)
 
 
 class Source(Protocol):
@@ -171,7 +170,7 @@ def _is_bytes(column: Column, data_type: Any) -> bool:
 
 def _match(reader: ColumnReader, value: bytes, ranges: Ranges) -> NDArray[np.int64]:
     found = [
-        match_texts(reader.chunk(number), value, start, stop)
+        match_rows(reader.chunk(number), value, start, stop)
         for number, start, stop in reader.pieces(ranges)
     ]
     return np.concatenate(found) if found else np.empty(0, np.int64)
@@ -194,7 +193,7 @@ def _possible_ranges(source: Source, predicate: Predicate) -> Ranges:
 def _comparison_ranges(reader: ColumnReader, symbol: str, scalar: Any) -> Ranges:
     column = reader.column
     entries = column.entries
-    possible = entries["encoding"] != Encoding.ALL_NULL
+    possible = entries["null_count"] < entries["row_count"]
     value = comparable(column, scalar)
     if value is not None:
         for number in np.flatnonzero(possible).tolist():
@@ -251,7 +250,7 @@ def _decimal_value(data_type: Any, scalar: Any) -> int | None:
         value = scalar.cast(data_type).as_py()
     except pa.ArrowInvalid:
         return None
-    return int(value.scaleb(data_type.scale, _EXACT))
+    return int(value.scaleb(data_type.scale, EXACT))
 
 
 def _temporal_value(data_type: Any, scalar: Any) -> int | None:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from xxhash import xxh3_64, xxh3_64_intdigest
 
 from raydb.errors import DataError
@@ -22,9 +21,14 @@ from raydb.interrupts import beside
 from raydb.kernels.in_order import in_order
 from raydb.storage.durable.replace import replace_file
 from raydb.storage.flat import bloom
-from raydb.storage.flat.encodings.dictionary import SharedEntries, encode_codes, pack_shared
-from raydb.storage.flat.encodings.numbers import Encoded, encode_integers, encode_verbatim
-from raydb.storage.flat.encodings.texts import encode_fsst, encode_texts, text_parts
+from raydb.storage.flat.column_plan import ColumnPlan, plan_columns
+from raydb.storage.flat.encodings import encode
+from raydb.storage.flat.encodings.all_null import ALL_NULL
+from raydb.storage.flat.encodings.dictionary import ColumnDictionary
+from raydb.storage.flat.encodings.encoding import Encoded, Values
+from raydb.storage.flat.encodings.fsst import Symbols
+from raydb.storage.flat.encodings.texts import text_parts
+from raydb.storage.flat.encodings.verbatim import VERBATIM
 from raydb.storage.flat.kinds import valid_mask, values_of
 from raydb.storage.flat.layout import (
     CHUNK_ALIGNMENT,
@@ -43,7 +47,6 @@ from raydb.storage.flat.layout import (
     TAIL_MAGIC,
     ChunkEntry,
     ColumnHeader,
-    Encoding,
     Flags,
     Kind,
     Section,
@@ -56,13 +59,14 @@ from raydb.storage.flat.metadata.compose import (
     compose_table,
     compose_vtable,
 )
-from raydb.storage.flat.plan import ColumnPlan, plan_columns
-from raydb.storage.flat.statistics import bound_texts, pack_floats, pack_integers, unpack_range
+from raydb.storage.flat.zone_map import bound_texts, pack_floats, pack_integers, unpack_range
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from raydb.storage.flat.shared_dictionaries import SharedEntries
 
 _EMPTY_RANGE = bytes(CHUNK_RANGE.size)
 # A thousand columns are thousands of small pieces; written one by one they cost a system call each.
@@ -179,6 +183,7 @@ class _Draft:
 
     plan: ColumnPlan
     null_count: int = 0
+    uses_shared: bool = False
     entries: list[ChunkEntry] = field(default_factory=list)
     packed_entries: list[bytes] = field(default_factory=list)
     checksums: list[int] = field(default_factory=list)
@@ -265,7 +270,7 @@ def _encode_rows(plan: ColumnPlan, first: int, array: Any) -> _Chunk:
     validity: Any = b""
     flags, value_range, texts = 0, b"", (b"", b"")
     if null_count == row_count:
-        encoded = Encoded(Encoding.ALL_NULL)
+        encoded = Encoded(ALL_NULL)
         value_range = b"" if plan.kind in {Kind.BYTES, Kind.NESTED} else _EMPTY_RANGE
     else:
         mask = valid_mask(array) if null_count else None
@@ -296,7 +301,7 @@ def _write_chunk(output: _Output, draft: _Draft, chunk: _Chunk) -> None:
         symbols_length=len(encoded.symbols),
         metadata_length=chunk_metadata_length(len(value_range), len(texts[0]), len(texts[1])),
         dictionary_count=encoded.dictionary_count,
-        encoding=encoded.encoding,
+        encoding=encoded.encoding.code,
         width=encoded.width,
         flags=encoded.flags | chunk.flags,
     )
@@ -306,6 +311,7 @@ def _write_chunk(output: _Output, draft: _Draft, chunk: _Chunk) -> None:
     output.pad(CHUNK_ALIGNMENT)
     draft.checksums.append(_write_parts(output, (*parts, metadata)))
     draft.null_count += chunk.null_count
+    draft.uses_shared |= encoded.uses_shared
     draft.entries.append(entry)
     draft.packed_entries.append(packed)
     if value_range:
@@ -348,32 +354,27 @@ def _encode_chunk(
     plan: ColumnPlan, first: int, array: Any, mask: NDArray[np.bool_] | None
 ) -> tuple[Encoded, int, bytes, tuple[bytes, bytes]]:
     """Return the sections of a chunk with a value, flags, its ChunkRange and its text bounds."""
-    match plan.kind:
-        case Kind.NESTED:
-            return _encode_nested(array), 0, b"", (b"", b"")
-        case Kind.BYTES:
-            encoded = _encode_bytes(plan, first, array)
-            if plan.is_media:
-                return encoded, 0, b"", (b"", b"")
-            least, greatest, flags = bound_texts(array)
-            return encoded, flags, b"", (least, greatest)
-        case Kind.FLOAT:
-            values, present = _filled(values_of(array, plan.kind), mask)
-            value_range, flags = pack_floats(present)
-            return _encode_floats(plan, first, values), flags, value_range, (b"", b"")
-        case Kind.DECIMAL:
-            words, present = _filled(values_of(array, plan.kind), mask)
-            if bool((words[:, 1] != words[:, 0] >> 63).any()):
-                return encode_verbatim(words, plan.bits), 0, _EMPTY_RANGE, (b"", b"")
-            if plan.wanted == "verbatim":
-                _, flags, value_range, texts = _encode_whole(
-                    plan, first, words[:, 0], present[:, 0]
-                )
-                return encode_verbatim(words, plan.bits), flags, value_range, texts
-            return _encode_whole(plan, first, words[:, 0], present[:, 0])
-        case _:
-            values, present = _filled(values_of(array, plan.kind), mask)
-            return _encode_whole(plan, first, values, present)
+    values, no_texts = Values(plan, first, array), (b"", b"")
+    if plan.kind is Kind.NESTED or (plan.kind is Kind.BYTES and plan.is_media):
+        return encode(values), 0, b"", no_texts
+    if plan.kind is Kind.BYTES:
+        least, greatest, flags = bound_texts(array)
+        return encode(values), flags, b"", (least, greatest)
+    values.numbers, present = _filled(values_of(array, plan.kind), mask)
+    if plan.kind is Kind.FLOAT:
+        value_range, flags = pack_floats(present)
+        return encode(values), flags, value_range, no_texts
+    if plan.kind is Kind.DECIMAL:
+        words = values.numbers
+        if bool((words[:, 1] != words[:, 0] >> 63).any()):
+            return encode(values), 0, _EMPTY_RANGE, no_texts
+        values.numbers, present = words[:, 0], present[:, 0]
+    values.least, values.greatest = int(present.min()), int(present.max())
+    flags = Flags.HAS_BOUNDS | Flags.MINIMUM_EXACT | Flags.MAXIMUM_EXACT
+    value_range = pack_integers(values.least, values.greatest)
+    if plan.kind is Kind.DECIMAL and plan.wanted is VERBATIM:
+        values = Values(plan, first, array, words)
+    return encode(values), flags, value_range, no_texts
 
 
 def _filled(
@@ -385,42 +386,6 @@ def _filled(
     filled = values.copy()
     filled[~mask] = values[mask.argmax()]
     return filled, values[mask]
-
-
-def _encode_whole(
-    plan: ColumnPlan, first: int, values: NDArray[Any], present: NDArray[Any]
-) -> tuple[Encoded, int, bytes, tuple[bytes, bytes]]:
-    least, greatest = int(present.min()), int(present.max())
-    flags = Flags.HAS_BOUNDS | Flags.MINIMUM_EXACT | Flags.MAXIMUM_EXACT
-    if plan.dictionary is not None and least < greatest:
-        encoded = encode_codes(plan.dictionary, first, len(values))
-    else:
-        wanted = None if plan.wanted == "dictionary" else plan.wanted
-        encoded = encode_integers(values, least, greatest, plan.bits, wanted)
-    return encoded, flags, pack_integers(least, greatest), (b"", b"")
-
-
-def _encode_floats(plan: ColumnPlan, first: int, values: NDArray[Any]) -> Encoded:
-    if plan.dictionary is not None:
-        return encode_codes(plan.dictionary, first, len(values))
-    return encode_verbatim(values, plan.bits)
-
-
-def _encode_bytes(plan: ColumnPlan, first: int, array: Any) -> Encoded:
-    if plan.dictionary is not None:
-        codes = plan.dictionary.codes[first : first + len(array)]
-        if array.null_count or bool((codes != codes[0]).any()):
-            return encode_codes(plan.dictionary, first, len(array))
-    # What lies under a NULL is dropped.
-    filled = pc.fill_null(array, pa.scalar("", array.type)) if array.null_count else array
-    if plan.symbols is not None:
-        return encode_fsst(filled, plan.indexed, plan.symbols, plan.ratio)
-    return encode_texts(filled, plan.indexed)
-
-
-def _encode_nested(array: Any) -> Encoded:
-    batch = pa.RecordBatch.from_arrays([array], names=[""])
-    return Encoded(Encoding.ARROW, payload=batch.serialize().to_pybytes())
 
 
 def _write_blooms(output: _Output, drafts: Sequence[_Draft]) -> None:
@@ -493,16 +458,16 @@ def _write_shared_dictionary(output: _Output, entries: SharedEntries) -> bytes:
 
 def _write_column_parts(output: _Output, draft: _Draft) -> ColumnHeader:
     """Write the dictionary and the symbols of a column; return its header."""
-    plan, dictionary = draft.plan, draft.plan.dictionary
-    section, tier, count, shared = NO_SECTION, 0, 0, 0
-    if dictionary is not None and any(e.encoding is Encoding.DICTIONARY for e in draft.entries):
-        tier, shared = dictionary.tier, dictionary.shared_dictionary
-        if tier is Tier.COLUMN:
-            section, count = output.write_section(pack_shared(dictionary)), len(dictionary.shared)
-    symbols = NO_SECTION
-    if any(e.encoding is Encoding.FSST and not e.symbols_length for e in draft.entries):
-        assert plan.symbols is not None
-        symbols = output.write_section(plan.symbols.to_bytes())
+    plan = draft.plan
+    section, tier, count, shared, symbols = NO_SECTION, 0, 0, 0, NO_SECTION
+    match plan.prepared if draft.uses_shared else None:
+        case ColumnDictionary() as dictionary:
+            tier, shared = dictionary.tier, dictionary.shared_dictionary
+            if tier is Tier.COLUMN:
+                count = len(dictionary.shared)
+                section = output.write_section(dictionary.pack_shared())
+        case Symbols(table):
+            symbols = output.write_section(table.to_bytes())
     return ColumnHeader(
         row_count=len(plan.column),
         null_count=draft.null_count,

@@ -16,7 +16,7 @@ from pyarrow import parquet
 import raydb
 from raydb import flatstor
 from raydb.engine.operators import run as general
-from raydb.storage.flat import reader
+from raydb.storage.flat import column_reader
 
 SEED = 11
 FORMATS = ("flat", "parquet", "csv")
@@ -279,7 +279,7 @@ def pets(tmp_path_factory):
 def touched(monkeypatch):
     """The bytes of each column's chunks that are opened, by the name of the column."""
     sizes: dict[str, int] = {}
-    open_chunk = reader.open_chunk
+    open_chunk = column_reader.open_chunk
 
     def count(column, number):
         chunk = open_chunk(column, number)
@@ -287,7 +287,7 @@ def touched(monkeypatch):
         sizes[name] = sizes.get(name, 0) + chunk.entry.payload_length
         return chunk
 
-    monkeypatch.setattr(reader, "open_chunk", count)
+    monkeypatch.setattr(column_reader, "open_chunk", count)
     return sizes
 
 

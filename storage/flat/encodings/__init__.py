@@ -1,1 +1,50 @@
-"""Encodings of column chunks."""
+"""The encodings of column chunks, one object a file: `register` makes another one known.
+
+A code stands for one encoding in all files for ever; docs/flatstor.md lists them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from raydb.storage.flat.encodings.all_null import ALL_NULL
+from raydb.storage.flat.encodings.arrow import ARROW
+from raydb.storage.flat.encodings.constant import CONSTANT
+from raydb.storage.flat.encodings.dictionary import DICTIONARY
+from raydb.storage.flat.encodings.frame import FRAME
+from raydb.storage.flat.encodings.fsst import FSST
+from raydb.storage.flat.encodings.run_length import RUN_LENGTH
+from raydb.storage.flat.encodings.verbatim import VERBATIM
+
+if TYPE_CHECKING:
+    from raydb.storage.flat.encodings.encoding import Encoded, Encoding, Values
+    from raydb.storage.flat.layout import Kind
+
+ENCODINGS: dict[int, Encoding] = {}
+
+
+def register(encoding: Encoding) -> None:
+    """Make an encoding known, by its code; the writer tries those before it first."""
+    taken = ENCODINGS.setdefault(encoding.code, encoding)
+    assert taken is encoding, f"{taken.name} has the code {encoding.code}"
+
+
+for _encoding in (DICTIONARY, CONSTANT, RUN_LENGTH, FRAME, FSST, VERBATIM, ARROW, ALL_NULL):
+    register(_encoding)
+
+
+def encodings_of(kind: Kind) -> list[Encoding]:
+    """Return the encodings that chunks of a kind may have."""
+    return [each for each in ENCODINGS.values() if kind in each.kinds]
+
+
+def encode(values: Values) -> Encoded:
+    """Return a chunk in the encoding that is asked for where it takes the values, or the best."""
+    wanted = values.plan.wanted
+    encoded = None if wanted is None else wanted.encode(values, is_wanted=True)
+    for encoding in encodings_of(values.plan.kind):
+        if encoded is not None:
+            return encoded
+        encoded = encoding.encode(values, is_wanted=False)
+    assert encoded is not None, f"no encoding takes {values.plan.kind.name}"
+    return encoded

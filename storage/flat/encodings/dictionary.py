@@ -1,4 +1,4 @@
-"""Dictionaries, at the metadata tier where their entries belong (FlatStor, section 3.4).
+"""DICTIONARY: codes of entries, which lie at the metadata tier where they belong (FlatStor, 3.4).
 
     chunks          {A F N} {A F R} {A F N O}
     column  A F N   entries in half of the chunks or more
@@ -11,7 +11,7 @@ or the number of shared entries plus an index into the chunk's own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -19,17 +19,28 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from raydb.storage.flat.encodings.numbers import Encoded, bits_for, pack, packed_bytes
-from raydb.storage.flat.encodings.texts import pack_entries
-from raydb.storage.flat.kinds import valid_mask, values_of
-from raydb.storage.flat.layout import Encoding, Kind, Tier
+from raydb.storage.damage import damaged
+from raydb.storage.flat.encodings.bits import (
+    bits_for,
+    check_packed,
+    pack,
+    packed_bytes,
+    packed_reader,
+    unpack,
+)
+from raydb.storage.flat.encodings.encoding import Encoded, Encoding, bad_chunk
+from raydb.storage.flat.encodings.texts import pack_entries, unpack_entries
+from raydb.storage.flat.kinds import valid_mask, value_dtype, values_of
+from raydb.storage.flat.layout import Kind, Tier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-SHARING_JACCARD = 0.8
+    from raydb.storage.flat.encodings.encoding import Chunk, Rows, Sections, Values
+    from raydb.storage.flat.layout import ChunkEntry
+    from raydb.storage.flat.metadata.column import Column, File
 
 # More distinct values than this take 32-bit codes, which hardly ever pay.
 _MAX_ENTRIES = 2**16
@@ -63,44 +74,118 @@ class ColumnDictionary:
     shared_count: int
     shared_dictionary: int
 
-
-@dataclass(frozen=True, slots=True)
-class SharedEntries:
-    """A dictionary of the table tier: packed entries of one kind and size."""
-
-    kind: Kind
-    value_size: int
-    count: int
-    packed: bytes
+    def pack_shared(self) -> bytes:
+        """Return the packed entries that are promoted to the column."""
+        return pack_dictionary(self.kind, self.entries.take(pa.array(self.shared)))
 
 
-def propose_dictionary(
-    column: Any, kind: Kind, chunk_rows: int, wanted: bool
-) -> ColumnDictionary | None:
-    """Return the dictionary of a chunked array; None if it would not save a fifth."""
-    if kind not in {Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT, Kind.BYTES} or not len(column):
-        return None
-    if not wanted and not _sample_repeats(column, kind):
-        return None
-    words = column if kind is Kind.BYTES else _as_integers(column)
-    encoded = pc.dictionary_encode(words)
-    # The chunks of an encoded chunked array have one and the same dictionary.
-    entries = encoded.chunk(0).dictionary
-    if not len(entries) or (not wanted and len(entries) > _MAX_ENTRIES):
-        return None
-    codes = np.concatenate([_codes_of(chunk.indices) for chunk in encoded.chunks])
-    # A count of every entry is faster than np.unique, which hashes: 20 against 280 µs a chunk.
-    present = [np.flatnonzero(np.bincount(part)) for part in _chunks(codes, chunk_rows)]
-    counts = np.bincount(np.concatenate(present), minlength=len(entries))
-    shared = np.flatnonzero(2 * counts >= len(present))
-    positions = np.full(len(entries), -1, np.int64)
-    positions[shared] = np.arange(len(shared))
-    if not wanted:
-        cost = _dictionary_bytes(entries, kind, counts, shared, len(codes))
-        if cost > _LARGEST_PART * _other_bytes(words, kind, chunk_rows):
+class _Dictionary(Encoding):
+    code, name, shows_width = 5, "dictionary", True
+    kinds = frozenset({Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT, Kind.BYTES})
+    choices = kinds
+
+    def prepare(
+        self, column: Any, kind: Kind, chunk_rows: int, is_wanted: bool
+    ) -> ColumnDictionary | None:
+        """Return the dictionary of a chunked array; None if it would not save a fifth."""
+        if not len(column):
             return None
-    tier = Tier.COLUMN if len(shared) else Tier.CHUNK
-    return ColumnDictionary(kind, codes, entries, shared, tier, positions, len(shared), 0)
+        if not is_wanted and not _sample_repeats(column, kind):
+            return None
+        words = column if kind is Kind.BYTES else _as_integers(column)
+        encoded = pc.dictionary_encode(words)
+        # The chunks of an encoded chunked array have one and the same dictionary.
+        entries = encoded.chunk(0).dictionary
+        if not len(entries) or (not is_wanted and len(entries) > _MAX_ENTRIES):
+            return None
+        codes = np.concatenate([_codes_of(chunk.indices) for chunk in encoded.chunks])
+        # A count of every entry is faster than np.unique, which hashes: 20 against 280 µs a chunk.
+        present = [np.flatnonzero(np.bincount(part)) for part in _chunks(codes, chunk_rows)]
+        counts = np.bincount(np.concatenate(present), minlength=len(entries))
+        shared = np.flatnonzero(2 * counts >= len(present))
+        positions = np.full(len(entries), -1, np.int64)
+        positions[shared] = np.arange(len(shared))
+        if not is_wanted:
+            cost = _dictionary_bytes(entries, kind, counts, shared, len(codes))
+            if cost > _LARGEST_PART * _other_bytes(words, kind, chunk_rows):
+                return None
+        tier = Tier.COLUMN if len(shared) else Tier.CHUNK
+        return ColumnDictionary(kind, codes, entries, shared, tier, positions, len(shared), 0)
+
+    def encode(self, values: Values, is_wanted: bool) -> Encoded | None:
+        dictionary = values.plan.prepared
+        if not isinstance(dictionary, ColumnDictionary):
+            return None
+        codes = dictionary.codes[values.first : values.first + len(values.array)]
+        if values.least is not None and values.least == values.greatest:
+            return None
+        if values.numbers is None and not values.array.null_count and (codes == codes[0]).all():
+            return None
+        places = dictionary.positions[codes]
+        own = np.unique(codes[places < 0])
+        if len(own):
+            missing = places < 0
+            places[missing] = dictionary.shared_count + np.searchsorted(own, codes[missing])
+        bits = bits_for(dictionary.shared_count + len(own) - 1)
+        entries = dictionary.entries.take(pa.array(own)) if len(own) else None
+        return Encoded(
+            self,
+            bits,
+            payload=pack(places, bits),
+            dictionary=b"" if entries is None else pack_dictionary(dictionary.kind, entries),
+            dictionary_count=len(own),
+            uses_shared=True,
+        )
+
+    def open(self, column: Column, entry: ChunkEntry, sections: Sections) -> tuple[Any, Any]:
+        """Return the entries that codes refer to: the shared ones, then the chunk's own."""
+        entries, own_count = column.dictionary, entry.dictionary_count
+        if own_count:
+            own = entries_of(column.file, column.field, column.kind, sections.dictionary, own_count)
+            if entries is None:
+                entries = own
+            elif column.kind is Kind.BYTES:
+                entries = pa.concat_arrays([entries, own])
+            else:
+                entries = np.concatenate([entries, own])
+        count = column.dictionary_count + own_count
+        check_packed(column, entry, len(sections.payload), entry.row_count, 32)
+        greatest = int(unpack(sections.payload, entry.width, entry.row_count).max())
+        if greatest >= count:
+            raise bad_chunk(column, entry, entry.starts()[1], f"codes below {count}", greatest)
+        return None, entries
+
+    def read_values(self, chunk: Chunk, rows: Rows, count: int) -> NDArray[Any]:
+        return np.asarray(chunk.shared[self._codes(chunk)[rows]])
+
+    def read_texts(self, chunk: Chunk, rows: Rows, count: int, validity: Any) -> Any:
+        values = chunk.shared.take(pa.array(self._codes(chunk)[rows]))
+        if validity is None:
+            return values
+        _, offsets, data = values.buffers()
+        return pa.Array.from_buffers(values.type, len(values), [validity, offsets, data])
+
+    def number_reader(self, chunk: Chunk) -> Callable[[int], Any]:
+        code_of, entries = packed_reader(chunk.payload, chunk.entry.width), chunk.shared
+        return lambda row: entries[code_of(row)].item()
+
+    def text_reader(self, chunk: Chunk) -> Callable[[int], Any]:
+        code_of, entries = packed_reader(chunk.payload, chunk.entry.width), chunk.shared
+        return lambda row: entries[code_of(row)].as_py()
+
+    def match(self, chunk: Chunk, value: bytes, start: int, stop: int) -> NDArray[np.int64]:
+        is_text = chunk.column.is_text
+        entries = chunk.shared.cast("string" if is_text else "binary")
+        code = entries.index(value.decode() if is_text else value).as_py()
+        if code < 0:
+            return np.empty(0, np.int64)
+        return np.flatnonzero(self._codes(chunk)[start:stop] == code) + start
+
+    def _codes(self, chunk: Chunk) -> NDArray[Any]:
+        return unpack(chunk.payload, chunk.entry.width, chunk.entry.row_count)
+
+
+DICTIONARY = _Dictionary()
 
 
 @lru_cache(maxsize=8)
@@ -158,113 +243,23 @@ def _other_bytes(words: Any, kind: Kind, chunk_rows: int) -> float:
     return float(total)
 
 
-def share_dictionaries(
-    dictionaries: Sequence[ColumnDictionary | None],
-) -> tuple[list[ColumnDictionary | None], list[SharedEntries]]:
-    """Move the entries of columns that have nearly the same ones to the table tier."""
-    sets = [_entry_set(dictionary) for dictionary in dictionaries]
-    groups = _similar_groups(dictionaries, sets)
-    result = list(dictionaries)
-    tables: list[SharedEntries] = []
-    for members in groups:
-        union = list(dict.fromkeys(entry for member in members for entry in sets[member]))
-        place = {entry: position for position, entry in enumerate(union)}
-        for member in members:
-            dictionary = dictionaries[member]
-            assert dictionary is not None
-            positions = dictionary.positions.copy()
-            positions[dictionary.shared] = [place[entry] for entry in sets[member]]
-            result[member] = replace(
-                dictionary,
-                tier=Tier.TABLE,
-                positions=positions,
-                shared_count=len(union),
-                shared_dictionary=len(tables),
-            )
-        first = dictionaries[members[0]]
-        assert first is not None
-        entries = pa.array(union, first.entries.type)
-        tables.append(
-            SharedEntries(first.kind, _value_size(first), len(union), _pack(first.kind, entries))
-        )
-    return result, tables
+def entries_of(file: File, field: Any, kind: Kind, view: memoryview, count: int) -> Any:
+    """Return `count` entries from their bytes: an Arrow or a numpy array."""
+    try:
+        if kind is Kind.BYTES:
+            return unpack_entries(view, count, field.type)
+        dtype = value_dtype(field.type, kind)
+        if len(view) != count * dtype.itemsize:
+            raise ValueError(f"{count} entries of {dtype.itemsize} bytes")
+        return np.frombuffer(view, dtype)
+    except (ValueError, pa.ArrowInvalid) as error:
+        expected = f"a dictionary of {count} entries"
+        found = f"{len(view)} bytes ({error})"
+        raise damaged(file.path, file.offset_of(view), expected, found) from None
 
 
-def _entry_set(dictionary: ColumnDictionary | None) -> dict[Any, None]:
-    """Return the promoted entries in their order, as the keys of a dict."""
-    if dictionary is None or not len(dictionary.shared):
-        return {}
-    return dict.fromkeys(dictionary.entries.take(pa.array(dictionary.shared)).to_pylist())
-
-
-def _value_size(dictionary: ColumnDictionary) -> int:
-    if dictionary.kind is Kind.BYTES:
-        return 0
-    return int(dictionary.entries.type.bit_width) // 8
-
-
-def _similar_groups(
-    dictionaries: Sequence[ColumnDictionary | None], sets: Sequence[dict[Any, None]]
-) -> list[list[int]]:
-    """Return the groups of two or more columns whose entries are alike, by their first member.
-
-    A set is compared with the groups that hold half of eight of its entries, found by entry, since
-    comparing every pair of 1,000 columns would take seconds.
-    """
-    groups: list[list[int]] = []
-    holders: dict[tuple[Any, ...], list[int]] = {}
-    for column, entries in enumerate(sets):
-        dictionary = dictionaries[column]
-        if dictionary is None or not entries:
-            continue
-        family = (dictionary.kind, str(dictionary.entries.type))
-        keys = list(entries)
-        hits: dict[int, int] = {}
-        sample = keys[:: max(1, len(keys) // 8)]
-        for entry in sample:
-            for group in holders.get((*family, entry), ()):
-                hits[group] = hits.get(group, 0) + 1
-        for group, count in hits.items():
-            if 2 * count >= len(sample) and _jaccard(entries, sets[groups[group][0]]):
-                groups[group].append(column)
-                break
-        else:
-            for entry in keys:
-                holders.setdefault((*family, entry), []).append(len(groups))
-            groups.append([column])
-    return [group for group in groups if len(group) > 1]
-
-
-def _jaccard(one: dict[Any, None], other: dict[Any, None]) -> bool:
-    both = len(one.keys() & other.keys())
-    return both >= SHARING_JACCARD * (len(one) + len(other) - both)
-
-
-def encode_codes(dictionary: ColumnDictionary, first: int, count: int) -> Encoded:
-    """Return the codes of a chunk's rows and the entries that only this chunk holds."""
-    codes = dictionary.codes[first : first + count]
-    places = dictionary.positions[codes]
-    own = np.unique(codes[places < 0])
-    if len(own):
-        missing = places < 0
-        places[missing] = dictionary.shared_count + np.searchsorted(own, codes[missing])
-    bits = bits_for(dictionary.shared_count + len(own) - 1)
-    entries = dictionary.entries.take(pa.array(own)) if len(own) else None
-    return Encoded(
-        Encoding.DICTIONARY,
-        bits,
-        payload=pack(places, bits),
-        dictionary=b"" if entries is None else _pack(dictionary.kind, entries),
-        dictionary_count=len(own),
-    )
-
-
-def pack_shared(dictionary: ColumnDictionary) -> bytes:
-    """Return the packed entries that are promoted to the column."""
-    return _pack(dictionary.kind, dictionary.entries.take(pa.array(dictionary.shared)))
-
-
-def _pack(kind: Kind, entries: Any) -> bytes:
+def pack_dictionary(kind: Kind, entries: Any) -> bytes:
+    """Return entries as they are stored."""
     if kind is Kind.BYTES:
         return pack_entries(entries)
     return values_of(entries, Kind.SIGNED).tobytes()

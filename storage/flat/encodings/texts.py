@@ -1,10 +1,7 @@
-"""Codecs of byte strings: an offset index beside the bytes, so that each row reads on its own.
+"""Byte strings beside an offset index, so that each row reads on its own.
 
 offset index  u32 offsets[row_count + 1] into the payload, a raw vector      0 3 3 8
 lengths       u8, u16 or u32 lengths[row_count] where a column has it off    3 0 5
-VERBATIM      the bytes of all rows                                          onefiver
-FSST          the codes of all rows, one symbol table for the column
-CONSTANT      the bytes of the one value, no index
 """
 
 from __future__ import annotations
@@ -14,20 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from raydb.kernels.codecs import fsst
-from raydb.storage.flat.encodings.numbers import Encoded
+from raydb.storage.flat.encodings.encoding import bad_chunk
 from raydb.storage.flat.kinds import has_large_offsets, is_text
-from raydb.storage.flat.layout import Encoding, Flags
+from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Flags
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_LENGTHS = (np.dtype("<u1"), np.dtype("<u2"), np.dtype("<u4"))
+    from raydb.storage.flat.encodings.encoding import Chunk
+    from raydb.storage.flat.layout import ChunkEntry
+    from raydb.storage.flat.metadata.column import Column
 
-# A chunk whose codes take so much more than the column's sample promised gets symbols of its own,
-# if these save as much again. Training takes 10 ms, so that small chunks are left alone.
-_FALLS_BEHIND = 1.05
-_MIN_TRAINING_BYTES = 2**14
+_LENGTHS = (np.dtype("<u1"), np.dtype("<u2"), np.dtype("<u4"))
 
 
 def text_parts(array: Any) -> tuple[NDArray[np.uint8], NDArray[Any]]:
@@ -80,47 +75,28 @@ def read_index(
     return index
 
 
-def encode_texts(array: Any, indexed: bool) -> Encoded:
-    """Keep the rows of an Arrow array without NULLs as they are, or once if they are all equal."""
-    data, offsets = text_parts(array)
-    length = int(offsets[1])
-    if len(array) > 1 and length * len(array) == len(data) and _all_equal(data, offsets):
-        return Encoded(Encoding.CONSTANT, 8, payload=data[:length])
-    index, flags = build_index(offsets, indexed)
-    return Encoded(Encoding.VERBATIM, 8, flags=flags, index=index, payload=data)
+def open_index(column: Column, entry: ChunkEntry, section: memoryview) -> NDArray[np.uint32]:
+    """Return the offsets of a chunk's rows. Raises OperationalError for wrong ones."""
+    try:
+        return read_index(section, entry.row_count, entry.flags, entry.payload_length)
+    except ValueError as error:
+        found = f"{len(section)} bytes of others"
+        raise bad_chunk(column, entry, entry.starts()[0], str(error), found) from None
 
 
-def _all_equal(data: NDArray[np.uint8], offsets: NDArray[Any]) -> bool:
-    count, length = len(offsets) - 1, int(offsets[1])
-    if bool((np.diff(offsets) != length).any()):
-        return False
-    rows = data.reshape(count, length)
-    return bool((rows == rows[0]).all())
-
-
-def encode_fsst(array: Any, indexed: bool, table: fsst.SymbolTable, ratio: float) -> Encoded:
-    """Compress the rows of an Arrow array without NULLs with the symbols of the column.
-
-    ratio: how many bytes a byte of codes held in the sample. Where the chunk falls 5 % behind, it
-    gets symbols of its own.
-    """
-    verbatim = encode_texts(array, indexed)
-    if verbatim.encoding is Encoding.CONSTANT:
-        return verbatim
-    data, narrow = text_parts(array)
-    offsets = narrow.astype(np.int64)
-    codes, bounds = fsst.compress(table, data, offsets)
-    symbols = b""
-    if len(data) >= _MIN_TRAINING_BYTES and len(codes) * ratio > len(data) * _FALLS_BEHIND:
-        own = fsst.train(data, offsets)
-        stored = own.to_bytes()
-        own_codes, own_bounds = fsst.compress(own, data, offsets)
-        if (len(own_codes) + len(stored)) * _FALLS_BEHIND < len(codes):
-            codes, bounds, symbols = own_codes, own_bounds, stored
-    if len(codes) >= len(data):
-        return verbatim
-    index, flags = build_index(bounds, indexed)
-    return Encoded(Encoding.FSST, 8, flags=flags, index=index, payload=codes, symbols=symbols)
+def match_stored(chunk: Chunk, needle: bytes, start: int, stop: int) -> NDArray[np.int64]:
+    """Return those of the rows start..stop of a chunk whose stored bytes are `needle`."""
+    index = chunk.index[start : stop + 1]
+    rows = np.flatnonzero(index[1:] - index[:-1] == len(needle))
+    begins = index[rows].astype(np.int64)
+    stored = np.frombuffer(chunk.payload, np.uint8)
+    # Byte by byte: after the first few hardly a row is left.
+    for place, byte in enumerate(needle):
+        if not len(rows):
+            break
+        equal = stored[begins + place] == byte
+        rows, begins = rows[equal], begins[equal]
+    return rows + start
 
 
 def pack_entries(array: Any) -> bytes:
@@ -151,6 +127,31 @@ def text_array(data_type: Any, offsets: NDArray[Any], data: Any, validity: Any) 
         bounds = offsets if offsets.dtype.itemsize == 4 else offsets.astype("<i4")
     buffers = [validity, pa.py_buffer(bounds), pa.py_buffer(data)]
     return pa.Array.from_buffers(data_type, len(offsets) - 1, buffers)
+
+
+def text_arrays(data_type: Any, offsets: NDArray[np.int64], data: Any, validity: Any) -> Any:
+    """Return texts as an array, or as a chunked one where 2 GiB do not fit its offsets."""
+    if has_large_offsets(data_type) or offsets[-1] <= MAX_PAYLOAD_BYTES:
+        return text_array(data_type, offsets, data, validity)
+    wide = pa.large_string() if pa.types.is_string(data_type) else pa.large_binary()
+    array = text_array(wide, offsets, data, validity)
+    parts = []
+    first = 0
+    while first < len(array):
+        last = int(np.searchsorted(offsets, offsets[first] + MAX_PAYLOAD_BYTES, "right")) - 1
+        parts.append(array.slice(first, max(1, last - first)).cast(data_type))
+        first += max(1, last - first)
+    return pa.chunked_array(parts, data_type)
+
+
+def check_texts(
+    column: Column, entry: ChunkEntry, start: int, offsets: NDArray[Any], payload: memoryview
+) -> None:
+    """Raise OperationalError unless the texts of a chunk are UTF-8."""
+    try:
+        check_utf8(column.field.type, offsets, payload)
+    except ValueError as error:
+        raise bad_chunk(column, entry, start, "readable texts", f"others ({error})") from None
 
 
 def check_utf8(data_type: Any, offsets: NDArray[Any], data: Any) -> None:

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from xxhash import xxh3_64_intdigest
 
-from raydb.kernels.codecs import fsst
 from raydb.storage.damage import damaged
-from raydb.storage.flat.encodings.texts import unpack_entries
+from raydb.storage.flat.encodings import encodings_of
+from raydb.storage.flat.encodings.all_null import ALL_NULL
+from raydb.storage.flat.encodings.dictionary import entries_of
+from raydb.storage.flat.encodings.fsst import symbols_of
 from raydb.storage.flat.kinds import is_text, kind_of, type_bits, value_dtype
 from raydb.storage.flat.layout import (
     CHUNK_ALIGNMENT,
@@ -25,19 +26,20 @@ from raydb.storage.flat.layout import (
     HEADER,
     ChunkEntry,
     ColumnHeader,
-    Encoding,
     Kind,
     Modality,
     Section,
     Tier,
 )
 from raydb.storage.flat.metadata.flatbuffer import RootTable
-from raydb.storage.flat.statistics import Bounds, unpack_range, unpack_texts
+from raydb.storage.flat.zone_map import Bounds, unpack_range, unpack_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from raydb.kernels.codecs import fsst
 
 ENTRY_DTYPE = np.dtype(
     [
@@ -59,17 +61,6 @@ ENTRY_DTYPE = np.dtype(
     ]
 )
 assert ENTRY_DTYPE.itemsize == CHUNK_ENTRY.size
-
-_INTEGERS = {Encoding.CONSTANT, Encoding.VERBATIM, Encoding.FRAME, Encoding.RUN_LENGTH}
-_ENCODINGS: dict[Kind, set[Encoding]] = {
-    Kind.BOOLEAN: _INTEGERS,
-    Kind.SIGNED: _INTEGERS | {Encoding.DICTIONARY},
-    Kind.UNSIGNED: _INTEGERS | {Encoding.DICTIONARY},
-    Kind.FLOAT: {Encoding.CONSTANT, Encoding.VERBATIM, Encoding.DICTIONARY},
-    Kind.DECIMAL: _INTEGERS,
-    Kind.BYTES: {Encoding.CONSTANT, Encoding.VERBATIM, Encoding.DICTIONARY, Encoding.FSST},
-    Kind.NESTED: {Encoding.ARROW},
-}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,6 +88,13 @@ class File:
             expected = f"{what} with checksum {section.checksum:016x}"
             raise damaged(self.path, section.offset, expected, f"{digest:016x}")
         return data
+
+    def offset_of(self, view: memoryview) -> int:
+        """Return where a slice of the file's bytes lies in it, 0 for an empty one."""
+        if not len(view):
+            return 0
+        start = np.frombuffer(view, np.uint8).__array_interface__["data"][0]
+        return int(start - self.bytes_.__array_interface__["data"][0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +207,8 @@ def read_column(
     dictionary, dictionary_count = _read_dictionary(file, field, kind, header, shared, section)
     symbols = None
     if header.symbols.length:
-        symbols = read_symbols(file, header.symbols, section.offset)
+        view = file.section(header.symbols, "a symbol table", section.offset)
+        symbols = symbols_of(file, view, header.symbols.offset)
     return Column(
         file=file,
         field=field,
@@ -275,11 +274,10 @@ def _check_entries(
     if not inside.all() or (offsets % CHUNK_ALIGNMENT).any():
         bad = int(np.argmin(inside & (offsets % CHUNK_ALIGNMENT == 0)))
         fail(f"chunk {bad} aligned and before byte {file.data_end}", int(offsets[bad]))
-    allowed = {Encoding.ALL_NULL, *_ENCODINGS[kind]}
     encodings = entries["encoding"]
-    if not set(np.unique(encodings).tolist()) <= {int(encoding) for encoding in allowed}:
+    if not set(np.unique(encodings).tolist()) <= {each.code for each in encodings_of(kind)}:
         fail("encodings of its kind", np.unique(encodings).tolist())
-    if ((encodings == Encoding.ALL_NULL) != (nulls == counts)).any():
+    if ((encodings == ALL_NULL.code) != (nulls == counts)).any():
         fail("ALL_NULL exactly where all rows are NULL", encodings.tolist()[:8])
     rows = header.chunk_rows
     if len(counts) and (counts[:-1] == rows).all() and counts[-1] <= rows:
@@ -299,9 +297,13 @@ def _read_dictionary(
     metadata: Section,
 ) -> tuple[Any, int]:
     """Return the shared entries of a column, wherever they are promoted to, and their count."""
+
+    def read(section: Section, count: int) -> Any:
+        what = f"a dictionary of column '{field.name}'"
+        return entries_of(file, field, kind, file.section(section, what, section.offset), count)
+
     if header.dictionary_tier == Tier.COLUMN:
-        entries = read_entries(file, field, kind, header.dictionary, header.dictionary_count)
-        return entries, header.dictionary_count
+        return read(header.dictionary, header.dictionary_count), header.dictionary_count
     if header.dictionary_tier != Tier.TABLE:
         return None, 0
     if header.shared_dictionary >= len(shared):
@@ -313,47 +315,4 @@ def _read_dictionary(
         expected = f"a shared dictionary of kind {int(kind)} and size {size}"
         found = (dictionary.kind, dictionary.value_size)
         raise damaged(file.path, metadata.offset, expected, found)
-    entries = read_entries(file, field, kind, dictionary.section, dictionary.entry_count)
-    return entries, dictionary.entry_count
-
-
-def read_entries(file: File, field: Any, kind: Kind, section: Section, count: int) -> Any:
-    """Return the entries of a dictionary with a checksum of its own: Arrow or numpy array."""
-    what = f"a dictionary of column '{field.name}'"
-    return entries_of(file, field, kind, file.section(section, what, section.offset), count)
-
-
-def entries_of(file: File, field: Any, kind: Kind, view: memoryview, count: int) -> Any:
-    """Return `count` entries from their bytes."""
-    try:
-        if kind is Kind.BYTES:
-            return unpack_entries(view, count, field.type)
-        dtype = value_dtype(field.type, kind)
-        if len(view) != count * dtype.itemsize:
-            raise ValueError(f"{count} entries of {dtype.itemsize} bytes")
-        return np.frombuffer(view, dtype)
-    except (ValueError, pa.ArrowInvalid) as error:
-        where = offset_of(file, view)
-        expected = f"a dictionary of {count} entries"
-        raise damaged(file.path, where, expected, f"{len(view)} bytes ({error})") from None
-
-
-def offset_of(file: File, view: memoryview) -> int:
-    """Return where a slice of the file's bytes lies in it, 0 for an empty one."""
-    if not len(view):
-        return 0
-    start = np.frombuffer(view, np.uint8).__array_interface__["data"][0]
-    return int(start - file.bytes_.__array_interface__["data"][0])
-
-
-def read_symbols(file: File, section: Section, named_at: int) -> fsst.SymbolTable:
-    """Return a symbol table with a checksum of its own."""
-    return symbols_of(file, file.section(section, "a symbol table", named_at), section.offset)
-
-
-def symbols_of(file: File, view: memoryview, offset: int) -> fsst.SymbolTable:
-    """Return a symbol table from its bytes at `offset`."""
-    try:
-        return fsst.SymbolTable.from_bytes(view)
-    except ValueError as error:
-        raise damaged(file.path, offset, "a symbol table", f"another ({error})") from None
+    return read(dictionary.section, dictionary.entry_count), dictionary.entry_count

@@ -6,7 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from raydb.storage.flat.layout import Encoding, Flags, Kind, Tier
+from raydb.storage.flat.encodings import ENCODINGS
+from raydb.storage.flat.layout import Flags, Kind, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,13 +108,13 @@ def describe_column(column: Column, shared: tuple[SharedDictionary, ...]) -> Col
 
 def _describe_chunk(column: Column, number: int) -> ChunkMetadata:
     entry, bounds = column.entry(number), column.bounds(number)
-    encoding = Encoding(entry.encoding)
+    encoding = ENCODINGS[entry.encoding]
     has_index = column.kind is Kind.BYTES and entry.index_length > 0
     return ChunkMetadata(
         first_row=entry.first_row,
         row_count=entry.row_count,
         null_count=entry.null_count,
-        encoding=encoding.name.lower(),
+        encoding=encoding.name,
         width=entry.width,
         offset=entry.offset,
         size_bytes=entry.length,

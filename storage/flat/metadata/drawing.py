@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raydb.storage.flat.read import open_table
+from raydb.storage.flat.encodings import ENCODINGS
+from raydb.storage.flat.flat_table import open_table
 
 if TYPE_CHECKING:
     import os
@@ -70,8 +71,9 @@ def _describe(column: ColumnMetadata) -> str:
 
 def _chunk_lines(chunks: tuple[ChunkMetadata, ...]) -> list[str]:
     lines = []
+    with_width = {encoding.name for encoding in ENCODINGS.values() if encoding.shows_width}
     for number, chunk in enumerate(chunks[:_SHOWN_CHUNKS]):
-        width = f" {chunk.width}-bit" if chunk.encoding in {"frame", "dictionary"} else ""
+        width = f" {chunk.width}-bit" if chunk.encoding in with_width else ""
         zone = ""
         if chunk.minimum is not None:
             greatest = "..." if chunk.maximum is None else _value(chunk.maximum)

@@ -18,7 +18,7 @@ from raydb.storage.flat import FlatTable, open_table, write_table
 from raydb.storage.flat.bloom import build_filter, hash_integers, hash_texts, may_contain
 from raydb.storage.flat.predicate import build_expression, read_expression
 from raydb.storage.flat.select import select_rows
-from raydb.storage.flat.statistics import round_up
+from raydb.storage.flat.zone_map import round_up
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from raydb.interrupts import Hearing, Interrupt, Interrupts
-from raydb.storage.flat import plan, write
+from raydb.storage.flat import column_plan, write
 from raydb.storage.flat.write import write_stream
 
 ROWS = 200_000
@@ -45,7 +45,7 @@ def written(table):
 def test_threads_write_the_same_bytes(rows, monkeypatch):
     in_threads = written(rows)
     monkeypatch.setattr(write, "_FEW_RUNS", 10**9)
-    monkeypatch.setattr(plan, "_THREAD_ROWS", 10**9)
+    monkeypatch.setattr(column_plan, "_THREAD_ROWS", 10**9)
     before = threading.active_count()
     assert written(rows) == in_threads
     assert threading.active_count() == before

@@ -25,6 +25,7 @@ from raydb.errors import (
     did_you_mean,
 )
 from raydb.storage.damage import damaged
+from raydb.storage.flat.column_reader import ColumnReader, missing_row
 from raydb.storage.flat.layout import (
     FORMAT_VERSION,
     HEADER,
@@ -43,7 +44,6 @@ from raydb.storage.flat.metadata.column import (
 )
 from raydb.storage.flat.metadata.description import TableMetadata, describe_column
 from raydb.storage.flat.metadata.flatbuffer import RootTable
-from raydb.storage.flat.reader import ColumnReader, missing_row
 from raydb.storage.flat.select import select_rows
 
 if TYPE_CHECKING:

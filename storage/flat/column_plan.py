@@ -10,26 +10,19 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from raydb.errors import ProgrammingError, did_you_mean
-from raydb.kernels.codecs import fsst
 from raydb.kernels.in_order import in_order
-from raydb.storage.flat.encodings.dictionary import (
-    ColumnDictionary,
-    SharedEntries,
-    propose_dictionary,
-    share_dictionaries,
-)
-from raydb.storage.flat.encodings.texts import text_parts
+from raydb.storage.flat.encodings import ENCODINGS, encodings_of
+from raydb.storage.flat.encodings.dictionary import ColumnDictionary
 from raydb.storage.flat.kinds import kind_of, type_bits
 from raydb.storage.flat.layout import MAX_CHUNK_ROWS, Kind, Modality
 from raydb.storage.flat.modality import detect_modality
+from raydb.storage.flat.shared_dictionaries import SharedEntries, share_dictionaries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from raydb.storage.flat.encodings.encoding import Encoding
 
 # A chunk of 16,384 numbers in 16 bits has 32 KB, of 1,024 texts of 64 bytes 30 KB in codes: with
 # the metadata, a cold point read stays under 80 KB.
@@ -40,35 +33,20 @@ _MEDIA_BYTES = 2**18
 _MEDIA_ROWS = 100
 _NESTED_BYTES = 2**20
 
-# Training takes 10 ms: less text is not worth it.
-_MIN_FSST_BYTES = 2**17
-_MIN_FSST_RATIO = 1 / 0.9
-_SAMPLE_ROWS = 4096
-
 # Columns of fewer rows are planned one after the other.
 _THREAD_ROWS = 2**17
 
 _MEDIA = frozenset(
     {Modality.IMAGE, Modality.AUDIO, Modality.VIDEO, Modality.DOCUMENT, Modality.MIXED_MEDIA}
 )
-_NUMBERS = {"auto", "verbatim"}
-_ENCODINGS = {
-    Kind.BOOLEAN: _NUMBERS | {"run_length"},
-    Kind.SIGNED: _NUMBERS | {"frame", "run_length", "dictionary"},
-    Kind.UNSIGNED: _NUMBERS | {"frame", "run_length", "dictionary"},
-    Kind.FLOAT: _NUMBERS | {"dictionary"},
-    Kind.DECIMAL: _NUMBERS | {"frame", "run_length"},
-    Kind.BYTES: _NUMBERS | {"dictionary", "fsst"},
-    Kind.NESTED: {"auto"},
-}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnPlan:
     """How one column is written.
 
-    wanted: the encoding that the caller asked for, None to choose by size. ratio: the bytes that a
-    byte of FSST codes held in the sample.
+    wanted: the encoding that the caller asked for, None to choose by size. prepared: what an
+    encoding prepared for all chunks, a dictionary or symbols; None where none did.
     """
 
     name: str
@@ -78,16 +56,19 @@ class ColumnPlan:
     modality: Modality
     media_types: tuple[str, ...]
     chunk_rows: int
-    wanted: str | None
+    wanted: Encoding | None
     indexed: bool
-    dictionary: ColumnDictionary | None
-    symbols: fsst.SymbolTable | None
-    ratio: float
+    prepared: Any
 
     @property
     def is_media(self) -> bool:
         """Whether the items are stored verbatim and never compared."""
         return self.modality in _MEDIA
+
+    @property
+    def dictionary(self) -> ColumnDictionary | None:
+        """The dictionary of the column's chunks, if they may have one."""
+        return self.prepared if isinstance(self.prepared, ColumnDictionary) else None
 
 
 def plan_columns(
@@ -124,7 +105,7 @@ def plan_columns(
     dictionaries, shared = share_dictionaries([plan.dictionary for plan in plans])
     for position, dictionary in enumerate(dictionaries):
         if dictionary is not plans[position].dictionary:
-            plans[position] = replace(plans[position], dictionary=dictionary)
+            plans[position] = replace(plans[position], prepared=dictionary)
     return plans, shared
 
 
@@ -138,22 +119,19 @@ def _plan_column(
     name: str, column: Any, rows: int | None, encoding: str, indexed: bool
 ) -> ColumnPlan:
     kind = kind_of(name, column.type)
-    _check_encoding(name, kind, encoding)
+    wanted = _find_encoding(name, kind, encoding)
     if rows is not None and not 1 <= rows <= MAX_CHUNK_ROWS:
         raise ProgrammingError(
             f"chunk_rows of column '{name}' is 1 to {MAX_CHUNK_ROWS}, not {rows}"
         )
     modality, media_types = detect_modality(column, kind)
     chosen_rows = rows or choose_chunk_rows(kind, modality, len(column), column)
-    is_media = modality in _MEDIA
-    dictionary = None
-    if encoding == "dictionary" or (encoding == "auto" and not is_media):
-        dictionary = propose_dictionary(column, kind, chosen_rows, encoding == "dictionary")
-    symbols, ratio = None, 1.0
-    if encoding == "fsst" or (
-        encoding == "auto" and kind is Kind.BYTES and not is_media and dictionary is None
-    ):
-        symbols, ratio = _train_symbols(column, encoding == "fsst")
+    prepared = None
+    tried = [wanted] if wanted else encodings_of(kind) if modality not in _MEDIA else []
+    for each in tried:
+        prepared = each.prepare(column, kind, chosen_rows, wanted is not None)
+        if prepared is not None:
+            break
     return ColumnPlan(
         name,
         column,
@@ -162,27 +140,27 @@ def _plan_column(
         modality,
         media_types,
         chosen_rows,
-        None if encoding == "auto" else encoding,
+        wanted,
         indexed,
-        dictionary,
-        symbols,
-        ratio,
+        prepared,
     )
 
 
-def _check_encoding(name: str, kind: Kind, encoding: str) -> None:
-    every = {encoding for encodings in _ENCODINGS.values() for encoding in encodings}
-    if encoding not in every:
+def _find_encoding(name: str, kind: Kind, wanted: str) -> Encoding | None:
+    """Return the encoding of a name; None for "auto"."""
+    choices = {each.name: each for each in ENCODINGS.values() if each.choices}
+    allowed = {"auto", *(each.name for each in choices.values() if kind in each.choices)}
+    if wanted != "auto" and wanted not in choices:
         raise ProgrammingError(
-            f"column '{name}' cannot have the encoding '{encoding}', which does not exist"
-            f"{did_you_mean(encoding, every)}"
+            f"column '{name}' cannot have the encoding '{wanted}', which does not exist"
+            f"{did_you_mean(wanted, {'auto', *choices})}"
         )
-    allowed = _ENCODINGS[kind]
-    if encoding not in allowed:
+    if wanted not in allowed:
         raise ProgrammingError(
-            f"column '{name}' cannot have the encoding '{encoding}'; "
+            f"column '{name}' cannot have the encoding '{wanted}'; "
             f"it may have {', '.join(sorted(allowed))}"
         )
+    return choices.get(wanted)
 
 
 def choose_chunk_rows(kind: Kind, modality: Modality, row_count: int, column: Any) -> int:
@@ -195,22 +173,3 @@ def choose_chunk_rows(kind: Kind, modality: Modality, row_count: int, column: An
     target = _TEXT_BYTES if kind is Kind.BYTES else _NESTED_BYTES
     rows = min(_NUMBER_ROWS, target // mean)
     return max(1, rows // 8 * 8 or rows)
-
-
-def _train_symbols(column: Any, wanted: bool) -> tuple[fsst.SymbolTable | None, float]:
-    """Return the symbol table of a column of bytes and its ratio on a sample.
-
-    Without `wanted`, None where the sample is small or saves less than 10 %.
-    """
-    if not wanted and column.nbytes < _MIN_FSST_BYTES:
-        return None, 1.0
-    count = len(column)
-    step = np.linspace(0, count - 1, min(count, _SAMPLE_ROWS)).astype(np.int64)
-    sample = column.take(np.unique(step)).combine_chunks()
-    data, offsets = text_parts(pc.fill_null(sample, pa.scalar("", sample.type)))
-    bounds = offsets.astype(np.int64)
-    table = fsst.train(data, bounds)
-    ratio = fsst.ratio(table, data, bounds)
-    if not wanted and ratio < _MIN_FSST_RATIO:
-        return None, 1.0
-    return table, ratio

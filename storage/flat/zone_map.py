@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow.compute as pc
 
-from raydb.storage.flat.encodings.numbers import signed_64
+from raydb.storage.flat.encodings.bits import signed_64
 from raydb.storage.flat.layout import CHUNK_RANGE, Flags, Kind
 
 if TYPE_CHECKING:

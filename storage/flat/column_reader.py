@@ -1,0 +1,214 @@
+"""Read one column of an open file: single rows, many rows in any order, all rows.
+
+Rows in chunks of one encoding and width are gathered from the whole file at once: the places of
+the values are computed with a few operations on arrays, however many chunks they lie in. Rows in
+chunks of other encodings are read chunk by chunk.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from raydb.errors import ProgrammingError
+from raydb.storage.flat.chunk import check_chunk_metadata, item_reader, open_chunk, read_rows
+from raydb.storage.flat.encodings import ENCODINGS
+from raydb.storage.flat.encodings.encoding import Piece
+from raydb.storage.flat.layout import Flags
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from raydb.storage.flat.encodings.encoding import Chunk, Gather
+    from raydb.storage.flat.metadata.column import Column
+
+# Codes of so many bytes are decoded in one call: few enough to be held twice.
+_DECODED_AT_ONCE = 2**26
+
+
+class ColumnReader:
+    """The chunks of a column, each verified when it is first touched, then kept.
+
+    read_item: the function from a row of the table to its Python value.
+    """
+
+    def __init__(self, column: Column) -> None:
+        self.column = column
+        count = len(column.entries)
+        self._chunks: list[Chunk | None] = [None] * count
+        self._verified = np.zeros(count, np.bool_)
+        # Chunks of codes that have once been decoded as a whole, to nothing but UTF-8.
+        self._decoded = np.zeros(count, np.bool_)
+        self._items: list[Callable[[int], Any] | None] = [None] * count
+        self.read_item = self._make_item_reader()
+
+    def chunk(self, number: int) -> Chunk:
+        """Return a chunk, verified."""
+        chunk = self._chunks[number]
+        if chunk is None:
+            chunk = self._chunks[number] = open_chunk(self.column, number)
+            self._verified[number] = True
+        return chunk
+
+    def chunk_item(self, number: int) -> Callable[[int], Any]:
+        """Return the function that reads single rows of a chunk."""
+        read = self._items[number]
+        if read is None:
+            read = self._items[number] = item_reader(self.chunk(number))
+        return read
+
+    def _make_item_reader(self) -> Callable[[int], Any]:
+        items, open_item = self._items, self.chunk_item
+        row_count, chunk_rows = self.column.header.row_count, self.column.uniform_rows
+        first_rows = self.column.entries["first_row"].astype(np.int64)
+
+        def read_uniform(row: int) -> Any:
+            if not 0 <= row < row_count:
+                raise missing_row(self.column.file.path, row, row_count)
+            number = row // chunk_rows
+            return (items[number] or open_item(number))(row - number * chunk_rows)
+
+        def read_any(row: int) -> Any:
+            if not 0 <= row < row_count:
+                raise missing_row(self.column.file.path, row, row_count)
+            number = int(np.searchsorted(first_rows, row, "right")) - 1
+            return (items[number] or open_item(number))(row - int(first_rows[number]))
+
+        return read_uniform if chunk_rows else read_any
+
+    def take(self, rows: NDArray[np.int64]) -> Any:
+        """Return the values of rows, in their order, as an Arrow array or a chunked array.
+
+        rows: int64, each from 0 to below the row count.
+        """
+        if not len(rows):
+            return pa.array([], self.column.field.type)
+        numbers = self.column.chunks_of(rows)
+        if not self._verified[numbers].all():
+            for number in np.unique(numbers[~self._verified[numbers]]).tolist():
+                self.chunk(number)
+        group_of, gathers = self._groups
+        if len(gathers) == 1:
+            return self._take_group(gathers[0], rows, numbers)
+        groups = group_of[numbers]
+        if (groups == groups[0]).all():
+            return self._take_group(gathers[groups[0]], rows, numbers)
+
+        def take_part(places: NDArray[np.int64]) -> Any:
+            return self._take_group(gathers[groups[places[0]]], rows[places], numbers[places])
+
+        return _take_parts(self.column.field.type, groups, take_part)
+
+    def _take_group(
+        self, gather: Gather | None, rows: NDArray[np.int64], numbers: NDArray[np.int64]
+    ) -> Any:
+        if gather is not None:
+            return gather(rows, numbers)
+
+        def take_part(places: NDArray[np.int64]) -> Any:
+            chunk = self.chunk(int(numbers[places[0]]))
+            return read_rows(chunk, rows[places] - chunk.entry.first_row)
+
+        return _take_parts(self.column.field.type, numbers, take_part)
+
+    def read(self, ranges: list[tuple[int, int]] | None = None) -> list[Any]:
+        """Return Arrow arrays with the rows of ascending disjoint ranges, all rows by default."""
+        row_count = self.column.header.row_count
+        if ranges is None:
+            ranges = [(0, row_count)] if row_count else []
+        arrays: list[Any] = []
+        run: list[Piece] = []
+        run_key, run_bytes = None, 0
+        for number, start, stop in self.pieces(ranges):
+            chunk = self.chunk(number)
+            key = chunk.encoding.run_key(chunk)
+            if run and (key is not run_key or run_bytes >= _DECODED_AT_ONCE):
+                arrays += self._decode(run)
+                run, run_bytes = [], 0
+            if key is None:
+                arrays.append(read_rows(chunk, slice(start, stop)))
+            else:
+                run.append(Piece(number, chunk, start, stop))
+                run_key, run_bytes = key, run_bytes + chunk.entry.payload_length
+        return arrays + (self._decode(run) if run else [])
+
+    def _decode(self, run: list[Piece]) -> list[Any]:
+        """Return the rows of chunks that are decoded in one call."""
+        numbers = [piece.number for piece in run]
+        is_checked = bool(self._decoded[numbers].all())
+        array = run[0].chunk.encoding.decode_run(run, is_checked)
+        self._decoded[[piece.number for piece in run if piece.is_whole]] = True
+        return _arrays_of(array)
+
+    @cached_property
+    def blooms(self) -> NDArray[np.uint32]:
+        """The blocks of the bloom filters of all chunks, shape (block_count, 8), verified."""
+        column = self.column
+        what = f"the bloom filters of column '{column.field.name}'"
+        data = column.file.section(column.header.blooms, what, column.metadata_offset)
+        return np.frombuffer(data, "<u4").reshape(-1, 8)
+
+    def verify(self) -> None:
+        """Check every chunk, and that its own metadata are those that the column holds of it."""
+        column = self.column
+        if len(column.bloom_starts):
+            _ = self.blooms
+        for number in range(len(column.entries)):
+            chunk = self.chunk(number)
+            read_rows(chunk, slice(None))
+            check_chunk_metadata(chunk)
+
+    def pieces(self, ranges: list[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+        """Yield the chunks that hold the ranges, with the rows of each: number, start, stop."""
+        firsts = self.column.entries["first_row"].astype(np.int64)
+        counts = self.column.entries["row_count"].astype(np.int64)
+        for begin, end in ranges:
+            number = int(np.searchsorted(firsts, begin, "right")) - 1
+            while number < len(firsts) and firsts[number] < end:
+                first, count = int(firsts[number]), int(counts[number])
+                yield number, max(0, begin - first), min(count, end - first)
+                number += 1
+
+    # Rows of all chunks at once
+
+    @cached_property
+    def _groups(self) -> tuple[NDArray[np.int64], list[Gather | None]]:
+        """The group of each chunk, and the function for each group: None if there is none."""
+        entries = self.column.entries
+        lengths = entries["flags"] & Flags.LENGTHS > 0
+        special = lengths | (entries["symbols_length"] > 0)
+        keys = entries["encoding"].astype(np.int64) << 9 | entries["width"].astype(np.int64) << 1
+        found, group_of = np.unique(keys | special, return_inverse=True)
+        return group_of, [
+            None if key & 1 else ENCODINGS[key >> 9].gather(self.column, key >> 1 & 0xFF)
+            for key in found.tolist()
+        ]
+
+
+def missing_row(path: str, row: int, row_count: int) -> ProgrammingError:
+    """Return the error for a row that a file does not have."""
+    return ProgrammingError(f"row {row} does not exist: file '{path}' has {row_count} rows")
+
+
+def _take_parts(
+    data_type: Any, keys: NDArray[Any], take_part: Callable[[NDArray[np.int64]], Any]
+) -> Any:
+    """Take the places with each key on their own; return the values in the order of the keys."""
+    order = np.argsort(keys, kind="stable")
+    cuts = np.flatnonzero(np.diff(keys[order])) + 1
+    taken = [take_part(places) for places in np.split(order, cuts)]
+    if len(taken) == 1:
+        return taken[0]
+    back = np.empty(len(keys), np.int64)
+    back[order] = np.arange(len(keys))
+    parts = [part for array in taken for part in _arrays_of(array)]
+    return pa.chunked_array(parts, data_type).take(pa.array(back))
+
+
+def _arrays_of(array: Any) -> list[Any]:
+    return array.chunks if isinstance(array, pa.ChunkedArray) else [array]

@@ -1,0 +1,42 @@
+"""ALL_NULL: a chunk without any value, and without a payload."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from raydb.storage.flat.encodings.encoding import Encoded, Encoding
+from raydb.storage.flat.layout import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from raydb.storage.flat.encodings.encoding import Chunk, Rows, Sections, Values
+    from raydb.storage.flat.layout import ChunkEntry
+    from raydb.storage.flat.metadata.column import Column
+
+
+class _AllNull(Encoding):
+    code, name, kinds = 0, "all_null", frozenset(Kind)
+
+    def encode(self, values: Values, is_wanted: bool) -> Encoded | None:
+        return Encoded(self) if values.array.null_count == len(values.array) else None
+
+    def open(self, column: Column, entry: ChunkEntry, sections: Sections) -> tuple[Any, Any]:
+        return None, None
+
+    def read(self, chunk: Chunk, rows: Rows, count: int, validity: Any) -> Any:
+        return pa.nulls(count, chunk.column.field.type)
+
+    def item_reader(self, chunk: Chunk) -> Callable[[int], Any]:
+        return lambda _row: None
+
+    def match(self, chunk: Chunk, value: bytes, start: int, stop: int) -> NDArray[np.int64]:
+        return np.empty(0, np.int64)
+
+
+ALL_NULL = _AllNull()

@@ -1,0 +1,97 @@
+"""CONSTANT: one value for all rows, an integer in the chunk's reference, others in the payload."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from raydb.storage.flat.encodings.bits import (
+    add_reference,
+    packed_bytes,
+    signed_64,
+)
+from raydb.storage.flat.encodings.encoding import Encoded, Encoding, bad_chunk, unreadable
+from raydb.storage.flat.encodings.texts import check_texts, text_array, text_parts
+from raydb.storage.flat.layout import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from raydb.storage.flat.encodings.encoding import Chunk, Rows, Sections, Values
+    from raydb.storage.flat.layout import ChunkEntry
+    from raydb.storage.flat.metadata.column import Column
+
+
+class _Constant(Encoding):
+    code, name, kinds = 1, "constant", frozenset(Kind) - {Kind.NESTED}
+
+    def encode(self, values: Values, is_wanted: bool) -> Encoded | None:
+        if values.least is not None:
+            reference = signed_64(values.least)
+            return Encoded(self, reference=reference) if values.least == values.greatest else None
+        if values.numbers is None:
+            data, offsets = text_parts(values.texts)
+            length = int(offsets[1])
+            is_one = length * (len(offsets) - 1) == len(data) and _all_equal(data, offsets)
+            return Encoded(self, 8, payload=data[:length]) if is_one else None
+        raw = np.ascontiguousarray(values.numbers)
+        words = raw.view(f"<u{min(8, raw.itemsize)}").reshape(len(raw), -1)
+        if len(raw) > 1 and bool((words == words[0]).all()):
+            return Encoded(self, values.plan.bits, payload=raw[:1].tobytes())
+        return None
+
+    def open(self, column: Column, entry: ChunkEntry, sections: Sections) -> tuple[Any, Any]:
+        payload, place = sections.payload, entry.starts()[1]
+        if column.kind is Kind.BYTES:
+            check_texts(column, entry, place, np.array([0, len(payload)]), payload)
+            return None, None
+        size = packed_bytes(1, column.bits)
+        sizes = {Kind.FLOAT: {size}, Kind.DECIMAL: {0, size}}.get(column.kind, {0})
+        if len(payload) not in sizes:
+            raise bad_chunk(column, entry, place, "one value", len(payload))
+        return None, None
+
+    def read_values(self, chunk: Chunk, rows: Rows, count: int) -> NDArray[Any]:
+        column, entry = chunk.column, chunk.entry
+        if not entry.payload_length:
+            return add_reference(np.zeros(count, np.uint8), entry.reference, column.dtype)
+        if column.kind is Kind.DECIMAL:
+            return np.tile(np.frombuffer(chunk.payload, "<i8"), (count, 1))
+        return np.full(count, np.frombuffer(chunk.payload, column.dtype)[0])
+
+    def read_texts(self, chunk: Chunk, rows: Rows, count: int, validity: Any) -> Any:
+        offsets = np.arange(count + 1, dtype=np.int64) * chunk.entry.payload_length
+        data = bytes(chunk.payload) * count
+        return text_array(chunk.column.field.type, offsets, data, validity)
+
+    def number_reader(self, chunk: Chunk) -> Callable[[int], Any]:
+        if chunk.entry.payload_length:
+            return super().number_reader(chunk)
+        reference = chunk.entry.reference
+        value = reference % 2**64 if chunk.column.kind is Kind.UNSIGNED else reference
+        return lambda _row: value
+
+    def text_reader(self, chunk: Chunk) -> Callable[[int], Any]:
+        payload = chunk.payload
+        try:
+            value = str(payload, "utf-8") if chunk.column.is_text else bytes(payload)
+        except ValueError as error:
+            raise unreadable(chunk, error) from None
+        return lambda _row: value
+
+    def match(self, chunk: Chunk, value: bytes, start: int, stop: int) -> NDArray[np.int64]:
+        return np.arange(start, stop if bytes(chunk.payload) == value else start)
+
+
+def _all_equal(data: NDArray[np.uint8], offsets: NDArray[Any]) -> bool:
+    count, length = len(offsets) - 1, int(offsets[1])
+    if count == 1 or bool((np.diff(offsets) != length).any()):
+        return False
+    rows = data.reshape(count, length)
+    return bool((rows == rows[0]).all())
+
+
+CONSTANT = _Constant()

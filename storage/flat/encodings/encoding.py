@@ -1,0 +1,238 @@
+"""What an encoding is: how the payload of a chunk spells its values, for writing and for reading.
+
+Each allows reading one row on its own. A new one is an object of a class in a file of this folder,
+and its line in the folder's registry; what it leaves out is done by way of `read_values` (numbers)
+or `read_texts`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from raydb.storage.damage import damaged
+from raydb.storage.flat.kinds import array_of, python_reader
+from raydb.storage.flat.layout import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from raydb.storage.flat.layout import ChunkEntry
+    from raydb.storage.flat.metadata.column import Column
+    from raydb.storage.flat.plan import ColumnPlan
+
+    Rows = slice | NDArray[np.int64]
+    # From rows of the table and their chunks to an Arrow array of their values.
+    Gather = Callable[[NDArray[np.int64], NDArray[np.int64]], Any]
+
+INTEGERS = frozenset({Kind.BOOLEAN, Kind.SIGNED, Kind.UNSIGNED, Kind.DECIMAL})
+
+
+@dataclass(eq=False)
+class Values:
+    """The rows of a chunk to be encoded, of which at least one is not NULL.
+
+    array: an Arrow array. numbers: the values of a fixed width with the first one in place of each
+    NULL, shape (count,), or (count, 2) for decimals as they are in Arrow; None for bytes and nested
+    values. least, greatest: the bounds of numbers that are integers of 64 bits.
+    """
+
+    plan: ColumnPlan
+    first: int
+    array: Any
+    numbers: NDArray[Any] | None = None
+    least: int | None = None
+    greatest: int | None = None
+
+    @cached_property
+    def texts(self) -> Any:
+        """The array without NULLs: what lies under one is dropped."""
+        array = self.array
+        return pc.fill_null(array, pa.scalar("", array.type)) if array.null_count else array
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """The sections of a chunk but for its validity and its metadata, and how to read them.
+
+    uses_shared: whether reading needs what the column shares, its dictionary or its symbols.
+    """
+
+    encoding: Encoding
+    width: int = 0
+    reference: int = 0
+    flags: int = 0
+    index: Any = b""
+    payload: Any = b""
+    dictionary: bytes = b""
+    dictionary_count: int = 0
+    symbols: bytes = b""
+    uses_shared: bool = False
+
+
+class Sections(NamedTuple):
+    """The sections of a chunk that an encoding may use, as views of the file."""
+
+    offset_index: memoryview
+    payload: memoryview
+    dictionary: memoryview
+    symbols: memoryview
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chunk:
+    """A verified chunk.
+
+    index: the u32 offsets of its rows (bytes). shared: what its encoding reads all rows with: the
+    entries of a dictionary, a symbol table, an Arrow array.
+    """
+
+    column: Column
+    entry: ChunkEntry
+    encoding: Encoding
+    validity: memoryview | None
+    payload: memoryview
+    index: Any
+    shared: Any
+
+
+class Piece(NamedTuple):
+    """Rows start to stop of a chunk."""
+
+    number: int
+    chunk: Chunk
+    start: int
+    stop: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether these are all rows of the chunk."""
+        return self.stop - self.start == self.chunk.entry.row_count
+
+
+class Encoding:
+    """One encoding.
+
+    code, name: what files and people call it. kinds: the columns whose chunks it may have.
+    choices: those for which `encodings=` may ask for it. shows_width: whether a drawing tells the
+    bits of a value.
+    """
+
+    code: int
+    name: str
+    kinds: frozenset[Kind]
+    choices: frozenset[Kind] = frozenset()
+    shows_width = False
+
+    # Writing
+
+    def prepare(self, column: Any, kind: Kind, chunk_rows: int, is_wanted: bool) -> Any:
+        """Return what the chunks of a column will share (`plan.prepared`); None if it won't pay."""
+
+    def encode(self, values: Values, is_wanted: bool) -> Encoded | None:
+        """Return the values in this encoding; None if it does not take them or does not pay.
+
+        is_wanted: whether the caller asked for it, so that it need not pay.
+        """
+        raise NotImplementedError
+
+    # Reading
+
+    def open(self, column: Column, entry: ChunkEntry, sections: Sections) -> tuple[Any, Any]:
+        """Return the chunk's `index` and `shared` after checking every length and code.
+
+        Raises OperationalError, naming file, offset, expected and found.
+        """
+        raise NotImplementedError
+
+    def read_values(self, chunk: Chunk, rows: Rows, count: int) -> NDArray[Any]:
+        """Return the values of some rows of a chunk of numbers; those of NULLs are arbitrary.
+
+        Shape (count,), or (count, 2) for wide decimals.
+        """
+        raise NotImplementedError
+
+    def read_texts(self, chunk: Chunk, rows: Rows, count: int, validity: Any) -> Any:
+        """Return the Arrow array of some rows of a chunk of bytes.
+
+        Raises ValueError or ArrowInvalid for what is not UTF-8.
+        """
+        raise NotImplementedError
+
+    def read(self, chunk: Chunk, rows: Rows, count: int, validity: Any) -> Any:
+        """Return the Arrow array of some rows of a chunk: a slice without a step, or numbers."""
+        column = chunk.column
+        if column.kind is not Kind.BYTES:
+            values = self.read_values(chunk, rows, count)
+            return array_of(column.field.type, column.kind, values, validity)
+        try:
+            return self.read_texts(chunk, rows, count, validity)
+        except (ValueError, pa.ArrowInvalid) as error:
+            raise unreadable(chunk, error) from None
+
+    def number_reader(self, chunk: Chunk) -> Callable[[int], Any]:
+        """Return the function from a row to its value as an integer or a float."""
+        return lambda row: _number(self.read_values(chunk, slice(row, row + 1), 1)[0])
+
+    def text_reader(self, chunk: Chunk) -> Callable[[int], Any]:
+        """Return the function from a row to its text or bytes."""
+        return lambda row: self.read(chunk, slice(row, row + 1), 1, None)[0].as_py()
+
+    def item_reader(self, chunk: Chunk) -> Callable[[int], Any]:
+        """Return the function from a row to its Python value, arbitrary for a NULL."""
+        column = chunk.column
+        if column.kind is Kind.BYTES:
+            return self.text_reader(chunk)
+        return python_reader(column.field.type, column.kind, self.number_reader(chunk))
+
+    def match(self, chunk: Chunk, value: bytes, start: int, stop: int) -> NDArray[np.int64]:
+        """Return those of the rows start..stop of a chunk of bytes that equal a value."""
+        texts = self.read(chunk, slice(start, stop), stop - start, None)
+        wanted = pa.scalar(value, pa.binary()).cast(texts.type)
+        return np.flatnonzero(pc.equal(texts, wanted).to_numpy(zero_copy_only=False)) + start
+
+    def gather(self, column: Column, width: int) -> Gather | None:
+        """Return the function that reads rows of all chunks of a width at once, if there is one.
+
+        The chunks have been verified, and have neither lengths for offsets nor own symbols.
+        """
+
+    def run_key(self, chunk: Chunk) -> object:
+        """Return what chunks that are decoded in one call have in common, None if they are not."""
+
+    def decode_run(self, run: Sequence[Piece], is_checked: bool) -> Any:
+        """Return the rows of chunks that follow each other, as an array or a chunked one.
+
+        is_checked: whether all of their texts are known to be UTF-8.
+        """
+        raise NotImplementedError
+
+
+def _number(value: Any) -> Any:
+    """Return a float16 as a float, and the two words of a wide decimal as an integer."""
+    if isinstance(value, np.ndarray):
+        low, high = value.tolist()
+        return (high << 64) + low % 2**64
+    return value.item()
+
+
+def bad_chunk(
+    column: Column, entry: ChunkEntry, place: int, expected: str, found: object
+) -> Exception:
+    """Return the error for a chunk that is damaged `place` bytes behind its start."""
+    what = f"{expected} in a chunk of column '{column.field.name}'"
+    return damaged(column.file.path, entry.offset + place, what, found)
+
+
+def unreadable(chunk: Chunk, error: Exception) -> Exception:
+    """Return the error for texts that are not UTF-8 or cannot be decoded."""
+    entry = chunk.entry
+    found = f"others ({error})"
+    return bad_chunk(chunk.column, entry, entry.starts()[1], "readable texts", found)

@@ -1,0 +1,199 @@
+"""FSST: texts in codes of a symbol table, one for the column or one of the chunk's own.
+
+Equal texts have equal codes, so that a text is searched for without decoding any (FSST, 2.2).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from raydb.kernels.codecs import fsst
+from raydb.storage.damage import damaged
+from raydb.storage.flat.encodings.bits import unpack
+from raydb.storage.flat.encodings.constant import CONSTANT
+from raydb.storage.flat.encodings.encoding import Encoded, Encoding, bad_chunk, unreadable
+from raydb.storage.flat.encodings.gather import text_gather
+from raydb.storage.flat.encodings.texts import (
+    build_index,
+    check_utf8,
+    match_stored,
+    open_index,
+    text_array,
+    text_arrays,
+    text_parts,
+)
+from raydb.storage.flat.layout import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from raydb.storage.flat.encodings.encoding import Chunk, Gather, Piece, Rows, Sections, Values
+    from raydb.storage.flat.layout import ChunkEntry
+    from raydb.storage.flat.metadata.column import Column, File
+
+# Training takes 10 ms: less text is not worth it.
+_MIN_COLUMN_BYTES = 2**17
+_MIN_RATIO = 1 / 0.9
+_SAMPLE_ROWS = 4096
+# A chunk whose codes take so much more than the column's sample promised gets symbols of its own,
+# if these save as much again. Training takes 10 ms, so that small chunks are left alone.
+_FALLS_BEHIND = 1.05
+_MIN_TRAINING_BYTES = 2**14
+
+
+class Symbols(NamedTuple):
+    """The symbols of a column, and the bytes that a byte of codes held in the sample."""
+
+    table: fsst.SymbolTable
+    ratio: float
+
+
+class _Fsst(Encoding):
+    code, name, kinds = 6, "fsst", frozenset({Kind.BYTES})
+    choices = kinds
+
+    def prepare(self, column: Any, kind: Kind, chunk_rows: int, is_wanted: bool) -> Symbols | None:
+        """Return the symbols of a column; None where it is small or they save less than 10 %."""
+        if not is_wanted and column.nbytes < _MIN_COLUMN_BYTES:
+            return None
+        count = len(column)
+        step = np.linspace(0, count - 1, min(count, _SAMPLE_ROWS)).astype(np.int64)
+        sample = column.take(np.unique(step)).combine_chunks()
+        data, offsets = text_parts(pc.fill_null(sample, pa.scalar("", sample.type)))
+        bounds = offsets.astype(np.int64)
+        table = fsst.train(data, bounds)
+        ratio = fsst.ratio(table, data, bounds)
+        return Symbols(table, ratio) if is_wanted or ratio >= _MIN_RATIO else None
+
+    def encode(self, values: Values, is_wanted: bool) -> Encoded | None:
+        """Compress with the symbols of the column, or own ones where the chunk falls 5 % behind."""
+        if not isinstance(values.plan.prepared, Symbols):
+            return None
+        if is_wanted and (constant := CONSTANT.encode(values, is_wanted=False)) is not None:
+            return constant
+        table, ratio = values.plan.prepared
+        data, narrow = text_parts(values.texts)
+        offsets = narrow.astype(np.int64)
+        codes, bounds = fsst.compress(table, data, offsets)
+        symbols = b""
+        if len(data) >= _MIN_TRAINING_BYTES and len(codes) * ratio > len(data) * _FALLS_BEHIND:
+            own = fsst.train(data, offsets)
+            stored = own.to_bytes()
+            own_codes, own_bounds = fsst.compress(own, data, offsets)
+            if (len(own_codes) + len(stored)) * _FALLS_BEHIND < len(codes):
+                codes, bounds, symbols = own_codes, own_bounds, stored
+        if len(codes) >= len(data):
+            return None
+        index, flags = build_index(bounds, values.plan.indexed)
+        return Encoded(
+            self,
+            8,
+            flags=flags,
+            index=index,
+            payload=codes,
+            symbols=symbols,
+            uses_shared=not symbols,
+        )
+
+    def open(self, column: Column, entry: ChunkEntry, sections: Sections) -> tuple[Any, Any]:
+        index, symbols = open_index(column, entry, sections.offset_index), column.symbols
+        if entry.symbols_length:
+            place = entry.offset + entry.starts()[3]
+            symbols = symbols_of(column.file, sections.symbols, place)
+        if symbols is None:
+            raise bad_chunk(column, entry, 0, "a symbol table", "none")
+        return index, symbols
+
+    def read_texts(self, chunk: Chunk, rows: Rows, count: int, validity: Any) -> Any:
+        data_type, codes = chunk.column.field.type, np.frombuffer(chunk.payload, np.uint8)
+        if isinstance(rows, slice):
+            start, stop, _ = rows.indices(chunk.entry.row_count)
+            data, offsets = fsst.decompress(chunk.shared, codes, chunk.index[start : stop + 1])
+        else:
+            starts, ends = chunk.index[rows], chunk.index[1:][rows]
+            data, offsets = fsst.decompress_items(chunk.shared, codes, starts, ends)
+        check_utf8(data_type, offsets, data)
+        return text_array(data_type, offsets, data, validity)
+
+    def text_reader(self, chunk: Chunk) -> Callable[[int], Any]:
+        index, payload, is_text = memoryview(chunk.index), chunk.payload, chunk.column.is_text
+        symbols, decode = chunk.shared, fsst.decompress_one
+
+        def read(row: int) -> Any:
+            try:
+                value = decode(symbols, payload[index[row] : index[row + 1]])
+                return value.decode() if is_text else value
+            except ValueError as error:
+                raise unreadable(chunk, error) from None
+
+        return read
+
+    def match(self, chunk: Chunk, value: bytes, start: int, stop: int) -> NDArray[np.int64]:
+        return match_stored(chunk, fsst.compress_one(chunk.shared, value), start, stop)
+
+    def gather(self, column: Column, width: int) -> Gather:
+        symbols, data_type = column.symbols, column.field.type
+        assert symbols is not None, "chunks have been verified"
+
+        def join(data: NDArray[np.uint8], starts: Any, ends: Any) -> Any:
+            items, offsets = fsst.decompress_items(symbols, data, starts, ends)
+            check_utf8(data_type, offsets, items)
+            return items, offsets
+
+        return text_gather(column, join)
+
+    def run_key(self, chunk: Chunk) -> object:
+        return chunk.shared
+
+    def decode_run(self, run: Sequence[Piece], is_checked: bool) -> Any:
+        column = run[0].chunk.column
+        starts, ends = _code_bounds(run)
+        try:
+            data, offsets = fsst.decompress_items(
+                run[0].chunk.shared, column.file.bytes_, starts, ends
+            )
+            if not is_checked:
+                check_utf8(column.field.type, offsets, data)
+            return text_arrays(column.field.type, offsets, data, _read_bits(run))
+        except (ValueError, pa.ArrowInvalid) as error:
+            found = f"others ({error})"
+            raise damaged(column.file.path, int(starts[0]), "readable texts", found) from None
+
+
+def symbols_of(file: File, view: memoryview, offset: int) -> fsst.SymbolTable:
+    """Return a symbol table from its bytes at `offset`."""
+    try:
+        return fsst.SymbolTable.from_bytes(view)
+    except ValueError as error:
+        raise damaged(file.path, offset, "a symbol table", f"another ({error})") from None
+
+
+def _code_bounds(run: Sequence[Piece]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where the codes of each row begin and end in the file."""
+    begins = [piece.chunk.entry.offset + piece.chunk.entry.starts()[1] for piece in run]
+    indexes = [piece.chunk.index[piece.start : piece.stop + 1] for piece in run]
+    bases = np.repeat(np.array(begins, np.int64), [len(index) - 1 for index in indexes])
+    starts = np.concatenate([index[:-1] for index in indexes]) + bases
+    return starts, np.concatenate([index[1:] for index in indexes]) + bases
+
+
+def _read_bits(run: Sequence[Piece]) -> Any:
+    """Return the validity of rows of several chunks as a buffer; None where all are valid."""
+    if all(piece.chunk.validity is None for piece in run):
+        return None
+    bits = [
+        np.ones(piece.stop - piece.start, np.uint8)
+        if piece.chunk.validity is None
+        else unpack(piece.chunk.validity, 1, piece.stop)[piece.start :]
+        for piece in run
+    ]
+    return pa.py_buffer(np.packbits(np.concatenate(bits), bitorder="little"))
+
+
+FSST = _Fsst()

@@ -1,0 +1,111 @@
+"""Rows of many chunks at once: the places of all values are computed with operations on arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from raydb.storage.damage import damaged
+from raydb.storage.flat.encodings.texts import text_arrays
+from raydb.storage.flat.kinds import array_of
+from raydb.storage.flat.layout import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from raydb.storage.flat.encodings.encoding import Gather
+    from raydb.storage.flat.metadata.column import Column
+
+    # From bytes and where items begin and end in them to the items' bytes and offsets.
+    Join = Callable[[NDArray[np.uint8], NDArray[Any], NDArray[Any]], tuple[Any, NDArray[np.int64]]]
+
+
+def number_gather(column: Column, width: int, has_reference: bool) -> Gather | None:
+    """Return the function for numbers of whole bytes; None for others.
+
+    has_reference: whether values are kept as differences to the reference of their chunk.
+    """
+    if column.kind not in {Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT} or width < 8:
+        return None
+    data, entries, size, dtype = column.file.bytes_, column.entries, width // 8, column.dtype
+    words = data[: len(data) // size * size].view(f"<u{size}")
+    if not has_reference:
+        words = words.view(dtype)
+    # Chunks and their sections are aligned to 8 bytes: places are whole words.
+    payloads = _aligned(entries, "validity_length", "index_length")
+    payloads += entries["offset"].astype(np.int64)
+    bases = payloads // size - entries["first_row"].astype(np.int64)
+    references = entries["reference"].astype(dtype)
+    read_validity = _validity_gather(column)
+    kind, data_type = column.kind, column.field.type
+
+    def gather(rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Any:
+        values = words[rows + bases[numbers]]
+        if has_reference:
+            values = values.astype(dtype)
+            values += references[numbers]
+        return array_of(data_type, kind, values, read_validity and read_validity(rows, numbers))
+
+    return gather
+
+
+def text_gather(column: Column, join: Join) -> Gather:
+    """Return the function for texts behind an offset index, which `join` reads."""
+    data, entries, path = column.file.bytes_, column.entries, column.file.path
+    words = data[: len(data) // 4 * 4].view("<u4")
+    indexes = entries["offset"].astype(np.int64) + _aligned(entries, "validity_length")
+    bases = indexes // 4 - entries["first_row"].astype(np.int64)
+    payloads = indexes + _aligned(entries, "index_length")
+    read_validity = _validity_gather(column)
+
+    def gather(rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Any:
+        places = rows + bases[numbers]
+        begins = payloads[numbers]
+        starts, ends = words[places] + begins, words[places + 1] + begins
+        validity = read_validity and read_validity(rows, numbers)
+        try:
+            items, bounds = join(data, starts, ends)
+            return text_arrays(column.field.type, bounds, items, validity)
+        except (ValueError, pa.ArrowInvalid) as error:
+            first = int(starts[0])
+            raise damaged(path, first, "readable texts", f"others ({error})") from None
+
+    return gather
+
+
+def join_items(
+    data: NDArray[np.uint8], starts: NDArray[Any], ends: NDArray[Any]
+) -> tuple[bytes, NDArray[np.int64]]:
+    """Return the bytes of the items data[start:end], one after another, and their offsets."""
+    view: Any = memoryview(data.data)
+    offsets = np.zeros(len(starts) + 1, np.int64)
+    np.cumsum(ends.astype(np.int64) - starts.astype(np.int64), out=offsets[1:])
+    pairs = zip(starts.tolist(), ends.tolist(), strict=True)
+    return b"".join([view[start:end] for start, end in pairs]), offsets
+
+
+def _validity_gather(column: Column) -> Gather | None:
+    data, entries = column.file.bytes_, column.entries
+    if not column.header.null_count:
+        return None
+    firsts, offsets = entries["first_row"].astype(np.int64), entries["offset"].astype(np.int64)
+    has_validity = entries["validity_length"] > 0
+
+    def gather(rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Any:
+        local = rows - firsts[numbers]
+        bits = data[offsets[numbers] + (local >> 3)] >> (local & 7).astype(np.uint8) & 1
+        bits |= ~has_validity[numbers]
+        return pa.py_buffer(np.packbits(bits, bitorder="little"))
+
+    return gather
+
+
+def _aligned(entries: NDArray[Any], *names: str) -> NDArray[np.int64]:
+    """Return the sum of the aligned lengths of some sections of each chunk."""
+    lengths = [-(-entries[name].astype(np.int64) // 8) * 8 for name in names]
+    total: NDArray[np.int64] = np.sum(lengths, axis=0)
+    return total

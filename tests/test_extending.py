@@ -1,0 +1,69 @@
+"""What docs/contributing.md promises: each of these is added in one place, here at run time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from raydb.storage.flat import inspect, open_table, write_table
+from raydb.storage.flat.encodings import ENCODINGS, register
+from raydb.storage.flat.encodings.encoding import Encoded, Encoding
+from raydb.storage.flat.layout import Kind
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+class Negated(Encoding):
+    """The negative of each integer; texts backwards, each in eight bytes."""
+
+    code, name, kinds = 200, "negated", frozenset({Kind.SIGNED, Kind.BYTES})
+    choices = kinds
+
+    def encode(self, values: Any, is_wanted: bool) -> Encoded | None:
+        if not is_wanted:
+            return None
+        if values.numbers is not None:
+            return Encoded(self, 64, payload=-values.numbers.astype("<i8"))
+        texts = [text.encode()[::-1].rjust(8) for text in values.texts.to_pylist()]
+        return Encoded(self, payload=b"".join(texts))
+
+    def open(self, column: Any, entry: Any, sections: Any) -> tuple[Any, Any]:
+        return None, None
+
+    def read_values(self, chunk: Any, rows: Any, count: int) -> Any:
+        return -np.frombuffer(chunk.payload, "<i8")[rows]
+
+    def read_texts(self, chunk: Any, rows: Any, count: int, validity: Any) -> Any:
+        stored = bytes(chunk.payload)
+        texts = [stored[at : at + 8].strip()[::-1].decode() for at in range(0, len(stored), 8)]
+        mask = None
+        if validity is not None:
+            bits = np.unpackbits(np.frombuffer(validity, np.uint8), count=count, bitorder="little")
+            mask = bits == 0
+        return pa.array(np.array(texts, object)[rows], pa.string(), mask=mask)
+
+
+def test_an_encoding_is_one_object(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    register(Negated())
+    request.addfinalizer(lambda: ENCODINGS.pop(Negated.code))
+    words = ["dog", "ox", None, "", "cat"] * 20
+    table = pa.table({"id": pa.array([7, None, -3, 2**40, 0] * 20), "word": words})
+    path = tmp_path / "pets.flat"
+    write_table(table, path, chunk_rows=30, encodings={"id": "negated", "word": "negated"})
+    with open_table(path) as pets:
+        pets.verify()
+        assert pets.metadata.columns[0].encodings == {"negated": 4}
+        assert pets.scan().equals(table)
+        assert [pets.item(row, "id") for row in (0, 1, 2)] == [7, None, -3]
+        assert [pets.item(row, "word") for row in (0, 2, 4)] == ["dog", None, "cat"]
+        assert pets.take([99, 3, 35]).equals(table.take([99, 3, 35]))
+        found = pets.scan(filter=(pc.field("word") == "ox") & (pc.field("id") > 1))
+        assert found.num_rows == 0
+        assert pets.scan(["id"], pc.field("word") == "cat")["id"].to_pylist() == [0] * 20
+    assert "4 negated" in inspect(path)
