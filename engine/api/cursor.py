@@ -14,7 +14,8 @@ from raydb.errors import (
     ProgrammingError,
     Warning,  # noqa: A004  (the name is PEP 249's)
 )
-from raydb.sql import TABLE_FUNCTIONS, type_name
+from raydb.sql import TABLE_FUNCTIONS
+from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -97,7 +98,7 @@ class Cursor:
         if types is None:
             return None
         return [
-            (name, type_name(kind), None, None, None, None, None)
+            (name, sql_type_name(kind), None, None, None, None, None)
             for name, kind in zip(self._result.names, types, strict=True)
         ]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.plan.logical import Plan, WorkingTable
-    from raydb.sql.template.parameterize import Lifting
+    from raydb.sql.template.parameterize import Slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Binding:
     `bind_query` binds a query inside another; expressions and FROM hold such queries.
 
     `clock_reads` collects what was computed from the time: the plan is for that time only.
-    `lifting` knows which constants another text may replace, where the plan is kept for that.
+    `slots` knows which constants another text may replace, where the plan is kept for that.
     `queries` are the common table expressions in sight; `views` those that are being bound
     and `bound_views` those that were;
     `outer` is the row outside of the query that is being bound, if it is inside another.
@@ -42,7 +42,7 @@ class Binding:
     views: tuple[str, ...] = ()
     bound_views: dict[str, NamedQuery] = field(default_factory=dict)
     outer: Outer | None = None
-    lifting: Lifting | None = None
+    slots: Slots | None = None
     clock_reads: list[Expression] = field(default_factory=list)
 
 

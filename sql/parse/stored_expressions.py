@@ -1,4 +1,4 @@
-"""DEFAULT and CHECK are kept as text, which is bound where it is used: what may be in it."""
+"""Stored expressions: DEFAULT and CHECK as text, which is bound where it is used."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def stored_text(node: exp.Expr, owner: str) -> str:
     if node.find(exp.Window):
         raise ProgrammingError(f"{owner} can't have a window function in it")
     text = text_of(node)
-    if kept_tree(text) != node:
+    if stored_tree(text) != node:
         raise NotSupportedError(f"{owner}: the expression {text} is not supported here")
     return text
 
@@ -52,7 +52,7 @@ def renamed_check(text: str, names: Mapping[str, str]) -> str:
     >>> renamed_check("a > 0", {"a": "A b"})
     '"A b" > 0'
     """
-    tree = kept_tree(text)
+    tree = stored_tree(text)
     for column in tree.find_all(exp.Column):
         name = fold(column.this)
         if name in names:
@@ -60,8 +60,8 @@ def renamed_check(text: str, names: Mapping[str, str]) -> str:
     return text_of(tree)
 
 
-def kept_tree(text: str) -> exp.Expr:
-    """Return the tree of a kept expression, without places, which are none of the statement."""
+def stored_tree(text: str) -> exp.Expr:
+    """Return the tree of a stored expression, without places: they are none of the statement's."""
     (tokens,) = tokenize(text)
     with refuse_deep_nesting():
         tree = parse_scalar(text, tokens)

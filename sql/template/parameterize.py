@@ -2,9 +2,9 @@
 
     WHERE d_year = 1993     one slot: its literal is 1993, an INTEGER; it becomes a SMALLINT here
 
-While a query is bound, a `Lifted` stands for the literal of a slot. The binder may ask its type and
-whether it is NULL, for whatever replaces it has that type and is not NULL. It may convert it: the
-slot keeps a record of that and replays it with the new literal, which must come to the same types.
+While a query is bound, a `SlotLiteral` stands for the literal of a slot. The binder may ask its
+type and whether it is NULL, for whatever replaces it has that type and is not NULL. It may convert
+it: the slot records that and replays it with the new literal, which must come to the same types.
 Whoever reads the value itself, in whatever way, pins the slot: the plan is for that value only.
 """
 
@@ -41,9 +41,9 @@ class Slot:
         self.values = [literal]
         self._steps: list[tuple[int, Conversion, tuple[Any, ...], pa.DataType]] = []
 
-    def lifted(self) -> Lifted:
+    def stand_in(self) -> SlotLiteral:
         """Return what stands for the literal itself."""
-        return Lifted(self, 0)
+        return SlotLiteral(self, 0)
 
     def convert(self, place: int, conversion: Conversion, arguments: tuple[Any, ...]) -> Any:
         """Return what stands for a converted literal. That it has no conversion is its value's."""
@@ -53,7 +53,7 @@ class Slot:
             return value
         self._steps.append((place, conversion, arguments, value.type))
         self.values.append(value)
-        return Lifted(self, len(self.values) - 1)
+        return SlotLiteral(self, len(self.values) - 1)
 
     def replay(self, literal: Literal | None) -> list[Literal] | None:
         """Return the values with another literal, None where the plan would be another one."""
@@ -73,7 +73,7 @@ class Slot:
         return values
 
 
-class Lifted(Literal):
+class SlotLiteral(Literal):
     """The literal of a slot; to read its value pins the slot."""
 
     __slots__ = ("place", "slot")
@@ -94,7 +94,7 @@ class Lifted(Literal):
 
     @property
     def is_null(self) -> bool:
-        """No: NULL is never lifted."""
+        """No: NULL has no slot."""
         return False
 
     def __eq__(self, other: object) -> bool:
@@ -108,16 +108,16 @@ class Lifted(Literal):
         return hash((self.value, self.type))
 
 
-def converts_lifted(
+def records_conversion(
     conversion: Callable[Concatenate[Literal, _Arguments], _Converted],
 ) -> Callable[Concatenate[Literal, _Arguments], _Converted]:
-    """Let a function of a literal's value and constants be recorded and replayed."""
+    """Let a slot record the calls of a function of a literal's value, and replay them."""
 
     @wraps(conversion)
     def convert(
         literal: Literal, /, *arguments: _Arguments.args, **named: _Arguments.kwargs
     ) -> _Converted:
-        if isinstance(literal, Lifted):
+        if isinstance(literal, SlotLiteral):
             assert not named, "conversions are replayed by position"
             converted: _Converted = literal.slot.convert(literal.place, conversion, arguments)
             return converted
@@ -126,7 +126,7 @@ def converts_lifted(
     return convert
 
 
-class Lifting:
+class Slots:
     """The slots of one query while it is bound.
 
     spans: the constants that the text may differ in, by where they begin.
@@ -142,7 +142,7 @@ class Lifting:
             name: Slot(literal) for name, literal in parameters.items() if not literal.is_null
         }
 
-    def lift(self, node: exp.Expr, literal: Literal) -> Literal:
+    def parameterize(self, node: exp.Expr, literal: Literal) -> Literal:
         """Return what stands for a constant; itself where its place asks for this very one."""
         place = node.meta
         start = place.get("start", -1)
@@ -151,7 +151,7 @@ class Lifting:
             return literal
         if start not in self.constants:
             self.constants[start] = Slot(literal)
-        return self.constants[start].lifted()
+        return self.constants[start].stand_in()
 
     def _may_differ(self, node: exp.Expr) -> bool:
         """Whether a constant stands in a condition, and in nothing that gives a column its name.

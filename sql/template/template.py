@@ -23,7 +23,7 @@ from raydb.sql.bind.binding import Binding
 from raydb.sql.bind.expression.literals import constant
 from raydb.sql.bind.query.query import bind_query
 from raydb.sql.parse.nodes import refuse_deep_nesting
-from raydb.sql.template.parameterize import Lifted, Lifting
+from raydb.sql.template.parameterize import SlotLiteral, Slots
 from raydb.sql.template.parameters import Parameters, bind_parameters, bind_values
 
 if TYPE_CHECKING:
@@ -97,12 +97,12 @@ def bind_template(
     """Bind a query so that others of its shape need not be bound; errors as in `bind_select`."""
     with refuse_deep_nesting():
         given = bind_parameters(select.tree, parameters)
-        lifting = Lifting(select.tree, shape.spans(), given)
-        lifted = {name: slot.lifted() for name, slot in lifting.parameters.items()}
-        literals: dict[str, Literal] = {**given, **lifted}
-        binding = Binding(catalog, literals, bind_query, lifting=lifting)
+        slots = Slots(select.tree, shape.spans(), given)
+        open_ones = {name: slot.stand_in() for name, slot in slots.parameters.items()}
+        literals: dict[str, Literal] = {**given, **open_ones}
+        binding = Binding(catalog, literals, bind_query, slots=slots)
         plan = bind_query(select.tree, binding)
-        return Template(plan, lifting, shape, given, reads_clock=bool(binding.clock_reads))
+        return Template(plan, slots, shape, given, reads_clock=bool(binding.clock_reads))
 
 
 class Template:
@@ -114,17 +114,17 @@ class Template:
     def __init__(
         self,
         plan: Plan,
-        lifting: Lifting,
+        slots: Slots,
         shape: Shape,
         parameters: Mapping[str, Literal],
         *,
         reads_clock: bool,
     ) -> None:
         self.reads_clock = reads_clock
-        slots = map(lifting.constants.get, shape.spans())
-        self._constants = tuple(zip(slots, shape.constants, strict=True))
+        constants = map(slots.constants.get, shape.spans())
+        self._constants = tuple(zip(constants, shape.constants, strict=True))
         self._parameters = {
-            name: (lifting.parameters.get(name), literal) for name, literal in parameters.items()
+            name: (slots.parameters.get(name), literal) for name, literal in parameters.items()
         }
         self._plan = plan
         self._build = _builder(plan, {})
@@ -192,7 +192,7 @@ def _builder(part: Any, known: dict[int, _Build | None]) -> _Build | None:
     `known` has those of nodes: a query that several nodes refer to is visited once.
     """
     match part:
-        case Lifted(slot=slot, place=place):
+        case SlotLiteral(slot=slot, place=place):
             return lambda filling: filling.literals[slot][place]
         case Column() | Literal() | Scan():
             return None

@@ -13,7 +13,7 @@ import pytest
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal
 from raydb.planner.plan.logical import Project
-from raydb.sql import type_name
+from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,10 +29,10 @@ def show(expression: Expression) -> str:
         case Column(name=name):
             return name
         case Literal(value=value, type=kind):
-            return f"{value}:{type_name(kind)}"
+            return f"{value}:{sql_type_name(kind)}"
         case Call(function=function, arguments=arguments, type=kind):
             result = f"{function}({', '.join(show(each) for each in arguments)})"
-            return f"{result}:{type_name(kind)}" if function == "cast" else result
+            return f"{result}:{sql_type_name(kind)}" if function == "cast" else result
         case _:
             raise AssertionError(expression)
 
@@ -168,7 +168,7 @@ def test_casts(bind: Bind, text: str, expected: str) -> None:
     ],
 )
 def test_types(bind: Bind, text: str, expected: str) -> None:
-    assert type_name(bind_one(bind, text).type) == expected
+    assert sql_type_name(bind_one(bind, text).type) == expected
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_types(bind: Bind, text: str, expected: str) -> None:
     ],
 )
 def test_types_of_aggregates(bind: Bind, text: str, expected: str) -> None:
-    assert type_name(bind_one(bind, text).type) == expected
+    assert sql_type_name(bind_one(bind, text).type) == expected
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,13 @@ from raydb.planner.expressions.nodes import (
     WindowCall,
 )
 from raydb.sql.bind.expression.aggregate_call import bind_aggregate_call, function_name, read_call
+from raydb.sql.bind.expression.constants import (
+    escaped_string,
+    hex_constant,
+    interval_constant,
+    interval_unit,
+    joined_string,
+)
 from raydb.sql.bind.expression.literals import constant
 from raydb.sql.bind.expression.operators import arithmetic, concatenate, negate
 from raydb.sql.bind.expression.quantified import compare_all, compare_any
@@ -51,13 +58,6 @@ from raydb.sql.functions import (
     shift,
     substring,
     trim,
-)
-from raydb.sql.parse.constants import (
-    escaped_string,
-    hex_constant,
-    interval_constant,
-    interval_unit,
-    joined_string,
 )
 from raydb.sql.parse.nodes import locate, require_only, unsupported
 from raydb.sql.parse.reader import fold
@@ -203,8 +203,8 @@ def _paren(node: exp.Expr, context: Context) -> Expression:
 
 def _literal(node: exp.Expr, context: Context) -> Expression:
     literal = constant(node.name, is_string=node.is_string)
-    lifting = None if context.binding is None else context.binding.lifting
-    return literal if lifting is None else lifting.lift(node, literal)
+    slots = None if context.binding is None else context.binding.slots
+    return literal if slots is None else slots.parameterize(node, literal)
 
 
 def _boolean(node: exp.Expr, _: Context) -> Expression:

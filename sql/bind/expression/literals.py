@@ -14,7 +14,7 @@ import pyarrow as pa
 from raydb.errors import DataError, ProgrammingError
 from raydb.planner.expressions.casts.casts import cast_values, literal_value
 from raydb.planner.expressions.nodes import Literal
-from raydb.sql.template.parameterize import converts_lifted
+from raydb.sql.template.parameterize import records_conversion
 from raydb.sql.types import (
     INTEGERS,
     MAX_PRECISION,
@@ -85,7 +85,7 @@ def natural(literal: Literal) -> Literal:
     return literal
 
 
-@converts_lifted
+@records_conversion
 def _as_decimal(literal: Literal) -> Literal:
     return decimal_literal(decimal.Decimal(literal.value))
 
@@ -100,7 +100,7 @@ def is_bare_string(literal: object) -> bool:
     return isinstance(literal, Literal) and literal.type == pa.string() and not literal.is_null
 
 
-@converts_lifted
+@records_conversion
 def read_string(literal: Literal, data_type: pa.DataType) -> Literal:
     """Return the value that a string constant stands for beside a value of `data_type`.
 
@@ -146,7 +146,7 @@ def _read(text: str, data_type: pa.DataType) -> Any:  # a Python value, or None
     return literal_value(cast_values(pa.scalar(text), data_type))
 
 
-@converts_lifted
+@records_conversion
 def convert(literal: Literal, data_type: pa.DataType) -> Literal | None:
     """Return a literal in another type if the value stays exactly the same, else None.
 

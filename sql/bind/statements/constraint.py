@@ -12,7 +12,7 @@ from raydb.sql.bind.expression.expression import bind_condition, bind_expression
 from raydb.sql.bind.query.query import bind_query
 from raydb.sql.bind.scope import Scope, table_scope
 from raydb.sql.bind.statements.assignment import assign
-from raydb.sql.parse.stored_expressions import kept_tree
+from raydb.sql.parse.stored_expressions import stored_tree
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,7 +28,7 @@ def bind_check(check: Check, definition: TableDefinition) -> Expression:
     """
     columns = table_columns(definition.schema)
     context = context_of(_binding(), table_scope(definition.name, columns), "CHECK")
-    return bind_condition(kept_tree(check.text), context)
+    return bind_condition(stored_tree(check.text), context)
 
 
 def bind_default(definition: TableDefinition, column: str) -> Expression:
@@ -41,7 +41,7 @@ def bind_default(definition: TableDefinition, column: str) -> Expression:
     if text is None:
         return Literal(None, field.type)
     context = context_of(_binding(), Scope(), "DEFAULT")
-    return assign(bind_expression(kept_tree(text), context), field)
+    return assign(bind_expression(stored_tree(text), context), field)
 
 
 def bind_conversion(
