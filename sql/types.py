@@ -133,6 +133,13 @@ def is_number(data_type: pa.DataType) -> bool:
     return is_integer(data_type) or is_decimal(data_type) or is_float(data_type)
 
 
+def is_numbers(data_type: pa.DataType) -> bool:
+    """Say whether a type is a list of numbers, or of nothing but NULLs."""
+    return is_list(data_type) and (
+        is_number(data_type.value_type) or pa.types.is_null(data_type.value_type)
+    )
+
+
 def is_moment(data_type: pa.DataType) -> bool:
     """Say whether a type is DATE or TIMESTAMP."""
     return bool(data_type in (pa.date32(), pa.timestamp("us")))

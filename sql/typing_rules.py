@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import NotSupportedError, ProgrammingError
-from raydb.planner.expressions.interval_text import interval_text
-from raydb.planner.expressions.nodes import Attribute, Call, Column, Expression, Literal, Subquery
+from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.sql.bind.expression.literals import (
     convert,
     decimal_literal,
@@ -47,26 +47,6 @@ VERBS = {
     "divide": "divide {0} by {1}",
     "modulo": "divide {0} by {1}",
 }
-
-
-def describe(expression: Expression) -> str:
-    """Return how a message calls an expression: its name or value, and its type."""
-    match expression:
-        case Column(name=name) | Attribute(name=name):
-            what = f"'{name}'"
-        case Literal(value=str() as text):
-            what = f"'{text}'"
-        case Literal(value=None):
-            return "NULL"
-        case Literal(value=pa.MonthDayNano() as value):
-            what = f"'{interval_text(value)}'"
-        case Literal(value=tuple()):
-            what = "a list"
-        case Literal(value=value):
-            what = str(value)
-        case Call() | Subquery():
-            what = "an expression"
-    return f"{what} ({sql_type_name(expression.type)})"
 
 
 def cast(expression: Expression, data_type: pa.DataType) -> Expression:

@@ -14,7 +14,7 @@ from raydb.errors import (
     ProgrammingError,
     Warning,  # noqa: A004  (the name is PEP 249's)
 )
-from raydb.sql import TABLE_FUNCTIONS
+from raydb.planner.plan.table_function import TABLE_FUNCTIONS
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:

@@ -8,17 +8,20 @@ for all.
 from __future__ import annotations
 
 import itertools
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from raydb import sql
+from raydb.engine.context.memory import parse_limit
 from raydb.engine.fused.build_bvh import columns_behind, visible_rows
 from raydb.engine.fused.denormalise import fetch
-from raydb.errors import DataError, Error, ProgrammingError
+from raydb.errors import DataError, Error, OperationalError, ProgrammingError
 from raydb.kernels.arrow_numbers import to_numbers
 from raydb.kernels.bvh.bvh import narrow_measure
 from raydb.kernels.bvh.encode import encode_column
@@ -28,9 +31,12 @@ from raydb.planner.expressions.functions import evaluate
 from raydb.planner.expressions.nodes import attributes_of
 from raydb.planner.optimizer import optimize
 from raydb.planner.plan.common_tables import queries_in
+from raydb.planner.plan.function_arguments import Argument
 from raydb.planner.plan.logical import Aggregate, sources_of
+from raydb.planner.plan.table_function import OpenedFunction
 from raydb.planner.stars.star import NoStar, Star
 from raydb.sql import ast
+from raydb.storage.formats.paths import describe_failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,14 +44,23 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.engine.catalog.snapshot import Snapshot
+    from raydb.engine.session.file_access import FileAccess
+    from raydb.engine.table_functions.opened import OpenDatabase
     from raydb.planner.advisor.advise import Proposal
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Attribute, Expression
     from raydb.planner.plan.logical import Plan
+    from raydb.planner.plan.table_function import FunctionCall
     from raydb.storage.tables.table import ForeignKey, Table
 
 # Fact rows that stand for all of them: enough for one row in 100,000 to be seen.
 SAMPLE_ROWS = 2**20
+
+# As many as the Star Schema Benchmark needs for its 13 queries.
+MAX_BVHS = 4
+
+# What tells a text from the path of a file.
+_QUERY = re.compile(r";|\b(select|values)\s", re.IGNORECASE)
 
 _SCHEMA = pa.schema(
     {
@@ -66,6 +81,49 @@ class Workload:
 
     asked: tuple[Asked, ...]
     refused: Mapping[int, str]
+
+
+class AdviseBvh(OpenedFunction):
+    """advise_bvh(workload [, memory [, max_bvhs]]): the BVHs to create for a workload.
+
+    workload: the text of its queries, or the path of a file of them. memory: a size such as '2GB'
+    for all BVHs, or NULL for no limit.
+    """
+
+    name = "advise_bvh"
+    arguments = (Argument("workload"), Argument("memory"), Argument("max_bvhs", default=MAX_BVHS))
+
+    def open(self, call: FunctionCall, database: OpenDatabase) -> pa.Table:
+        """Return the rows; raises as `advice` does."""
+        workload, memory, max_bvhs = (call.value(each.name) for each in self.arguments)
+        if not isinstance(workload, str):
+            raise ProgrammingError(
+                "advise_bvh() takes a workload: the text of its queries or the path of a file of "
+                "them"
+            )
+        if memory is not None and not isinstance(memory, str):
+            raise ProgrammingError(
+                f"the memory of advise_bvh() is a size such as '2GB', not {memory}"
+            )
+        if not isinstance(max_bvhs, int) or isinstance(max_bvhs, bool) or max_bvhs < 1:
+            raise ProgrammingError(f"max_bvhs is a number of BVHs from 1, not {max_bvhs}")
+        limit = None if memory is None else parse_limit(memory, "memory")
+        text = _text_of(workload, database.files)
+        return advice(text, limit, max_bvhs, database.snapshot)
+
+
+def _text_of(workload: str, files: FileAccess) -> str:
+    """Return the text of a workload, which may be in a file."""
+    if _QUERY.search(workload) or not workload.strip():
+        return workload
+    files.check(workload)
+    try:
+        return Path(workload).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(f"file '{workload}' is not UTF-8") from error
+    except (OSError, ValueError) as error:
+        failure = error if isinstance(error, OSError) else OSError(str(error))
+        raise OperationalError(describe_failure(workload, failure)) from error
 
 
 def advice(text: str, memory: int | None, max_bvhs: int, snapshot: Snapshot) -> pa.Table:
@@ -151,7 +209,7 @@ def _stars(statement: ast.Statement, catalog: CatalogInfo) -> list[Star] | str:
     """Return the stars of a query, or why it has none."""
     if not isinstance(statement, ast.Select):
         return "it is not a query"
-    if sql.files_of(statement, catalog.views) or sql.reports_of(statement, catalog.views):
+    if sql.files_of(statement, catalog.views) or sql.opened_calls(statement, catalog.views):
         return "it reads what is not a table of the database"
     plan = optimize(sql.bind_select(statement, catalog), catalog)
     found = [each.star for each in _aggregates(plan)]

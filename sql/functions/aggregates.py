@@ -9,10 +9,11 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import AggregateCall, Expression, Literal
 from raydb.sql.functions.signature import check_count, require_number, typed
 from raydb.sql.types import can_cast, is_decimal, is_integer, is_moment, is_number
-from raydb.sql.typing_rules import as_boolean, cast, describe
+from raydb.sql.typing_rules import as_boolean, cast
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal
 from raydb.sql.bind.expression.literals import list_literal
 from raydb.sql.bind.expression.operators import concatenate_lists
 from raydb.sql.functions.signature import Signature, require_text, typed
 from raydb.sql.types import common_type, is_decimal, is_integer, is_list, is_number
-from raydb.sql.typing_rules import cast, describe, unify
+from raydb.sql.typing_rules import cast, unify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

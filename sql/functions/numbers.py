@@ -7,6 +7,7 @@ import math
 import pyarrow as pa
 
 from raydb.errors import ProgrammingError
+from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.sql.bind.expression.operators import arithmetic
 from raydb.sql.functions.signature import (
@@ -18,7 +19,7 @@ from raydb.sql.functions.signature import (
     typed,
 )
 from raydb.sql.types import MAX_PRECISION, is_decimal, is_integer, wider_integer
-from raydb.sql.typing_rules import cast, describe, unify
+from raydb.sql.typing_rules import cast, unify
 
 _DOUBLE, _BOOLEAN = pa.float64(), pa.bool_()
 

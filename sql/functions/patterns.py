@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from raydb.errors import ProgrammingError
+from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.sql.functions.signature import (
     Signature,
@@ -13,7 +14,6 @@ from raydb.sql.functions.signature import (
     takes,
     typed,
 )
-from raydb.sql.typing_rules import describe
 
 _TEXT, _BOOLEAN = pa.string(), pa.bool_()
 _OPERATORS = {

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import ProgrammingError
+from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.sql.types import is_integer, is_number
-from raydb.sql.typing_rules import cast, describe
+from raydb.sql.typing_rules import cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,6 +7,7 @@ import functools
 import pyarrow as pa
 
 from raydb.errors import ProgrammingError
+from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.sql.bind.expression.operators import arithmetic
 from raydb.sql.functions.signature import (
@@ -18,7 +19,7 @@ from raydb.sql.functions.signature import (
 )
 from raydb.sql.functions.text_format import as_text, text_or_nothing
 from raydb.sql.types import is_integer
-from raydb.sql.typing_rules import cast, describe
+from raydb.sql.typing_rules import cast
 
 _TEXT, _BIGINT, _INTEGER, _BOOLEAN = pa.string(), pa.int64(), pa.int32(), pa.bool_()
 _BLOB = pa.binary()

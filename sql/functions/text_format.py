@@ -7,6 +7,7 @@ import re
 import pyarrow as pa
 
 from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.sql.functions.signature import (
     Signature,
@@ -15,7 +16,7 @@ from raydb.sql.functions.signature import (
     require_text,
     typed,
 )
-from raydb.sql.typing_rules import describe, explicit_cast
+from raydb.sql.typing_rules import explicit_cast
 
 _TEXT = pa.string()
 _FORMAT_PART = re.compile(r"%(?:(\d+)\$)?(.?)|[^%]+", re.DOTALL)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.functions.time_format import strftime_pieces, to_char_pieces
 from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, UNITS, unit_name
 from raydb.planner.expressions.nodes import Call, Expression, Literal
@@ -16,7 +17,7 @@ from raydb.sql.bind.expression.literals import is_bare_string, read_string
 from raydb.sql.bind.expression.operators import arithmetic
 from raydb.sql.functions.signature import Signature, require_number, require_text, typed
 from raydb.sql.types import INTERVAL, is_integer, is_interval, is_moment
-from raydb.sql.typing_rules import cast, describe
+from raydb.sql.typing_rules import cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
+import raydb.engine.table_functions.registered  # noqa: F401  (those that FROM knows)
 from raydb import sql
 from raydb.planner.catalog import CatalogInfo, TableInfo
 from raydb.planner.plan.verify import verify_plan

@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from raydb import sql
 from raydb.engine.operators.join.keys import encode_keys
 from raydb.engine.operators.relation import Relation, concatenate, joined
 from raydb.engine.table_functions.motif.graph_cache import is_graph_kept, kept_graph, make_graph
+from raydb.engine.table_functions.motif.motif_question import question_of_row
 from raydb.engine.table_functions.motif.motif_search import Clock, search_motif
 from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.casts.casts import literal_value
 from raydb.planner.expressions.nodes import Column, Literal
 from raydb.planner.plan.physical import MotifRows, PhysicalPlan, sources_of
+from raydb.planner.plan.table_function import TABLE_FUNCTIONS, SearchFunction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -124,7 +125,10 @@ def _questions(
             for (name, _), each in zip(plan.given, values, strict=True)
         }
         is_known = not any(value.is_null for value in given.values())
-        asked = sql.question_of_row(plan.question, given, _time_column(plan)) if is_known else None
+        function = TABLE_FUNCTIONS[plan.question.function]
+        assert isinstance(function, SearchFunction)
+        time = _time_column(plan)
+        asked = question_of_row(function, plan.question, given, time) if is_known else None
         questions.append(asked)
     return questions
 

@@ -18,6 +18,7 @@ from raydb.planner.expressions.nodes import (
     Literal,
     WindowCall,
 )
+from raydb.planner.plan.table_function import TABLE_FUNCTIONS, SearchFunction
 from raydb.sql.bind.expression.aggregate_call import bind_aggregate_call, function_name, read_call
 from raydb.sql.bind.expression.constants import (
     escaped_string,
@@ -61,7 +62,6 @@ from raydb.sql.functions import (
 )
 from raydb.sql.parse.nodes import locate, require_only, unsupported
 from raydb.sql.parse.reader import fold
-from raydb.sql.parse.searched_tables import MOTIF_FUNCTIONS, VECTOR_SEARCH
 from raydb.sql.template.parameters import parameter_key
 from raydb.sql.types import data_type_of
 from raydb.sql.typing_rules import (
@@ -467,7 +467,7 @@ def _function(node: exp.Expr, context: Context) -> Expression:
         return _aggregate(node, context)
     if name == "unnest":
         return _unnest(node, context)
-    if name in (VECTOR_SEARCH, *MOTIF_FUNCTIONS):
+    if isinstance(TABLE_FUNCTIONS.get(name), SearchFunction):
         raise ProgrammingError(f"{name}() gives rows, so it stands in FROM")
     if name in ("grouping", "grouping_id"):
         return _grouping(node, context)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import ProgrammingError
+from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.sql import typing_rules
 from raydb.sql.bind.expression.literals import is_bare_null, is_bare_string, read_string
@@ -26,7 +27,7 @@ from raydb.sql.types import (
     is_number,
     is_temporal,
 )
-from raydb.sql.typing_rules import VERBS, cast, describe
+from raydb.sql.typing_rules import VERBS, cast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,11 +14,19 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal
 from raydb.sql.bind.expression.subquery import OPPOSITES
 from raydb.sql.functions.signature import typed
 from raydb.sql.types import is_list
-from raydb.sql.typing_rules import BOOLEAN, cast, compare, describe, is_in, logical, unify
+from raydb.sql.typing_rules import (
+    BOOLEAN,
+    cast,
+    compare,
+    is_in,
+    logical,
+    unify,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

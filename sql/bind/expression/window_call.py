@@ -17,6 +17,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.functions import evaluate
 from raydb.planner.expressions.nodes import Bound, Frame, Literal, OrderItem, WindowCall, columns_of
 from raydb.sql.bind.expression.aggregate_call import (
@@ -30,7 +31,7 @@ from raydb.sql.functions.signature import check_count, typed
 from raydb.sql.parse.nodes import require_only, unsupported
 from raydb.sql.parse.reader import fold
 from raydb.sql.types import common_type, is_integer, is_interval, is_moment, is_number
-from raydb.sql.typing_rules import cast, describe, unify
+from raydb.sql.typing_rules import cast, unify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

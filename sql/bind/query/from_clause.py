@@ -27,6 +27,12 @@ from raydb.planner.plan.logical import (
     VectorSearch,
     output_columns,
 )
+from raydb.planner.plan.table_function import (
+    TABLE_FUNCTIONS,
+    OpenedFunction,
+    PlannedFunction,
+    SearchFunction,
+)
 from raydb.sql.ast import Select
 from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.expression.expression import Resolve, bind_condition, bind_expression
@@ -41,15 +47,13 @@ from raydb.sql.bind.scope import (
     resolve,
     table_scope,
 )
+from raydb.sql.bind.table_functions.arguments import read_call, read_search
 from raydb.sql.bind.table_functions.file_functions import file_alias, file_table, is_file
-from raydb.sql.bind.table_functions.motif import bind_motif_search
-from raydb.sql.bind.table_functions.registry import bind_table_function, is_report
-from raydb.sql.bind.table_functions.vector_search import bind_vector_search
 from raydb.sql.functions import list_operand
 from raydb.sql.parse.nodes import locate, require_only, unsupported
 from raydb.sql.parse.parser import parse
 from raydb.sql.parse.reader import fold
-from raydb.sql.parse.searched_tables import is_motif_search, is_vector_search
+from raydb.sql.parse.searched_tables import function_called
 from raydb.sql.typing_rules import compare, unify
 
 if TYPE_CHECKING:
@@ -132,12 +136,9 @@ def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
             require_only(node, "this", "alias")
             require_only(inner, "expressions", "offset")
             source = _bind_unnest(inner, _alias(node, "unnest"), binding)
-        case exp.Lateral() if is_vector_search(node):
+        case exp.Lateral() if isinstance(function_called(node), SearchFunction):
             require_only(node, "this", "alias")
-            source = _bind_search(node, binding)
-        case exp.Lateral() if is_motif_search(node):
-            require_only(node, "this", "alias")
-            source = _bind_motifs(node, binding)
+            source = _bind_call(node, binding)
         case exp.Lateral(this=exp.Subquery() as inner):
             require_only(node, "this", "alias")
             plan = binding.bind_query(inner, binding)
@@ -217,16 +218,29 @@ def _alias(node: exp.Expr, name: str) -> tuple[str, tuple[str, ...]]:
     return (name if alias.this is None else fold(alias.this)), columns
 
 
-def _bind_search(node: exp.Table | exp.Lateral, binding: Binding) -> Source:
-    search = bind_vector_search(node.this, binding, _bind_rows)
-    name, names = _alias(node, "vector_search")
-    return Source(search, table_scope(name, output_columns(search), names))
+def _bind_call(node: exp.Table | exp.Lateral, binding: Binding) -> Source:
+    """Return the rows of a call of a table function."""
+    arguments, name = node.this.expressions, node.this.name.lower()
+    match function_called(node):
+        case SearchFunction() as function:
+            plan = function.bind(read_search(function, arguments, binding, _bind_rows))
+        case PlannedFunction() as function:
+            plan = function.bind(read_call(function, arguments, binding))
+        case _:
+            raise _unknown_function(name)
+    alias, names = _alias(node, name)
+    if function.names_column and alias != name and not names:
+        names = (alias,)
+    return Source(plan, table_scope(alias, output_columns(plan), names))
 
 
-def _bind_motifs(node: exp.Table | exp.Lateral, binding: Binding) -> Source:
-    search = bind_motif_search(node.this, binding, _bind_rows)
-    name, names = _alias(node, node.this.name.lower())
-    return Source(search, table_scope(name, output_columns(search), names))
+def _unknown_function(name: str) -> Error:
+    schema, _, table = name.rpartition(".")
+    if schema:
+        known = [each.rpartition(".")[2] for each in TABLE_FUNCTIONS if "." in each]
+        return ProgrammingError(f"table '{name}' does not exist{did_you_mean(table, known)}")
+    near = did_you_mean(name, TABLE_FUNCTIONS)
+    return NotSupportedError(f"the table function {name}() is not supported{near}")
 
 
 def _bind_rows(node: exp.Expr, binding: Binding) -> Plan:
@@ -235,19 +249,10 @@ def _bind_rows(node: exp.Expr, binding: Binding) -> Plan:
 
 
 def _bind_table(node: exp.Table, binding: Binding) -> Source:
-    if is_file(node) or is_report(node):
+    if is_file(node) or isinstance(function_called(node), OpenedFunction):
         return _bind_opened(node, binding)
-    if is_vector_search(node):
-        return _bind_search(node, binding)
-    if is_motif_search(node):
-        return _bind_motifs(node, binding)
     if isinstance(node.this, exp.Anonymous):
-        function = node.this.name.lower()
-        plan: Plan = bind_table_function(function, node.this.expressions, binding)
-        name, names = _alias(node, function)
-        if function == "generate_series" and name != function and not names:
-            names = (name,)  # As in PostgreSQL: the alias names the column too.
-        return Source(plan, table_scope(name, output_columns(plan), names))
+        return _bind_call(node, binding)
     if not isinstance(node.this, exp.Identifier):
         raise unsupported(node.this)
     table = fold(node.this)
@@ -266,7 +271,7 @@ def _bind_table(node: exp.Table, binding: Binding) -> Source:
 
 
 def _bind_opened(node: exp.Table, binding: Binding) -> Source:
-    """Return the rows of a report, or of a file: `FROM 'sales.parquet'` is called `sales` then."""
+    """Return rows that are there: those of `FROM 'sales.parquet'` are called `sales`."""
     name, names = _alias(node, file_alias(node))
     plan = _scan(file_table(node), binding)
     return Source(plan, table_scope(name, output_columns(plan), names))

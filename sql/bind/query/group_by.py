@@ -13,6 +13,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal, Subquery, columns_of
 from raydb.planner.plan.logical import GroupingSets
 from raydb.sql.bind.binding import Binding, new_column
@@ -21,7 +22,7 @@ from raydb.sql.bind.query.select_list import Item, item_at, name_of, only_item
 from raydb.sql.bind.scope import Scope, find_name
 from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.reader import fold
-from raydb.sql.typing_rules import choose, describe, is_in
+from raydb.sql.typing_rules import choose, is_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -9,6 +9,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
+from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.functions import is_volatile
 from raydb.planner.expressions.nodes import (
     Bound,
@@ -41,7 +42,7 @@ from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.nodes import require_only, unsupported
 from raydb.sql.parse.reader import fold
 from raydb.sql.types import is_integer
-from raydb.sql.typing_rules import BOOLEAN, describe
+from raydb.sql.typing_rules import BOOLEAN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import ProgrammingError
+from raydb.planner.expressions.describe import describe
 from raydb.planner.plan.logical import Plan, Project, output_columns
 from raydb.sql.bind.binding import Binding, new_column
 from raydb.sql.bind.query.query import bind_query
-from raydb.sql.bind.table_functions.vector_search import is_numbers
 from raydb.sql.parse.nodes import refuse_deep_nesting
 from raydb.sql.template.parameters import Parameters, bind_parameters
-from raydb.sql.typing_rules import cast, describe
+from raydb.sql.types import is_numbers
+from raydb.sql.typing_rules import cast
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo

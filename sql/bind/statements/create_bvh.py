@@ -13,6 +13,7 @@ from sqlglot import TokenType, exp
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.planner.catalog import BvhDefinition
 from raydb.planner.explain import show
+from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Attribute, Column, Expression, attributes_of, rewrite
 from raydb.planner.stars.star import canonical
 from raydb.sql.bind.expression.expression import Context, bind_expression
@@ -20,7 +21,6 @@ from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.nodes import refuse_deep_nesting, require_only
 from raydb.sql.parse.reader import fold, parse_scalar, tokenize
 from raydb.sql.types import is_interval, is_list, is_moment, is_number
-from raydb.sql.typing_rules import describe
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:

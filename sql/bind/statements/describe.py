@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
 
 from raydb.planner.plan.logical import Values, output_columns
-from raydb.sql.bind.binding import Binding
+from raydb.planner.plan.table_function import constant_rows
+from raydb.sql.bind.binding import Binding, new_column
 from raydb.sql.bind.query.query import bind_query
-from raydb.sql.bind.table_functions.information_schema import Row, literal_rows
 from raydb.sql.parse.nodes import refuse_deep_nesting
 from raydb.sql.template.parameters import Parameters, bind_parameters
 from raydb.storage.type_names import sql_type_name
@@ -19,7 +22,10 @@ if TYPE_CHECKING:
     from raydb.sql.ast import Describe
     from raydb.storage.tables.table import TableDefinition
 
-_COLUMNS = ["column_name", "column_type", "null", "key", "default", "extra"]
+    Row: TypeAlias = tuple[str | None, ...]
+
+_COLUMNS = ("column_name", "column_type", "null", "key", "default", "extra")
+_SCHEMA = pa.schema([(name, pa.string()) for name in _COLUMNS])
 
 
 def bind_describe(describe: Describe, catalog: CatalogInfo, parameters: Parameters = ()) -> Values:
@@ -39,7 +45,7 @@ def bind_describe(describe: Describe, catalog: CatalogInfo, parameters: Paramete
                 (column.name, sql_type_name(column.type), "YES", None, None, None)
                 for column in columns
             )
-        return literal_rows(_COLUMNS, rows, binding)
+        return constant_rows(_SCHEMA, rows, partial(new_column, binding))
 
 
 def _described(definition: TableDefinition) -> Iterator[Row]:
@@ -60,4 +66,5 @@ def _described(definition: TableDefinition) -> Iterator[Row]:
 def bind_show_tables(catalog: CatalogInfo) -> Values:
     """Return the names of all tables and views, in order."""
     names = sorted([*catalog.tables, *catalog.views])
-    return literal_rows(["name"], ((name,) for name in names), Binding(catalog, {}, bind_query))
+    new = partial(new_column, Binding(catalog, {}, bind_query))
+    return constant_rows(pa.schema({"name": pa.string()}), ((name,) for name in names), new)

@@ -12,7 +12,7 @@ from raydb.planner.expressions.nodes import Literal
 from raydb.sql.bind.binding import Binding
 from raydb.sql.bind.expression.computed import compute_constant
 from raydb.sql.bind.query.query import bind_query
-from raydb.sql.bind.table_functions.series import constant_argument
+from raydb.sql.bind.table_functions.arguments import constant_argument
 from raydb.sql.parse.nodes import refuse_deep_nesting
 from raydb.sql.template.parameters import Parameters, bind_parameters
 from raydb.sql.typing_rules import explicit_cast

@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.planner.plan.table_function import TableFunction
+from raydb.sql.bind.table_functions.arguments import named_argument
 from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.reader import parse_scalar, tokenize
+from raydb.sql.parse.searched_tables import function_called
 from raydb.sql.template.parameters import parameter_key
 from raydb.sql.types import data_type_of
 from raydb.storage.formats.paths import table_name
@@ -31,25 +34,27 @@ if TYPE_CHECKING:
     from raydb.storage.formats.options import Option
     from raydb.storage.formats.sources import Kind
 
-_FUNCTIONS: dict[str, Kind] = {
-    "read_csv": "csv",
-    "read_flat": "flat",
-    "read_json": "json",
-    "read_parquet": "parquet",
-    "glob": "glob",
-}
-FILE_FUNCTIONS = tuple(_FUNCTIONS)
+
+class FileFunction(TableFunction):
+    """A function that reads files, and takes options of its own."""
+
+    def __init__(self, name: str, kind: Kind) -> None:
+        self.name = name
+        self.kind = kind
+
+
+FILE_FUNCTIONS = (
+    FileFunction("read_csv", "csv"),
+    FileFunction("read_flat", "flat"),
+    FileFunction("read_json", "json"),
+    FileFunction("read_parquet", "parquet"),
+    FileFunction("glob", "glob"),
+)
 
 
 def is_file(table: exp.Table) -> bool:
     """Say whether a source in FROM is written as a string, or as a function that reads files."""
-    match table.this:
-        case exp.Literal():
-            return True
-        case exp.Anonymous() as call:
-            return call.name.lower() in _FUNCTIONS
-        case _:
-            return False
+    return _is_path(table) or isinstance(function_called(table), FileFunction)
 
 
 def file_table(table: exp.Table) -> str:
@@ -78,8 +83,9 @@ def file_source(table: exp.Table, values: Mapping[str, Constant]) -> FileSource:
     """
     if _is_path(table):
         return FileSource((table.this.name,))
-    function = table.this.name.lower()
-    kind = _FUNCTIONS[function]
+    called = function_called(table)
+    assert isinstance(called, FileFunction), "see `is_file`"
+    function, kind = called.name, called.kind
     paths: list[exp.Expr] = []
     options: dict[str, Option] = {}
     for argument in table.this.expressions:
@@ -103,26 +109,6 @@ def file_source(table: exp.Table, values: Mapping[str, Constant]) -> FileSource:
     if kind == "glob" and options:
         raise ProgrammingError("glob() takes no options")
     return FileSource(patterns, kind, tuple(options.items()))
-
-
-def named_argument(argument: exp.Expr) -> tuple[str, exp.Expr] | None:
-    """Return the name and the value of `name => value`, or None for another argument."""
-    if isinstance(argument, exp.Kwarg | exp.PropertyEQ | exp.EQ):
-        name = argument.this
-        if isinstance(name, exp.Column | exp.Identifier | exp.Var):
-            return name.name.lower(), argument.expression
-    return None
-
-
-def hint_at_quotes(
-    error: ProgrammingError, value: exp.Expr, argument: str, function: str
-) -> ProgrammingError:
-    """Return an error about a word that is no column, and is meant as a text."""
-    if not isinstance(value, exp.Column | exp.Anonymous) or value.args.get("table") is not None:
-        return error
-    hinted = ProgrammingError(f"{error.sentence}; {argument} of {function}() is a text in quotes")
-    hinted.position = error.position
-    return hinted
 
 
 def _option(name: str, value: exp.Expr, values: Mapping[str, Constant]) -> Option:

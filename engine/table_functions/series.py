@@ -9,73 +9,67 @@ Two dates or timestamps and an INTERVAL give a series of timestamps.
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from raydb.errors import DataError, NotSupportedError, ProgrammingError
-from raydb.planner.expressions.functions import evaluate, is_volatile
-from raydb.planner.expressions.nodes import Expression, Literal, columns_of
+from raydb.errors import DataError, ProgrammingError
+from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.nodes import Expression, Literal
+from raydb.planner.plan.function_arguments import Argument
 from raydb.planner.plan.logical import Plan, Project, Series, Values
-from raydb.sql.bind.binding import Binding, context_of, new_column
-from raydb.sql.bind.expression.computed import compute_constant
-from raydb.sql.bind.expression.expression import bind_expression
+from raydb.planner.plan.table_function import PlannedFunction
 from raydb.sql.bind.expression.operators import arithmetic
-from raydb.sql.bind.scope import Scope
 from raydb.sql.types import is_integer, is_interval, is_moment
-from raydb.sql.typing_rules import describe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlglot import exp
+    from raydb.planner.plan.table_function import FunctionCall
 
 _TIMESTAMP = pa.timestamp("us")
 _MAX_ROWS = 2**40  # 8 TiB of numbers, beyond any memory
 _MONTH_DAYS = 30  # in the order of intervals
 
 
-def bind_series(name: str, arguments: Sequence[exp.Expr], binding: Binding) -> Plan:
-    """Return the rows of range() or generate_series(): one column of that name.
+class SeriesFunction(PlannedFunction):
+    """range() or generate_series(): one column of that name.
 
     It is BIGINT for integers and TIMESTAMP for dates and timestamps, as in PostgreSQL. Without rows
-    where an argument is NULL. Raises ProgrammingError for arguments of other types, DataError for a
-    step of zero, NotSupportedError for arguments that are no constants.
+    where an argument is NULL.
     """
-    values = [constant_argument(name, argument, binding) for argument in arguments]
-    fewest = 1 if name == "range" else 2
-    if not fewest <= len(values) <= 3:
-        raise ProgrammingError(f"{name}() takes {fewest} to 3 arguments, not {len(values)}")
-    if any(is_moment(value.type) or is_interval(value.type) for value in values):
-        return _moments(name, values, binding)
-    for value in values:
-        if not (is_integer(value.type) or pa.types.is_null(value.type)):
-            raise ProgrammingError(
-                f"{name}() takes integers, or two dates or timestamps and an interval, not "
-                f"{describe(value)}"
-            )
-    return _integers(name, [value.value for value in values], binding)
+
+    is_positional = True
+
+    def __init__(self, name: str, *, includes_stop: bool) -> None:
+        self.name = name
+        self.names_column = self.includes_stop = includes_stop
+        self.arguments = (
+            Argument("start", is_required=True),
+            Argument("stop", is_required=includes_stop),
+            Argument("step"),
+        )
+
+    def bind(self, call: FunctionCall) -> Plan:
+        """Return the rows.
+
+        Raises ProgrammingError for arguments of other types, DataError for a step of zero.
+        """
+        values = list(call.constants.values())
+        if any(is_moment(value.type) or is_interval(value.type) for value in values):
+            return _moments(self.name, values, call)
+        for value in values:
+            if not (is_integer(value.type) or pa.types.is_null(value.type)):
+                raise ProgrammingError(
+                    f"{self.name}() takes integers, or two dates or timestamps and an interval, "
+                    f"not {describe(value)}"
+                )
+        return _integers(self.name, [value.value for value in values], call)
 
 
-def constant_argument(name: str, argument: exp.Expr, binding: Binding) -> Literal:
-    """Return the value of a table function's argument, which is computed here and now.
-
-    Raises NotSupportedError for what is no constant.
-    """
-    context = replace(context_of(binding, Scope(), f"an argument of {name}()"), binding=None)
-    expression = bind_expression(argument, context)
-    if isinstance(expression, Literal):
-        return expression
-    if is_volatile(expression):
-        raise NotSupportedError(f"random() in {name}() is not supported")
-    if columns_of(expression):
-        raise NotSupportedError(f"{name}() of a column is not supported, only of constants")
-    return compute_constant(expression, binding)
-
-
-def _integers(name: str, values: Sequence[Any], binding: Binding) -> Plan:
-    column = new_column(binding, name, pa.int64())
+def _integers(name: str, values: Sequence[Any], call: FunctionCall) -> Plan:
+    column = call.new_column(name, pa.int64())
     if None in values:
         return Values((column,), ())
     start, stop, step = [(0, *values, 1), (*values, 1), values][len(values) - 1]
@@ -100,7 +94,7 @@ def _step_count(distance: int, step: int) -> int:
 # -- dates and timestamps
 
 
-def _moments(name: str, values: Sequence[Literal], binding: Binding) -> Plan:
+def _moments(name: str, values: Sequence[Literal], call: FunctionCall) -> Plan:
     if len(values) < 3:
         raise ProgrammingError(f"{name}() of dates needs a step, such as INTERVAL '1 day'")
     ends = [_as_moment(name, value) for value in values[:2]]
@@ -109,17 +103,17 @@ def _moments(name: str, values: Sequence[Literal], binding: Binding) -> Plan:
         raise ProgrammingError(f"{name}() of dates takes an interval, not {describe(step)}")
     start, stop = ends
     if start is None or stop is None or step.value is None:
-        return Values((new_column(binding, name, _TIMESTAMP),), ())
+        return Values((call.new_column(name, _TIMESTAMP),), ())
     forward = _direction(name, step.value)
     inclusive = name == "generate_series"
     if step.value.months:
-        return _by_months(name, start, stop, step, forward, inclusive, binding)
+        return _by_months(name, start, stop, step, forward, inclusive, call)
     microseconds = step.value.days * 86_400_000_000 + step.value.nanoseconds // 1000
     distance = (stop - start) // dt.timedelta(microseconds=1)
     count = _step_count(distance + (forward if inclusive else 0), microseconds)
-    number = new_column(binding, "number", pa.int64())
+    number = call.new_column("number", pa.int64())
     moment = arithmetic("add", Literal(start, _TIMESTAMP), arithmetic("multiply", step, number))
-    column = new_column(binding, name, _TIMESTAMP)
+    column = call.new_column(name, _TIMESTAMP)
     return Project(Series(number, 0, count, 1), ((column, moment),))
 
 
@@ -148,10 +142,10 @@ def _by_months(
     step: Literal,
     forward: int,
     inclusive: bool,
-    binding: Binding,
+    call: FunctionCall,
 ) -> Values:
     """Return moments whose distance depends on the calendar: each is found from the one before."""
-    column = new_column(binding, name, _TIMESTAMP)
+    column = call.new_column(name, _TIMESTAMP)
     rows: list[tuple[Expression, ...]] = []
     while (moment < stop if forward > 0 else moment > stop) or (inclusive and moment == stop):
         rows.append((Literal(moment, _TIMESTAMP),))

@@ -7,17 +7,11 @@ The tables and columns are those of the SQL standard, without columns that would
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
-from raydb.errors import Error, ProgrammingError, did_you_mean
-from raydb.planner.expressions.nodes import Literal
-from raydb.planner.plan.logical import Values, output_columns
-from raydb.sql.ast import Select
-from raydb.sql.bind.binding import new_column
-from raydb.sql.parse.parser import parse
+from raydb.planner.plan.table_function import RowsFunction
 from raydb.sql.parse.schema_names import CATALOG, INFORMATION, MAIN
 from raydb.storage.tables.table import Check, ForeignKey, UniqueKey, constraint_names
 from raydb.storage.type_names import sql_type_name
@@ -25,9 +19,10 @@ from raydb.storage.type_names import sql_type_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from raydb.planner.expressions.nodes import Column
-    from raydb.sql.bind.binding import Binding
+    from raydb.planner.plan.table_function import FunctionCall
     from raydb.storage.tables.table import Constraint, TableDefinition
+
+    RowsOf: TypeAlias = Callable[[FunctionCall], Iterator["Row"]]
 
 Row: TypeAlias = "tuple[Any, ...]"
 
@@ -37,56 +32,42 @@ _NUMBERS = (
 )
 
 
-def bind_information_table(table: str, binding: Binding) -> Values:
-    """Return the rows of `information_schema.<table>`; raises ProgrammingError for other names."""
-    if table not in _TABLES:
-        near = did_you_mean(table, _TABLES)
-        raise ProgrammingError(f"table '{INFORMATION}.{table}' does not exist{near}")
-    names, rows_of = _TABLES[table]
-    return literal_rows(names.split(), rows_of(binding), binding)
+class InformationTable(RowsFunction):
+    """A table of the information schema, which SQL reads as a call of a function without arguments.
+
+    columns: their names, in order. They are VARCHAR but for those that hold numbers.
+    """
+
+    def __init__(self, name: str, columns: str, rows_of: RowsOf) -> None:
+        self.name = f"{INFORMATION}.{name}"
+        self.schema = pa.schema(
+            [(name, pa.int32() if name in _NUMBERS else pa.string()) for name in columns.split()]
+        )
+        self._rows_of = rows_of
+
+    def rows(self, call: FunctionCall) -> Iterator[Row]:
+        """Return the rows that the catalog gives."""
+        return self._rows_of(call)
 
 
-def literal_rows(names: list[str], rows: Iterator[Row], binding: Binding) -> Values:
-    """Return constant rows as a plan; the columns are VARCHAR but for those that hold numbers."""
-    columns = tuple(
-        new_column(binding, name, pa.int32() if name in _NUMBERS else pa.string()) for name in names
-    )
-    return Values(columns, tuple(_literals(row, columns) for row in rows))
-
-
-def _literals(row: Row, columns: tuple[Column, ...]) -> tuple[Literal, ...]:
-    return tuple(Literal(cell, column.type) for cell, column in zip(row, columns, strict=True))
-
-
-def relation_columns(binding: Binding) -> Iterator[tuple[str, pa.Schema]]:
-    """Yield the tables, then the views, with their columns: none for a view that is broken."""
-    for name, table in binding.catalog.tables.items():
-        yield name, table.definition.schema
-    for name, text in binding.catalog.views.items():
-        (select,) = parse(text)
-        assert isinstance(select, Select), "a view holds a query"
-        alone = replace(binding, parameters={}, queries={}, views=(name,), outer=None)
-        try:
-            columns = output_columns(alone.bind_query(select.tree, alone))
-        except Error:
-            columns = ()
-        yield name, pa.schema([pa.field(column.name, column.type) for column in columns])
-
-
-def _schemata(_: Binding) -> Iterator[Row]:
+def _schemata(_: FunctionCall) -> Iterator[Row]:
     for schema in (MAIN, INFORMATION):
         yield CATALOG, schema
 
 
-def _tables(binding: Binding) -> Iterator[Row]:
-    for kind, names in (("BASE TABLE", binding.catalog.tables), ("VIEW", binding.catalog.views)):
+def _tables(call: FunctionCall) -> Iterator[Row]:
+    for kind, names in (("BASE TABLE", call.catalog.tables), ("VIEW", call.catalog.views)):
         for name in names:
             yield CATALOG, MAIN, name, kind
 
 
-def _columns(binding: Binding) -> Iterator[Row]:
-    for table, schema in relation_columns(binding):
-        known = binding.catalog.tables.get(table)
+def _columns(call: FunctionCall) -> Iterator[Row]:
+    relations = {name: table.definition.schema for name, table in call.catalog.tables.items()}
+    for view in call.catalog.views:
+        fields = [pa.field(column.name, column.type) for column in call.view_columns(view)]
+        relations[view] = pa.schema(fields)
+    for table, schema in relations.items():
+        known = call.catalog.tables.get(table)
         defaults = {} if known is None else dict(known.definition.defaults)
         for number, field in enumerate(schema, 1):
             yield (
@@ -106,19 +87,19 @@ def _digits(data_type: pa.DataType) -> tuple[int | None, int | None]:
     return None, None
 
 
-def _views(binding: Binding) -> Iterator[Row]:
-    for name, text in binding.catalog.views.items():
+def _views(call: FunctionCall) -> Iterator[Row]:
+    for name, text in call.catalog.views.items():
         yield CATALOG, MAIN, name, text
 
 
-def _constraints(binding: Binding) -> Iterator[tuple[TableDefinition, Constraint, str]]:
-    for table in binding.catalog.tables.values():
+def _constraints(call: FunctionCall) -> Iterator[tuple[TableDefinition, Constraint, str]]:
+    for table in call.catalog.tables.values():
         for constraint, name in constraint_names(table.definition):
             yield table.definition, constraint, name
 
 
-def _table_constraints(binding: Binding) -> Iterator[Row]:
-    for definition, constraint, name in _constraints(binding):
+def _table_constraints(call: FunctionCall) -> Iterator[Row]:
+    for definition, constraint, name in _constraints(call):
         match constraint:
             case UniqueKey():
                 is_primary = constraint is definition.primary_key
@@ -130,14 +111,14 @@ def _table_constraints(binding: Binding) -> Iterator[Row]:
         yield CATALOG, MAIN, name, CATALOG, MAIN, definition.name, kind, "NO", "NO"
 
 
-def _key_column_usage(binding: Binding) -> Iterator[Row]:
-    for definition, constraint, name in _constraints(binding):
+def _key_column_usage(call: FunctionCall) -> Iterator[Row]:
+    for definition, constraint, name in _constraints(call):
         if isinstance(constraint, Check):
             continue
         for number, column in enumerate(constraint.columns, 1):
             position = None
             if isinstance(constraint, ForeignKey):
-                target, _ = _referenced(constraint, binding)
+                target, _ = _referenced(constraint, call)
                 position = target.columns.index(constraint.references[number - 1]) + 1
             yield (
                 *(CATALOG, MAIN, name, CATALOG, MAIN, definition.name),
@@ -145,30 +126,30 @@ def _key_column_usage(binding: Binding) -> Iterator[Row]:
             )
 
 
-def _referenced(key: ForeignKey, binding: Binding) -> tuple[UniqueKey, str]:
+def _referenced(key: ForeignKey, call: FunctionCall) -> tuple[UniqueKey, str]:
     """Return the key that a foreign key refers to, and its name."""
-    for constraint, name in constraint_names(binding.catalog.tables[key.table].definition):
+    for constraint, name in constraint_names(call.catalog.tables[key.table].definition):
         if isinstance(constraint, UniqueKey) and set(constraint.columns) == set(key.references):
             return constraint, name
     raise AssertionError(f"{key} refers to no key")
 
 
-def _referential_constraints(binding: Binding) -> Iterator[Row]:
-    for _, constraint, name in _constraints(binding):
+def _referential_constraints(call: FunctionCall) -> Iterator[Row]:
+    for _, constraint, name in _constraints(call):
         if isinstance(constraint, ForeignKey):
-            _, target = _referenced(constraint, binding)
+            _, target = _referenced(constraint, call)
             delete_rule = "CASCADE" if constraint.cascades else "NO ACTION"
             yield CATALOG, MAIN, name, CATALOG, MAIN, target, "NONE", "NO ACTION", delete_rule
 
 
-def _check_constraints(binding: Binding) -> Iterator[Row]:
-    for _, constraint, name in _constraints(binding):
+def _check_constraints(call: FunctionCall) -> Iterator[Row]:
+    for _, constraint, name in _constraints(call):
         if isinstance(constraint, Check):
             yield CATALOG, MAIN, name, constraint.text
 
 
-def _column_options(binding: Binding) -> Iterator[Row]:
-    for name, table in binding.catalog.tables.items():
+def _column_options(call: FunctionCall) -> Iterator[Row]:
+    for name, table in call.catalog.tables.items():
         layout = table.definition.layout
         switches = [(column, "on" if is_on else "off") for column, is_on in layout.offset_index]
         for option, chosen in (
@@ -182,29 +163,34 @@ def _column_options(binding: Binding) -> Iterator[Row]:
 
 _CONSTRAINT = "constraint_catalog constraint_schema constraint_name"
 _TABLE = "table_catalog table_schema table_name"
-# For each table its columns and the function that gives its rows.
-_TABLES: dict[str, tuple[str, Callable[[Binding], Iterator[Row]]]] = {
-    "schemata": ("catalog_name schema_name", _schemata),
-    "tables": (f"{_TABLE} table_type", _tables),
-    "columns": (
+INFORMATION_SCHEMA = (
+    InformationTable("schemata", "catalog_name schema_name", _schemata),
+    InformationTable("tables", f"{_TABLE} table_type", _tables),
+    InformationTable(
+        "columns",
         f"{_TABLE} column_name ordinal_position column_default is_nullable data_type"
         " numeric_precision numeric_scale",
         _columns,
     ),
-    "views": (f"{_TABLE} view_definition", _views),
-    "table_constraints": (
+    InformationTable("views", f"{_TABLE} view_definition", _views),
+    InformationTable(
+        "table_constraints",
         f"{_CONSTRAINT} {_TABLE} constraint_type is_deferrable initially_deferred",
         _table_constraints,
     ),
-    "key_column_usage": (
+    InformationTable(
+        "key_column_usage",
         f"{_CONSTRAINT} {_TABLE} column_name ordinal_position position_in_unique_constraint",
         _key_column_usage,
     ),
-    "referential_constraints": (
+    InformationTable(
+        "referential_constraints",
         f"{_CONSTRAINT} unique_constraint_catalog unique_constraint_schema unique_constraint_name"
         " match_option update_rule delete_rule",
         _referential_constraints,
     ),
-    "check_constraints": (f"{_CONSTRAINT} check_clause", _check_constraints),
-    "column_options": (f"{_TABLE} column_name option_name option_value", _column_options),
-}
+    InformationTable("check_constraints", f"{_CONSTRAINT} check_clause", _check_constraints),
+    InformationTable(
+        "column_options", f"{_TABLE} column_name option_name option_value", _column_options
+    ),
+)

@@ -9,11 +9,14 @@ import pyarrow as pa
 from raydb.engine.catalog.stored_calibration import described
 from raydb.engine.statements.names import check_known
 from raydb.errors import ProgrammingError
+from raydb.planner.plan.function_arguments import NAME, Argument
+from raydb.planner.plan.table_function import OpenedFunction
 
 if TYPE_CHECKING:
-    from raydb.engine.catalog.snapshot import Snapshot
     from raydb.engine.catalog.stored_calibration import StoredCalibration
+    from raydb.engine.table_functions.opened import OpenDatabase
     from raydb.engine.table_functions.vector.search_drift import SearchDrift
+    from raydb.planner.plan.table_function import FunctionCall
     from raydb.storage.tables.table import Table
 
 _SCHEMA = pa.schema(
@@ -47,25 +50,44 @@ _SCHEMA = pa.schema(
 )
 
 
-def calibration_rows(index: str | None, snapshot: Snapshot, searches: SearchDrift) -> pa.Table:
-    """Return one row a calibration of an index, or of all indexes where it is None.
+class IndexCalibrations(OpenedFunction):
+    """index_calibrations([index]): one row a calibration of an index, or of all indexes."""
 
-    Raises ProgrammingError for an index that does not exist, or is none of vectors.
-    """
-    owners = {
-        each.name: table for table in snapshot.tables.values() for each in table.definition.indexes
-    }
-    if index is not None:
-        check_known("index", index, owners)
-        if index not in snapshot.vector_indexes:
-            raise ProgrammingError(f"index '{index}' is no ivf index: it has no calibrations")
-    rows = [
-        _row(name, stored, owners[name], searches)
-        for name, known in snapshot.calibrations.items()
-        if index in (None, name)
-        for stored in known
-    ]
-    return pa.Table.from_pylist(rows, _SCHEMA)
+    name = "index_calibrations"
+    arguments = (Argument("index", NAME),)
+    usage = "the name of an index, or nothing"
+
+    def open(self, call: FunctionCall, database: OpenDatabase) -> pa.Table:
+        """Return the rows.
+
+        Raises ProgrammingError for an index that does not exist, or is none of vectors.
+        """
+        index, snapshot = _index_name(call), database.snapshot
+        owners = {
+            each.name: table
+            for table in snapshot.tables.values()
+            for each in table.definition.indexes
+        }
+        if index is not None:
+            check_known("index", index, owners)
+            if index not in snapshot.vector_indexes:
+                raise ProgrammingError(f"index '{index}' is no ivf index: it has no calibrations")
+        rows = [
+            _row(name, stored, owners[name], database.uses.searches)
+            for name, known in snapshot.calibrations.items()
+            if index in (None, name)
+            for stored in known
+        ]
+        return pa.Table.from_pylist(rows, _SCHEMA)
+
+
+def _index_name(call: FunctionCall) -> str | None:
+    if not call.constants:
+        return None
+    name = call.constants["index"].value
+    if not isinstance(name, str):
+        raise ProgrammingError(f"index_calibrations() takes the name of an index, not {name}")
+    return name
 
 
 def _row(

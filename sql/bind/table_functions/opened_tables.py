@@ -1,4 +1,4 @@
-"""The files that a statement reads, found before it is bound: they are tables of its catalog."""
+"""The files and calls whose rows a statement has as tables of its catalog, before it is bound."""
 
 from __future__ import annotations
 
@@ -6,16 +6,24 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from raydb.planner.catalog import CatalogInfo
+from raydb.planner.plan.table_function import OpenedFunction
 from raydb.sql import ast
+from raydb.sql.bind.binding import Binding
+from raydb.sql.bind.query.query import bind_query
+from raydb.sql.bind.table_functions.arguments import read_call
 from raydb.sql.bind.table_functions.file_functions import file_source, file_table, is_file
 from raydb.sql.parse.nodes import nodes_of
 from raydb.sql.parse.parser import parse
 from raydb.sql.parse.reader import fold
+from raydb.sql.parse.searched_tables import function_called
 from raydb.sql.template.parameters import Parameters, bind_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from raydb.planner.expressions.nodes import Literal
+    from raydb.planner.plan.table_function import FunctionCall
     from raydb.storage.formats.sources import FileSource
 
 
@@ -32,9 +40,35 @@ def files_of(
     {"'a.csv'": FileSource(patterns=('a.csv',), kind=None, options=())}
     """
     tables = [table for table in tables_in(statement.tree, views) if is_file(table)]
-    has_parameters = any(table.find(exp.Parameter, exp.Placeholder) for table in tables)
-    values = bind_parameters(statement.tree, parameters) if has_parameters else {}
+    values = _values(statement.tree, tables, parameters)
     return {file_table(table): file_source(table, values) for table in tables}
+
+
+def opened_calls(
+    statement: ast.Select | ast.Insert | ast.Update | ast.Delete,
+    views: Mapping[str, str],
+    parameters: Parameters = (),
+) -> Mapping[str, FunctionCall]:
+    """Return the calls whose rows the engine makes, also by way of views, by their tables' names.
+
+    Raises as `read_call` does.
+    """
+    found = [(table, function_called(table)) for table in tables_in(statement.tree, views)]
+    calls = {table: each for table, each in found if isinstance(each, OpenedFunction)}
+    values = _values(statement.tree, calls, parameters)
+    binding = Binding(CatalogInfo({}), values, bind_query)
+    return {
+        file_table(table): read_call(function, table.this.expressions, binding)
+        for table, function in calls.items()
+    }
+
+
+def _values(
+    tree: exp.Expr, tables: Iterable[exp.Table], parameters: Parameters
+) -> Mapping[str, Literal]:
+    """Return the values of parameters, where one of the tables has any."""
+    is_open = any(table.find(exp.Parameter, exp.Placeholder) for table in tables)
+    return bind_parameters(tree, parameters) if is_open else {}
 
 
 def tables_named(statement: ast.Select | ast.Insert | ast.Update | ast.Delete) -> Mapping[str, str]:

@@ -1,0 +1,71 @@
+"""functions(), indexes(): what there is to call, and the indexes of all tables; unnest()."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from raydb.planner.plan.table_function import TABLE_FUNCTIONS, RowsFunction, TableFunction
+from raydb.sql.bind.expression.window_call import window_functions
+from raydb.sql.functions.aggregates import AGGREGATES, WITHIN_GROUP
+from raydb.sql.functions.scalar import SCALARS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from raydb.planner.plan.table_function import FunctionCall
+    from raydb.storage.tables.table import Index
+
+
+class Functions(RowsFunction):
+    """functions(): one row a function, sorted by its name and its kind.
+
+    The kinds are scalar, aggregate, window and table. One name may have several, as range() has.
+    """
+
+    name = "functions"
+    schema = pa.schema({"name": pa.string(), "kind": pa.string()})
+
+    def rows(self, call: FunctionCall) -> Sequence[Sequence[object]]:
+        """Return the functions."""
+        del call
+        names = {
+            "scalar": SCALARS,
+            "aggregate": {*AGGREGATES, *WITHIN_GROUP},
+            "window": window_functions(),
+            # A table of the information schema is a function too, which nobody calls.
+            "table": (name for name in TABLE_FUNCTIONS if "." not in name),
+        }
+        return sorted((name, kind) for kind, listed in names.items() for name in listed)
+
+
+class Indexes(RowsFunction):
+    """indexes(): one row an index."""
+
+    name = "indexes"
+    schema = pa.schema(
+        {
+            "name": pa.string(),
+            "table_name": pa.string(),
+            "columns": pa.string(),
+            "is_unique": pa.bool_(),
+        }
+    )
+
+    def rows(self, call: FunctionCall) -> Iterator[Sequence[object]]:
+        """Return the indexes of all tables."""
+        for table in call.catalog.tables.values():
+            for index in table.definition.indexes:
+                yield index.name, table.definition.name, _columns(index), index.unique
+
+
+def _columns(index: Index) -> str:
+    pairs = zip(index.columns, index.descending, strict=True)
+    return ", ".join(f"{column} DESC" if descends else column for column, descends in pairs)
+
+
+class Unnest(TableFunction):
+    """unnest(lists, ...): the binder reads it itself, for it stands in a SELECT list too."""
+
+    name = "unnest"

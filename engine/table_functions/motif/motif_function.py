@@ -1,0 +1,143 @@
+"""motif_count(rows, src => ...) and motif_sample(rows, ..., n => 10): motifs in a temporal graph.
+
+    FROM motif_count(transfers, src => 's', dst => 'd', time => 't',
+                     motif => 'a->b, b->c, c->a', delta => INTERVAL 1 DAY)
+    FROM motif_sample((SELECT * FROM transfers WHERE amount > 1e4), ..., n => 3)
+    FROM patterns p, LATERAL motif_count(transfers, ..., motif => p.text, delta => p.delta)
+
+motif_count() gives one row, motif_sample() one for each instance: its vertices by their names, and
+the rows of its edges. Both give them for each row of the tables before it that they read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from raydb.engine.table_functions.motif.motif_question import (
+    QUESTION_ARGUMENTS,
+    TIME_UNITS,
+    make_question,
+)
+from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.planner.plan.function_arguments import COLUMN, Argument, whole
+from raydb.planner.plan.logical import MotifSearch, Values
+from raydb.planner.plan.table_function import SearchFunction
+from raydb.sql.types import is_integer, is_interval, is_list
+from raydb.sql.typing_rules import unify
+from raydb.storage.type_names import sql_type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raydb.planner.plan.logical import MotifQuestion
+    from raydb.planner.plan.table_function import FunctionCall
+
+DEFAULT_SAMPLES = 10
+
+# In the order of the row; the engine makes them by name.
+COUNT_COLUMNS = (
+    ("estimate", pa.float64()),
+    ("std_error", pa.float64()),
+    ("ci_low", pa.float64()),
+    ("ci_high", pa.float64()),
+    ("exact", pa.bool_()),
+    ("converged", pa.bool_()),
+    ("samples", pa.int64()),
+    ("nonzero", pa.int64()),
+    ("method", pa.string()),
+    ("tree", pa.string()),
+    ("total_weight", pa.float64()),
+    ("seconds", pa.float64()),
+    ("count", pa.int64()),
+    ("edges", pa.int64()),
+    ("vertices", pa.int64()),
+    ("skipped_rows", pa.int64()),
+    ("duplicates", pa.int64()),
+    ("self_loops", pa.int64()),
+)
+
+
+class MotifFunction(SearchFunction):
+    """motif_count() or motif_sample()."""
+
+    usage = (
+        "a table, a file or a query in parentheses; what follows is named, such as src => 'payer'"
+    )
+
+    def __init__(self, name: str, *more: Argument) -> None:
+        self.name = name
+        ends = (Argument(each, COLUMN, is_required=True) for each in ("src", "dst", "time"))
+        self.arguments = (*ends, *QUESTION_ARGUMENTS, *more)
+
+    def bind(self, call: FunctionCall) -> MotifSearch:
+        """Return the search that a call asks for."""
+        assert call.rows is not None
+        source, target, time = (call.columns[name] for name in ("src", "dst", "time"))
+        for end in (source, target):
+            if is_list(end.type) or is_interval(end.type):
+                raise NotSupportedError(
+                    f"column '{end.name}' of {self.name}() is {sql_type_name(end.type)}, and "
+                    "vertices of that type are not supported"
+                )
+        try:
+            ends = unify((source, target), "compare")
+        except ProgrammingError as error:
+            raise ProgrammingError(f"src and dst of {self.name}(): {error.sentence}") from None
+        if not is_integer(time.type) and time.type not in TIME_UNITS:
+            raise ProgrammingError(
+                f"column '{time.name}' of {self.name}() is {sql_type_name(time.type)}; times are "
+                "integers, TIMESTAMP or DATE"
+            )
+        question = make_question(self, call.constants, call.varying, time)
+        found: Sequence[tuple[str, pa.DataType]] = COUNT_COLUMNS
+        if question.sample_count is not None:
+            found = _sample_columns(question, ends[0].type, time.type)
+        made = tuple(call.new_column(name, kind) for name, kind in found)
+        return MotifSearch(
+            *(Values((), ((),)), call.rows, (ends[0], ends[1]), time, question),
+            *(tuple(call.varying.items()), made),
+            notes=_without_effect(call, question),
+        )
+
+
+MOTIF_FUNCTIONS = (
+    MotifFunction("motif_count"),
+    MotifFunction("motif_sample", Argument("n", whole(1, 2**31), DEFAULT_SAMPLES, varies=True)),
+)
+
+
+def _without_effect(call: FunctionCall, question: MotifQuestion) -> tuple[str, ...]:
+    """Return a sentence for each argument that is given and makes no difference."""
+    function = call.function.name
+    if function == "motif_sample":
+        why = "motif_sample() gives instances and no estimate"
+    elif question.method == "exact" and "method" in call.constants:
+        why = "method => 'exact' counts every instance"
+    else:
+        return ()
+    given = {*call.constants, *call.varying}
+    names = [name for name in ("rel_error", "confidence") if name in given]
+    return tuple(f"{name} of {function}() has no effect: {why}" for name in names)
+
+
+def _sample_columns(
+    question: MotifQuestion, vertex: pa.DataType, time: pa.DataType
+) -> list[tuple[str, pa.DataType]]:
+    """Return the columns of motif_sample(): one for each vertex and for each edge, and others."""
+    edges = [f"e{number}_row" for number in range(1, len(question.motif.edges) + 1)]
+    others = ("instance", *edges, "first_time", "last_time")
+    taken = [name for name in question.names if name in others]
+    if taken:
+        raise ProgrammingError(
+            f"motif of motif_sample(): a vertex cannot be called '{taken[0]}', which is another "
+            "column of the result"
+        )
+    return [
+        ("instance", pa.int64()),
+        *((name, vertex) for name in question.names),
+        *((edge, pa.int64()) for edge in edges),
+        ("first_time", time),
+        ("last_time", time),
+    ]

@@ -1,0 +1,32 @@
+"""The table functions that RayDB has, each registered here by one line."""
+
+from __future__ import annotations
+
+from raydb.engine.table_functions.advise_bvh import AdviseBvh
+from raydb.engine.table_functions.bvhs import Bvhs
+from raydb.engine.table_functions.functions import Functions, Indexes, Unnest
+from raydb.engine.table_functions.information_schema import INFORMATION_SCHEMA
+from raydb.engine.table_functions.motif.motif_function import MOTIF_FUNCTIONS
+from raydb.engine.table_functions.series import SeriesFunction
+from raydb.engine.table_functions.vector.index_calibrations import IndexCalibrations
+from raydb.engine.table_functions.vector.vector_function import VectorFunction
+from raydb.engine.table_functions.vector.vector_indexes import VectorIndexes
+from raydb.planner.plan.table_function import register
+from raydb.sql.bind.table_functions.file_functions import FILE_FUNCTIONS
+
+for _function in (
+    AdviseBvh(),
+    Bvhs(),
+    *FILE_FUNCTIONS,
+    Functions(),
+    IndexCalibrations(),
+    Indexes(),
+    *INFORMATION_SCHEMA,
+    *MOTIF_FUNCTIONS,
+    SeriesFunction("generate_series", includes_stop=True),
+    SeriesFunction("range", includes_stop=False),
+    Unnest(),
+    VectorFunction(),
+    VectorIndexes(),
+):
+    register(_function)

@@ -1,0 +1,29 @@
+"""How messages call an expression: its name or value, and its type."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from raydb.planner.expressions.interval_text import interval_text
+from raydb.planner.expressions.nodes import Attribute, Call, Column, Expression, Literal, Subquery
+from raydb.storage.type_names import sql_type_name
+
+
+def describe(expression: Expression) -> str:
+    """Return how a message calls an expression: its name or value, and its type."""
+    match expression:
+        case Column(name=name) | Attribute(name=name):
+            what = f"'{name}'"
+        case Literal(value=str() as text):
+            what = f"'{text}'"
+        case Literal(value=None):
+            return "NULL"
+        case Literal(value=pa.MonthDayNano() as value):
+            what = f"'{interval_text(value)}'"
+        case Literal(value=tuple()):
+            what = "a list"
+        case Literal(value=value):
+            what = str(value)
+        case Call() | Subquery():
+            what = "an expression"
+    return f"{what} ({sql_type_name(expression.type)})"

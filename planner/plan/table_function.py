@@ -1,0 +1,144 @@
+"""The protocol of table functions: what a call in FROM takes, and what it becomes in a plan.
+
+    TableFunction         a name and its arguments
+      OpenedFunction      rows that the engine makes before the statement is bound, as of a file
+      PlannedFunction     `bind`: a call to a plan
+        RowsFunction      constant rows, made of the arguments and the catalog
+        SearchFunction    rows found in another table: runs with the plan
+
+A function is an object, and `register` makes it known to all layers: to FROM, functions(), EXPLAIN
+and completion. Those that RayDB has are listed in `engine/table_functions/registered.py`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.nodes import Literal
+from raydb.planner.plan.logical import Values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import pyarrow as pa
+
+    from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.expressions.nodes import Column, Expression
+    from raydb.planner.plan.function_arguments import Argument
+    from raydb.planner.plan.logical import Plan
+
+TABLE_FUNCTIONS: dict[str, TableFunction] = {}
+"""All table functions by name; `register` adds one."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCall:
+    """A call in FROM with its arguments by name, read as the function declares them.
+
+    constants: those whose value is known. varying: expressions over the tables before the call.
+    rows: what a function searches, and columns: the columns of it that arguments name.
+    new_column: makes a column of a name and a type. view_columns: tells those of a view.
+    """
+
+    function: TableFunction
+    catalog: CatalogInfo
+    new_column: Callable[[str, pa.DataType], Column]
+    view_columns: Callable[[str], Sequence[Column]]
+    constants: Mapping[str, Literal]
+    varying: Mapping[str, Expression] = field(default_factory=dict)
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    rows: Plan | None = None
+
+    def value(self, name: str) -> Any:
+        """Return the value of an argument, its default where it is not given."""
+        return self.function.value(name, self.constants)
+
+
+class TableFunction(ABC):
+    """A function in FROM.
+
+    usage: what it takes, for an error. is_positional: its arguments have no names in a call.
+    names_column: an alias of the call names its one column too, as in PostgreSQL.
+    """
+
+    name: str
+    arguments: tuple[Argument, ...] = ()
+    usage = ""
+    is_positional = False
+    names_column = False
+
+    def argument(self, name: str) -> Argument:
+        """Return the argument of a name."""
+        return next(each for each in self.arguments if each.name == name)
+
+    def value(self, name: str, constants: Mapping[str, Literal]) -> Any:
+        """Return the value of an argument among constants, its default where it is not there."""
+        literal = constants.get(name)
+        shown = "" if literal is None else self.shown(literal)
+        return self.argument(name).value_of(literal, self.name, shown)
+
+    def shown(self, literal: Literal) -> str:
+        """Return how an error calls a constant."""
+        return describe(literal)
+
+
+def register(function: TableFunction) -> None:
+    """Make a function known by its name, in place of another one of that name."""
+    TABLE_FUNCTIONS[function.name] = function
+
+
+class OpenedFunction(TableFunction):
+    """A function whose rows the engine makes before the statement is bound.
+
+    They are a table for as long as the statement runs, called as the call is written.
+    """
+
+    @abstractmethod
+    def open(self, call: FunctionCall, database: Any) -> pa.Table:
+        """Return the rows; database: what the engine knows, `engine.table_functions.opened`."""
+
+
+class PlannedFunction(TableFunction):
+    """A function whose calls are plans."""
+
+    @abstractmethod
+    def bind(self, call: FunctionCall) -> Plan:
+        """Return the rows of a call; raises ProgrammingError for arguments that do not fit."""
+
+
+class RowsFunction(PlannedFunction):
+    """A function of constant rows. schema: its columns."""
+
+    schema: pa.Schema
+
+    @abstractmethod
+    def rows(self, call: FunctionCall) -> Iterable[Sequence[object]]:
+        """Return the rows, a value for each column."""
+
+    def bind(self, call: FunctionCall) -> Values:
+        """Return the rows as a plan."""
+        return constant_rows(self.schema, self.rows(call), call.new_column)
+
+
+def constant_rows(
+    schema: pa.Schema,
+    rows: Iterable[Sequence[object]],
+    new_column: Callable[[str, pa.DataType], Column],
+) -> Values:
+    """Return constant rows as a plan."""
+    columns = tuple(new_column(field.name, field.type) for field in schema)
+    return Values(columns, tuple(tuple(map(Literal, row, schema.types)) for row in rows))
+
+
+class SearchFunction(PlannedFunction):
+    """A function of a table, which is its first argument.
+
+    places: how many arguments follow the table without a name. refuses_null: whether a constant
+    NULL is an error of its own.
+    """
+
+    places = 0
+    refuses_null = True

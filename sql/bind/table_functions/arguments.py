@@ -1,0 +1,288 @@
+"""The arguments of calls in FROM, read as their functions declare them.
+
+vector_search(docs, emb, $q, k => 10)    rows, places, and arguments by name
+advise_bvh('SELECT ...', max_bvhs => 2)  arguments by place or by name
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
+from sqlglot import exp
+
+from raydb.errors import Error, NotSupportedError, ProgrammingError, did_you_mean
+from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.functions import is_volatile
+from raydb.planner.expressions.nodes import Literal, columns_of, has_subquery
+from raydb.planner.plan.function_arguments import COLUMN, NAME
+from raydb.planner.plan.logical import output_columns
+from raydb.planner.plan.table_function import FunctionCall, SearchFunction
+from raydb.sql.ast import Select
+from raydb.sql.bind.binding import Binding, context_of, new_column
+from raydb.sql.bind.expression.computed import compute_constant
+from raydb.sql.bind.expression.expression import bind_expression
+from raydb.sql.bind.scope import Scope
+from raydb.sql.parse.parser import parse
+from raydb.sql.parse.reader import fold
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from raydb.planner.expressions.nodes import Column, Expression
+    from raydb.planner.plan.function_arguments import Argument
+    from raydb.planner.plan.logical import Plan
+    from raydb.planner.plan.table_function import TableFunction
+
+    # Binds the table that a function searches.
+    BindRows: TypeAlias = Callable[[exp.Expr, Binding], Plan]
+
+# An error lists the names of so many columns.
+_MAX_NAMES = 12
+_ORDINALS = ("second", "third", "fourth")
+
+
+def read_call(function: TableFunction, nodes: Sequence[exp.Expr], binding: Binding) -> FunctionCall:
+    """Return a call whose arguments are constants.
+
+    Raises ProgrammingError for an argument too many, given twice or missing, NotSupportedError for
+    one that is no constant.
+    """
+    known = function.arguments
+    constants: dict[str, Literal] = {}
+    for place, node in enumerate(nodes):
+        named = None if function.is_positional else named_argument(node)
+        if named is None:
+            argument, value = _argument_at(function, place, constants, len(nodes)), node
+        else:
+            argument, value = _argument_named(function, known, named[0], constants), named[1]
+        constants[argument.name] = _read_constant(function.name, argument, value, binding)
+    if any(each.is_required and each.name not in constants for each in known):
+        raise _wrong_count(function, len(nodes))
+    return _call(function, binding, constants)
+
+
+def _call(
+    function: TableFunction, binding: Binding, constants: Mapping[str, Literal]
+) -> FunctionCall:
+    return FunctionCall(
+        *(function, binding.catalog, partial(new_column, binding)),
+        lambda view: _view_columns(view, binding),
+        constants,
+    )
+
+
+def read_search(
+    function: SearchFunction, nodes: Sequence[exp.Expr], binding: Binding, bind_rows: BindRows
+) -> FunctionCall:
+    """Return a call of a function that searches a table; `bind_rows` binds its first argument.
+
+    Raises ProgrammingError for arguments that do not fit each other or the rows.
+    """
+    places, named = function.arguments[: function.places], function.arguments[function.places :]
+    unnamed = [node for node in nodes if named_argument(node) is None]
+    if len(unnamed) != 1 + len(places) or list(nodes[: len(unnamed)]) != unnamed:
+        raise ProgrammingError(f"{function.name}() takes {function.usage}")
+    rows, *others = unnamed
+    if not isinstance(rows, exp.Table | exp.Subquery):
+        usage = "a table, a file or a query in parentheses first" if places else function.usage
+        raise ProgrammingError(f"{function.name}() takes {usage}")
+    given: dict[str, Expression] = {}
+    for node in nodes[len(unnamed) :]:
+        name, value = named_argument(node) or ("", node)
+        argument = _argument_named(function, named, name, given)
+        given[name] = _read_named(function, argument, value, binding)
+    missing = [each.name for each in named if each.is_required and each.name not in given]
+    if missing:
+        raise ProgrammingError(f"{function.name}() needs {missing[0]} =>")
+    plan = bind_rows(rows, binding)
+    found = output_columns(plan)
+    columns = {
+        each.name: _column_named(function, each.name, given.pop(each.name), found)
+        for each in named
+        if each.kind is COLUMN and each.name in given
+    }
+    for place, (argument, node) in enumerate(zip(places, others, strict=True)):
+        if argument.kind is COLUMN:
+            columns[argument.name] = _column_at(function, place, node, found)
+        else:
+            context = context_of(binding, Scope(), f"{function.name}()")
+            given[argument.name] = bind_expression(node, context)
+    in_place = {argument.name for argument in places}
+    constants = {
+        name: each
+        for name, each in given.items()
+        if isinstance(each, Literal) and name not in in_place
+    }
+    varying = {name: each for name, each in given.items() if name not in constants}
+    call = _call(function, binding, constants)
+    return replace(call, varying=varying, columns=columns, rows=plan)
+
+
+def named_argument(argument: exp.Expr) -> tuple[str, exp.Expr] | None:
+    """Return the name and the value of `name => value`, or None for another argument."""
+    if isinstance(argument, exp.Kwarg | exp.PropertyEQ | exp.EQ):
+        name = argument.this
+        if isinstance(name, exp.Column | exp.Identifier | exp.Var):
+            return name.name.lower(), argument.expression
+    return None
+
+
+def _argument_named(
+    function: TableFunction, known: Sequence[Argument], name: str, given: Mapping[str, object]
+) -> Argument:
+    names = [argument.name for argument in known]
+    if name not in names:
+        near = did_you_mean(name, names) or f"; it takes {', '.join(names)}"
+        raise ProgrammingError(f"{function.name}() takes no argument '{name}'{near}")
+    if name in given:
+        raise ProgrammingError(f"argument '{name}' of {function.name}() is given twice")
+    return known[names.index(name)]
+
+
+def _argument_at(
+    function: TableFunction, place: int, given: Mapping[str, object], count: int
+) -> Argument:
+    """Return the argument that is written without a name."""
+    known = function.arguments
+    if list(given) != [argument.name for argument in known[:place]]:
+        raise ProgrammingError(f"the arguments of {function.name}() without a name go first")
+    if place >= len(known):
+        raise _wrong_count(function, count)
+    return known[place]
+
+
+def _wrong_count(function: TableFunction, count: int) -> ProgrammingError:
+    least = sum(argument.is_required for argument in function.arguments)
+    most = len(function.arguments)
+    wanted = f"{least} to {most} arguments, not {count}"
+    if function.usage:
+        wanted = function.usage
+    elif not most:
+        wanted = f"no arguments, not {count}"
+    elif not least:
+        wanted = f"at most {most} arguments"
+    return ProgrammingError(f"{function.name}() takes {wanted}")
+
+
+def _read_constant(name: str, argument: Argument, value: exp.Expr, binding: Binding) -> Literal:
+    if argument.kind is NAME and isinstance(value, exp.Column) and not value.args.get("table"):
+        return Literal(fold(value.this), pa.string())
+    return constant_argument(name, value, binding)
+
+
+def constant_argument(name: str, argument: exp.Expr, binding: Binding) -> Literal:
+    """Return the value of a table function's argument, which is computed here and now.
+
+    Raises NotSupportedError for what is no constant.
+    """
+    context = replace(context_of(binding, Scope(), f"an argument of {name}()"), binding=None)
+    expression = bind_expression(argument, context)
+    if isinstance(expression, Literal):
+        return expression
+    if is_volatile(expression):
+        raise NotSupportedError(f"random() in {name}() is not supported")
+    if columns_of(expression):
+        raise NotSupportedError(f"{name}() of a column is not supported, only of constants")
+    return compute_constant(expression, binding)
+
+
+def _read_named(
+    function: SearchFunction, argument: Argument, value: exp.Expr, binding: Binding
+) -> Expression:
+    """Return a constant, a column's name as one, or what another table or a query gives."""
+    name = f"{argument.name} of {function.name}()"
+    is_column = argument.kind is COLUMN
+    if is_column and isinstance(value, exp.Column):
+        if value.args.get("table") is None:
+            return Literal(fold(value.this), pa.string())
+        raise _no_column_name(argument.name, name)
+    context = context_of(binding, Scope(), f"an argument of {function.name}()")
+    try:
+        expression = bind_expression(value, context)
+    except ProgrammingError as error:
+        is_text = argument.kind is not None and argument.kind.name == "a text"
+        raise _hint_at_quotes(error, value, name) if is_text else error from None
+    is_open = bool(columns_of(expression)) or has_subquery(expression)
+    if not (argument.varies or is_column) and (is_open or is_volatile(expression)):
+        raise NotSupportedError(
+            f"{name} is a constant, the same for all rows, not {describe(expression)}"
+        )
+    if is_volatile(expression):
+        raise NotSupportedError(f"random() in {function.name}() is not supported")
+    if is_open:
+        if is_column:
+            raise _no_column_name(argument.name, name)
+        return expression
+    if not isinstance(expression, Literal):
+        expression = compute_constant(expression, binding)
+    if function.refuses_null and expression.is_null:
+        raise ProgrammingError(f"{name} is NULL")
+    if is_column and not isinstance(expression.value, str):
+        raise ProgrammingError(f"{name} is a text, not {describe(expression)}")
+    return expression
+
+
+def _no_column_name(argument: str, name: str) -> ProgrammingError:
+    return ProgrammingError(
+        f"{name} is the name of a column of its rows, such as {argument} => 'payer'; another table "
+        "cannot give it"
+    )
+
+
+def _hint_at_quotes(error: ProgrammingError, value: exp.Expr, name: str) -> ProgrammingError:
+    """Return an error about a word that is no column, and is meant as a text."""
+    if not isinstance(value, exp.Column | exp.Anonymous) or value.args.get("table") is not None:
+        return error
+    hinted = ProgrammingError(f"{error.sentence}; {name} is a text in quotes")
+    hinted.position = error.position
+    return hinted
+
+
+def _column_named(
+    function: SearchFunction, argument: str, given: Expression, columns: Sequence[Column]
+) -> Column:
+    """Return the column of the rows that an argument names."""
+    assert isinstance(given, Literal)
+    name = given.value
+    found = [each for each in columns if each.name == name]
+    found = found or [each for each in columns if each.name == name.lower()]
+    return _only(found, name, f"({argument} of {function.name}())", columns)
+
+
+def _column_at(
+    function: SearchFunction, place: int, node: exp.Expr, columns: Sequence[Column]
+) -> Column:
+    """Return the column of the rows that an argument without a name names."""
+    if not isinstance(node, exp.Column) or node.args.get("table") is not None:
+        raise ProgrammingError(
+            f"{function.name}() takes the name of a column {_ORDINALS[place]}, without quotes and "
+            "without a table"
+        )
+    name = fold(node.this)
+    found = [each for each in columns if each.name == name]
+    return _only(found, name, f"of {function.name}()", columns)
+
+
+def _only(found: Sequence[Column], name: str, place: str, columns: Sequence[Column]) -> Column:
+    if not found:
+        known = [column.name for column in columns]
+        few = f"; the columns are {', '.join(known)}" if 0 < len(known) <= _MAX_NAMES else ""
+        near = did_you_mean(name, known) or few
+        raise ProgrammingError(f"column '{name}' {place} does not exist{near}")
+    if len(found) > 1:
+        raise ProgrammingError(f"column '{name}' {place} is there twice")
+    return found[0]
+
+
+def _view_columns(view: str, binding: Binding) -> Sequence[Column]:
+    """Return the columns of a view; none of one that is broken."""
+    (select,) = parse(binding.catalog.views[view])
+    assert isinstance(select, Select), "a view holds a query"
+    alone = replace(binding, parameters={}, queries={}, views=(view,), outer=None)
+    try:
+        return output_columns(alone.bind_query(select.tree, alone))
+    except Error:
+        return ()
