@@ -2,7 +2,7 @@
 
     SELECT am|                 columns (those of the tables in FROM first), functions, keywords
     FROM sa|                   tables and views, table functions
-    FROM motif_count(sales, s| the arguments of table functions that search a table
+    FROM motif_count(sales, s| the arguments of table functions
     s.|                        the columns of the table that s stands for
     'sal|                      files
     .mode |                    the argument of a dot command
@@ -25,22 +25,13 @@ from raydb.engine.shell.keywords import KEYWORDS, quoted
 from raydb.engine.shell.render.modes import MODES
 from raydb.engine.shell.schema import ColumnInfo, columns_by_relation
 from raydb.engine.shell.script import Scanner
+from raydb.engine.table_functions.registered import TABLE_FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 # After these words comes the name of a table.
 _BEFORE_TABLE = {"FROM", "JOIN", "INTO", "UPDATE", "TABLE", "DESCRIBE", "SUMMARIZE", "REFERENCES"}
-# These table functions begin with a table; what follows is named, or not.
-_MOTIF_ARGUMENTS = (
-    *("src", "dst", "time", "motif", "delta"),
-    *("rel_error", "confidence", "ties", "method", "seed", "max_seconds"),
-)
-SEARCH_ARGUMENTS = {
-    "motif_count": _MOTIF_ARGUMENTS,
-    "motif_sample": (*_MOTIF_ARGUMENTS, "n"),
-    "vector_search": (),
-}
 _NAME = re.compile(r'"(?:[^"]|"")*"?|[^\W\d]\w*|[.,()]')
 _TYPED = re.compile(r'(?:"(?:[^"]|"")*"?|[^\W\d]\w*)?$')
 
@@ -135,12 +126,12 @@ def complete_sql(text: str, before: str, known: Vocabulary) -> Iterator[Completi
         yield from _columns(typed, [] if relation is None else [relation], known)
         return
     last = words[-1].upper() if words else ""
-    call = _open_call(words)
-    if call and last == ",":
-        for name in SEARCH_ARGUMENTS[call]:
+    call = TABLE_FUNCTIONS.get(_open_call(words))
+    if call is not None and last == ",":
+        for name in call.named:
             if name.startswith(typed.lower()):
-                yield Completion(f"{name} => ", start_position=-len(typed), display_meta=call)
-    if call and last == "(":
+                yield Completion(f"{name} => ", start_position=-len(typed), display_meta=call.name)
+    if call is not None and call.searches and last == "(":
         for name in sorted(known.relations):
             yield from _starting(typed, [name], "table", quotes=True)
         return
@@ -174,13 +165,12 @@ def _names(text: str) -> list[str]:
 
 
 def _open_call(words: list[str]) -> str:
-    """Return the name of the searching function whose parenthesis is the last open one, else ''."""
+    """Return the name of the function whose parenthesis is the last open one, '' if none is."""
     depth = 0
     for place in range(len(words) - 1, 0, -1):
         depth += (words[place] == ")") - (words[place] == "(")
         if depth < 0:
-            name = words[place - 1].lower()
-            return name if name in SEARCH_ARGUMENTS else ""
+            return words[place - 1].lower()
     return ""
 
 

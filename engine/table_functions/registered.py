@@ -11,8 +11,10 @@ from raydb.engine.table_functions.series import SeriesFunction
 from raydb.engine.table_functions.vector.index_calibrations import IndexCalibrations
 from raydb.engine.table_functions.vector.vector_function import VectorFunction
 from raydb.engine.table_functions.vector.vector_indexes import VectorIndexes
-from raydb.planner.plan.table_function import register
+from raydb.planner.plan.table_function import TABLE_FUNCTIONS, register
 from raydb.sql.bind.table_functions.file_functions import FILE_FUNCTIONS
+
+__all__ = ["TABLE_FUNCTIONS"]
 
 for _function in (
     AdviseBvh(),

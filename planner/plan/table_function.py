@@ -61,7 +61,8 @@ class TableFunction(ABC):
     """A function in FROM.
 
     usage: what it takes, for an error. is_positional: its arguments have no names in a call.
-    names_column: an alias of the call names its one column too, as in PostgreSQL.
+    names_column: an alias of the call names its one column too, as in PostgreSQL. searches: its
+    first argument is a table. places: how many arguments follow that without a name.
     """
 
     name: str
@@ -69,6 +70,14 @@ class TableFunction(ABC):
     usage = ""
     is_positional = False
     names_column = False
+    searches = False
+    places = 0
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The arguments that a call may name."""
+        known = () if self.is_positional else self.arguments[self.places :]
+        return tuple(argument.name for argument in known)
 
     def argument(self, name: str) -> Argument:
         """Return the argument of a name."""
@@ -134,11 +143,7 @@ def constant_rows(
 
 
 class SearchFunction(PlannedFunction):
-    """A function of a table, which is its first argument.
+    """A function that searches a table. refuses_null: whether NULL is an error of its own."""
 
-    places: how many arguments follow the table without a name. refuses_null: whether a constant
-    NULL is an error of its own.
-    """
-
-    places = 0
+    searches = True
     refuses_null = True

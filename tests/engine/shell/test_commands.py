@@ -12,12 +12,13 @@ from prompt_toolkit.document import Document
 import raydb
 from raydb.engine.shell import cli, history
 from raydb.engine.shell.commands import COMMANDS
-from raydb.engine.shell.completion import SEARCH_ARGUMENTS, SqlCompleter
+from raydb.engine.shell.completion import SqlCompleter
 from raydb.engine.shell.highlighting import colored_parts
 from raydb.engine.shell.keywords import KEYWORDS, quoted
 from raydb.engine.shell.render import progress
 from raydb.engine.shell.render.progress import _Bar, showing_progress
 from raydb.engine.shell.schema import schema_statements
+from raydb.engine.table_functions.registered import TABLE_FUNCTIONS
 
 SHOP = """
 CREATE TABLE shop (
@@ -239,6 +240,8 @@ def test_short_names(capfd: pytest.CaptureFixture[str]) -> None:
         ("SELECT * FROM motif_count(shop, sr|", ["src => "]),
         ("SELECT * FROM motif_sample(shop, src => 's', |", ["src => ", "dst => ", "time => "]),
         ("SELECT * FROM vector_search(part|", ["part"]),
+        ("SELECT * FROM vector_search(part, emb, ?, n|", ["nprobe => "]),
+        ("SELECT * FROM advise_bvh('SELECT 1', me|", ["memory => "]),
         ('SELECT "Od| FROM "Sale"', ['"Odd name"']),
         ("SELECT rent FROM shop whe|", ["when", "where"]),
         ("SELECT 1; SELECT rent FROM shop WHE|", ["WHEN", "WHERE"]),
@@ -265,8 +268,9 @@ def test_completion(shop: str, text: str, first: list[str]) -> None:
 
 def test_the_arguments_that_are_completed_are_there(shop: str) -> None:
     with raydb.connect(shop) as connection:
-        for function, names in SEARCH_ARGUMENTS.items():
-            for name in names:
+        for function in ("motif_count", "motif_sample"):
+            assert TABLE_FUNCTIONS[function].named
+            for name in TABLE_FUNCTIONS[function].named:
                 with pytest.raises(raydb.ProgrammingError) as caught:
                     connection.execute(f"FROM {function}(shop, {name} => NULL)")
                 assert f"{name} of {function}() is NULL" in str(caught.value)
