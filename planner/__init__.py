@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.plan.logical import Plan
-    from raydb.planner.plan.physical import PhysicalPlan
+    from raydb.planner.plan.nodes import PhysicalPlan, Plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import Attribute, Expression, columns_of, substitute
-from raydb.planner.plan.physical import MotifRows
+from raydb.planner.plan.nodes import MotifRows
 from raydb.planner.plan.table_rows import rows_of_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from raydb.planner.plan.logical import MotifSearch, Plan
-    from raydb.planner.plan.physical import PhysicalPlan
+    from raydb.planner.plan.nodes import MotifSearch, PhysicalPlan, Plan
 
 
 def lower_motifs(plan: MotifSearch, lower: Callable[[Plan], PhysicalPlan]) -> MotifRows:
@@ -25,7 +24,7 @@ def lower_motifs(plan: MotifSearch, lower: Callable[[Plan], PhysicalPlan]) -> Mo
     table, identity = ("", ()) if plan.pairs else _identity(plan)
     return MotifRows(
         lower(plan.left), lower(plan.right), plan.ends, plan.time, plan.question, plan.given,
-        plan.pairs, plan.place, table, identity, plan.columns, plan.notes,
+        plan.pairs, plan.place, table, identity, plan.found, plan.notes,
     )  # fmt: skip
 
 

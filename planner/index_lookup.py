@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from raydb.planner.expressions.evaluator import may_raise
 from raydb.planner.expressions.nodes import Attribute, Call, Column, Literal, conjuncts
-from raydb.planner.plan.physical import KeySearch
+from raydb.planner.plan.nodes import KeySearch
 from raydb.storage.tables.finder import MAX_KEYS, MIN_ROWS, is_searchable
 from raydb.storage.tables.table import ROW_NUMBER, UniqueKey, constraint_names
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import (
     Call,
@@ -18,62 +18,37 @@ from raydb.planner.find_motifs import lower_motifs
 from raydb.planner.index_lookup import search_keys
 from raydb.planner.optimizer import optimize_unfused
 from raydb.planner.plan.common_tables import highest_number, reads_working_table
-from raydb.planner.plan.logical import (
+from raydb.planner.plan.nodes import (
     Aggregate,
     Apply,
     CommonTable,
     Filter,
+    HashAggregate,
+    HashJoin,
     InnerJoin,
-    Leaf,
-    Limit,
     MotifSearch,
+    NoStar,
     OuterJoin,
+    PhysicalPlan,
     Plan,
     Project,
     Recursive,
     Scan,
     SemiJoin,
-    Series,
-    Sort,
+    Star,
     Union,
-    Unnest,
     Values,
     VectorSearch,
-    Window,
-    WorkingTable,
-    map_sources,
-    output_columns,
-    sources_of,
-)
-from raydb.planner.plan.physical import (
-    ComputeColumns,
-    ConcatenateRows,
-    ConstantRows,
-    FilterRows,
-    HashAggregate,
-    HashJoin,
-    LimitRows,
-    PhysicalPlan,
-    RecursiveRows,
-    ScanTable,
-    SeriesRows,
-    SharedRows,
-    SortRows,
-    UnnestRows,
-    WindowRows,
-    WorkingRows,
 )
 from raydb.planner.search_vectors import lower_search
 from raydb.planner.stars.choose import choose_job
-from raydb.planner.stars.star import NoStar, Star
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raydb.planner import PlannerOptions
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.plan.logical import GroupingSets
-    from raydb.planner.plan.physical import KeySearch
+    from raydb.planner.plan.nodes import GroupingSets, KeySearch
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,26 +75,14 @@ def _lower(plan: Plan, lowering: _Lowering) -> PhysicalPlan:
         return _lower(source, lowering)
 
     match plan:
-        case Scan(table=table, columns=columns):
-            return ScanTable(table, columns)
-        case Values(columns=columns, rows=rows):
-            return ConstantRows(columns, rows)
-        case Series(column=column, start=start, stop=stop, step=step):
-            return SeriesRows(column, start, stop, step)
-        case CommonTable(number=number, name=name, query=query, columns=columns):
+        case CommonTable(number=number):
             if number not in lowering.shared:
-                lowering.shared[number] = go(query)
-            return SharedRows(number, name, lowering.shared[number], columns)
-        case WorkingTable(number=number, columns=columns):
-            return WorkingRows(number, columns)
-        case Filter():
-            return _lower_filter(plan, lowering)
-        case Project(source=source, items=items):
-            return ComputeColumns(go(source), items)
-        case Unnest(source=source, items=items, keep=keep, number=number):
-            return UnnestRows(go(source), items, keep, number)
-        case Window(source=source, calls=calls):
-            return WindowRows(go(source), calls)
+                lowering.shared[number] = go(plan.query)
+            return replace(plan, query=lowering.shared[number])
+        case Filter(source=Scan() as scan, predicate=predicate):
+            # Rows of a table are found by a key where the predicate gives it.
+            search = search_keys([predicate], lowering.catalog.tables[scan.table])
+            return replace(plan, source=replace(scan, search=search)) if search else plan
         case InnerJoin(sources=sources) if len(sources) != 2:
             raise AssertionError(f"order_joins left a join of {len(sources)} sources")
         case InnerJoin() | OuterJoin() | SemiJoin():
@@ -130,39 +93,24 @@ def _lower(plan: Plan, lowering: _Lowering) -> PhysicalPlan:
             return lower_motifs(plan, go)
         case Apply():
             raise AssertionError("unnest_subqueries left an Apply")
-        case Union(sources=sources, columns=columns):
-            return ConcatenateRows(tuple(go(source) for source in sources), columns)
-        case Recursive(number=number, base=base, step=step, columns=columns, distinct=distinct):
-            step = _keep_unchanged(step, number, lowering)
-            return RecursiveRows(number, go(base), go(step), columns, distinct)
         case Aggregate():
             return _lower_aggregate(plan, lowering)
-        case Sort(source=source, keys=keys):
-            return SortRows(go(source), keys)
-        case Limit(source=source, count=count, offset=offset):
-            return LimitRows(go(source), count, offset)
+        case Recursive(step=step, number=number):
+            kept = replace(plan, step=_keep_unchanged(step, number, lowering))
+            return kept.map_sources(go)
         case _:
-            assert_never(plan)
-
-
-def _lower_filter(plan: Filter, lowering: _Lowering) -> FilterRows:
-    """Filter rows; those of a table are found by a key where the predicate gives it."""
-    match plan.source:
-        case Scan(table=table, columns=columns):
-            search = search_keys([plan.predicate], lowering.catalog.tables[table])
-            return FilterRows(ScanTable(table, columns, search), plan.predicate)
-        case source:
-            return FilterRows(_lower(source, lowering), plan.predicate)
+            # What remains has one way to run.
+            return plan.map_sources(go)
 
 
 def _keep_unchanged(step: Plan, number: int, lowering: _Lowering) -> Plan:
     """Return a step of a recursion that computes once what is the same every time."""
-    if isinstance(step, Leaf):
+    if not step.sources:
         return step
     if reads_working_table(step, number):
-        return map_sources(step, lambda source: _keep_unchanged(source, number, lowering))
+        return step.map_sources(lambda source: _keep_unchanged(source, number, lowering))
     number = next(lowering.numbers)
-    return CommonTable(number, "the same in every step", step, output_columns(step))
+    return CommonTable(number, "the same in every step", step, step.columns)
 
 
 def _lower_aggregate(plan: Aggregate, lowering: _Lowering) -> PhysicalPlan:
@@ -199,7 +147,7 @@ def _fuse(star: Star, lowering: _Lowering) -> PhysicalPlan | str:
     """Return the fused plan that gives a star's rows, or why there is none."""
     if not star.keys and not star.aggregates:
         # A total of which nothing is asked is one row, and a job's rows are counted by columns.
-        return ConstantRows((), ((),))
+        return Values((), ((),))
     return choose_job(star, lowering.catalog, lowering.options)
 
 
@@ -218,15 +166,15 @@ def _fuse_sets(
         ]
         items += [(column, column) for column, _ in star.aggregates]
         items.append((grouping.number, Literal(number, grouping.number.type)))
-        parts.append(ComputeColumns(fused, tuple(items)))
-    return ConcatenateRows(tuple(parts), output_columns(plan))
+        parts.append(Project(fused, tuple(items)))
+    return Union(tuple(parts), plan.columns)
 
 
 def _lower_join(plan: InnerJoin | OuterJoin | SemiJoin, lowering: _Lowering) -> HashJoin:
     """Make keys of the equalities between the sides; the rest is checked for each pair."""
-    left, right = sources_of(plan)
-    left_columns = frozenset(output_columns(left))
-    right_columns = frozenset(output_columns(right))
+    left, right = plan.sources
+    left_columns = frozenset(left.columns)
+    right_columns = frozenset(right.columns)
     pairs: list[tuple[Expression, Expression]] = []
     null_safe: set[int] = set()
     residual: list[Expression] = []

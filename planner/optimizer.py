@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import Subquery
 from raydb.planner.plan.common_tables import contents, map_queries
-from raydb.planner.plan.logical import Apply, CommonTable, Limit, OuterJoin, SemiJoin
+from raydb.planner.plan.nodes import Apply, CommonTable, Limit, NoStar, OuterJoin, SemiJoin
 from raydb.planner.rules.compare_dates import compare_dates
 from raydb.planner.rules.factor_disjunctions import factor_disjunctions
 from raydb.planner.rules.fix_clock import fix_clock
@@ -26,13 +26,12 @@ from raydb.planner.rules.reduce_group_keys import reduce_group_keys
 from raydb.planner.rules.remove_redundant import remove_redundant
 from raydb.planner.rules.strengthen_joins import strengthen_joins
 from raydb.planner.rules.unnest_subqueries import unnest_subqueries
-from raydb.planner.stars.star import NoStar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.plan.logical import Aggregate, Plan
+    from raydb.planner.plan.nodes import Aggregate, Plan
 
     Rule = Callable[[Plan, CatalogInfo], Plan]
 

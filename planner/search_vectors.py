@@ -17,13 +17,14 @@ import pyarrow as pa
 
 from raydb.errors import ProgrammingError
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal, columns_of
-from raydb.planner.plan.logical import Plan, Project, Scan, VectorSearch, output_columns, sources_of
-from raydb.planner.plan.physical import (
-    ComputeColumns,
+from raydb.planner.plan.nodes import (
     NearestRows,
     PhysicalPlan,
-    ScanTable,
+    Plan,
+    Project,
+    Scan,
     VectorIndex,
+    VectorSearch,
 )
 from raydb.planner.plan.table_rows import rows_of_table
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from raydb.kernels.vector.exact_search import Metric
     from raydb.planner.catalog import CalibrationInfo, CatalogInfo
-    from raydb.planner.plan.logical import SearchOptions
+    from raydb.planner.plan.nodes import SearchOptions
     from raydb.storage.tables.table import Index
 
 
@@ -83,7 +84,7 @@ def lower_search(
         lack = f"no ivf index of '{vector.name}' of '{scan.table}' for {metric}"
         reason, note = f"all rows are compared ({lack})", _note(options, f"there is {lack}")
     read = {c for expression in rows.definitions.values() for c in columns_of(expression)}
-    source = ScanTable(scan.table, tuple(c for c in scan.columns if c in read))
+    source = Scan(scan.table, tuple(c for c in scan.columns if c in read))
     nearest = NearestRows(
         queries, plan.query, source, vector, selection, options.k, metric, options.exact, index,
         reason, plan.found, plan.keep, note,
@@ -93,8 +94,8 @@ def lower_search(
     definitions = rows.definitions
     if plan.keep:
         definitions = {c: _where_found(e, plan.found[0]) for c, e in definitions.items()}
-    items = [(column, definitions.get(column, column)) for column in output_columns(plan)]
-    return ComputeColumns(nearest, tuple(items))
+    items = [(column, definitions.get(column, column)) for column in plan.columns]
+    return Project(nearest, tuple(items))
 
 
 def _note(options: SearchOptions, why: str) -> str:
@@ -122,7 +123,7 @@ def _stored_column(plan: Plan, column: Column) -> tuple[str, str] | None:
             below = dict(items)[column]
             return _stored_column(source, below) if isinstance(below, Column) else None
         case _:
-            owners = [each for each in sources_of(plan) if column in output_columns(each)]
+            owners = [each for each in plan.sources if column in each.columns]
             return _stored_column(owners[0], column) if len(owners) == 1 else None
 
 

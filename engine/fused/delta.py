@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.engine.fused.table_scan import TableJob
     from raydb.planner.expressions.nodes import Expression
+    from raydb.planner.plan.nodes import Star
     from raydb.planner.stars.delta import DeltaScan
-    from raydb.planner.stars.star import Star
     from raydb.storage.tables.table import Table
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raydb.planner.explain import show
+from raydb.planner.expressions.show import show
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -18,18 +18,16 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.engine.operators.relation import Relation, column_name, joined
-from raydb.engine.operators.run import output_columns
 from raydb.engine.operators.sort import row_order
 from raydb.errors import InternalError
 from raydb.planner.expressions.functions import evaluate
 from raydb.planner.expressions.nodes import Column, Expression, columns_of
-from raydb.planner.plan.physical import ComputeColumns, FilterRows, LimitRows, SortRows
+from raydb.planner.plan.nodes import Filter, Limit, Project, Sort
 from raydb.planner.stars.fuse import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan
 
 if TYPE_CHECKING:
-    from raydb.planner.plan.logical import SortKey
-    from raydb.planner.plan.physical import PhysicalPlan
+    from raydb.planner.plan.nodes import PhysicalPlan, SortKey
 
 # A few rows: an array a column, and their count. A step makes others of them.
 Rows: TypeAlias = tuple[Sequence[pa.Array], int]
@@ -61,44 +59,42 @@ class Finish:
 
 def prepare_finish(plan: PhysicalPlan) -> Finish | None:
     """Return how to come from a plan's fused job to its rows, None where it is no such plan."""
-    live = frozenset(output_columns(plan))
-    names = tuple(map(column_name, output_columns(plan)))
-    nodes: list[ComputeColumns | FilterRows | LimitRows | SortRows] = []
+    live = frozenset(plan.columns)
+    names = tuple(map(column_name, plan.columns))
+    nodes: list[Project | Filter | Limit | Sort] = []
     while not isinstance(plan, FusedScanAggregate | FusedTableScan):
         match plan:
-            case LimitRows(source=ComputeColumns(source=source, items=items)):
+            case Limit(source=Project(source=source, items=items)):
                 # Nothing is computed for rows that are left out.
-                plan = ComputeColumns(LimitRows(source, plan.count, plan.offset), items)
+                plan = Project(Limit(source, plan.count, plan.offset), items)
                 continue
-            case ComputeColumns(source=source, items=items):
-                plan = ComputeColumns(source, tuple(item for item in items if item[0] in live))
+            case Project(source=source, items=items):
+                plan = Project(source, tuple(item for item in items if item[0] in live))
                 live = frozenset(c for _, expression in plan.items for c in columns_of(expression))
-            case SortRows(keys=keys):
+            case Sort(keys=keys):
                 live |= {key.column for key in keys}
-            case FilterRows(predicate=predicate):
+            case Filter(predicate=predicate):
                 live |= columns_of(predicate)
-            case LimitRows():
+            case Limit():
                 pass
             case _:
                 return None
         nodes.append(plan)
         plan = plan.source
-    steps = (_step(node, output_columns(node.source)) for node in reversed(nodes))
+    steps = (_step(node, node.source.columns) for node in reversed(nodes))
     return Finish(plan, tuple(steps), names)
 
 
-def _step(
-    node: ComputeColumns | FilterRows | LimitRows | SortRows, given: tuple[Column, ...]
-) -> Step:
+def _step(node: Project | Filter | Limit | Sort, given: tuple[Column, ...]) -> Step:
     """Return the step of a node; `given` are the columns of its source."""
     match node:
-        case ComputeColumns(items=items):
+        case Project(items=items):
             return partial(_compute, values=[_value(expression, given) for _, expression in items])
-        case FilterRows(predicate=predicate):
+        case Filter(predicate=predicate):
             return partial(_filter, value=_value(predicate, given))
-        case LimitRows(count=count, offset=offset):
+        case Limit(count=count, offset=offset):
             return partial(_limit, count=count, offset=offset)
-        case SortRows(keys=keys):
+        case Sort(keys=keys):
             return _sorting(keys, given)
 
 

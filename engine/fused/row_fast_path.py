@@ -22,7 +22,7 @@ import pyarrow.types as pt
 from raydb.engine.session.python_values import python_values
 from raydb.kernels.bvh.encode import encode_column
 from raydb.planner.expressions.nodes import Column
-from raydb.planner.plan.physical import ComputeColumns, LimitRows, SortRows
+from raydb.planner.plan.nodes import Limit, Project, Sort
 from raydb.planner.stars.fuse import FusedScanAggregate, Running
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.kernels.backends.backend import FusedResult
-    from raydb.planner.plan.logical import SortKey
-    from raydb.planner.plan.physical import PhysicalPlan
+    from raydb.planner.plan.nodes import PhysicalPlan, SortKey
 
 # A plan keeps a Python object for each key of so many groups: 32 KiB a column.
 MAX_GROUPS = 4096
@@ -160,9 +159,9 @@ def prepare_direct(plan: PhysicalPlan, names: tuple[Column, ...]) -> Direct | No
 
     names: the plan's columns.
     """
-    nodes: list[ComputeColumns | LimitRows | SortRows] = []
+    nodes: list[Project | Limit | Sort] = []
     while not isinstance(plan, FusedScanAggregate):
-        if not isinstance(plan, ComputeColumns | LimitRows | SortRows):
+        if not isinstance(plan, Project | Limit | Sort):
             return None
         nodes.append(plan)
         plan = plan.source
@@ -174,15 +173,15 @@ def prepare_direct(plan: PhysicalPlan, names: tuple[Column, ...]) -> Direct | No
     count, offset = None, 0
     for node in reversed(nodes):
         match node:
-            case ComputeColumns(items=items):
+            case Project(items=items):
                 sources = {
                     column: sources[value]
                     for column, value in items
                     if isinstance(value, Column) and value in sources
                 }
-            case LimitRows() if count is None and not offset:
+            case Limit() if count is None and not offset:
                 count, offset = node.count, node.offset
-            case SortRows() if not sorting and count is None and not offset:
+            case Sort() if not sorting and count is None and not offset:
                 sorting = tuple(node.keys)
                 found = [_sort_key(sources.get(key.column), key) for key in sorting]
                 if None in found:

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.kernels.backends.backend import FusedResult
     from raydb.kernels.backends.cpu.scan import ScanPlan, Zones
-    from raydb.planner.stars.star import Star
+    from raydb.planner.plan.nodes import Star
     from raydb.planner.stars.table_scan import FusedTableScan
     from raydb.storage.tables.table import ForeignKey, Table
 

@@ -13,13 +13,7 @@ import pyarrow.types as pt
 from raydb.engine.operators.relation import Relation, joined
 from raydb.planner.expressions.functions import canonical_floats, order_codes
 from raydb.planner.expressions.intervals import order_intervals
-from raydb.planner.plan.physical import (
-    PhysicalPlan,
-    RecursiveRows,
-    SharedRows,
-    WorkingRows,
-    sources_of,
-)
+from raydb.planner.plan.nodes import CommonTable, PhysicalPlan, Recursive, WorkingTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,7 +27,7 @@ _SEEN_VALUE_BYTES = 40
 
 
 def generations(
-    plan: RecursiveRows,
+    plan: Recursive,
     run: Callable[[PhysicalPlan], Relation],
     working: dict[int, Relation],
     shared: dict[int, Relation],
@@ -91,13 +85,13 @@ def _comparable(values: pa.ChunkedArray | pa.Array) -> list[Any]:
 
 def _queries_over(plan: PhysicalPlan, number: int) -> list[int]:
     """Return the numbers of the shared queries in a plan that read its working rows."""
-    found = [] if not isinstance(plan, SharedRows) or not _reads(plan, number) else [plan.number]
-    for source in sources_of(plan):
+    found = [] if not isinstance(plan, CommonTable) or not _reads(plan, number) else [plan.number]
+    for source in plan.children:
         found += _queries_over(source, number)
     return found
 
 
 def _reads(plan: PhysicalPlan, number: int) -> bool:
-    if isinstance(plan, WorkingRows):
+    if isinstance(plan, WorkingTable):
         return plan.number == number
-    return any(_reads(source, number) for source in sources_of(plan))
+    return any(_reads(source, number) for source in plan.children)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, assert_never
 
 import numpy as np
 import pyarrow as pa
@@ -55,26 +55,36 @@ from raydb.planner.expressions.nodes import (
     columns_of,
     expressions_of,
 )
-from raydb.planner.plan.physical import (
-    ComputeColumns,
-    ConcatenateRows,
-    ConstantRows,
-    FilterRows,
+from raydb.planner.plan.nodes import (
+    Aggregate,
+    Apply,
+    CommonTable,
+    Filter,
     HashAggregate,
     HashJoin,
-    LimitRows,
+    InnerJoin,
+    Limit,
     MotifRows,
+    MotifSearch,
     NearestRows,
+    OuterJoin,
     PhysicalPlan,
-    RecursiveRows,
-    ScanTable,
-    SeriesRows,
-    SharedRows,
-    SortRows,
-    UnnestRows,
-    WindowRows,
-    WorkingRows,
+    Project,
+    Recursive,
+    Scan,
+    SemiJoin,
+    Series,
+    Sort,
+    Union,
+    Unnest,
+    Values,
+    VectorSearch,
+    Window,
+    WorkingTable,
 )
+from raydb.planner.stars.delta import DeltaScan
+from raydb.planner.stars.fuse import FusedScanAggregate
+from raydb.planner.stars.table_scan import FusedTableScan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -83,9 +93,6 @@ if TYPE_CHECKING:
     from raydb.engine.operators.trace import Trace
     from raydb.kernels.vector.conformal import Calibration
     from raydb.kernels.vector.exact_search import Neighbours
-    from raydb.planner.stars.delta import DeltaScan
-    from raydb.planner.stars.fuse import FusedScanAggregate
-    from raydb.planner.stars.table_scan import FusedTableScan
     from raydb.storage.tables.table import Table
 
     # Is shown what a search has found by a calibration of an index.
@@ -125,7 +132,7 @@ def run_plan(plan: PhysicalPlan, sources: Sources) -> pa.Table:
     Raises DataError for a value that cannot be computed and OperationalError when memory runs out.
     """
     with naming_failures():
-        return run_node(plan, frozenset(output_columns(plan)), sources).table()
+        return run_node(plan, frozenset(plan.columns), sources).table()
 
 
 @contextmanager
@@ -141,45 +148,6 @@ def naming_failures() -> Iterator[None]:
         raise InternalError(f"Arrow failed to run the plan: {error}") from error
 
 
-def output_columns(plan: PhysicalPlan) -> tuple[Column, ...]:
-    """Return the columns of a physical plan's rows, in order."""
-    match plan:
-        case ScanTable(columns=columns) | ConstantRows(columns=columns):
-            return columns
-        case (
-            SharedRows(columns=columns)
-            | WorkingRows(columns=columns)
-            | ConcatenateRows(columns=columns)
-            | RecursiveRows(columns=columns)
-        ):
-            return columns
-        case SeriesRows(column=column):
-            return (column,)
-        case MotifRows(queries=queries, columns=columns):
-            return (*output_columns(queries), *columns)
-        case UnnestRows(source=source, items=items):
-            elements = tuple(column for column, _ in items)
-            count = () if plan.number is None else (plan.number,)
-            return (*output_columns(source), *elements, *count)
-        case WindowRows(source=source, calls=calls):
-            return output_columns(source) + tuple(column for column, _ in calls)
-        case HashJoin(kind="semi" | "anti" | "mark", left=left, mark=mark):
-            return output_columns(left) + (() if mark is None else (mark,))
-        case FilterRows(source=source) | SortRows(source=source) | LimitRows(source=source):
-            return output_columns(source)
-        case ComputeColumns(items=items):
-            return tuple(column for column, _ in items)
-        case HashJoin(left=left, right=right):
-            return output_columns(left) + output_columns(right)
-        case NearestRows(queries=queries, source=source, found=found):
-            return (*output_columns(queries), *output_columns(source), *found)
-        case HashAggregate(keys=keys, aggregates=aggregates, grouping=grouping):
-            number = () if grouping is None else (grouping.number,)
-            return (*(c for c, _ in keys), *(c for c, _ in aggregates), *number)
-        case _:
-            return tuple(c for c, _ in plan.keys) + tuple(c for c, _ in plan.aggregates)
-
-
 def run_node(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> Relation:
     """Return the rows of a plan with those of its columns that are in `live`."""
     check_interrupt()
@@ -189,20 +157,20 @@ def run_node(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> R
 
 
 def _rows_of(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> Relation:
-    columns = [column for column in output_columns(plan) if column in live]
+    columns = [column for column in plan.columns if column in live]
     match plan:
-        case ScanTable(table=name):
+        case Scan(table=name):
             return scan_table(sources.tables[name], columns, sources.memory)
-        case ConstantRows():
+        case Values():
             return _constant_rows(plan, columns)
-        case FilterRows() | ComputeColumns():
+        case Filter() | Project():
             return _run_steps(plan, live, sources)
         case HashJoin():
-            sides = output_columns(plan.left), output_columns(plan.right)
+            sides = plan.left.columns, plan.right.columns
             run_with = partial(_run_with, sources=sources)
             return run_join(plan, columns, sides, run_with, sources.memory)
         case NearestRows(queries=queries, source=source):
-            sides = output_columns(queries), output_columns(source)
+            sides = queries.columns, source.columns
             run_with = partial(_run_with, sources=sources)
             show = partial(_show_search, plan, sources)
             sources.told.extend([plan.note] if plan.note else [])
@@ -213,29 +181,41 @@ def _rows_of(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> R
             return _motifs(plan, columns, sources)
         case HashAggregate():
             return _aggregate(plan, live, sources)
-        case UnnestRows():
+        case Unnest():
             return _unnest(plan, live, sources)
-        case WindowRows():
+        case Window():
             return _window(plan, live, sources)
-        case SeriesRows(start=start, stop=stop, step=step):
+        case Series(start=start, stop=stop, step=step):
             return _series(range(start, stop, step), columns, sources.memory)
-        case ConcatenateRows():
+        case Union():
             return _concatenate_rows(plan, columns, sources)
-        case SharedRows() | WorkingRows():
+        case CommonTable() | WorkingTable():
             return _kept_rows(plan, columns, sources)
-        case RecursiveRows():
+        case Recursive():
             collector = Collector(sources.memory, columns)
             for part in _generations(plan, sources):
                 collector.add(part)
             return collector.relation()
-        case SortRows(source=source, keys=keys):
+        case Sort(source=source, keys=keys):
             read = live | {key.column for key in keys}
             return sort(run_node(source, read, sources), keys, None, sources.memory).select(columns)
-        case LimitRows():
+        case Limit():
             return _limit(plan, live, sources)
-        case _:
+        case FusedScanAggregate() | FusedTableScan() | DeltaScan():
             table = sources.run_fused(plan)
             return Relation({c: table.column(column_name(c)) for c in columns}, table.num_rows)
+        case (
+            InnerJoin()
+            | OuterJoin()
+            | SemiJoin()
+            | Apply()
+            | Aggregate()
+            | VectorSearch()
+            | MotifSearch()
+        ):
+            raise AssertionError(f"lowering left {type(plan).__name__}")
+        case _:
+            assert_never(plan)
 
 
 def _show_search(plan: NearestRows, sources: Sources, found: Neighbours) -> None:
@@ -262,7 +242,7 @@ def _series(numbers: range, columns: Sequence[Column], memory: Memory) -> Relati
 def _motifs(plan: MotifRows, columns: Sequence[Column], sources: Sources) -> Relation:
     """Return counts or samples of motifs, and note how they were come by."""
     run_with = partial(_run_with, sources=sources)
-    of_queries = output_columns(plan.queries)
+    of_queries = plan.queries.columns
     found = motif_rows(
         *(plan, columns, of_queries, run_with), sources.tables, sources.cache, sources.memory
     )
@@ -272,7 +252,7 @@ def _motifs(plan: MotifRows, columns: Sequence[Column], sources: Sources) -> Rel
     return found.rows
 
 
-def _constant_rows(plan: ConstantRows, columns: Sequence[Column]) -> Relation:
+def _constant_rows(plan: Values, columns: Sequence[Column]) -> Relation:
     """Return rows written in the statement."""
 
     def values(column: Column) -> pa.ChunkedArray:
@@ -287,14 +267,12 @@ def _constant_rows(plan: ConstantRows, columns: Sequence[Column]) -> Relation:
     return Relation({column: values(column) for column in columns}, len(plan.rows))
 
 
-def _concatenate_rows(
-    plan: ConcatenateRows, columns: Sequence[Column], sources: Sources
-) -> Relation:
+def _concatenate_rows(plan: Union, columns: Sequence[Column], sources: Sources) -> Relation:
     """Return the rows of all sources, whose columns are known by their places."""
     places = [plan.columns.index(column) for column in columns]
     parts = []
     for source in plan.sources:
-        theirs = [output_columns(source)[place] for place in places]
+        theirs = [source.columns[place] for place in places]
         rows = run_node(source, frozenset(theirs), sources)
         renamed = dict(zip(columns, (rows.columns[column] for column in theirs), strict=True))
         parts.append(Relation(renamed, rows.row_count))
@@ -302,10 +280,10 @@ def _concatenate_rows(
 
 
 def _kept_rows(
-    plan: SharedRows | WorkingRows, columns: Sequence[Column], sources: Sources
+    plan: CommonTable | WorkingTable, columns: Sequence[Column], sources: Sources
 ) -> Relation:
     """Return the rows of a common table expression, or those that a recursion has added last."""
-    if isinstance(plan, WorkingRows):
+    if isinstance(plan, WorkingTable):
         rows = sources.working[plan.number]
     else:
         if plan.number not in sources.shared:
@@ -316,10 +294,10 @@ def _kept_rows(
 
 
 def _all_columns(plan: PhysicalPlan, sources: Sources) -> Relation:
-    return run_node(plan, frozenset(output_columns(plan)), sources)
+    return run_node(plan, frozenset(plan.columns), sources)
 
 
-def _generations(plan: RecursiveRows, sources: Sources) -> Iterator[Relation]:
+def _generations(plan: Recursive, sources: Sources) -> Iterator[Relation]:
     return generations(
         plan,
         lambda part: _all_columns(part, sources),
@@ -332,11 +310,9 @@ def _generations(plan: RecursiveRows, sources: Sources) -> Iterator[Relation]:
 # -- filters and computed columns
 
 
-def _run_steps(
-    plan: FilterRows | ComputeColumns, live: frozenset[Column], sources: Sources
-) -> Relation:
+def _run_steps(plan: Filter | Project, live: frozenset[Column], sources: Sources) -> Relation:
     """Run a chain of filters and computed columns, each morsel of rows from end to end."""
-    columns = [column for column in output_columns(plan) if column in live]
+    columns = [column for column in plan.columns if column in live]
     steps = steps_of(plan, live, sources.trace)
     rows = scan_steps(steps, sources)
     if rows is None:
@@ -360,16 +336,14 @@ class Steps:
     lowest: Expression | None
 
 
-def steps_of(
-    plan: FilterRows | ComputeColumns, live: frozenset[Column], trace: Trace | None = None
-) -> Steps:
+def steps_of(plan: Filter | Project, live: frozenset[Column], trace: Trace | None = None) -> Steps:
     """Return the chain of filters and computed columns at the top of a plan."""
     steps: list[Callable[[Relation], Relation]] = []
     node: PhysicalPlan = plan
     renames_only = True
     lowest: Expression | None = None
-    while isinstance(node, FilterRows | ComputeColumns):
-        if isinstance(node, FilterRows):
+    while isinstance(node, Filter | Project):
+        if isinstance(node, Filter):
             steps.append(_filter_step(node.predicate, live))
             renames_only = False
             live |= columns_of(node.predicate)
@@ -395,7 +369,7 @@ def steps_of(
 def scan_steps(steps: Steps, sources: Sources) -> Relation | None:
     """Return the rows that a filter next to a scan may keep, None where there is no such filter."""
     node = steps.source
-    if not isinstance(node, ScanTable) or steps.lowest is None:
+    if not isinstance(node, Scan) or steps.lowest is None:
         return None
     read = [column for column in node.columns if column in steps.live]
     lowest, table = steps.lowest, sources.tables[node.table]
@@ -456,7 +430,7 @@ def _run_with(
     # The columns of plans have numbers from 0 on.
     extra = [Column(-1 - i, "expression", e.type) for i, e in enumerate(expressions)]
     items = [*zip(columns, columns, strict=True), *zip(extra, expressions, strict=True)]
-    computed = ComputeColumns(plan, tuple(items))
+    computed = Project(plan, tuple(items))
     rows = run_node(computed, frozenset([*columns, *extra]), sources)
     return rows.select(columns), [rows.columns[column] for column in extra]
 
@@ -474,7 +448,7 @@ def _aggregate(plan: HashAggregate, live: frozenset[Column], sources: Sources) -
     rows, values = _run_with(plan.source, (), expressions, sources)
     keys = {column: values[i] for i, (column, _) in enumerate(plan.keys)}
     of_expression = dict(zip(read, values[len(keys) :], strict=True))
-    columns = [column for column in output_columns(plan) if column in live]
+    columns = [column for column in plan.columns if column in live]
     if plan.grouping is None:
         groups = aggregate_rows(keys, calls, of_expression, rows.row_count, sources.memory)
         return groups.select(columns)
@@ -503,27 +477,27 @@ def _guarded(call: _FilteredCall) -> _FilteredCall:
     return replace(call, arguments=arguments)
 
 
-def _window(plan: WindowRows, live: frozenset[Column], sources: Sources) -> Relation:
+def _window(plan: Window, live: frozenset[Column], sources: Sources) -> Relation:
     calls = [(column, _guarded(call)) for column, call in plan.calls if column in live]
     read = dict.fromkeys(e for _, call in calls for e in expressions_of(call))
-    carried = [column for column in output_columns(plan.source) if column in live]
+    carried = [column for column in plan.source.columns if column in live]
     rows, values = _run_with(plan.source, carried, list(read), sources)
     of_expression = dict(zip(read, values, strict=True))
     return window_rows(rows, calls, of_expression, sources.memory)
 
 
-def _unnest(plan: UnnestRows, live: frozenset[Column], sources: Sources) -> Relation:
+def _unnest(plan: Unnest, live: frozenset[Column], sources: Sources) -> Relation:
     """Return the rows once for every element of their lists."""
-    columns = [column for column in output_columns(plan) if column in live]
+    columns = [column for column in plan.columns if column in live]
     steps = unnest_steps(plan, live)
     rows = run_node(steps.source, steps.live, sources)
     return for_each_morsel(rows, steps.run, columns, sources.memory)
 
 
-def unnest_steps(plan: UnnestRows, live: frozenset[Column]) -> Steps:
+def unnest_steps(plan: Unnest, live: frozenset[Column]) -> Steps:
     """Return UNNEST as a function of the rows that go with the lists."""
-    columns = [column for column in output_columns(plan) if column in live]
-    carried = [column for column in output_columns(plan.source) if column in live]
+    columns = [column for column in plan.columns if column in live]
+    carried = [column for column in plan.source.columns if column in live]
     # The columns of plans have numbers from 0 on.
     lists = {Column(-1 - i, "list", e.type): e for i, (_, e) in enumerate(plan.items)}
     elements = dict(zip(lists, (column for column, _ in plan.items), strict=True))
@@ -532,31 +506,31 @@ def unnest_steps(plan: UnnestRows, live: frozenset[Column]) -> Steps:
         return unnest_lists(rows, elements, plan.number, keep=plan.keep).select(columns)
 
     items = (*zip(carried, carried, strict=True), *lists.items())
-    computed = ComputeColumns(plan.source, items)
+    computed = Project(plan.source, items)
     return Steps(computed, run, frozenset([*carried, *lists]), renames_only=False, lowest=None)
 
 
 # -- order
 
 
-def _limit(plan: LimitRows, live: frozenset[Column], sources: Sources) -> Relation:
+def _limit(plan: Limit, live: frozenset[Column], sources: Sources) -> Relation:
     """Return some rows; nothing is computed for the others where that can be avoided."""
     count, offset = plan.count, plan.offset
     match plan.source:
-        case ComputeColumns(source=source, items=items):
-            return run_node(ComputeColumns(LimitRows(source, count, offset), items), live, sources)
-        case SortRows(source=source, keys=keys) if count is not None:
+        case Project(source=source, items=items):
+            return run_node(Project(Limit(source, count, offset), items), live, sources)
+        case Sort(source=source, keys=keys) if count is not None:
             rows = run_node(source, live | {key.column for key in keys}, sources)
             rows = sort(rows, keys, offset + count, sources.memory)
-            columns = [column for column in output_columns(plan) if column in live]
+            columns = [column for column in plan.columns if column in live]
             return rows.select(columns).slice(offset, count)
-        case SeriesRows(start=start, stop=stop, step=step) as series:
+        case Series(start=start, stop=stop, step=step) as series:
             kept = range(start, stop, step)[offset : None if count is None else offset + count]
             return run_node(replace(series, start=kept.start, stop=kept.stop), live, sources)
-        case FilterRows() | RecursiveRows() as source if count is not None and _recursion(source):
+        case Filter() | Recursive() as source if count is not None and _recursion(source):
             return _first_rows(source, live, sources, offset, count)
         case source:
-            if isinstance(source, ScanTable) and count is not None:
+            if isinstance(source, Scan) and count is not None:
                 read = [column for column in source.columns if column in live]
                 found = scan_slice(sources.tables[source.table], read, offset, count)
                 if found is not None:
@@ -565,11 +539,11 @@ def _limit(plan: LimitRows, live: frozenset[Column], sources: Sources) -> Relati
             return rows.slice(offset, rows.row_count if count is None else count)
 
 
-def _recursion(plan: PhysicalPlan) -> RecursiveRows | None:
+def _recursion(plan: PhysicalPlan) -> Recursive | None:
     """Return the recursive query below filters and computed columns, if that is there."""
-    while isinstance(plan, FilterRows | ComputeColumns):
+    while isinstance(plan, Filter | Project):
         plan = plan.source
-    return plan if isinstance(plan, RecursiveRows) else None
+    return plan if isinstance(plan, Recursive) else None
 
 
 def _first_rows(
@@ -579,7 +553,7 @@ def _first_rows(
     recursion = _recursion(plan)
     assert recursion is not None
     over_working = _over_working(plan)
-    columns = [column for column in output_columns(plan) if column in live]
+    columns = [column for column in plan.columns if column in live]
     parts = [Relation({c: pa.nulls(0, c.type) for c in columns}, 0)]
     found = 0
     for _ in _generations(recursion, sources) if count else ():
@@ -593,9 +567,9 @@ def _first_rows(
 def _over_working(plan: PhysicalPlan) -> PhysicalPlan:
     """Return filters and computed columns over the rows that their recursion has added last."""
     match plan:
-        case FilterRows(source=source) | ComputeColumns(source=source):
+        case Filter(source=source) | Project(source=source):
             return replace(plan, source=_over_working(source))
-        case RecursiveRows(number=number, columns=columns):
-            return WorkingRows(number, columns)
+        case Recursive(number=number, columns=columns):
+            return WorkingTable(number, columns)
         case _:
             raise AssertionError(f"{type(plan).__name__} is above no recursion")

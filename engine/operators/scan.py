@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.engine.context.memory import Memory
-    from raydb.planner.plan.physical import KeySearch
+    from raydb.planner.plan.nodes import KeySearch
     from raydb.storage.tables.table import Table
 
 # What a text or a list takes at least, mostly.

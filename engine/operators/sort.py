@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.engine.context.memory import Memory
-    from raydb.planner.plan.logical import SortKey
+    from raydb.planner.plan.nodes import SortKey
 
 # Beyond this many rows a selection of the first ones, kept in a heap, loses to a sort.
 _MAX_SELECTED_ROWS = 10_000

@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raydb.planner.plan.physical import sources_of
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.engine.operators.relation import Relation
-    from raydb.planner.plan.physical import PhysicalPlan
+    from raydb.planner.plan.nodes import PhysicalPlan
 
 
 @dataclass(slots=True)
@@ -136,5 +134,5 @@ class Trace:
 
 def _identities(plan: PhysicalPlan) -> Iterator[int]:
     yield id(plan)
-    for source in sources_of(plan):
+    for source in plan.children:
         yield from _identities(source)

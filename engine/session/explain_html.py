@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from raydb.engine.fused.picture import draw
 from raydb.planner.explain import details_of
-from raydb.planner.plan.physical import sources_of
 from raydb.planner.stars.fuse import FusedScanAggregate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from raydb.planner.plan.physical import PhysicalPlan
+    from raydb.planner.plan.nodes import PhysicalPlan
 
 _FUSED = frozenset({"FusedScanAggregate", "FusedTableScan"})
 
@@ -42,7 +41,7 @@ def explain_page(plan: PhysicalPlan, described: Mapping[str, Any]) -> str:
 def _jobs(plan: PhysicalPlan) -> Iterator[FusedScanAggregate]:
     if isinstance(plan, FusedScanAggregate):
         yield plan
-    for source in sources_of(plan):
+    for source in plan.children:
         yield from _jobs(source)
 
 

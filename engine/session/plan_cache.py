@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from raydb.engine.fused.row_fast_path import Direct
     from raydb.engine.fused.table_scan import TableJob
     from raydb.planner import PlannerOptions
-    from raydb.planner.plan.logical import Plan
-    from raydb.planner.plan.physical import PhysicalPlan
+    from raydb.planner.plan.nodes import PhysicalPlan, Plan
     from raydb.planner.stars.delta import DeltaScan
     from raydb.planner.stars.fuse import FusedScanAggregate
     from raydb.planner.stars.table_scan import FusedTableScan

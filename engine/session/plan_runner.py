@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from raydb.engine.session.plan_cache import PreparedPlan
     from raydb.engine.session.settings import Settings
     from raydb.engine.session.statement_sources import Uses
-    from raydb.planner.plan.physical import PhysicalPlan
+    from raydb.planner.plan.nodes import PhysicalPlan
     from raydb.sql import ast
 
     Blocks = Iterator[Sequence[pa.ChunkedArray | pa.Array]]

@@ -22,7 +22,6 @@ from raydb.engine.context.devices import Devices, devices
 from raydb.engine.context.memory import allowed, parse_device_memory
 from raydb.engine.fused.post_aggregate import prepare_finish
 from raydb.engine.fused.row_fast_path import prepare_direct
-from raydb.engine.operators.run import output_columns as output_columns_of
 from raydb.engine.session.file_access import FileAccess
 from raydb.engine.session.plan_cache import PlanCache, PreparedPlan, plan_key
 from raydb.engine.session.plan_runner import PlanRunner
@@ -48,7 +47,7 @@ from raydb.kernels.backends.device import device_memory
 from raydb.planner import plan_query
 from raydb.planner.expressions.clock import begin_moment
 from raydb.planner.plan.common_tables import contents, tables_of
-from raydb.planner.plan.logical import Aggregate, Plan, output_columns
+from raydb.planner.plan.nodes import Aggregate, Plan
 from raydb.sql import ast
 from raydb.storage.formats.files import write_rows
 from raydb.storage.formats.infer import LateValueError
@@ -214,7 +213,7 @@ class Session:
     def _run_again(self, prepared: PreparedPlan, key: Hashable) -> Result:
         """Run a plan that is kept: the second time it is worth to know its groups by heart."""
         if not prepared.has_repeated:
-            direct = prepare_direct(prepared.plan, output_columns_of(prepared.plan))
+            direct = prepare_direct(prepared.plan, prepared.plan.columns)
             prepared = replace(prepared, direct=direct, has_repeated=True)
             self._cache.keep_plan(key, prepared)
         return self._runner.repeat(prepared)
@@ -336,7 +335,7 @@ class Session:
             self._use_bvhs(tables_of(logical))
         catalog = self.database.snapshot.with_changes(files).describe()
         plan = plan_query(logical, catalog, self.settings.planner)
-        columns = output_columns(logical)
+        columns = logical.columns
         return PreparedPlan(
             plan,
             tuple(column.name for column in columns),

@@ -18,22 +18,21 @@ from raydb.engine.operators.relation import MORSEL_ROWS, Relation
 from raydb.engine.operators.run import (
     Sources,
     naming_failures,
-    output_columns,
     run_node,
     scan_steps,
     steps_of,
     unnest_steps,
 )
 from raydb.kernels.in_order import in_order
-from raydb.planner.plan.physical import (
-    ComputeColumns,
-    ConcatenateRows,
-    FilterRows,
-    LimitRows,
+from raydb.planner.plan.nodes import (
+    Filter,
+    Limit,
     PhysicalPlan,
-    SeriesRows,
-    SortRows,
-    UnnestRows,
+    Project,
+    Series,
+    Sort,
+    Union,
+    Unnest,
 )
 
 if TYPE_CHECKING:
@@ -47,32 +46,32 @@ def stream_plan(plan: PhysicalPlan, sources: Sources) -> Iterator[Relation]:
 
     Raises what `run_plan` does, when the block with the failing row is asked for.
     """
-    columns = output_columns(plan)
+    columns = plan.columns
     with naming_failures():
         for rows in _blocks(plan, frozenset(columns), sources):
             yield rows.select(columns)
 
 
 def _blocks(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> Iterator[Relation]:
-    columns = [column for column in output_columns(plan) if column in live]
+    columns = [column for column in plan.columns if column in live]
     match plan:
-        case FilterRows() | ComputeColumns():
+        case Filter() | Project():
             steps = steps_of(plan, live)
             found = scan_steps(steps, sources)
             below = _blocks(steps.source, steps.live, sources) if found is None else _slices(found)
             yield from in_order(lambda rows: steps.run(rows.combined()), below)
-        case UnnestRows():
+        case Unnest():
             steps = unnest_steps(plan, live)
             yield from in_order(
                 lambda rows: steps.run(rows.combined()),
                 _blocks(steps.source, steps.live, sources),
             )
-        case SeriesRows(start=start, stop=stop, step=step):
+        case Series(start=start, stop=stop, step=step):
             yield from _series(range(start, stop, step), columns)
-        case ConcatenateRows():
+        case Union():
             yield from _concatenated(plan, columns, sources)
-        case LimitRows(source=source, count=count, offset=offset) if not isinstance(
-            source, SortRows | SeriesRows
+        case Limit(source=source, count=count, offset=offset) if not isinstance(
+            source, Sort | Series
         ):
             yield from _limited(_blocks(source, live, sources), offset, count)
         case _:
@@ -91,13 +90,11 @@ def _series(numbers: range, columns: list[Column]) -> Iterator[Relation]:
         yield Relation(dict.fromkeys(columns, values), len(some))
 
 
-def _concatenated(
-    plan: ConcatenateRows, columns: list[Column], sources: Sources
-) -> Iterator[Relation]:
+def _concatenated(plan: Union, columns: list[Column], sources: Sources) -> Iterator[Relation]:
     """Yield the rows of all sources, whose columns are known by their places."""
     places = [plan.columns.index(column) for column in columns]
     for source in plan.sources:
-        theirs = [output_columns(source)[place] for place in places]
+        theirs = [source.columns[place] for place in places]
         for rows in _blocks(source, frozenset(theirs), sources):
             values = (rows.columns[column] for column in theirs)
             yield Relation(dict(zip(columns, values, strict=True)), rows.row_count)

@@ -22,7 +22,6 @@ from raydb.engine.statements.names import (
     names_to_drop,
 )
 from raydb.errors import IntegrityError, ProgrammingError
-from raydb.planner.plan.logical import output_columns
 from raydb.planner.stars.star import canonical_definition
 from raydb.sql import ast
 from raydb.storage.formats.files import borrows, copied
@@ -119,7 +118,7 @@ def _create_table_as(statement: ast.CreateTableAs, work: Work) -> tuple[Snapshot
     files = work.open_files(statement.select)
     catalog = work.snapshot.with_changes(files).describe()
     logical = sql.bind_select(statement.select, catalog, work.parameters)
-    output = output_columns(logical)
+    output = logical.columns
     if len(columns) > len(output):
         raise ProgrammingError(
             f"CREATE TABLE '{name}' names {len(columns)} columns, but the query has {len(output)}"

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.planner.plan.logical import output_columns
-
 if TYPE_CHECKING:
-    from raydb.planner.plan.logical import Plan
+    from raydb.planner.plan.nodes import Plan
     from raydb.storage.tables.changes import Change
     from raydb.storage.tables.table import TableDefinition
 
@@ -51,4 +49,4 @@ def returned_rows(found: pa.Table, first: int) -> pa.Table | None:
 
 def returned_names(plan: Plan, first: int) -> tuple[str, ...]:
     """Return the names of RETURNING's columns."""
-    return tuple(column.name for column in output_columns(plan)[first:])
+    return tuple(column.name for column in plan.columns[first:])

@@ -13,7 +13,7 @@ from raydb import sql
 from raydb.engine.session.statement_sources import open_sources
 from raydb.errors import IntegrityError
 from raydb.planner.expressions.nodes import Column
-from raydb.planner.plan.logical import Project, Scan
+from raydb.planner.plan.nodes import Project, Scan
 from raydb.storage.tables.constraints import key_text
 from raydb.storage.tables.rows import ArrowPart, Rows
 from raydb.storage.tables.table import Table, TableDefinition
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from raydb.engine.session.python_tables import PythonTables
     from raydb.engine.session.statement_sources import Uses
     from raydb.planner.expressions.nodes import Expression
-    from raydb.planner.plan.logical import Plan
+    from raydb.planner.plan.nodes import Plan
     from raydb.sql import ast
     from raydb.storage.tables.table import Check
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from raydb.planner.plan.logical import Plan
+    from raydb.planner.plan.nodes import Plan
     from raydb.storage.tables.table import Table, TableDefinition
 
 

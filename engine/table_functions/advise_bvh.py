@@ -32,9 +32,8 @@ from raydb.planner.expressions.nodes import attributes_of
 from raydb.planner.optimizer import optimize
 from raydb.planner.plan.common_tables import queries_in
 from raydb.planner.plan.function_arguments import Argument
-from raydb.planner.plan.logical import Aggregate, sources_of
+from raydb.planner.plan.nodes import Aggregate, NoStar, Star
 from raydb.planner.plan.table_function import OpenedFunction
-from raydb.planner.stars.star import NoStar, Star
 from raydb.sql import ast
 from raydb.storage.formats.paths import describe_failure
 
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from raydb.planner.advisor.advise import Proposal
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Attribute, Expression
-    from raydb.planner.plan.logical import Plan
+    from raydb.planner.plan.nodes import Plan
     from raydb.planner.plan.table_function import FunctionCall
     from raydb.storage.tables.table import ForeignKey, Table
 
@@ -225,7 +224,7 @@ def _aggregates(plan: Plan) -> Iterator[Aggregate]:
 
 
 def _own_aggregates(plan: Plan) -> Iterator[Aggregate]:
-    for source in sources_of(plan):
+    for source in plan.sources:
         yield from _own_aggregates(source)
     if isinstance(plan, Aggregate):
         yield plan

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from raydb import sql
 from raydb.engine.catalog.stored_bvh import is_outdated, newer_count, with_dead
-from raydb.planner.explain import show
+from raydb.planner.expressions.show import show
 from raydb.planner.plan.table_function import OpenedFunction
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from raydb.kernels.arrow_numbers import is_number
 from raydb.kernels.bvh.encode import encode_column
 from raydb.planner.advisor.bvh_model import BvhModel, Candidate, determines, lacking
 from raydb.planner.advisor.search_bvhs import Member, Search
-from raydb.planner.explain import show
 from raydb.planner.expressions.nodes import attributes_of
+from raydb.planner.expressions.show import show
 from raydb.planner.stars.choose import preference
 from raydb.planner.stars.fuse import FusedScanAggregate, needs_values
 from raydb.planner.stars.table_scan import is_cheaper, is_small
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from raydb.planner.advisor.bvh_model import Profile
     from raydb.planner.catalog import BvhDefinition, CatalogInfo
     from raydb.planner.expressions.nodes import Attribute, Expression
-    from raydb.planner.stars.star import Star
+    from raydb.planner.plan.nodes import Star
 
 
 @dataclass(frozen=True, eq=False, slots=True)

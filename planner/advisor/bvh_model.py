@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from raydb.kernels.bvh.encode import Hierarchy
     from raydb.planner.expressions.nodes import Attribute, Expression
-    from raydb.planner.stars.star import Star
+    from raydb.planner.plan.nodes import Star
 
 # The bytes of a row id, of an offset, and of the number of a cell that is kept.
 _ROW_ID_BYTES = 4

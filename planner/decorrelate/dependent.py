@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Expression
-    from raydb.planner.plan.logical import Plan
+    from raydb.planner.plan.nodes import Plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from raydb.planner.expressions.nodes import (
 )
 from raydb.planner.expressions.nodes import Literal as Constant
 from raydb.planner.plan.common_tables import free_columns
-from raydb.planner.plan.logical import (
+from raydb.planner.plan.nodes import (
     Aggregate,
     Filter,
     InnerJoin,
@@ -34,7 +34,6 @@ from raydb.planner.plan.logical import (
     SemiJoin,
     Sort,
     Window,
-    output_columns,
 )
 from raydb.planner.plan.nulls import COMPARISONS, columns_without_null, is_never_null
 from raydb.planner.plan.unique import has_one_row, has_one_row_at_most, is_unique_by
@@ -128,7 +127,7 @@ class OuterRows:
 
         With `keep`, rows without a partner stay, with NULLs for the query's columns.
         """
-        columns = output_columns(self.plan)
+        columns = self.plan.columns
         found = self._independent(query, arguments)
         resolved = tuple(found.resolve(condition) for condition in conditions)
         if found.always:
@@ -141,7 +140,7 @@ class OuterRows:
             sources = (self.plan, found.plan)
             self.plan = InnerJoin(sources, (*found.conditions, *resolved))
         rows = self.plan if keep else filter_rows(self.plan, guards)
-        items = [(column, found.resolve(column)) for column in output_columns(query)]
+        items = [(column, found.resolve(column)) for column in query.columns]
         return Project(rows, (*((column, column) for column in columns), *items))
 
     # -- values
@@ -173,12 +172,12 @@ class OuterRows:
         """Return the value of the only row of a query."""
         arguments = dict(subquery.arguments)
         plan = self._unnest(subquery.plan, self._builder)
-        (column,) = output_columns(plan)
+        (column,) = plan.columns
         found = self._look_up(plan, arguments)
         if found is None:
             if not has_one_row_at_most(plan):
                 plan = self._first_row(plan)
-            (column,) = output_columns(plan)
+            (column,) = plan.columns
             found = self._make_independent(plan, arguments)
         return self._left_join(found, (), guarded=True).resolve(column)
 
@@ -187,7 +186,7 @@ class OuterRows:
 
         The number of rows is looked at above the join: only outer rows that there are ask.
         """
-        (column,) = output_columns(plan)
+        (column,) = plan.columns
         value, count, only = (
             self._builder.new_column(column.name, kind)
             for kind in (column.type, pa.int64(), column.type)
@@ -236,7 +235,7 @@ class OuterRows:
         A comparison of an outer and an inner value is NULL if one of them is; the rows where the
         inner one is, and the question whether there is a row at all, need no pairs of rows.
         """
-        inner = frozenset(output_columns(found.plan))
+        inner = frozenset(found.plan.columns)
         catalog = self._builder.catalog
         known = columns_without_null(self.plan, catalog) | columns_without_null(found.plan, catalog)
         parts = conjuncts(condition)
@@ -289,7 +288,7 @@ class OuterRows:
         plan = found.plan
         if found.definitions and not found.always:
             marker = self._builder.new_column("is there", _BOOLEAN)
-            kept = tuple((column, column) for column in output_columns(plan))
+            kept = tuple((column, column) for column in plan.columns)
             plan = Project(plan, (*kept, (marker, _TRUE)))
             present.append(Call("not", (_is_null(marker),), _BOOLEAN))
         every = (*found.conditions, *conditions)

@@ -31,7 +31,7 @@ from raydb.planner.expressions.nodes import (
     map_aggregate,
     map_window,
 )
-from raydb.planner.plan.logical import (
+from raydb.planner.plan.nodes import (
     Aggregate,
     Filter,
     InnerJoin,
@@ -43,7 +43,6 @@ from raydb.planner.plan.logical import (
     Sort,
     Unnest,
     Window,
-    output_columns,
 )
 from raydb.planner.rules.push_down_filters import filter_rows
 
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from raydb.planner.expressions.nodes import AggregateCall
-    from raydb.planner.plan.logical import SortKey
+    from raydb.planner.plan.nodes import SortKey
 
 # The aggregates of no rows that are not NULL.
 _ZERO_OF_NOTHING = ("count", "count_star", "entropy", "regr_count")
@@ -146,7 +145,7 @@ def _project(
     here = {column: e for column, e in resolved.items() if column not in above}
     # The conditions, and what is computed above the join, still read the plan's columns.
     read = {c for e in (*found.conditions, *above.values()) for c in columns_of(e)} - outer
-    kept = {c: c for c in output_columns(found.plan) if c in read}
+    kept = {c: c for c in found.plan.columns if c in read}
     plan = Project(found.plan, tuple({**kept, **here}.items()))
     return replace(found, plan=plan, definitions=above)
 
@@ -273,6 +272,6 @@ def _limit(
         return None
     number = builder.new_column("row_number", pa.int64())
     numbered = Window(found.plan, ((number, row_number_call(keys, order)),))
-    columns = output_columns(found.plan)
+    columns = found.plan.columns
     first = limit_rows(numbered, number, plan)
     return replace(found, plan=Project(first, tuple((column, column) for column in columns)))

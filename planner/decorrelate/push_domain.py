@@ -26,7 +26,7 @@ from raydb.planner.expressions.nodes import (
     substitute,
 )
 from raydb.planner.plan.common_tables import free_columns, reads_working_table, renumbered
-from raydb.planner.plan.logical import (
+from raydb.planner.plan.nodes import (
     Aggregate,
     CommonTable,
     Filter,
@@ -45,8 +45,6 @@ from raydb.planner.plan.logical import (
     VectorSearch,
     Window,
     WorkingTable,
-    output_columns,
-    sources_of,
 )
 from raydb.planner.plan.nulls import columns_without_null, is_never_null
 
@@ -54,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from raydb.planner.expressions.nodes import WindowCall
-    from raydb.planner.plan.logical import Pairs
+    from raydb.planner.plan.nodes.search import Pairs
 
 Names = dict[Column, Column]
 
@@ -79,17 +77,17 @@ def share(plan: Plan, builder: PlanBuilder) -> tuple[Plan, Plan, dict[Column, Co
 
     The plan runs once, unless it has other rows at each step of a recursion or for each outer row.
     """
-    columns = output_columns(plan)
+    columns = plan.columns
     if isinstance(plan, CommonTable):
         fresh = tuple(builder.new_column(c.name, c.type) for c in columns)
         return plan, replace(plan, columns=fresh), dict(zip(columns, fresh, strict=True))
     if _has_working_table(plan) or free_columns(plan):
         copy = renumbered(plan, builder.numbers)
-        return plan, copy, dict(zip(columns, output_columns(copy), strict=True))
+        return plan, copy, dict(zip(columns, copy.columns, strict=True))
     # The reference keeps the columns that are read above, and the query gets others.
     query = renumbered(plan, builder.numbers)
     # A reference knows the columns of its query by their places, which a projection keeps.
-    query = Project(query, tuple((column, column) for column in output_columns(query)))
+    query = Project(query, tuple((column, column) for column in query.columns))
     first = CommonTable(next(builder.numbers), "shared rows", query, columns)
     return share(first, builder)
 
@@ -102,7 +100,7 @@ class _Domain:
 
     def __init__(self, plan: Plan, never_null: frozenset[Column], builder: PlanBuilder) -> None:
         self._plan = plan
-        self._columns = output_columns(plan)
+        self._columns = plan.columns
         self._never_null = never_null
         self.builder = builder
         self._outer = frozenset(self._columns)
@@ -235,7 +233,7 @@ def _push(plan: Plan, domain: _Domain) -> _Pushed:
 def _has_working_table(plan: Plan) -> bool:
     if isinstance(plan, CommonTable):
         return _has_working_table(plan.query)
-    return isinstance(plan, WorkingTable) or any(map(_has_working_table, sources_of(plan)))
+    return isinstance(plan, WorkingTable) or any(map(_has_working_table, plan.sources))
 
 
 def _with_domain(
@@ -262,7 +260,7 @@ def _push_limit(plan: Limit, domain: _Domain) -> _Pushed:
     number = domain.builder.new_column("row_number", pa.int64())
     call = row_number_call(below.names.values(), order)
     first = limit_rows(Window(below.plan, ((number, call),)), number, plan)
-    columns = (*output_columns(plan), *below.names.values())
+    columns = (*plan.columns, *below.names.values())
     return replace(below, plan=Project(first, tuple((column, column) for column in columns)))
 
 
@@ -361,14 +359,14 @@ def _one_by_one(plan: Aggregate, builder: PlanBuilder) -> Union:
         assert copy.grouping is not None
         number = copy.grouping.number
         grouped = Aggregate(copy.source, tuple(copy.keys[key] for key in keys), copy.aggregates)
-        given = frozenset(output_columns(grouped))
+        given = frozenset(grouped.columns)
         items = tuple(
             (column, column if column in given else Literal(None, column.type))
-            for column in output_columns(copy)
+            for column in copy.columns
             if column != number
         )
         parts.append(Project(grouped, (*items, (number, Literal(place, number.type)))))
-    return Union(tuple(parts), output_columns(plan))
+    return Union(tuple(parts), plan.columns)
 
 
 def _push_recursive(plan: Recursive, domain: _Domain) -> _Pushed:
@@ -428,7 +426,7 @@ def _push_full_join(plan: OuterJoin, domain: _Domain) -> _Pushed:
         (names[column], Call("coalesce", (left.names[column], right.names[column]), column.type))
         for column in names
     )
-    kept = tuple((column, column) for column in output_columns(plan))
+    kept = tuple((column, column) for column in plan.columns)
     return _Pushed(Project(joined, kept + values), names)
 
 
@@ -454,5 +452,5 @@ def _union(
 
 def _with_names(pushed: _Pushed, plan: Plan) -> Plan:
     """Return what a plan has become with the plan's columns, and the domain's behind them."""
-    own = tuple((column, column) for column in output_columns(plan))
+    own = tuple((column, column) for column in plan.columns)
     return Project(pushed.plan, own + pushed.passed_on())

@@ -9,18 +9,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal, Subquery, rewrite
-from raydb.planner.plan.logical import (
-    Apply,
-    CommonTable,
-    Plan,
-    Scan,
-    WorkingTable,
-    expressions_in,
-    map_expressions,
-    map_sources,
-    output_columns,
-    sources_of,
-)
+from raydb.planner.plan.nodes import Apply, CommonTable, Node, Plan, Scan, WorkingTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +18,7 @@ if TYPE_CHECKING:
 def subqueries_in(plan: Plan) -> list[Plan]:
     """Return the plans of the subqueries in the expressions of a node itself."""
     found: list[Plan] = []
-    for expression in expressions_in(plan):
+    for expression in plan.expressions:
         _collect_subqueries(expression, found)
     return found
 
@@ -54,11 +43,11 @@ def contents(plan: Plan) -> frozenset[type | str]:
     nodes = [plan]
     for node in nodes:
         found.add(type(node))
-        nodes += sources_of(node)
+        nodes += node.sources
         if isinstance(node, CommonTable) and id(node.query) not in queries:
             queries[id(node.query)] = node.query
             nodes.append(node.query)
-        expressions = [*expressions_in(node)]
+        expressions = [*node.expressions]
         for part in expressions:
             if isinstance(part, Call):
                 found.add(part.function)
@@ -75,7 +64,7 @@ def references_in(plan: Plan) -> Iterator[CommonTable]:
     """Yield the references in a plan, those in subqueries too, but not in their queries."""
     if isinstance(plan, CommonTable):
         yield plan
-    for source in (*sources_of(plan), *subqueries_in(plan)):
+    for source in (*plan.sources, *subqueries_in(plan)):
         yield from references_in(source)
 
 
@@ -91,8 +80,8 @@ def map_references(plan: Plan, change: Callable[[CommonTable], Plan]) -> Plan:
         return change(plan)
     if next(references_in(plan), None) is None:
         return plan
-    plan = map_sources(plan, lambda source: map_references(source, change))
-    return map_expressions(plan, lambda expression: rewrite(expression, change_subquery))
+    plan = plan.map_sources(lambda source: map_references(source, change))
+    return plan.map_expressions(lambda expression: rewrite(expression, change_subquery))
 
 
 def map_queries(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
@@ -119,7 +108,7 @@ def nodes_in(plan: Plan) -> Iterator[Plan]:
     while waiting:
         node = waiting.pop()
         yield node
-        waiting += (*sources_of(node), *subqueries_in(node))
+        waiting += (*node.sources, *subqueries_in(node))
         if isinstance(node, CommonTable) and node.number not in seen:
             seen.add(node.number)
             waiting.append(node.query)
@@ -146,8 +135,8 @@ def free_columns(plan: Plan | Subquery) -> frozenset[Column]:
     for part in _parts(plan):
         if isinstance(part, Column):
             every.add(part)
-        elif isinstance(part, Plan):
-            given.update(output_columns(part))
+        elif isinstance(part, Node):
+            given.update(part.columns)
         if isinstance(part, Apply | Subquery):
             given.update(column for column, _ in part.arguments)
     return frozenset(every - given)
@@ -215,9 +204,9 @@ def separate_subqueries(plan: Plan, numbers: Iterator[int]) -> Plan:
             return copies[identity]
 
         if subqueries_in(plan):
-            plan = map_expressions(plan, lambda expression: rewrite(expression, change))
+            plan = plan.map_expressions(lambda expression: rewrite(expression, change))
             seen.update(here)
-        return map_sources(plan, visit)
+        return plan.map_sources(visit)
 
     return visit(plan)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal, conjuncts
-from raydb.planner.plan.logical import (
+from raydb.planner.plan.nodes import (
     Aggregate,
     CommonTable,
     Filter,
@@ -21,7 +21,6 @@ from raydb.planner.plan.logical import (
     Union,
     Values,
     Window,
-    output_columns,
 )
 from raydb.storage.tables.table import ROW_NUMBER
 
@@ -133,7 +132,7 @@ def _is_null_with(expression: Expression, columns: Collection[Column]) -> bool:
 
 def _required(plan: Plan, predicates: Iterable[Expression]) -> frozenset[Column]:
     """Return the columns that cannot be NULL where the predicates are true."""
-    columns, parts = output_columns(plan), tuple(predicates)
+    columns, parts = plan.columns, tuple(predicates)
     return frozenset(c for c in columns if any(rejects_null(part, (c,)) for part in parts))
 
 
@@ -143,7 +142,7 @@ def _by_place(
     known = frozenset(columns)
     for source in sources:
         theirs = columns_without_null(source, catalog)
-        pairs = zip(columns, output_columns(source), strict=True)
+        pairs = zip(columns, source.columns, strict=True)
         known &= frozenset(column for column, their in pairs if their in theirs)
     return known
 

@@ -17,31 +17,7 @@ import pyarrow.types as pt
 from raydb.errors import Error
 from raydb.planner.expressions.functions import evaluate
 from raydb.planner.expressions.nodes import Call, Column, Expression, columns_of, conjuncts
-from raydb.planner.plan.logical import (
-    Aggregate,
-    Apply,
-    CommonTable,
-    Filter,
-    InnerJoin,
-    Limit,
-    MotifSearch,
-    OuterJoin,
-    Plan,
-    Project,
-    Recursive,
-    Scan,
-    SemiJoin,
-    Series,
-    Sort,
-    Union,
-    Unnest,
-    Values,
-    VectorSearch,
-    Window,
-    WorkingTable,
-    output_columns,
-    sources_of,
-)
+from raydb.planner.plan.nodes import Aggregate, CommonTable, Plan, Project, Recursive, Scan, Union
 from raydb.storage.tables.table import ROW_NUMBER
 
 if TYPE_CHECKING:
@@ -53,22 +29,19 @@ if TYPE_CHECKING:
 EQUALITY_SHARE = 0.1
 CONDITION_SHARE = 0.3
 
-# Elements that a list has, of which nothing is known.
-LIST_LENGTH = 10.0
-
 
 class Statistics:
     """Estimates for the nodes of one plan; they are kept, by node."""
 
     def __init__(self, catalog: CatalogInfo) -> None:
-        self._catalog = catalog
+        self.catalog = catalog
         # The plan is kept with its estimate, so that its id stays its own.
         self._rows: dict[int, tuple[Plan, float]] = {}
 
     def row_count(self, plan: Plan) -> float:
         """Return about how many rows a plan gives; never less than a fraction of one."""
         if id(plan) not in self._rows:
-            self._rows[id(plan)] = (plan, max(self._estimate(plan), 1e-3))
+            self._rows[id(plan)] = (plan, max(plan.estimate(self), 1e-3))
         return self._rows[id(plan)][1]
 
     def joined_row_count(self, one: Plan, other: Plan, conditions: Iterable[Expression]) -> float:
@@ -95,65 +68,26 @@ class Statistics:
         found = _origin(plan, column)
         if found is None:
             return max(1.0, rows / 10)
-        info = self._catalog.tables[found[0]]
-        return min(rows, _distinct_values(info, found[1], self._catalog))
+        info = self.catalog.tables[found[0]]
+        return min(rows, _distinct_values(info, found[1], self.catalog))
+
+    def group_count(self, plan: Plan, keys: Iterable[Expression]) -> float:
+        """Return about how many tuples of values some expressions over a plan have."""
+        return prod(self._distinct_in((plan,), key) for key in keys)
 
     def _distinct_in(self, plans: Sequence[Plan], expression: Expression) -> float:
         """Return about how many values an expression over one of the plans has."""
         columns = columns_of(expression)
         for plan in plans:
-            if columns and columns <= set(output_columns(plan)):
+            if columns and columns <= set(plan.columns):
                 each = (self.distinct_count(plan, column) for column in columns)
                 return min(prod(each), self.row_count(plan))
         return 1.0
 
-    def _estimate(self, plan: Plan) -> float:
-        match plan:
-            case Scan(table=table):
-                return float(self._catalog.tables[table].row_count)
-            case Values(rows=rows):
-                return float(len(rows))
-            case Series(start=start, stop=stop, step=step):
-                return float(len(range(start, stop, step)))
-            case CommonTable(query=query):
-                return self.row_count(query)
-            case WorkingTable():
-                return 1000.0  # nothing is known of it
-            case Filter(source=source, predicate=predicate):
-                return self.row_count(source) * self._share(source, predicate)
-            case Aggregate(source=source, keys=keys):
-                groups = prod(self._distinct_in((source,), key) for _, key in keys)
-                return min(groups, self.row_count(source)) if keys else 1.0
-            case Limit(source=source, count=count):
-                size = self.row_count(source)
-                return size if count is None else min(size, float(count))
-            case InnerJoin(sources=sources, conditions=conditions):
-                return self._join(sources, conditions)
-            case OuterJoin(left=left, right=right, conditions=conditions):
-                joined = self.joined_row_count(left, right, conditions)
-                return max(joined, self.row_count(left), self.row_count(right))
-            case SemiJoin(kind="mark", left=left):
-                return self.row_count(left)
-            case SemiJoin(left=left, right=right, conditions=conditions, kind=kind):
-                size = self.row_count(left)
-                kept = min(size, self.joined_row_count(left, right, conditions))
-                return kept if kind == "semi" else max(size - kept, size / 10)
-            case Apply(left=left, right=right):
-                return self.row_count(left) * self.row_count(right)
-            case Union(sources=sources):
-                return sum(self.row_count(source) for source in sources)
-            case Recursive(base=base, step=step):
-                return self.row_count(base) + self.row_count(step)
-            case VectorSearch(left=left, options=options):
-                return self.row_count(left) * options.k
-            case MotifSearch(left=left, question=question):
-                return self.row_count(left) * float(question.sample_count or 1)
-            case Unnest(source=source):
-                return self.row_count(source) * LIST_LENGTH
-            case Project(source=source) | Sort(source=source) | Window(source=source):
-                return self.row_count(source)
-
-    def _join(self, sources: Sequence[Plan], conditions: Sequence[Expression]) -> float:
+    def combined_row_count(
+        self, sources: Sequence[Plan], conditions: Sequence[Expression]
+    ) -> float:
+        """Return about how many rows an inner join of any number of plans gives."""
         if not sources:
             return 1.0
         first, *rest = sources
@@ -169,7 +103,7 @@ class Statistics:
                     rows *= CONDITION_SHARE
         return rows
 
-    def _share(self, source: Plan, predicate: Expression) -> float:
+    def share_kept(self, source: Plan, predicate: Expression) -> float:
         """Return which share of a source's rows a predicate keeps."""
         share = 1.0
         by_table: dict[str, list[tuple[Expression, dict[Column, str]]]] = {}
@@ -184,7 +118,7 @@ class Statistics:
                 is_equality = isinstance(part, Call) and part.function == "equal"
                 share *= EQUALITY_SHARE if is_equality else CONDITION_SHARE
         for table, parts in by_table.items():
-            share *= _sampled_share(self._catalog.tables[table], parts)
+            share *= _sampled_share(self.catalog.tables[table], parts)
         return share
 
 
@@ -204,11 +138,11 @@ def _origin(plan: Plan, column: Column) -> tuple[str, str] | None:
         case CommonTable(query=query, columns=columns):
             if column not in columns:
                 return None
-            return _origin(query, output_columns(query)[columns.index(column)])
+            return _origin(query, query.columns[columns.index(column)])
         case Union() | Recursive():
             return None
         case _:
-            found = (_origin(source, column) for source in sources_of(plan))
+            found = (_origin(source, column) for source in plan.sources)
             return next((origin for origin in found if origin is not None), None)
 
 

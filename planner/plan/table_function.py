@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Literal
-from raydb.planner.plan.logical import Values
+from raydb.planner.plan.nodes import Values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Column, Expression
     from raydb.planner.plan.function_arguments import Argument
-    from raydb.planner.plan.logical import Plan
+    from raydb.planner.plan.nodes import Plan
 
 TABLE_FUNCTIONS: dict[str, TableFunction] = {}
 """All table functions by name; `register` adds one."""

@@ -18,8 +18,7 @@ from raydb.planner.expressions.nodes import (
     conjuncts,
     substitute,
 )
-from raydb.planner.plan.logical import Filter, Plan, Project, Scan, output_columns
-from raydb.planner.plan.physical import ComputeColumns, FilterRows, PhysicalPlan, ScanTable
+from raydb.planner.plan.nodes import Filter, PhysicalPlan, Plan, Project, Scan
 from raydb.storage.tables.table import ROW_NUMBER
 
 if TYPE_CHECKING:
@@ -36,24 +35,24 @@ class TableRows:
         self.definitions = definitions
         self.predicates = predicates
 
-    def selection(self, number: int) -> ComputeColumns | None:
+    def selection(self, number: int) -> Project | None:
         """Return a plan for the numbers of the rows that count, None for all rows."""
         if not self.predicates:
             return None
         column = Column(number, ROW_NUMBER, pa.int32())
         read = {c for predicate in self.predicates for c in columns_of(predicate)}
         columns = (*(c for c in self.scan.columns if c in read), column)
-        plan: PhysicalPlan = ScanTable(self.scan.table, columns)
+        plan: PhysicalPlan = Scan(self.scan.table, columns)
         if len(self.predicates) == 1:
-            plan = FilterRows(plan, self.predicates[0])
+            plan = Filter(plan, self.predicates[0])
         else:
-            plan = FilterRows(plan, Call("and", tuple(self.predicates), pa.bool_()))
-        return ComputeColumns(plan, ((column, column),))
+            plan = Filter(plan, Call("and", tuple(self.predicates), pa.bool_()))
+        return Project(plan, ((column, column),))
 
 
 def rows_of_table(plan: Plan) -> TableRows | None:
     """Take a plan of filters and projections over one table apart; None for any other plan."""
-    columns = output_columns(plan)
+    columns = plan.columns
     definitions: dict[Column, Expression] = {column: column for column in columns}
     predicates: list[Expression] = []
     while isinstance(plan, Filter | Project):

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.planner.expressions.nodes import Call, Expression, Literal, rewrite
-from raydb.planner.plan.logical import Plan, map_expressions, map_sources
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.plan.nodes import Plan
 
 # A comparison with the sides exchanged.
 _MIRRORED = {
@@ -40,8 +40,8 @@ _OF_DAY = {
 
 def compare_dates(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Replace comparisons of dates with constant timestamps."""
-    plan = map_sources(plan, lambda source: compare_dates(source, catalog))
-    return map_expressions(plan, lambda expression: rewrite(expression, _compare))
+    plan = plan.map_sources(lambda source: compare_dates(source, catalog))
+    return plan.map_expressions(lambda expression: rewrite(expression, _compare))
 
 
 def _compare(expression: Expression) -> Expression:

@@ -13,18 +13,18 @@ import pyarrow as pa
 
 from raydb.planner.expressions.functions import may_raise
 from raydb.planner.expressions.nodes import Call, Expression, Literal, conjuncts, rewrite
-from raydb.planner.plan.logical import Plan, map_expressions, map_sources
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.plan.nodes import Plan
 
 
 def factor_disjunctions(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Factor every OR; three-valued logic distributes as two-valued logic does."""
-    plan = map_sources(plan, lambda source: factor_disjunctions(source, catalog))
-    return map_expressions(plan, lambda expression: rewrite(expression, _factor))
+    plan = plan.map_sources(lambda source: factor_disjunctions(source, catalog))
+    return plan.map_expressions(lambda expression: rewrite(expression, _factor))
 
 
 def _factor(expression: Expression) -> Expression:

@@ -10,18 +10,12 @@ from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.clock import moment
 from raydb.planner.expressions.nodes import Call, Expression, Literal, Subquery, rewrite
-from raydb.planner.plan.logical import (
-    Plan,
-    expressions_in,
-    map_expressions,
-    map_sources,
-    sources_of,
-)
 
 if TYPE_CHECKING:
     import datetime as dt
 
     from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.plan.nodes import Plan
 
 
 def fix_clock(plan: Plan, _: CatalogInfo) -> Plan:
@@ -31,7 +25,7 @@ def fix_clock(plan: Plan, _: CatalogInfo) -> Plan:
 
 def reads_clock(plan: Plan) -> bool:
     """Tell whether a plan that is bound, but not optimized, depends on the time."""
-    return any(map(calls_clock, expressions_in(plan))) or any(map(reads_clock, sources_of(plan)))
+    return any(map(calls_clock, plan.expressions)) or any(map(reads_clock, plan.sources))
 
 
 def calls_clock(expression: Expression) -> bool:
@@ -55,5 +49,5 @@ def _fix(plan: Plan, now: dt.datetime) -> Plan:
             case _:
                 return expression
 
-    plan = map_sources(plan, lambda source: _fix(source, now))
-    return map_expressions(plan, lambda expression: rewrite(expression, replace))
+    plan = plan.map_sources(lambda source: _fix(source, now))
+    return plan.map_expressions(lambda expression: rewrite(expression, replace))

@@ -15,16 +15,16 @@ from raydb.planner.expressions.casts.casts import literal_value
 from raydb.planner.expressions.functions import evaluate
 from raydb.planner.expressions.functions.randomness import VOLATILE
 from raydb.planner.expressions.nodes import Call, Expression, Literal, rewrite
-from raydb.planner.plan.logical import Plan, map_expressions, map_sources
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.plan.nodes import Plan
 
 
 def fold_constants(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Replace calls whose arguments are all constant by their value."""
-    plan = map_sources(plan, lambda source: fold_constants(source, catalog))
-    return map_expressions(plan, lambda expression: rewrite(expression, _fold))
+    plan = plan.map_sources(lambda source: fold_constants(source, catalog))
+    return plan.map_expressions(lambda expression: rewrite(expression, _fold))
 
 
 def _fold(expression: Expression) -> Expression:

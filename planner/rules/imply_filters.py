@@ -24,7 +24,7 @@ from raydb.planner.expressions.nodes import (
     conjuncts,
     substitute,
 )
-from raydb.planner.plan.logical import InnerJoin, Plan, output_columns
+from raydb.planner.plan.nodes import InnerJoin, Plan
 from raydb.planner.rules.factor_disjunctions import all_of, any_of
 from raydb.planner.stars.star import map_unfused_sources
 
@@ -45,7 +45,7 @@ def imply_filters(plan: Plan, catalog: CatalogInfo) -> Plan:
 
 def _of_disjunctions(join: InnerJoin) -> Iterator[Expression]:
     """Yield, for each OR over several sources, what it says of one source in every branch."""
-    outputs = [frozenset(output_columns(source)) for source in join.sources]
+    outputs = [frozenset(source.columns) for source in join.sources]
     for condition in join.conditions:
         match condition:
             case Call(function="or", arguments=branches) if not may_raise(condition):

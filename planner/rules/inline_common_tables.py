@@ -23,7 +23,7 @@ from raydb.planner.plan.common_tables import (
     renumbered,
     subqueries_in,
 )
-from raydb.planner.plan.logical import (
+from raydb.planner.plan.nodes import (
     CommonTable,
     Filter,
     InnerJoin,
@@ -32,9 +32,6 @@ from raydb.planner.plan.logical import (
     Scan,
     Series,
     Values,
-    expressions_in,
-    output_columns,
-    sources_of,
 )
 
 if TYPE_CHECKING:
@@ -80,7 +77,7 @@ def _inlining(first: CommonTable, numbers: Iterator[int]) -> Callable[[CommonTab
         if reference.number != first.number:
             return reference
         query = unused.pop() if unused else renumbered(first.query, numbers)
-        return Project(query, tuple(zip(reference.columns, output_columns(query), strict=True)))
+        return Project(query, tuple(zip(reference.columns, query.columns, strict=True)))
 
     return put
 
@@ -102,7 +99,7 @@ def _is_cheap(plan: Plan, catalog: CatalogInfo) -> bool:
         case Values(rows=rows):
             return len(rows) <= _FEW_ROWS
         case Filter(source=source) | Project(source=source):
-            own = expressions_in(plan)
+            own = plan.expressions
             is_simple = not subqueries_in(plan) and not any(map(is_volatile, own))
             return is_simple and _is_cheap(source, catalog)
         case InnerJoin(sources=sources):
@@ -117,7 +114,7 @@ def _is_cheap(plan: Plan, catalog: CatalogInfo) -> bool:
 def _scanned(plan: Plan) -> set[str]:
     if isinstance(plan, Scan):
         return {plan.table}
-    return {table for source in sources_of(plan) for table in _scanned(source)}
+    return {table for source in plan.sources for table in _scanned(source)}
 
 
 def _with_queries(plan: Plan, kept: dict[int, Plan]) -> Plan:

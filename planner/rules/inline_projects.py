@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.functions import is_volatile
 from raydb.planner.expressions.nodes import Column, Expression, substitute
-from raydb.planner.plan.logical import (
-    Aggregate,
-    Filter,
-    InnerJoin,
-    Plan,
-    Project,
-    map_expressions,
-    map_sources,
-    output_columns,
-)
+from raydb.planner.plan.nodes import Aggregate, Filter, InnerJoin, Plan, Project
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,7 +20,7 @@ if TYPE_CHECKING:
 
 def inline_projects(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Replace the columns of a projection by their expressions, and move it up or away."""
-    plan = map_sources(plan, lambda source: inline_projects(source, catalog))
+    plan = plan.map_sources(lambda source: inline_projects(source, catalog))
     match plan:
         case (
             Project(source=Project(source=inner, items=below))
@@ -56,7 +47,7 @@ def _is_lifted(plan: Plan) -> bool:
 
 def _substitute(plan: Plan, definitions: Mapping[Column, Expression]) -> Plan:
     """Replace defined columns in the expressions of one node."""
-    return map_expressions(plan, lambda expression: substitute(expression, definitions))
+    return plan.map_expressions(lambda expression: substitute(expression, definitions))
 
 
 def _lift_projects(join: InnerJoin) -> Plan:
@@ -69,5 +60,5 @@ def _lift_projects(join: InnerJoin) -> Plan:
             sources.append(source.source)
         else:
             sources.append(source)
-    items = tuple((column, definitions.get(column, column)) for column in output_columns(join))
+    items = tuple((column, definitions.get(column, column)) for column in join.columns)
     return Project(_substitute(replace(join, sources=tuple(sources)), definitions), items)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raydb.planner.plan.logical import Aggregate, Plan, map_sources
+from raydb.planner.plan.nodes import Aggregate, Plan
 from raydb.planner.stars.star import match_star
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def match_stars(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Set `star` on each aggregate."""
-    plan = map_sources(plan, lambda source: match_stars(source, catalog))
+    plan = plan.map_sources(lambda source: match_stars(source, catalog))
     if isinstance(plan, Aggregate):
         return replace(plan, star=match_star(plan, catalog))
     return plan

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import Expression, conjuncts
-from raydb.planner.plan.logical import Filter, InnerJoin, Plan, map_sources
+from raydb.planner.plan.nodes import Filter, InnerJoin, Plan
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def merge_joins(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Merge inner joins and filters into n-ary joins whose conditions are conjuncts."""
-    plan = map_sources(plan, lambda source: merge_joins(source, catalog))
+    plan = plan.map_sources(lambda source: merge_joins(source, catalog))
     match plan:
         case Filter(source=InnerJoin() | Filter()) | InnerJoin():
             sources, conditions = _collect(plan)

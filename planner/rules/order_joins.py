@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.planner.expressions.nodes import Call, Column, Expression, columns_of
-from raydb.planner.plan.logical import InnerJoin, Plan, output_columns
+from raydb.planner.plan.nodes import InnerJoin, Plan
 from raydb.planner.plan.statistics import Statistics
 from raydb.planner.rules.push_down_filters import filter_rows
 from raydb.planner.stars.star import map_unfused_sources
@@ -86,7 +86,7 @@ def _order(join: InnerJoin, statistics: Statistics) -> Plan:
 
 def _part(source: Plan, classes: Sequence[Sequence[Column]]) -> _Part:
     """Return a source as a part, whose columns of one class are equal."""
-    columns = frozenset(output_columns(source))
+    columns = frozenset(source.columns)
     own = [[column for column in each if column in columns] for each in classes]
     within = [_equal(a, b) for each in own for a, b in pairwise(each)]
     members = {number: each[0] for number, each in enumerate(own) if each}

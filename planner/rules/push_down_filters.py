@@ -22,11 +22,12 @@ from raydb.planner.expressions.nodes import (
     conjuncts,
     substitute,
 )
-from raydb.planner.plan.logical import (
+from raydb.planner.plan.nodes import (
     Aggregate,
     Filter,
     InnerJoin,
     MotifSearch,
+    NoStar,
     OuterJoin,
     Plan,
     SemiJoin,
@@ -34,9 +35,8 @@ from raydb.planner.plan.logical import (
     Unnest,
     VectorSearch,
     Window,
-    output_columns,
 )
-from raydb.planner.stars.star import NoStar, map_unfused_sources
+from raydb.planner.stars.star import map_unfused_sources
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -132,7 +132,7 @@ def _distribute(
     """Give each predicate to the one source that has all its columns; return the rest too."""
     owned: list[list[Expression]] = [[] for _ in sources]
     rest = []
-    outputs = [set(output_columns(source)) for source in sources]
+    outputs = [set(source.columns) for source in sources]
     for predicate in predicates:
         owner = next((i for i, own in enumerate(outputs) if _is_over(predicate, own)), None)
         if owner is None:

@@ -12,14 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raydb.planner.plan.logical import (
-    InnerJoin,
-    Limit,
-    OuterJoin,
-    Plan,
-    Project,
-    Union,
-)
+from raydb.planner.plan.nodes import InnerJoin, Limit, OuterJoin, Plan, Project, Union
 from raydb.planner.stars.star import map_unfused_sources
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import columns_of
-from raydb.planner.plan.logical import InnerJoin, Plan, SemiJoin, output_columns
+from raydb.planner.plan.nodes import InnerJoin, Plan, SemiJoin
 from raydb.planner.plan.statistics import Statistics
 from raydb.planner.stars.star import map_unfused_sources
 
@@ -51,7 +51,7 @@ def _push(join: SemiJoin, source: Plan, statistics: Statistics) -> Plan | None:
 
 def _belongs(join: SemiJoin, source: Plan, statistics: Statistics) -> bool:
     read = {column for condition in join.conditions for column in columns_of(condition)}
-    read -= set(output_columns(join.right))
-    if not read or not read <= set(output_columns(source)):
+    read -= set(join.right.columns)
+    if not read or not read <= set(source.columns):
         return False
     return statistics.row_count(join.right) < statistics.row_count(source)

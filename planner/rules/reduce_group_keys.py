@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING
 import pyarrow.types as pt
 
 from raydb.planner.expressions.nodes import AggregateCall, Call, Column, Expression, conjuncts
-from raydb.planner.plan.logical import (
+from raydb.planner.plan.nodes import (
     Aggregate,
     Filter,
     InnerJoin,
+    NoStar,
     Plan,
     Project,
     Scan,
     SemiJoin,
-    output_columns,
-    sources_of,
 )
-from raydb.planner.stars.star import NoStar, map_unfused_sources
+from raydb.planner.stars.star import map_unfused_sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,7 +63,7 @@ def _reduce(plan: Aggregate, catalog: CatalogInfo) -> Plan:
         if column not in kept
     )
     reduced = replace(plan, keys=tuple(kept.items()), aggregates=(*dropped, *plan.aggregates))
-    return Project(reduced, tuple((column, column) for column in output_columns(plan)))
+    return Project(reduced, tuple((column, column) for column in plan.columns))
 
 
 def _is_number(expression: Expression) -> bool:
@@ -87,7 +86,7 @@ def _dependencies(plan: Plan, catalog: CatalogInfo) -> Iterator[Dependency]:
         case _:
             pass
     # The rows of a semi join's right side are not in the result.
-    for source in (plan.left,) if isinstance(plan, SemiJoin) else sources_of(plan):
+    for source in (plan.left,) if isinstance(plan, SemiJoin) else plan.sources:
         yield from _dependencies(source, catalog)
 
 

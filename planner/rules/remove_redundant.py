@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import Literal
-from raydb.planner.plan.logical import (
+from raydb.planner.plan.nodes import (
     Aggregate,
     Filter,
     InnerJoin,
@@ -20,7 +20,6 @@ from raydb.planner.plan.logical import (
     Project,
     SemiJoin,
     Sort,
-    map_sources,
 )
 from raydb.planner.stars.star import FUSED_AGGREGATES
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 def remove_redundant(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Remove nodes that give what their source gives."""
-    plan = map_sources(plan, lambda source: remove_redundant(source, catalog))
+    plan = plan.map_sources(lambda source: remove_redundant(source, catalog))
     match plan:
         case Filter(source=source, predicate=Literal(value=True)):
             return source
@@ -43,7 +42,7 @@ def remove_redundant(plan: Plan, catalog: CatalogInfo) -> Plan:
         case Sort(source=source):
             return replace(plan, source=_unsorted(source))
         case InnerJoin() | OuterJoin() | SemiJoin():
-            return map_sources(plan, _unsorted)
+            return plan.map_sources(_unsorted)
         case _:
             return plan
 

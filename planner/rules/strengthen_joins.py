@@ -10,17 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import conjuncts, substitute
-from raydb.planner.plan.logical import (
-    Filter,
-    InnerJoin,
-    OuterJoin,
-    Plan,
-    Project,
-    SemiJoin,
-    Sort,
-    map_sources,
-    output_columns,
-)
+from raydb.planner.plan.nodes import Filter, InnerJoin, OuterJoin, Plan, Project, SemiJoin, Sort
 from raydb.planner.plan.nulls import rejects_null
 
 if TYPE_CHECKING:
@@ -58,7 +48,7 @@ def _strengthen(plan: Plan, required: Sequence[Expression]) -> Plan:
                 plan, left=_strengthen(left, on_left), right=_strengthen(right, conditions)
             )
         case _:
-            return map_sources(plan, lambda source: _strengthen(source, ()))
+            return plan.map_sources(lambda source: _strengthen(source, ()))
 
 
 def _strengthen_outer(plan: OuterJoin, required: Sequence[Expression]) -> Plan:
@@ -69,7 +59,7 @@ def _strengthen_outer(plan: OuterJoin, required: Sequence[Expression]) -> Plan:
     # A row must not lose its partner to what is dropped above: it would stay, with NULLs instead.
     match keeps_left, keeps_right:
         case True, True:
-            return map_sources(plan, lambda source: _strengthen(source, ()))
+            return plan.map_sources(lambda source: _strengthen(source, ()))
         case True, False:
             left = _strengthen(plan.left, required)
             return OuterJoin("left", left, _strengthen(plan.right, conditions), conditions)
@@ -85,5 +75,5 @@ def _strengthen_outer(plan: OuterJoin, required: Sequence[Expression]) -> Plan:
 
 def _rejects(required: Sequence[Expression], plan: Plan) -> bool:
     """Tell whether a row is dropped if it has NULL in every column of a plan."""
-    columns = frozenset(output_columns(plan))
+    columns = frozenset(plan.columns)
     return any(rejects_null(predicate, columns) for predicate in required)

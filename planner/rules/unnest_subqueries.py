@@ -32,7 +32,7 @@ from raydb.planner.expressions.nodes import (
     substitute,
 )
 from raydb.planner.plan.common_tables import highest_number, map_queries, nodes_in, subqueries_in
-from raydb.planner.plan.logical import (
+from raydb.planner.plan.nodes import (
     Aggregate,
     Apply,
     Filter,
@@ -48,20 +48,16 @@ from raydb.planner.plan.logical import (
     Values,
     VectorSearch,
     Window,
-    map_expressions,
-    map_sources,
-    output_columns,
+    only_columns,
 )
 from raydb.planner.rules.inline_common_tables import inline_common_tables
 from raydb.planner.rules.push_down_filters import filter_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Column
-
-_NO_COLUMNS = Values((), ((),))
 
 
 def unnest_subqueries(plan: Plan, catalog: CatalogInfo) -> Plan:
@@ -80,7 +76,7 @@ def unnest(plan: Plan, builder: PlanBuilder) -> Plan:
         # So that a limit that has to number rows finds their order right below.
         moved = unnest(replace(plan, source=plan.source.source), builder)
         return _unnest_expressions(replace(plan.source, source=moved), builder)
-    plan = map_sources(plan, lambda source: unnest(source, builder))
+    plan = plan.map_sources(lambda source: unnest(source, builder))
     return _unnest_expressions(plan, builder)
 
 
@@ -101,14 +97,14 @@ def _unnest_expressions(plan: Plan, builder: PlanBuilder) -> Plan:
         case Project() | Unnest() | Aggregate() | Window():
             source = plan.source
             rows = OuterRows(source, builder, unnest)
-            changed = map_expressions(plan, rows.without_subqueries)
-            changed = map_sources(changed, lambda _: rows.plan)
-            return _only(changed, output_columns(plan))
+            changed = plan.map_expressions(rows.without_subqueries)
+            changed = changed.map_sources(lambda _: rows.plan)
+            return only_columns(changed, plan.columns)
         case VectorSearch(left=left) | MotifSearch(left=left):
             rows = OuterRows(left, builder, unnest)
-            searched = map_expressions(plan, rows.without_subqueries)
+            searched = plan.map_expressions(rows.without_subqueries)
             assert isinstance(searched, VectorSearch | MotifSearch)
-            return _only(replace(searched, left=rows.plan), output_columns(plan))
+            return only_columns(replace(searched, left=rows.plan), plan.columns)
         case OuterJoin() | SemiJoin():
             return _unnest_conditions(plan, builder)
         case Values():
@@ -131,13 +127,6 @@ def _subqueries(expression: Expression) -> Iterator[Subquery]:
             yield from _subqueries(argument)
 
 
-def _only(plan: Plan, columns: Sequence[Column]) -> Plan:
-    """Return the plan's rows with these columns only, in this order."""
-    if output_columns(plan) == tuple(columns):
-        return plan
-    return Project(plan, tuple((column, column) for column in columns))
-
-
 def _filter(source: Plan, predicates: Iterable[Expression], builder: PlanBuilder) -> Plan:
     """Return the rows for which all predicates are true."""
     parts = list(predicates)
@@ -146,7 +135,7 @@ def _filter(source: Plan, predicates: Iterable[Expression], builder: PlanBuilder
     nested = [part for part in parts if has_subquery(part)]
     left = [part for part in nested if not rows.keep_where(part)]
     rest = [rows.without_subqueries(part) for part in left]
-    return _only(filter_rows(rows.plan, rest), output_columns(source))
+    return only_columns(filter_rows(rows.plan, rest), source.columns)
 
 
 def _unnest_conditions(plan: OuterJoin | SemiJoin, builder: PlanBuilder) -> Plan:
@@ -155,7 +144,7 @@ def _unnest_conditions(plan: OuterJoin | SemiJoin, builder: PlanBuilder) -> Plan
         return _join_by_pairs(plan, builder)
     left = OuterRows(plan.left, builder, unnest)
     right = OuterRows(plan.right, builder, unnest)
-    of_left = frozenset(output_columns(plan.left))
+    of_left = frozenset(plan.left.columns)
 
     def change(part: Expression) -> Expression:
         if not isinstance(part, Subquery):
@@ -165,12 +154,12 @@ def _unnest_conditions(plan: OuterJoin | SemiJoin, builder: PlanBuilder) -> Plan
 
     conditions = tuple(rewrite(condition, change) for condition in plan.conditions)
     joined = replace(plan, left=left.plan, right=right.plan, conditions=conditions)
-    return _only(joined, output_columns(plan))
+    return only_columns(joined, plan.columns)
 
 
 def _reads_both(subquery: Subquery, join: OuterJoin | SemiJoin) -> bool:
     read = columns_of(subquery)
-    return not any(read.isdisjoint(output_columns(side)) for side in (join.left, join.right))
+    return not any(read.isdisjoint(side.columns) for side in (join.left, join.right))
 
 
 def _join_by_pairs(plan: OuterJoin | SemiJoin, builder: PlanBuilder) -> Plan:
@@ -194,7 +183,7 @@ def _join_by_pairs(plan: OuterJoin | SemiJoin, builder: PlanBuilder) -> Plan:
             else OuterJoin("left", left, pairs, on_left)
         )
         found = replace(plan, left=rows, right=right, conditions=(_equal(pair[1], right_number),))
-    return _only(found, output_columns(plan))
+    return only_columns(found, plan.columns)
 
 
 def _number_rows(plan: Plan, builder: PlanBuilder) -> tuple[Plan, Column]:
@@ -214,12 +203,12 @@ def _unnest_values(plan: Values, builder: PlanBuilder) -> Plan:
             parts.append(Values(_fresh(plan.columns, builder), tuple(group)))
             continue
         for row in group:
-            rows = OuterRows(_NO_COLUMNS, builder, unnest)
+            rows = OuterRows(Values((), ((),)), builder, unnest)
             values = [rows.without_subqueries(value) for value in row]
             columns = _fresh(plan.columns, builder)
             parts.append(Project(rows.plan, tuple(zip(columns, values, strict=True))))
     if len(parts) == 1:
-        columns = output_columns(parts[0])
+        columns = parts[0].columns
         return Project(parts[0], tuple(zip(plan.columns, columns, strict=True)))
     return Union(tuple(parts), plan.columns)
 
@@ -232,17 +221,17 @@ def _unnest_apply(plan: Apply, builder: PlanBuilder) -> Plan:
     """Join the left rows with those that the right query has for them."""
     rows = OuterRows(plan.left, builder, unnest)
     arguments = dict(plan.arguments)
-    columns = output_columns(plan)
+    columns = plan.columns
     if plan.kind == "inner":
         joined = rows.join_rows(plan.right, arguments, (), keep=False)
-        return _filter(_only(joined, columns), plan.conditions, builder)
+        return _filter(only_columns(joined, columns), plan.conditions, builder)
     nested = [part for part in plan.conditions if has_subquery(part)]
     plain = tuple(part for part in plan.conditions if part not in nested)
     right = plan.right
     if nested:
         # They decide on the rows of the right query, so they can as well be a part of it.
-        given = output_columns(plan.left)
+        given = plan.left.columns
         stand_ins = dict(zip(given, _fresh(given, builder), strict=True))
         right = _filter(right, [substitute(part, stand_ins) for part in nested], builder)
         arguments.update((inside, column) for column, inside in stand_ins.items())
-    return _only(rows.join_rows(right, arguments, plain, keep=True), columns)
+    return only_columns(rows.join_rows(right, arguments, plain, keep=True), columns)

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from raydb.planner import PlannerOptions
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.plan.physical import PhysicalPlan
-    from raydb.planner.stars.star import Star
+    from raydb.planner.plan.nodes import PhysicalPlan, Star
 
 
 def choose_job(star: Star, catalog: CatalogInfo, options: PlannerOptions) -> PhysicalPlan | str:

@@ -13,20 +13,21 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from raydb.planner.expressions.nodes import AggregateCall, Call, Column, Expression, Literal
-from raydb.planner.plan.physical import ComputeColumns, ConcatenateRows, HashAggregate
+from raydb.planner.plan.nodes import HashAggregate, Project, Union
+from raydb.planner.plan.nodes.aggregate import GroupedRows
 from raydb.planner.stars.table_scan import FusedTableScan, scan_obstacle
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo, NewerRows
-    from raydb.planner.plan.physical import PhysicalPlan
+    from raydb.planner.plan.nodes import PhysicalPlan, Star
+    from raydb.planner.plan.nodes.node import Calls, Items
     from raydb.planner.stars.fuse import FusedScanAggregate
-    from raydb.planner.stars.star import Star
 
 # Fewer rows are looked up one by one; for more, whole dimensions are made into codes.
 MIN_SCANNED = 2**15
@@ -36,12 +37,14 @@ _SUMMED_DIGITS = 28
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class DeltaScan:
+class DeltaScan(GroupedRows):
     """A star over the rows of its fact table that a BVH does not hold yet.
 
     scan: the pass over these rows as a fused job; where it is None they are looked up through the
         foreign keys and aggregated as rows of the general path, for the `reason`.
     """
+
+    explain_name = "DeltaScan"
 
     star: Star
     bvh: str
@@ -50,12 +53,24 @@ class DeltaScan:
     reason: str
 
     @property
-    def keys(self) -> tuple[tuple[Column, Expression], ...]:
+    def details(self) -> dict[str, Any]:
+        """What EXPLAIN says of the rows and of the way to them."""
+        one_pass = "" if self.scan is None else f"one pass on {self.scan.backend}"
+        return {
+            "table": self.star.fact,
+            "bvh": self.bvh,
+            "rows_touched": self.newer.count,
+            "first_row": self.newer.first,
+            "by": one_pass or f"lookup ({self.reason})",
+        }
+
+    @property
+    def keys(self) -> Items:
         """The group keys."""
         return self.star.keys
 
     @property
-    def aggregates(self) -> tuple[tuple[Column, AggregateCall], ...]:
+    def aggregates(self) -> Calls:
         """The aggregates."""
         return self.star.aggregates
 
@@ -125,8 +140,8 @@ def merge_parts(star: Star, parted: Parted, parts: tuple[PhysicalPlan, ...]) -> 
     """Return the plan of a star from the plans that give its parts' groups."""
     columns = tuple(column for column, _ in (*parted.star.keys, *parted.star.aggregates))
     keys = tuple((column, column) for column, _ in star.keys)
-    groups = HashAggregate(ConcatenateRows(parts, columns), keys, parted.merged, "")
-    return ComputeColumns(groups, parted.items)
+    groups = HashAggregate(Union(parts, columns), keys, parted.merged, "")
+    return Project(groups, parted.items)
 
 
 def scan_delta(star: Star, plan: FusedScanAggregate, catalog: CatalogInfo) -> DeltaScan:

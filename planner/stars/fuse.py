@@ -34,7 +34,9 @@ from raydb.planner.expressions.nodes import (
     Expression,
     attributes_of,
 )
-from raydb.planner.stars.sieve import use_sieve
+from raydb.planner.expressions.show import show
+from raydb.planner.plan.nodes.aggregate import GroupedRows
+from raydb.planner.stars.sieve import describe_reads, use_sieve
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -44,7 +46,8 @@ if TYPE_CHECKING:
 
     from raydb.kernels.bvh.bvh import Bvh
     from raydb.planner.catalog import BvhInfo, NewerRows
-    from raydb.planner.stars.star import Star
+    from raydb.planner.plan.nodes import Star
+    from raydb.planner.plan.nodes.node import Calls, Items
 
 # Weight of a scanned attribute against a grouped or aggregated one (section 4.5, alpha): a
 # predicate outside of Z makes every row of the cells be read, a measure outside of X only those
@@ -102,7 +105,7 @@ class Running:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class FusedScanAggregate:
+class FusedScanAggregate(GroupedRows):
     """A fused job with its reasons; `index` is the BVH that it runs on.
 
     parts: what a group number below `key_count` is made of; value_parts: what lies above, for the
@@ -116,6 +119,8 @@ class FusedScanAggregate:
     newer: the rows that the job does not read because the BVH does not hold them.
     """
 
+    explain_name = "FusedScanAggregate"
+
     table: str
     bvh: str
     index: Bvh
@@ -123,8 +128,8 @@ class FusedScanAggregate:
     backend_reason: str
     choice_reason: str
     coverage: Coverage
-    keys: tuple[tuple[Column, Expression], ...]
-    aggregates: tuple[tuple[Column, AggregateCall], ...]
+    keys: Items
+    aggregates: Calls
     job: FusedJob
     parts: tuple[GroupPart, ...]
     value_parts: tuple[GroupPart, ...]
@@ -138,6 +143,38 @@ class FusedScanAggregate:
     newer: NewerRows | None = None
     estimated_cells: int | None = None
     sieve_obstacle: str | None = None
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What EXPLAIN says of the job: what the BVH gives to it, and what it reads."""
+        coverage = self.coverage
+        measures = zip(self.measures, self.measure_positions, strict=True)
+        fetched = [
+            *self.residual_predicates,
+            *(key for _, key in self.residual_keys),
+            *(measure for measure, position in measures if position is None),
+        ]
+        return {
+            "table": self.table,
+            "bvh": self.bvh,
+            "choice_reason": self.choice_reason,
+            "coverage": {
+                "aggregate": coverage.aggregate,
+                "aggregate_total": coverage.aggregate_total,
+                "group_by": coverage.group_by,
+                "group_by_total": coverage.group_by_total,
+                "scan": coverage.scan,
+                "scan_total": coverage.scan_total,
+                "score": coverage.score,
+            },
+            "intervals": len(self.job.intervals),
+            **describe_reads(self),
+            "rows_total": self.index.row_count,
+            "rows_dead": 0 if self.index.dead is None else len(self.index.dead),
+            "backend": self.backend,
+            "backend_reason": self.backend_reason,
+            "by_row_id": [show(expression) for expression in fetched],
+        }
 
     @property
     def estimated_reads(self) -> int:

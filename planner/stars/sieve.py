@@ -7,7 +7,7 @@ differ in what the query asks for, or where something is fetched for each row, t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from raydb.kernels.bvh.sieve import cell_bytes, may_overflow, sift, splits_every_cell
 
@@ -74,3 +74,16 @@ def touched(plan: FusedScanAggregate) -> Touched:
     rows = 0 if sifted.rest is None else plan.index.count_rows(sifted.rest.intervals)
     width = cell_bytes(plan.index, plan.job)
     return Touched(sifted.cell_count, sifted.row_count, sifted.cell_count * width, rows)
+
+
+def describe_reads(plan: FusedScanAggregate) -> dict[str, Any]:
+    """Return what a job reads: rows, or cells in place of the rows that they cover."""
+    if not plan.job.sieved:
+        obstacle = plan.sieve_obstacle
+        sieve: dict[str, Any] | None = None if obstacle is None else {"obstacle": obstacle}
+        rows, size_bytes = plan.estimated_rows, plan.estimated_bytes
+    else:
+        read = touched(plan)
+        rows, size_bytes = read.rows, read.cell_bytes + read.rows * plan.row_bytes
+        sieve = {"cells_touched": read.cells, "rows_covered": read.covered_rows}
+    return {"sieve": sieve, "rows_touched": rows, "bytes_touched": size_bytes}

@@ -11,7 +11,7 @@ has the fact table `lineorder`; d_year becomes the attribute (lo_orderdate -> da
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from raydb.planner.expressions.functions import is_volatile
 from raydb.planner.expressions.nodes import (
-    AggregateCall,
     Attribute,
     Call,
     Column,
@@ -30,15 +29,7 @@ from raydb.planner.expressions.nodes import (
     map_aggregate,
     rewrite,
 )
-from raydb.planner.plan.logical import (
-    Aggregate,
-    Filter,
-    InnerJoin,
-    Plan,
-    Scan,
-    expressions_in,
-    map_sources,
-)
+from raydb.planner.plan.nodes import Aggregate, Filter, InnerJoin, NoStar, Plan, Scan, Star
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -56,27 +47,6 @@ COMMUTATIVE = frozenset({"add", "multiply", "equal", "not_equal", "and", "or"})
 _NO_ATTRIBUTES: Mapping[Column, Expression] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Star:
-    """An aggregate as one fact table sees it; all expressions are over attributes.
-
-    predicates: conjuncts. `tables` are the joined tables, the fact table first.
-    """
-
-    fact: str
-    tables: tuple[str, ...]
-    predicates: tuple[Expression, ...]
-    keys: tuple[tuple[Column, Expression], ...]
-    aggregates: tuple[tuple[Column, AggregateCall], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class NoStar:
-    """Why an aggregate is no star: a phrase that EXPLAIN prints."""
-
-    reason: str
-
-
 def map_unfused_sources(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
     """Return the plan with `change` applied to each of its sources, but not to that of a star.
 
@@ -84,7 +54,7 @@ def map_unfused_sources(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
     """
     if isinstance(plan, Aggregate) and isinstance(plan.star, Star):
         return plan
-    return map_sources(plan, change)
+    return plan.map_sources(change)
 
 
 def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
@@ -100,9 +70,9 @@ def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
     if isinstance(flat, NoStar):
         return flat
     scans, conditions = flat
-    if any(map(is_volatile, (*expressions_in(aggregate), *conditions))):
+    if any(map(is_volatile, (*aggregate.expressions, *conditions))):
         return NoStar("it calls random()")
-    read = (columns_of(part) for part in (*expressions_in(aggregate), *conditions))
+    read = (columns_of(part) for part in (*aggregate.expressions, *conditions))
     found = _find_fact(scans, conditions, frozenset[Column]().union(*read), catalog)
     if isinstance(found, NoStar):
         return found

@@ -9,7 +9,7 @@ row id.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,16 +19,17 @@ from raydb.planner.expressions.evaluator import may_raise
 from raydb.planner.expressions.nodes import (
     AggregateCall,
     Attribute,
-    Column,
     Expression,
     attributes_of,
 )
+from raydb.planner.plan.nodes.aggregate import GroupedRows
 from raydb.planner.stars.fuse import DENSE_GROUPS, INT64_DIGITS, FusedScanAggregate
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo, TableInfo
-    from raydb.planner.stars.star import Star
+    from raydb.planner.plan.nodes import Star
+    from raydb.planner.plan.nodes.node import Calls, Items
     from raydb.storage.tables.table import ForeignKey
 
 # Below this many rows the general path takes a few milliseconds, and less to get ready.
@@ -43,11 +44,13 @@ DIRECT_COST = 0.3
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class FusedTableScan:
+class FusedTableScan(GroupedRows):
     """A star as one pass over the rows of its fact table, from `first_row` on.
 
     reason: why no BVH runs it.
     """
+
+    explain_name = "FusedTableScan"
 
     star: Star
     backend: str
@@ -57,12 +60,23 @@ class FusedTableScan:
     first_row: int = 0
 
     @property
-    def keys(self) -> tuple[tuple[Column, Expression], ...]:
+    def details(self) -> dict[str, Any]:
+        """What EXPLAIN says of the pass."""
+        return {
+            "table": self.star.fact,
+            "no_bvh": self.reason,
+            "rows_touched": self.row_count,
+            "backend": self.backend,
+            "backend_reason": self.backend_reason,
+        }
+
+    @property
+    def keys(self) -> Items:
         """The group keys."""
         return self.star.keys
 
     @property
-    def aggregates(self) -> tuple[tuple[Column, AggregateCall], ...]:
+    def aggregates(self) -> Calls:
         """The aggregates."""
         return self.star.aggregates
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.plan.logical import Plan, WorkingTable
+    from raydb.planner.plan.nodes import Plan, WorkingTable
     from raydb.sql.template.parameterize import Slots
 
 

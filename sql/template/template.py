@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from raydb.errors import Error
 from raydb.planner.expressions.nodes import Column, Literal
-from raydb.planner.plan.logical import Scan
+from raydb.planner.plan.nodes import Scan
 from raydb.sql.bind.binding import Binding
 from raydb.sql.bind.expression.literals import constant
 from raydb.sql.bind.query.query import bind_query
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.plan.logical import Plan
+    from raydb.planner.plan.nodes import Plan
     from raydb.sql.ast import Select
     from raydb.sql.template.parameterize import Slot
 

@@ -3,8 +3,8 @@
 import pyarrow as pa
 
 from raydb.planner.expressions.nodes import AggregateCall, Attribute, Call, Column, Literal
+from raydb.planner.plan.nodes import Star
 from raydb.planner.stars.delta import part_star
-from raydb.planner.stars.star import Star
 
 A = Attribute((), "a", pa.int32())
 D = Attribute((), "d", pa.decimal128(12, 2))

@@ -22,9 +22,9 @@ import pytest
 
 import raydb
 from raydb.planner import optimizer
-from raydb.planner.explain import show, show_aggregate, show_window
+from raydb.planner.expressions.show import show, show_aggregate, show_window
 from raydb.planner.plan.common_tables import contents
-from raydb.planner.plan.logical import (
+from raydb.planner.plan.nodes import (
     Aggregate,
     Apply,
     CommonTable,
@@ -39,13 +39,12 @@ from raydb.planner.plan.logical import (
     SemiJoin,
     Series,
     Sort,
+    Star,
     Union,
     Values,
     Window,
     WorkingTable,
-    sources_of,
 )
-from raydb.planner.stars.star import Star
 
 RULES = Path(__file__).parent / "rules"
 
@@ -53,7 +52,7 @@ RULES = Path(__file__).parent / "rules"
 def render(plan: Plan, depth: int = 0) -> list[str]:
     """Return a logical plan as indented lines, one a node."""
     lines = ["  " * depth + f"{type(plan).__name__} {summary(plan)}".rstrip()]
-    inner = (plan.query,) if isinstance(plan, CommonTable) else sources_of(plan)
+    inner = (plan.query,) if isinstance(plan, CommonTable) else plan.sources
     for source in inner:
         lines += render(source, depth + 1)
     return lines

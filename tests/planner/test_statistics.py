@@ -9,7 +9,7 @@ import pytest
 import raydb
 from raydb import sql
 from raydb.planner.optimizer import optimize
-from raydb.planner.plan.logical import Aggregate, Filter, InnerJoin, Plan, sources_of
+from raydb.planner.plan.nodes import Aggregate, Filter, InnerJoin, Plan
 from raydb.planner.plan.statistics import Statistics
 from raydb.sql import ast
 
@@ -43,7 +43,7 @@ def planned(connection: Connection, text: str) -> tuple[Plan, Statistics]:
 def nodes(plan: Plan, kind: type) -> Iterator[Plan]:
     if isinstance(plan, kind):
         yield plan
-    for source in sources_of(plan):
+    for source in plan.sources:
         yield from nodes(source, kind)
 
 

@@ -17,7 +17,7 @@ from raydb.sql import ast
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from raydb.planner.plan.logical import Plan
+    from raydb.planner.plan.nodes import Plan
 
 TABLES = """
 CREATE TABLE t (

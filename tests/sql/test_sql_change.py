@@ -9,7 +9,7 @@ import pytest
 
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.expressions.nodes import Call, Column, Literal
-from raydb.planner.plan.logical import Filter, Plan, Project, Scan, output_columns
+from raydb.planner.plan.nodes import Filter, Plan, Project, Scan
 from raydb.storage.tables.table import ROW_NUMBER
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def test_update_gives_numbers_and_whole_rows(bind: Bind, catalog: CatalogInfo) -> None:
     plan = bind("UPDATE u SET y = $2, a = x + 1 WHERE x = $1", [7, "new"])
     assert isinstance(plan, Project)
-    number, *columns = output_columns(plan)
+    number, *columns = plan.columns
     assert (number.name, number.type) == (ROW_NUMBER, pa.int32())
     schema = catalog.tables["u"].definition.schema
     assert [(c.name, c.type) for c in columns] == [(f.name, f.type) for f in schema]
@@ -38,24 +38,24 @@ def test_update_gives_numbers_and_whole_rows(bind: Bind, catalog: CatalogInfo) -
 def test_an_assignment_sees_the_old_values(bind: Bind) -> None:
     plan = bind("UPDATE u SET a = x, x = a")
     assert isinstance(plan, Project)
-    scanned = {column.name: column for column in output_columns(plan.source)}
+    scanned = {column.name: column for column in plan.source.columns}
     _, (_, a), (_, x), _ = plan.items
     assert (a, x) == (scanned["x"], scanned["a"])
 
 
 def test_delete_gives_numbers(bind: Bind) -> None:
     for text in ("DELETE FROM u", "DELETE FROM u AS v WHERE v.a > 1 OR y IS NULL"):
-        (number,) = output_columns(bind(text))
+        (number,) = bind(text).columns
         assert number.name == ROW_NUMBER
 
 
 def test_from_and_returning(bind: Bind) -> None:
     plan = bind("UPDATE u SET a = t.b FROM t, w WHERE u.x = t.a AND z = 1 RETURNING u.a, t.a, z")
-    number, *columns = output_columns(plan)
+    number, *columns = plan.columns
     assert number.name == ROW_NUMBER
     assert [column.name for column in columns] == ["a", "x", "y", "a", "a", "z"]
     plan = bind("DELETE FROM u USING t JOIN w ON t.a = z WHERE u.a = z RETURNING *")
-    assert len(output_columns(plan)) == 1 + 3 + 12 + 2
+    assert len(plan.columns) == 1 + 3 + 12 + 2
 
 
 def test_a_quoted_column(bind: Bind) -> None:

@@ -12,13 +12,13 @@ import pytest
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal
-from raydb.planner.plan.logical import Project
+from raydb.planner.plan.nodes import Project
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from raydb.planner.plan.logical import Plan
+    from raydb.planner.plan.nodes import Plan
 
     Bind = Callable[..., Plan]
 

@@ -11,7 +11,7 @@ import pytest
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
 from raydb.planner.expressions.nodes import Call, Literal
-from raydb.planner.plan.logical import Plan, Project, Values, output_columns
+from raydb.planner.plan.nodes import Plan, Project, Values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +46,7 @@ def test_rows_of_a_query(bind: Bind, catalog: CatalogInfo) -> None:
     plan = bind("INSERT INTO t (d, h, a, e) SELECT '1992-01-01', NULL, b, a FROM t")
     assert isinstance(plan, Project)
     schema = catalog.tables["t"].definition.schema
-    assert [column.type for column in output_columns(plan)] == list(schema.types)
+    assert [column.type for column in plan.columns] == list(schema.types)
     values = {column.name: expression for column, expression in plan.items}
     assert values["d"] == Literal(dt.date(1992, 1, 1), schema.field("d").type)
     assert values["h"] == Literal(None, schema.field("h").type)
@@ -116,7 +116,7 @@ def test_defaults(bind: Bind, make_catalog: Callable[[str], CatalogInfo]) -> Non
 
 def test_returning_follows_the_columns(bind: Bind) -> None:
     plan = bind("INSERT INTO u AS v VALUES (1, 2, 'x') RETURNING v.*, a + x AS s")
-    names = [column.name for column in output_columns(plan)]
+    names = [column.name for column in plan.columns]
     assert names == ["a", "x", "y", "a", "x", "y", "s"]
 
 

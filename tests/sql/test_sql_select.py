@@ -12,7 +12,7 @@ import pytest
 from raydb import sql
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.expressions.nodes import Call, Column, Literal, columns_of
-from raydb.planner.plan.logical import (
+from raydb.planner.plan.nodes import (
     Aggregate,
     Filter,
     InnerJoin,
@@ -23,8 +23,6 @@ from raydb.planner.plan.logical import (
     Scan,
     Sort,
     Values,
-    output_columns,
-    sources_of,
 )
 from raydb.planner.plan.verify import verify_plan
 from raydb.sql import ast
@@ -41,14 +39,14 @@ SSB = dict(re.findall(r"-- (q\d\.\d)\n(.*?);\n", _QUERIES, re.DOTALL))
 
 
 def names(plan: Plan) -> list[str]:
-    return [column.name for column in output_columns(plan)]
+    return [column.name for column in plan.columns]
 
 
 def shape(plan: Plan) -> str:
     """Write the nodes of a plan: Limit(Sort(Project(Scan t)))."""
     if isinstance(plan, Scan):
         return f"Scan {plan.table}"
-    return f"{type(plan).__name__}({', '.join(shape(each) for each in sources_of(plan))})"
+    return f"{type(plan).__name__}({', '.join(shape(each) for each in plan.sources)})"
 
 
 @pytest.mark.parametrize(
@@ -100,7 +98,7 @@ def test_a_scan_has_all_columns_under_fresh_numbers(bind: Bind) -> None:
     plan = bind("SELECT p.a, q.a FROM u p, u q")
     assert isinstance(plan, Project)
     assert isinstance(plan.source, InnerJoin)
-    columns = output_columns(plan.source)
+    columns = plan.source.columns
     assert [column.name for column in columns] == ["a", "x", "y"] * 2
     assert len({column.number for column in columns}) == 6
 
@@ -108,7 +106,7 @@ def test_a_scan_has_all_columns_under_fresh_numbers(bind: Bind) -> None:
 def test_a_query_with_a_name_has_columns_of_its_own_at_each_use(bind: Bind) -> None:
     plan = bind("WITH q (k) AS (SELECT a FROM t) SELECT * FROM q, q AS r (m), sums s, sums")
     assert names(plan) == ["k", "m", "a", "s", "a", "s"]
-    numbers = [column.number for column in output_columns(plan.source)]
+    numbers = [column.number for column in plan.source.columns]
     assert len(set(numbers)) == 6
 
 
@@ -137,7 +135,7 @@ def test_using_merges_columns(bind: Bind) -> None:
     (_, right), *_ = right_plan.items
     (_, full), *_ = bind("SELECT a FROM t FULL JOIN u USING (a)").items
     assert left.number == 0
-    assert right in output_columns(right_plan.source.right)
+    assert right in right_plan.source.right.columns
     assert isinstance(full, Call)
     assert full.function == "coalesce"
 
@@ -313,13 +311,13 @@ def test_ssb_queries(query: str, ssb_catalog: CatalogInfo) -> None:
     for each in _walk(plan):
         for expression in _expressions(each):
             assert "cast" not in repr(expression)
-    types = {column.name: column.type for column in output_columns(plan)}
+    types = {column.name: column.type for column in plan.columns}
     sums = {"revenue", "profit", "sum(lo_revenue)"} & types.keys()
     assert [types[name] for name in sums] == [pa.int64()]
 
 
 def _walk(plan: Plan) -> list[Plan]:
-    return [plan, *(node for source in sources_of(plan) for node in _walk(source))]
+    return [plan, *(node for source in plan.sources for node in _walk(source))]
 
 
 def _expressions(plan: Plan) -> list[object]:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from raydb.engine.context.memory import Memory
     from raydb.engine.operators.join.partners import Partners
     from raydb.planner.expressions.nodes import Column, Expression
-    from raydb.planner.plan.physical import HashJoin, PhysicalPlan
+    from raydb.planner.plan.nodes import HashJoin, PhysicalPlan
 
     RunWith = Callable[
         [PhysicalPlan, Sequence[Column], Sequence[Expression]],

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from raydb.engine.context.memory import Memory
     from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.kernels.motif.graph import TemporalGraph
-    from raydb.planner.plan.physical import MotifRows
+    from raydb.planner.plan.nodes import MotifRows
     from raydb.storage.tables.table import Table
 
     Values: TypeAlias = pa.ChunkedArray | pa.Array

@@ -22,7 +22,7 @@ from raydb.engine.table_functions.motif.motif_question import (
 )
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.plan.function_arguments import COLUMN, Argument, whole
-from raydb.planner.plan.logical import MotifSearch, Values
+from raydb.planner.plan.nodes import MotifSearch, Values
 from raydb.planner.plan.table_function import SearchFunction
 from raydb.sql.types import is_integer, is_interval, is_list
 from raydb.sql.typing_rules import unify
@@ -31,7 +31,7 @@ from raydb.storage.type_names import sql_type_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raydb.planner.plan.logical import MotifQuestion
+    from raydb.planner.plan.nodes import MotifQuestion
     from raydb.planner.plan.table_function import FunctionCall
 
 DEFAULT_SAMPLES = 10

@@ -20,7 +20,7 @@ from raydb.kernels.motif.shape import Motif
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.interval_text import read_interval
 from raydb.planner.plan.function_arguments import COLUMN, TEXT, Argument, number, whole, word
-from raydb.planner.plan.logical import MotifQuestion
+from raydb.planner.plan.nodes import MotifQuestion
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from raydb.engine.table_functions.motif.motif_search import Clock, search_motif
 from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.casts.casts import literal_value
 from raydb.planner.expressions.nodes import Column, Literal
-from raydb.planner.plan.physical import MotifRows, PhysicalPlan, sources_of
+from raydb.planner.plan.nodes import MotifRows, PhysicalPlan
 from raydb.planner.plan.table_function import TABLE_FUNCTIONS, SearchFunction
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from raydb.engine.table_functions.motif.graph_cache import EdgeGraph
     from raydb.engine.table_functions.motif.motif_search import FoundMotifs
     from raydb.planner.expressions.nodes import Expression
-    from raydb.planner.plan.logical import MotifQuestion
+    from raydb.planner.plan.nodes import MotifQuestion
     from raydb.storage.tables.table import Table
 
     Values: TypeAlias = pa.ChunkedArray | pa.Array
@@ -98,14 +98,14 @@ def motif_rows(
         edges, is_new = graphs.of_row(row)
         if is_new and not built:
             built = f", graph built in {clock.passed * 1000:.3f} ms"
-        found[row] = search_motif(asked, plan.columns, edges, clock, memory)
+        found[row] = search_motif(asked, plan.found, edges, clock, memory)
         row_count += found[row].rows.row_count
-        need = _ANSWER_BYTES * row_count * len(plan.columns)
+        need = _ANSWER_BYTES * row_count * len(plan.found)
         memory.check(need, f"the answers of {asked.function}() for {number} rows")
     numbers = [row for row in sorted(found) for _ in range(found[row].rows.row_count)]
-    nothing = Relation({column: pa.array([], column.type) for column in plan.columns}, 0)
+    nothing = Relation({column: pa.array([], column.type) for column in plan.found}, 0)
     parts = [nothing, *(found[row].rows for row in sorted(found))]
-    answers = concatenate(parts, plan.columns).combined()
+    answers = concatenate(parts, plan.found).combined()
     every = {**queries.take(pa.array(numbers, pa.int64())).columns, **answers.columns}
     rows = Relation({column: every[column] for column in columns}, answers.row_count)
     told = [*plan.notes, *graphs.warnings(), *_shortcomings(questions, found)]
@@ -298,7 +298,7 @@ def graph_states(
     states = {}
     waiting = [plan]
     for node in waiting:
-        waiting += sources_of(node)
+        waiting += node.children
         if isinstance(node, MotifRows):
             if node.pairs:
                 state = "built for each row that has edges of its own"

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from raydb.kernels.motif.exact import ExactCount
     from raydb.kernels.motif.graph import TemporalGraph
     from raydb.planner.expressions.nodes import Column
-    from raydb.planner.plan.logical import MotifQuestion
+    from raydb.planner.plan.nodes import MotifQuestion
 
 # The parts of a search that have loops of their own.
 LoopPart: TypeAlias = Literal["graph", "count", "list", "estimate", "draw"]

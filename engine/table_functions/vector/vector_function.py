@@ -17,7 +17,7 @@ from raydb.errors import ProgrammingError
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Column, Expression, Literal
 from raydb.planner.plan.function_arguments import COLUMN, FLAG, Argument, number, whole, word
-from raydb.planner.plan.logical import SearchOptions, Values, VectorSearch
+from raydb.planner.plan.nodes import SearchOptions, Values, VectorSearch
 from raydb.planner.plan.table_function import SearchFunction
 from raydb.sql.bind.expression.literals import is_bare_string
 from raydb.sql.types import is_numbers

@@ -23,7 +23,7 @@ from raydb.interrupts import check_interrupt
 from raydb.kernels.vector.exact_search import nearest, no_neighbours
 from raydb.kernels.vector.stop_rule import ANYWHERE
 from raydb.planner.expressions.nodes import Column
-from raydb.planner.plan.physical import ScanTable
+from raydb.planner.plan.nodes import Scan
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import ROW_NUMBER
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from raydb.engine.context.memory import Memory
     from raydb.kernels.vector.exact_search import Neighbours
     from raydb.planner.expressions.nodes import Expression
-    from raydb.planner.plan.physical import NearestRows, PhysicalPlan, VectorIndex
+    from raydb.planner.plan.nodes import NearestRows, PhysicalPlan, VectorIndex
     from raydb.storage.tables.table import Table
 
     # Runs a plan: some of its columns, and the values of expressions over all of them.
@@ -82,7 +82,7 @@ def nearest_rows(
     memory.check(need, f"a search for {plan.k} rows near each of {len(vectors)} vectors")
     if len(vectors):
         report_compiling()
-    if isinstance(plan.source, ScanTable):
+    if isinstance(plan.source, Scan):
         table = tables[plan.source.table]
         found, guarantees = _search_table(plan, vectors, table, run_with, memory)
         show(found)
@@ -98,7 +98,7 @@ def nearest_rows(
         guarantees = ["exact"] * len(vectors)
     query_numbers, ranks = np.nonzero(found.rows >= 0)
     numbers = found.rows[query_numbers, ranks]
-    if isinstance(plan.source, ScanTable):
+    if isinstance(plan.source, Scan):
         # Rows are read in their order, each once.
         distinct, places_of = np.unique(numbers, return_inverse=True)
         partners = fetch_rows(table, of_rows, distinct).take(pa.array(places_of))

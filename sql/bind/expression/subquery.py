@@ -24,7 +24,7 @@ from raydb.planner.expressions.nodes import (
     columns_of,
     expressions_of,
 )
-from raydb.planner.plan.logical import Project, output_columns
+from raydb.planner.plan.nodes import Project
 from raydb.sql.bind.expression.row_values import compare_rows
 from raydb.sql.bind.scope import Outer
 from raydb.sql.typing_rules import BOOLEAN
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from raydb.planner.expressions.nodes import AggregateCall
-    from raydb.planner.plan.logical import Plan
+    from raydb.planner.plan.nodes import Plan
     from raydb.sql.bind.binding import Binding
     from raydb.sql.bind.expression.expression import Context
 
@@ -61,7 +61,7 @@ def query_in(node: exp.Expr) -> exp.Expr | None:
 def bind_scalar_subquery(node: exp.Expr, context: Context) -> Expression:
     """Return the value of `(SELECT ...)`: one column, and one row at most."""
     plan, arguments = _bind(node, context)
-    columns = output_columns(plan)
+    columns = plan.columns
     if len(columns) != 1:
         raise ProgrammingError(
             f"a subquery used as an expression must have one column, not {len(columns)}"
@@ -80,7 +80,7 @@ def bind_any(
 ) -> Expression:
     """Return whether a comparison holds for some row of a query: `x = ANY (...)`, `x IN (...)`."""
     plan, arguments = _bind(node, context)
-    columns = output_columns(plan)
+    columns = plan.columns
     if len(columns) != len(operands):
         raise ProgrammingError(
             f"the subquery has {len(columns)} columns, but is compared with {len(operands)}"

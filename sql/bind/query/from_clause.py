@@ -13,7 +13,7 @@ from raydb.errors import Error, NotSupportedError, ProgrammingError, did_you_mea
 from raydb.planner.expressions.nodes import Call, Expression, conjuncts, substitute
 from raydb.planner.expressions.nodes import Literal as Constant
 from raydb.planner.plan.common_tables import free_columns
-from raydb.planner.plan.logical import (
+from raydb.planner.plan.nodes import (
     Apply,
     Filter,
     InnerJoin,
@@ -25,7 +25,6 @@ from raydb.planner.plan.logical import (
     Unnest,
     Values,
     VectorSearch,
-    output_columns,
 )
 from raydb.planner.plan.table_function import (
     TABLE_FUNCTIONS,
@@ -128,7 +127,7 @@ def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
         case exp.Subquery() | exp.Values():
             plan = binding.bind_query(_without(node, "alias", "joins"), binding)
             name, columns = _alias(node, "")
-            source = Source(plan, table_scope(name, output_columns(plan), columns))
+            source = Source(plan, table_scope(name, plan.columns, columns))
         case exp.Unnest():
             require_only(node, "expressions", "alias", "offset", "joins")
             source = _bind_unnest(node, _alias(node, "unnest"), binding)
@@ -143,7 +142,7 @@ def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
             require_only(node, "this", "alias")
             plan = binding.bind_query(inner, binding)
             name, columns = _alias(node, "")
-            source = Source(plan, table_scope(name, output_columns(plan), columns))
+            source = Source(plan, table_scope(name, plan.columns, columns))
         case _:
             raise unsupported(node)
     for join in node.args.get("joins") or ():
@@ -175,7 +174,7 @@ def _bind_unnest(node: exp.Expr, alias: tuple[str, tuple[str, ...]], binding: Bi
         columns = (*columns, fold(counts))
     if len(items) == 1:
         columns = columns or (name,)  # as in PostgreSQL: the alias names the column too
-    return Source(plan, table_scope(name, output_columns(plan), columns))
+    return Source(plan, table_scope(name, plan.columns, columns))
 
 
 def _holds_join(node: exp.Expr) -> bool:
@@ -231,7 +230,7 @@ def _bind_call(node: exp.Table | exp.Lateral, binding: Binding) -> Source:
     alias, names = _alias(node, name)
     if function.names_column and alias != name and not names:
         names = (alias,)
-    return Source(plan, table_scope(alias, output_columns(plan), names))
+    return Source(plan, table_scope(alias, plan.columns, names))
 
 
 def _unknown_function(name: str) -> Error:
@@ -267,14 +266,14 @@ def _bind_table(node: exp.Table, binding: Binding) -> Source:
     else:
         known = (*binding.queries, *catalog.tables, *catalog.views)
         raise ProgrammingError(f"table '{table}' does not exist{did_you_mean(table, known)}")
-    return Source(plan, table_scope(name, output_columns(plan), names, written=table))
+    return Source(plan, table_scope(name, plan.columns, names, written=table))
 
 
 def _bind_opened(node: exp.Table, binding: Binding) -> Source:
     """Return rows that are there: those of `FROM 'sales.parquet'` are called `sales`."""
     name, names = _alias(node, file_alias(node))
     plan = _scan(file_table(node), binding)
-    return Source(plan, table_scope(name, output_columns(plan), names))
+    return Source(plan, table_scope(name, plan.columns, names))
 
 
 def _scan(table: str, binding: Binding) -> Scan:

@@ -15,7 +15,7 @@ from sqlglot import exp
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal, Subquery, columns_of
-from raydb.planner.plan.logical import GroupingSets
+from raydb.planner.plan.nodes import GroupingSets
 from raydb.sql.bind.binding import Binding, new_column
 from raydb.sql.bind.query.output import bind_key, typed
 from raydb.sql.bind.query.select_list import Item, item_at, name_of, only_item

@@ -23,16 +23,7 @@ from raydb.planner.expressions.nodes import (
     columns_of,
     leaves,
 )
-from raydb.planner.plan.logical import (
-    Aggregate,
-    Filter,
-    Limit,
-    Plan,
-    Project,
-    Sort,
-    SortKey,
-    Window,
-)
+from raydb.planner.plan.nodes import Aggregate, Filter, Limit, Plan, Project, Sort, SortKey, Window
 from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.expression.computed import compute_constant
 from raydb.sql.bind.expression.expression import Context, bind_expression

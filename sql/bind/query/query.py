@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from raydb.errors import ProgrammingError
-from raydb.planner.plan.logical import Plan, Values, output_columns
+from raydb.planner.plan.nodes import Plan, Values
 from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.expression.expression import bind_expression
 from raydb.sql.bind.query.output import MODIFIERS, bind_order, finish
@@ -76,7 +76,7 @@ def _with_modifiers(node: exp.Expr, plan: Plan, binding: Binding) -> Plan:
     """Return the plan of `(query) ORDER BY ... LIMIT ...`; the order sees the query's columns."""
     if not any(node.args.get(name) for name in MODIFIERS):
         return plan
-    columns = output_columns(plan)
+    columns = plan.columns
     items = [Item(column.name, exp.Star(), column) for column in columns]
     scope = table_scope("", columns)
     order = bind_order(node, items, context_of(binding, scope, "ORDER BY"))

@@ -21,7 +21,7 @@ from raydb.planner.expressions.nodes import (
     map_window,
 )
 from raydb.planner.plan.common_tables import separate_subqueries
-from raydb.planner.plan.logical import Aggregate, Filter, Plan, Unnest, Window
+from raydb.planner.plan.nodes import Aggregate, Filter, Plan, Unnest, Window
 from raydb.sql.bind.binding import Binding, context_of
 from raydb.sql.bind.expression.expression import (
     AggregateList,

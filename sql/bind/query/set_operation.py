@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from raydb.errors import ProgrammingError
 from raydb.planner.expressions.nodes import AggregateCall, Column, Expression, Literal
-from raydb.planner.plan.logical import Aggregate, Filter, Plan, Project, Union, output_columns
+from raydb.planner.plan.nodes import Aggregate, Filter, Plan, Project, Union
 from raydb.sql.bind.binding import new_column
 from raydb.sql.bind.query.output import MODIFIERS, numbered_rows, typed
 from raydb.sql.parse.nodes import require_only
@@ -80,14 +80,14 @@ def union_of(
 ) -> Plan:
     """Return UNION [ALL] [BY NAME] of some plans; the first one names the columns."""
     aligned = _aligned_by_name(plans, binding) if by_name else _aligned(plans, "UNION", binding)
-    columns = _renumbered(output_columns(aligned[0]), binding)
+    columns = _renumbered(aligned[0].columns, binding)
     plan: Plan = Union(tuple(aligned), columns)
     return distinct_rows(plan, binding) if distinct else plan
 
 
 def distinct_rows(plan: Plan, binding: Binding) -> Plan:
     """Return the plan's rows, each once."""
-    columns = output_columns(plan)
+    columns = plan.columns
     keys = tuple(zip(_renumbered(columns, binding), columns, strict=True))
     return Aggregate(plan, keys, ())
 
@@ -98,7 +98,7 @@ def _renumbered(columns: Sequence[Column], binding: Binding) -> tuple[Column, ..
 
 def _aligned(plans: Sequence[Plan], word: str, binding: Binding) -> list[Plan]:
     """Return the plans with columns of the same types, by position."""
-    first, *others = (len(output_columns(plan)) for plan in plans)
+    first, *others = (len(plan.columns) for plan in plans)
     for number, width in enumerate(others, 2):
         if width != first:
             raise ProgrammingError(
@@ -106,7 +106,7 @@ def _aligned(plans: Sequence[Plan], word: str, binding: Binding) -> list[Plan]:
                 f" the first has {first}, and number {number} has {width}"
             )
     rows = [_cells(plan) for plan in plans]
-    names = [column.name for column in output_columns(plans[0])]
+    names = [column.name for column in plans[0].columns]
     return _unified(plans, rows, names, word, binding)
 
 
@@ -114,7 +114,7 @@ def _aligned_by_name(plans: Sequence[Plan], binding: Binding) -> list[Plan]:
     """Return the plans with the columns of all of them, NULL where one has no such column."""
     rows: list[dict[str, Expression]] = []
     for plan in plans:
-        names = [column.name for column in output_columns(plan)]
+        names = [column.name for column in plan.columns]
         repeated = next((name for name in names if names.count(name) > 1), None)
         if repeated is not None:
             raise ProgrammingError(f"UNION BY NAME: a query has two columns '{repeated}'")
@@ -126,7 +126,7 @@ def _aligned_by_name(plans: Sequence[Plan], binding: Binding) -> list[Plan]:
 
 def _cells(plan: Plan) -> list[Expression]:
     """Return a plan's columns; a constant of the select list is one that adapts to its peers."""
-    columns = output_columns(plan)
+    columns = plan.columns
     if not isinstance(plan, Project):
         return list(columns)
     constants = {
@@ -153,7 +153,7 @@ def _unified(
             raise ProgrammingError(f"column '{name}' of {word}: {error}") from error
     aligned: list[Plan] = []
     for plan, row, cells in zip(plans, rows, zip(*unified, strict=True), strict=True):
-        types = [column.type for column in output_columns(plan)]
+        types = [column.type for column in plan.columns]
         if row == _cells(plan) and [cell.type for cell in cells] == types:
             aligned.append(plan)
             continue
@@ -167,7 +167,7 @@ def _unified(
 def _matched(left: Plan, right: Plan, binding: Binding, *, both: bool, distinct: bool) -> Plan:
     """Return the rows that both plans have, or those that only the left one has."""
     tagged = [_tagged(plan, tag, binding, distinct) for tag, plan in enumerate((left, right))]
-    columns = _renumbered(output_columns(tagged[0]), binding)
+    columns = _renumbered(tagged[0].columns, binding)
     *compared, tag = columns
     keys = tuple(zip(_renumbered(compared, binding), compared, strict=True))
     first = new_column(binding, "first", _TAG), AggregateCall("min", (tag,), _TAG)
@@ -184,7 +184,7 @@ def _matched(left: Plan, right: Plan, binding: Binding, *, both: bool, distinct:
 
 def _tagged(plan: Plan, tag: int, binding: Binding, distinct: bool) -> Plan:
     """Return the plan's rows, the number of the copy where copies count, and the tag."""
-    columns: tuple[Column, ...] = output_columns(plan)
+    columns: tuple[Column, ...] = plan.columns
     if not distinct:
         number, plan = numbered_rows(plan, columns, (), binding)
         columns = (*columns, number)

@@ -10,7 +10,7 @@ from sqlglot import exp
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.expressions.nodes import Column, Expression, Literal
 from raydb.planner.plan.common_tables import free_columns, reads_working_table, subqueries_in
-from raydb.planner.plan.logical import (
+from raydb.planner.plan.nodes import (
     Aggregate,
     CommonTable,
     Filter,
@@ -20,8 +20,6 @@ from raydb.planner.plan.logical import (
     Project,
     Recursive,
     WorkingTable,
-    output_columns,
-    sources_of,
 )
 from raydb.sql.bind.binding import Binding, NamedQuery, OwnQuery, new_column
 from raydb.sql.bind.query.output import MODIFIERS, typed
@@ -73,7 +71,7 @@ def name_query(
     materialized: bool | None = None,
 ) -> NamedQuery:
     """Return a bound query under its name; `columns` names the first of its columns."""
-    named = table_scope(name, output_columns(plan), columns).tables[0].columns
+    named = table_scope(name, plan.columns, columns).tables[0].columns
     names = tuple(column for column, _ in named)
     # Drawn after the query was bound: a query has a higher number than those that it refers to.
     return NamedQuery(next(binding.numbers), name, plan, names, materialized, binding.outer)
@@ -96,7 +94,7 @@ def refer(query: NamedQuery | OwnQuery, binding: Binding) -> Plan:
         )
     columns = tuple(
         new_column(binding, name, column.type)
-        for name, column in zip(query.columns, output_columns(query.plan), strict=True)
+        for name, column in zip(query.columns, query.plan.columns, strict=True)
     )
     return CommonTable(query.number, query.name, query.plan, columns, query.materialized)
 
@@ -124,7 +122,7 @@ def _bind_recursive(node: exp.Expr, name: str, names: tuple[str, ...], binding: 
     require_only(node, "this", "expression", "distinct", "with_", *MODIFIERS)
     known = with_queries(node, known)
     base = binding.bind_query(node.this, known)
-    named = table_scope(name, output_columns(base), names).tables[0].columns
+    named = table_scope(name, base.columns, names).tables[0].columns
     columns = tuple((column, each.type) for column, each in named)
     own = OwnQuery(number, name, columns)
     step = binding.bind_query(node.expression, replace(known, queries={**known.queries, name: own}))
@@ -147,7 +145,7 @@ def _as_base(
     step: Plan, columns: tuple[tuple[str, pa.DataType], ...], name: str, binding: Binding
 ) -> Plan:
     """Return the step with the types of the base, which decides them."""
-    given = output_columns(step)
+    given = step.columns
     if len(given) != len(columns):
         raise ProgrammingError(
             f"the recursive query '{name}' has {len(columns)} columns,"
@@ -206,7 +204,7 @@ def _check_step(plan: Plan, number: int, name: str) -> None:
                 f"the step of the recursive query '{name}' cannot have it in a subquery"
                 " of an expression"
             )
-    for source in sources_of(plan):
+    for source in plan.sources:
         _check_step(source, number, name)
 
 
@@ -216,6 +214,6 @@ def _joins_own_rows(plan: Plan, number: int) -> bool:
         case WorkingTable():
             return plan.number == number
         case Filter() | InnerJoin() | OuterJoin():
-            return any(_joins_own_rows(source, number) for source in sources_of(plan))
+            return any(_joins_own_rows(source, number) for source in plan.sources)
         case _:
             return False

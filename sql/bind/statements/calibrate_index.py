@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from raydb.errors import ProgrammingError
 from raydb.planner.expressions.describe import describe
-from raydb.planner.plan.logical import Plan, Project, output_columns
+from raydb.planner.plan.nodes import Plan, Project
 from raydb.sql.bind.binding import Binding, new_column
 from raydb.sql.bind.query.query import bind_query
 from raydb.sql.parse.nodes import refuse_deep_nesting
@@ -31,7 +31,7 @@ def bind_sample(
     with refuse_deep_nesting():
         binding = Binding(catalog, bind_parameters(select.tree, parameters), bind_query)
         plan = bind_query(select.tree, binding)
-    columns = output_columns(plan)
+    columns = plan.columns
     what = f"the query of CALIBRATE INDEX '{index}'"
     if len(columns) != 1:
         raise ProgrammingError(f"{what} gives one column of vectors, not {len(columns)} columns")

@@ -12,9 +12,9 @@ from sqlglot import TokenType, exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.planner.catalog import BvhDefinition
-from raydb.planner.explain import show
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Attribute, Column, Expression, attributes_of, rewrite
+from raydb.planner.expressions.show import show
 from raydb.planner.stars.star import canonical
 from raydb.sql.bind.expression.expression import Context, bind_expression
 from raydb.sql.parse.dialect import text_of

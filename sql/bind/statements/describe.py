@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
-from raydb.planner.plan.logical import Values, output_columns
 from raydb.planner.plan.table_function import constant_rows
 from raydb.sql.bind.binding import Binding, new_column
 from raydb.sql.bind.query.query import bind_query
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.plan.nodes import Values
     from raydb.sql.ast import Describe
     from raydb.storage.tables.table import TableDefinition
 
@@ -40,7 +40,7 @@ def bind_describe(describe: Describe, catalog: CatalogInfo, parameters: Paramete
         if describe.table is not None and describe.table in catalog.tables:
             rows = _described(catalog.tables[describe.table].definition)
         else:
-            columns = output_columns(bind_query(tree, binding))
+            columns = bind_query(tree, binding).columns
             rows = (
                 (column.name, sql_type_name(column.type), "YES", None, None, None)
                 for column in columns

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.planner.expressions.nodes import Expression, Literal
-from raydb.planner.plan.logical import Plan, Project, Values, output_columns
+from raydb.planner.plan.nodes import Plan, Project, Values
 from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.expression.expression import bind_expression
 from raydb.sql.bind.query.query import bind_query
@@ -61,7 +61,7 @@ def bind_insert(insert: Insert, catalog: CatalogInfo, parameters: Parameters = (
     with refuse_deep_nesting():
         binding = Binding(catalog, bind_parameters(tree, parameters), bind_query)
         plan = _bind_rows(tree, definition, with_queries(tree, binding))
-        columns = output_columns(plan)
+        columns = plan.columns
         scope = table_scope(written_name(tree.this, insert.table), columns, written=insert.table)
         returning = bind_returning(tree, scope, binding)
     if not returning:
@@ -80,7 +80,7 @@ def _bind_rows(tree: exp.Expr, definition: TableDefinition, binding: Binding) ->
         if isinstance(tree.this, exp.Schema):
             raise ProgrammingError("BY NAME takes no list of columns")
         plan = bind_query(query, binding)
-        names = [column.name for column in output_columns(plan)]
+        names = [column.name for column in plan.columns]
         target = _Target(definition, _fields(definition, names, "the query"))
         return _insert_query(target, plan, binding)
     target = _Target(definition, fields)
@@ -137,7 +137,7 @@ def _values(target: _Target, rows: Sequence[Sequence[Expression]], binding: Bind
 
 
 def _insert_query(target: _Target, plan: Plan, binding: Binding) -> Plan:
-    columns = output_columns(plan)
+    columns = plan.columns
     _check_width(target, f"the query has {len(columns)} columns", columns)
     # A constant of the select list adapts to the column as it would in VALUES.
     constants: dict[Expression, Expression] = {}

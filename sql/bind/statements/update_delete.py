@@ -9,7 +9,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
-from raydb.planner.plan.logical import Filter, InnerJoin, Plan, Project, Scan, output_columns
+from raydb.planner.plan.nodes import Filter, InnerJoin, Plan, Project, Scan
 from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.expression.expression import bind_condition, bind_expression
 from raydb.sql.bind.expression.row_values import row_nodes
@@ -195,6 +195,6 @@ def changed_rows(
     if not returning:
         return Project(matching.plan, tuple(items))
     known = {column for column, _ in items}
-    others = [each for each in output_columns(matching.plan) if each not in known]
+    others = [each for each in matching.plan.columns if each not in known]
     plan = Project(matching.plan, (*items, *((column, column) for column in others)))
     return Project(plan, (*((column, column) for column in after), *returning))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from raydb.errors import ProgrammingError
-from raydb.planner.plan.logical import Filter, Plan, Scan
+from raydb.planner.plan.nodes import Filter, Plan, Scan
 from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.expression.expression import bind_condition
 from raydb.sql.bind.query.query import bind_query

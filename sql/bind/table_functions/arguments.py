@@ -18,7 +18,6 @@ from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.functions import is_volatile
 from raydb.planner.expressions.nodes import Literal, columns_of, has_subquery
 from raydb.planner.plan.function_arguments import COLUMN, NAME
-from raydb.planner.plan.logical import output_columns
 from raydb.planner.plan.table_function import FunctionCall, SearchFunction
 from raydb.sql.ast import Select
 from raydb.sql.bind.binding import Binding, context_of, new_column
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
     from raydb.planner.expressions.nodes import Column, Expression
     from raydb.planner.plan.function_arguments import Argument
-    from raydb.planner.plan.logical import Plan
+    from raydb.planner.plan.nodes import Plan
     from raydb.planner.plan.table_function import TableFunction
 
     # Binds the table that a function searches.
@@ -98,7 +97,7 @@ def read_search(
     if missing:
         raise ProgrammingError(f"{function.name}() needs {missing[0]} =>")
     plan = bind_rows(rows, binding)
-    found = output_columns(plan)
+    found = plan.columns
     columns = {
         each.name: _column_named(function, each.name, given.pop(each.name), found)
         for each in named
@@ -283,6 +282,6 @@ def _view_columns(view: str, binding: Binding) -> Sequence[Column]:
     assert isinstance(select, Select), "a view holds a query"
     alone = replace(binding, parameters={}, queries={}, views=(view,), outer=None)
     try:
-        return output_columns(alone.bind_query(select.tree, alone))
+        return alone.bind_query(select.tree, alone).columns
     except Error:
         return ()

@@ -12,11 +12,9 @@ from decimal import Decimal
 import duckdb
 import pyarrow as pa
 
-from raydb.engine.operators.run import Sources, output_columns, run_plan
+from raydb.engine.operators.run import Sources, run_plan
 from raydb.planner.expressions.nodes import Call, Column, Literal
-from raydb.planner.plan.physical import (
-    ScanTable,
-)
+from raydb.planner.plan.nodes import Scan
 from raydb.storage.tables.rows import ArrowPart, Rows
 from raydb.storage.tables.table import Table, TableDefinition
 
@@ -74,11 +72,11 @@ class Database:
     def scan(self, name):
         schema = self.tables[name].rows.schema
         columns = {field.name: self.column(field.name, field.type) for field in schema}
-        return ScanTable(name, tuple(columns.values())), columns
+        return Scan(name, tuple(columns.values())), columns
 
     def run(self, plan):
         table = run_plan(plan, Sources(self.tables, no_fused_jobs))
-        columns = output_columns(plan)
+        columns = plan.columns
         assert table.column_names == [f"c{column.number}" for column in columns]
         assert table.schema.types == [column.type for column in columns]
         table.validate(full=True)

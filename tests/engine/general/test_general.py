@@ -27,24 +27,26 @@ from raydb.engine.operators import run as general
 from raydb.engine.operators.run import Sources, run_plan
 from raydb.errors import DataError, InternalError, OperationalError
 from raydb.planner.expressions.nodes import AggregateCall
-from raydb.planner.plan.logical import SortKey
-from raydb.planner.plan.physical import (
-    ComputeColumns,
-    ConstantRows,
-    FilterRows,
+from raydb.planner.plan.nodes import (
+    Filter,
     HashAggregate,
     HashJoin,
-    LimitRows,
-    ScanTable,
-    SortRows,
+    Limit,
+    Project,
+    Scan,
+    Sort,
+    SortKey,
+    Star,
+    Values,
 )
+from raydb.planner.stars.table_scan import FusedTableScan
 
 # -- scans, constants, filters, computed columns
 
 
 def test_scan_is_zero_copy(db):
     scan, t = db.scan("t")
-    pruned = ScanTable("t", (t["s"], t["a"]))
+    pruned = Scan("t", (t["s"], t["a"]))
     table = run_plan(pruned, Sources(db.tables, no_fused_jobs))
     source = db.tables["t"].rows.column("a").chunk(0).buffers()[1].address
     assert table.column(1).chunk(0).buffers()[1].address == source
@@ -55,16 +57,16 @@ def test_constant_rows(db):
     a, b = db.column("a", INT64), db.column("b", TEXT)
     sum_of_two = call("add", lit(1, INT64), lit(2, INT64), kind=INT64)
     rows = ((lit(1, INT64), lit("x", TEXT)), (sum_of_two, lit(None, pa.null())))
-    assert db.run(ConstantRows((a, b), rows)) == [(1, "x"), (3, None)]
-    assert db.run(ConstantRows((a,), ())) == []
+    assert db.run(Values((a, b), rows)) == [(1, "x"), (3, None)]
+    assert db.run(Values((a,), ())) == []
 
 
 def test_select_without_from(db):
-    source = ConstantRows((), ((),))
+    source = Values((), ((),))
     a = db.column("a", INT64)
-    assert db.run(ComputeColumns(source, ((a, lit(7, INT64)),))) == [(7,)]
-    never = FilterRows(source, lit(False, BOOL))
-    assert db.run(ComputeColumns(never, ((a, lit(7, INT64)),))) == []
+    assert db.run(Project(source, ((a, lit(7, INT64)),))) == [(7,)]
+    never = Filter(source, lit(False, BOOL))
+    assert db.run(Project(never, ((a, lit(7, INT64)),))) == []
     count = HashAggregate(source, (), ((a, AggregateCall("count_star", (), INT64)),), "")
     assert db.run(count) == [(1,)]
 
@@ -72,36 +74,34 @@ def test_select_without_from(db):
 @pytest.mark.parametrize("name", ["t", "empty", "one"])
 def test_filter_and_compute(db, name):
     scan, t = db.scan(name)
-    kept = FilterRows(scan, call("greater", t["a"], lit(0, INT32)))
+    kept = Filter(scan, call("greater", t["a"], lit(0, INT32)))
     twice, text = db.column("twice", INT32), db.column("text", TEXT)
     doubled = call("multiply", t["a"], lit(2, INT32), kind=INT32)
-    computed = ComputeColumns(kept, ((twice, doubled), (t["s"], t["s"]), (text, lit("k", TEXT))))
-    again = FilterRows(computed, call("less", twice, lit(6, INT32)))
+    computed = Project(kept, ((twice, doubled), (t["s"], t["s"]), (text, lit("k", TEXT))))
+    again = Filter(computed, call("less", twice, lit(6, INT32)))
     expected = f"SELECT a * 2, s, 'k' FROM {name} WHERE a > 0 AND a * 2 < 6"
     assert db.run(again) == db.sql(expected)
-    assert db.run(FilterRows(scan, lit(None, BOOL))) == []
+    assert db.run(Filter(scan, lit(None, BOOL))) == []
     assert db.run(kept) == db.sql(f"FROM {name} WHERE a > 0")
 
 
 def test_filters_run_in_order_and_guard_what_follows(db):
     scan, t = db.scan("t")
-    nonzero = FilterRows(scan, call("not_equal", t["a"], lit(0, INT32)))
+    nonzero = Filter(scan, call("not_equal", t["a"], lit(0, INT32)))
     quotient = call("divide", lit(12, INT32), t["a"], kind=INT32)
     q = db.column("q", INT32)
-    assert db.run(ComputeColumns(nonzero, ((q, quotient),))) == db.sql(
+    assert db.run(Project(nonzero, ((q, quotient),))) == db.sql(
         "SELECT 12 // a FROM t WHERE a <> 0"
     )
     with pytest.raises(DataError, match="division by zero"):
-        db.run(ComputeColumns(scan, ((q, quotient),)))
+        db.run(Project(scan, ((q, quotient),)))
 
 
 def test_columns_that_nothing_reads_are_not_computed(db):
     scan, t = db.scan("t")
     bad, good, n = db.column("bad", INT32), db.column("good", INT32), db.column("n", INT64)
     zero = lit(0, INT32)
-    computed = ComputeColumns(
-        scan, ((bad, call("divide", t["a"], zero, kind=INT32)), (good, t["a"]))
-    )
+    computed = Project(scan, ((bad, call("divide", t["a"], zero, kind=INT32)), (good, t["a"])))
     total = HashAggregate(computed, (), ((n, AggregateCall("count", (good,), INT64)),), "")
     assert db.run(total) == db.sql("SELECT count(a) FROM t")
 
@@ -111,15 +111,13 @@ def test_more_rows_than_a_morsel(monkeypatch, db):
     scan, t = db.scan("t")
     total = db.column("total", INT64)
     sum_of = call("add", call("cast", t["a"], kind=INT64), t["id"], kind=INT64)
-    plan = ComputeColumns(
-        FilterRows(scan, call("less", t["s"], lit("b", TEXT))), ((total, sum_of),)
-    )
+    plan = Project(Filter(scan, call("less", t["s"], lit("b", TEXT))), ((total, sum_of),))
     assert db.run(plan) == db.sql("SELECT a + id FROM t WHERE s < 'b' ORDER BY id")
     last = call(
         "divide", lit(1, INT64), call("subtract", t["id"], lit(199, INT64), kind=INT64), kind=INT64
     )
     with pytest.raises(DataError, match="division by zero"):
-        db.run(ComputeColumns(scan, ((total, last),)))
+        db.run(Project(scan, ((total, last),)))
 
 
 # -- joins
@@ -197,7 +195,7 @@ def test_join_of_type_null(db):
     left, lc = db.scan("t")
     right, rc = db.scan("u")
     nothing = db.column("nothing", pa.null())
-    left = ComputeColumns(left, ((nothing, lit(None, pa.null())), (lc["id"], lc["id"])))
+    left = Project(left, ((nothing, lit(None, pa.null())), (lc["id"], lc["id"])))
     key = (nothing,)
     assert db.run(HashJoin("inner", left, right, key, (lit(None, pa.null()),))) == []
     rows = db.run(HashJoin("full", left, right, key, (lit(None, pa.null()),)))
@@ -277,27 +275,27 @@ def test_sort_and_limit(db, seed):
     names = list(t)
     chosen = draw.sample(names[:-1], draw.randint(1, 3))
     keys = [(name, draw.random() < 0.5, draw.random() < 0.5) for name in chosen]
-    plan = SortRows(scan, tuple(SortKey(t[name], *how) for name, *how in keys))
+    plan = Sort(scan, tuple(SortKey(t[name], *how) for name, *how in keys))
     rows = db.sql("SELECT * FROM t ORDER BY id")
     expected = in_order(rows, [(names.index(name), *how) for name, *how in keys])
     assert db.run(plan) == expected, f"seed {SEED}, {keys}"
     for count, offset in ((5, 0), (10, 12), (0, 0), (None, 190), (150, 100), (5, 1000)):
         stop = None if count is None else offset + count
-        limited = LimitRows(plan, count, offset)
+        limited = Limit(plan, count, offset)
         assert db.run(limited) == expected[offset:stop], f"seed {SEED}, {keys}, {count}, {offset}"
-    only = ComputeColumns(plan, ((t["id"], t["id"]),))
-    assert db.run(LimitRows(only, 7, 3)) == [(row[-1],) for row in expected[3:10]]
+    only = Project(plan, ((t["id"], t["id"]),))
+    assert db.run(Limit(only, 7, 3)) == [(row[-1],) for row in expected[3:10]]
     assert db.run(only) == [(row[-1],) for row in expected]
 
 
 def test_sort_of_few_rows_and_of_nothing_but_nulls(db):
     for name in ("empty", "one"):
         scan, t = db.scan(name)
-        same_rows(db.run(SortRows(scan, (SortKey(t["s"]),))), db.sql(f"FROM {name}"))
+        same_rows(db.run(Sort(scan, (SortKey(t["s"]),))), db.sql(f"FROM {name}"))
     scan, t = db.scan("t")
     nothing = db.column("nothing", pa.null())
-    plan = SortRows(
-        ComputeColumns(scan, ((nothing, lit(None, pa.null())), (t["id"], t["id"]))),
+    plan = Sort(
+        Project(scan, ((nothing, lit(None, pa.null())), (t["id"], t["id"]))),
         (SortKey(nothing),),
     )
     assert db.run(plan) == [(None, i) for i in range(200)]
@@ -306,11 +304,11 @@ def test_sort_of_few_rows_and_of_nothing_but_nulls(db):
 def test_limit_without_order(db):
     scan, t = db.scan("t")
     everything = db.run(scan)
-    assert db.run(LimitRows(scan, 3, 2)) == everything[2:5]
-    assert db.run(LimitRows(scan, None, 198)) == everything[198:]
-    assert db.run(LimitRows(scan, 10**30, 10**30)) == []
+    assert db.run(Limit(scan, 3, 2)) == everything[2:5]
+    assert db.run(Limit(scan, None, 198)) == everything[198:]
+    assert db.run(Limit(scan, 10**30, 10**30)) == []
     unread = call("divide", t["id"], t["id"], kind=INT64)  # fails for row 0
-    plan = LimitRows(ComputeColumns(scan, ((db.column("q", INT64), unread),)), 3, 1)
+    plan = Limit(Project(scan, ((db.column("q", INT64), unread),)), 3, 1)
     assert db.run(plan) == [(1,)] * 3
 
 
@@ -319,14 +317,11 @@ def test_limit_without_order(db):
 
 def test_fused_jobs_are_handed_over(db):
     key, total = db.column("k", TEXT), db.column("s", INT64)
-
-    class Job:
-        keys = ((key, lit("?", TEXT)),)
-        aggregates = ((total, AggregateCall("sum", (lit(1, INT64),), INT64)),)
-
-    job = Job()
+    calls = ((total, AggregateCall("sum", (lit(1, INT64),), INT64)),)
+    star = Star("t", ("t",), (), ((key, lit("?", TEXT)),), calls)
+    job = FusedTableScan(star, "cpu", "", "", 3)
     result = pa.table({f"c{key.number}": ["a", "b"], f"c{total.number}": [1, 2]})
-    plan = LimitRows(SortRows(job, (SortKey(total, descending=True),)), 1, 0)
+    plan = Limit(Sort(job, (SortKey(total, descending=True),)), 1, 0)
     table = run_plan(plan, Sources({}, {job: result}.__getitem__))
     assert rows_of(table) == [("b", 2)]
 
@@ -336,13 +331,13 @@ def test_text_beyond_one_array(monkeypatch, db):
     monkeypatch.setattr(relation, "MORSEL_ROWS", 16)
     scan, t = db.scan("t")
     right, u = db.scan("u")
-    ordered = SortRows(scan, (SortKey(t["s"]), SortKey(t["id"])))
+    ordered = Sort(scan, (SortKey(t["s"]), SortKey(t["id"])))
     assert db.run(ordered) == in_order(
         db.sql("SELECT * FROM t ORDER BY id"), [(4, False, False), (7, False, False)]
     )
     low, n = db.column("low", TEXT), db.column("n", INT64)
     grouped = HashAggregate(
-        FilterRows(scan, call("like", t["s"], lit("%", TEXT))),
+        Filter(scan, call("like", t["s"], lit("%", TEXT))),
         ((low, call("upper", t["s"], kind=TEXT)),),
         ((n, AggregateCall("count_star", (), INT64)),),
         "",
@@ -378,9 +373,9 @@ def test_failures(monkeypatch, db, failure, raised, message):
     monkeypatch.setattr(relation, "MORSEL_ROWS", 7)
     monkeypatch.setattr(general, "evaluate", fail)
     with pytest.raises(raised, match=message):
-        run_plan(FilterRows(scan, t["f"]), Sources(db.tables, no_fused_jobs))
+        run_plan(Filter(scan, t["f"]), Sources(db.tables, no_fused_jobs))
     monkeypatch.undo()
-    assert len(db.run(FilterRows(scan, t["f"]))) == db.sql("SELECT count(*) FROM t WHERE f")[0][0]
+    assert len(db.run(Filter(scan, t["f"]))) == db.sql("SELECT count(*) FROM t WHERE f")[0][0]
 
 
 def test_a_star_join_of_many_rows():
@@ -419,7 +414,7 @@ def test_a_star_join_of_many_rows():
         dimension, columns = db.scan(name)
         found |= columns
         if name == "suppliers":
-            dimension = FilterRows(dimension, call("equal", columns["region"], lit("ASIA", TEXT)))
+            dimension = Filter(dimension, call("equal", columns["region"], lit("ASIA", TEXT)))
         plan = HashJoin("inner", plan, dimension, (f[key],), (columns[key],))
     s, m = db.column("s", INT64), db.column("m", INT64)
     calls = (
@@ -427,7 +422,7 @@ def test_a_star_join_of_many_rows():
         (m, AggregateCall("max", (f["revenue"],), INT64)),
     )
     keys = tuple((found[name], found[name]) for name in ("year", "brand"))
-    ordered = SortRows(
+    ordered = Sort(
         HashAggregate(plan, keys, calls, ""), tuple(SortKey(column) for column, _ in keys)
     )
     expected = db.sql(

@@ -21,10 +21,7 @@ from node_database import (
 
 from raydb.errors import DataError
 from raydb.planner.expressions.nodes import AggregateCall
-from raydb.planner.plan.physical import (
-    FilterRows,
-    HashAggregate,
-)
+from raydb.planner.plan.nodes import Filter, HashAggregate
 
 GROUPINGS = [[], ["a"], ["b"], ["x"], ["d"], ["s"], ["day"], ["f"], ["a", "s"], ["x", "f", "day"]]
 
@@ -191,7 +188,7 @@ def test_group_by_expressions_and_having(db):
         ),
         "",
     )
-    having = FilterRows(groups, call("greater", n, lit(20, INT64)))
+    having = Filter(groups, call("greater", n, lit(20, INT64)))
     same_rows(
         db.run(having),
         db.sql("SELECT a % 2, count(*), sum(a + 1)::BIGINT FROM t GROUP BY 1 HAVING count(*) > 20"),

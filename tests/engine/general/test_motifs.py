@@ -16,7 +16,7 @@ import raydb
 from raydb.engine.table_functions.motif import graph_cache as motif_graph
 from raydb.engine.table_functions.motif import motif_search as motifs
 from raydb.kernels.motif.shape import Motif
-from raydb.planner.explain import motif_text
+from raydb.planner.plan.nodes.search import motif_text
 
 ARGUMENTS = "src => 's', dst => 'd', time => 't'"
 

@@ -1,0 +1,95 @@
+"""The nodes of a plan: what is asked, in relational algebra, and how it is done.
+
+A plan is a tree of frozen nodes, one file an operator. Binding and rules make plans of all nodes
+but those that name a choice; `planner.lower` puts one of these in the place of each join,
+aggregate and search, and what is left runs as it stands. A column number is defined by exactly
+one node of a plan.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from raydb.planner.plan.nodes.aggregate import Aggregate, GroupingSets, HashAggregate
+from raydb.planner.plan.nodes.common_table import CommonTable, Recursive, WorkingTable
+from raydb.planner.plan.nodes.filter import Filter
+from raydb.planner.plan.nodes.join import Apply, HashJoin, InnerJoin, OuterJoin, SemiJoin
+from raydb.planner.plan.nodes.node import Node
+from raydb.planner.plan.nodes.project import Project, only_columns
+from raydb.planner.plan.nodes.scan import KeySearch, Scan
+from raydb.planner.plan.nodes.search import (
+    MotifQuestion,
+    MotifRows,
+    MotifSearch,
+    NearestRows,
+    SearchOptions,
+    VectorIndex,
+    VectorSearch,
+)
+from raydb.planner.plan.nodes.sort import Limit, Sort, SortKey
+from raydb.planner.plan.nodes.star import NoStar, Star
+from raydb.planner.plan.nodes.union import Union
+from raydb.planner.plan.nodes.unnest import Unnest
+from raydb.planner.plan.nodes.values import Series, Values
+from raydb.planner.plan.nodes.window import Window
+
+if TYPE_CHECKING:
+    from raydb.planner.stars.delta import DeltaScan
+    from raydb.planner.stars.fuse import FusedScanAggregate
+    from raydb.planner.stars.table_scan import FusedTableScan
+
+# Nodes that lowering replaces, those that it puts in their place, and those that it keeps.
+LogicalNode: TypeAlias = (
+    "InnerJoin | OuterJoin | SemiJoin | Apply | Aggregate | VectorSearch | MotifSearch"
+)
+ChosenNode: TypeAlias = (
+    "HashJoin | HashAggregate | FusedScanAggregate | FusedTableScan | DeltaScan"
+    " | NearestRows | MotifRows"
+)
+SharedNode: TypeAlias = (
+    "Scan | Values | Series | CommonTable | WorkingTable"
+    " | Filter | Project | Unnest | Window | Union | Recursive | Sort | Limit"
+)
+Plan: TypeAlias = "LogicalNode | ChosenNode | SharedNode"
+
+# A plan without logical nodes.
+PhysicalPlan: TypeAlias = Plan
+
+__all__ = [
+    "Aggregate",
+    "Apply",
+    "CommonTable",
+    "Filter",
+    "GroupingSets",
+    "HashAggregate",
+    "HashJoin",
+    "InnerJoin",
+    "KeySearch",
+    "Limit",
+    "MotifQuestion",
+    "MotifRows",
+    "MotifSearch",
+    "NearestRows",
+    "NoStar",
+    "Node",
+    "OuterJoin",
+    "PhysicalPlan",
+    "Plan",
+    "Project",
+    "Recursive",
+    "Scan",
+    "SearchOptions",
+    "SemiJoin",
+    "Series",
+    "Sort",
+    "SortKey",
+    "Star",
+    "Union",
+    "Unnest",
+    "Values",
+    "VectorIndex",
+    "VectorSearch",
+    "Window",
+    "WorkingTable",
+    "only_columns",
+]

@@ -1,0 +1,131 @@
+"""Aggregate: one row a group; HashAggregate: the same on the general path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from raydb.planner.expressions.nodes import expressions_of
+from raydb.planner.expressions.show import show, show_aggregate
+from raydb.planner.plan.nodes.node import Calls, Items, Node, read_by
+from raydb.planner.plan.nodes.star import NoStar, Star
+
+if TYPE_CHECKING:
+    from raydb.planner.expressions.nodes import Column
+    from raydb.planner.plan.nodes import Plan
+    from raydb.planner.plan.statistics import Statistics
+
+
+class GroupedRows(Node):
+    """The base of nodes that give one row for each distinct tuple of keys."""
+
+    __slots__ = ()
+
+    definition_fields = ("keys", "aggregates")
+
+    if TYPE_CHECKING:
+
+        @property
+        def keys(self) -> Items:
+            """The group keys."""
+
+        @property
+        def aggregates(self) -> Calls:
+            """The aggregates of each group."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return tuple([column for column, _ in (*self.keys, *self.aggregates)])
+
+    @property
+    def summary(self) -> str:
+        calls = ", ".join(show_aggregate(call) for _, call in self.aggregates)
+        keys = ", ".join(show(key) for _, key in self.keys)
+        if not calls:
+            return f"distinct {keys}"
+        return f"{calls} by {keys}" if keys else calls
+
+
+@dataclass(frozen=True, slots=True)
+class GroupingSets:
+    """The sets of an aggregate's keys, by position, that rows are grouped by, each on its own.
+
+    A key that is not in a set is NULL in its groups; the INTEGER column `number` tells the set.
+    """
+
+    sets: tuple[tuple[int, ...], ...]
+    number: Column
+
+
+class _SetsOfGroups(GroupedRows):
+    """Groups of a source by one set of keys or by several."""
+
+    __slots__ = ()
+
+    source_fields = ("source",)
+
+    if TYPE_CHECKING:
+
+        @property
+        def grouping(self) -> GroupingSets | None:
+            """Several sets of keys."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        number = () if self.grouping is None else (self.grouping.number,)
+        return (*super().columns, *number)
+
+    @property
+    def defined(self) -> tuple[Column, ...]:
+        number = () if self.grouping is None else (self.grouping.number,)
+        return (*super().defined, *number)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(_SetsOfGroups):
+    """One row for each distinct tuple of keys; exactly one row where there are no keys.
+
+    `star` is set by the rule `match_stars`: how a fused job sees this node, or why it can't.
+    """
+
+    source: Plan
+    keys: Items
+    aggregates: Calls
+    star: Star | NoStar | None = None
+    grouping: GroupingSets | None = None
+
+    def prune(self, needed: frozenset[Column]) -> Plan:
+        kept = tuple(item for item in self.aggregates if item[0] in needed)
+        if isinstance(self.star, Star):
+            asked = tuple(item for item in self.star.aggregates if item[0] in needed)
+            return replace(self, aggregates=kept, star=replace(self.star, aggregates=asked))
+        calls = (call for _, call in kept)
+        read = read_by((*(e for _, e in self.keys), *(e for c in calls for e in expressions_of(c))))
+        return replace(self, source=self.source.prune(read), aggregates=kept)
+
+    def estimate(self, statistics: Statistics) -> float:
+        if not self.keys:
+            return 1.0
+        groups = statistics.group_count(self.source, [key for _, key in self.keys])
+        return min(groups, statistics.row_count(self.source))
+
+
+@dataclass(frozen=True, slots=True)
+class HashAggregate(_SetsOfGroups):
+    """An Aggregate that runs on the general path.
+
+    `reason` says why the node is not part of a fused job; it is empty where the node puts fused
+    jobs together.
+    """
+
+    explain_name = "HashAggregate"
+
+    source: Plan
+    keys: Items
+    aggregates: Calls
+    reason: str
+    grouping: GroupingSets | None = None
+
+    @property
+    def details(self) -> dict[str, Any]:
+        return {"general path": self.reason} if self.reason else {}

@@ -1,0 +1,99 @@
+"""CommonTable, Recursive and WorkingTable: the queries of WITH."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from raydb.planner.plan.nodes.node import Node
+
+if TYPE_CHECKING:
+    from raydb.planner.expressions.nodes import Column
+    from raydb.planner.plan.nodes import Plan
+    from raydb.planner.plan.statistics import Statistics
+
+
+@dataclass(frozen=True, slots=True)
+class CommonTable(Node):
+    """A reference to a common table expression, whose columns have these numbers here.
+
+    References with the same `number` hold the same query; it runs once. The rule
+    `inline_common_tables` puts the query in the place of a reference that is the only one, and
+    where the query is not worth keeping, unless `materialized` says what to do.
+    """
+
+    explain_name = "SharedRows"
+
+    number: int
+    name: str
+    query: Plan
+    columns: tuple[Column, ...] = field()
+    materialized: bool | None = None
+
+    @property
+    def children(self) -> tuple[Plan, ...]:
+        return (self.query,)
+
+    @property
+    def defined(self) -> tuple[Column, ...]:
+        return self.columns
+
+    @property
+    def summary(self) -> str:
+        return self.name
+
+    def estimate(self, statistics: Statistics) -> float:
+        return statistics.row_count(self.query)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingTable(Node):
+    """In the step of the Recursive node of this number: the rows that the last step has added."""
+
+    explain_name = "WorkingRows"
+
+    number: int
+    columns: tuple[Column, ...] = field()
+
+    @property
+    def defined(self) -> tuple[Column, ...]:
+        return self.columns
+
+    @property
+    def summary(self) -> str:
+        return ", ".join(column.name for column in self.columns)
+
+    def estimate(self, statistics: Statistics) -> float:
+        return 1000.0  # nothing is known of it
+
+
+@dataclass(frozen=True, slots=True)
+class Recursive(Node):
+    """WITH RECURSIVE: the rows of `base`, and of `step` over the rows added last, until none are.
+
+    `distinct`: rows that were there already are not added again (UNION).
+    """
+
+    explain_name = "RecursiveRows"
+    source_fields = ("base", "step")
+
+    number: int
+    base: Plan
+    step: Plan
+    columns: tuple[Column, ...] = field()
+    distinct: bool
+
+    @property
+    def defined(self) -> tuple[Column, ...]:
+        return self.columns
+
+    @property
+    def required_columns(self) -> frozenset[Column]:
+        return frozenset((*self.base.columns, *self.step.columns))
+
+    @property
+    def summary(self) -> str:
+        return "UNION" if self.distinct else "UNION ALL"
+
+    def estimate(self, statistics: Statistics) -> float:
+        return statistics.row_count(self.base) + statistics.row_count(self.step)

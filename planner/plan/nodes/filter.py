@@ -1,0 +1,34 @@
+"""Filter: the rows for which a predicate is true."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from raydb.planner.expressions.show import show
+from raydb.planner.plan.nodes.node import Node
+
+if TYPE_CHECKING:
+    from raydb.planner.expressions.nodes import Expression
+    from raydb.planner.plan.nodes import Plan
+    from raydb.planner.plan.statistics import Statistics
+
+
+@dataclass(frozen=True, slots=True)
+class Filter(Node):
+    """Rows for which the predicate is true (neither false nor NULL)."""
+
+    explain_name = "FilterRows"
+    source_fields = ("source",)
+    expression_fields = ("predicate",)
+
+    source: Plan
+    predicate: Expression
+
+    @property
+    def summary(self) -> str:
+        return show(self.predicate)
+
+    def estimate(self, statistics: Statistics) -> float:
+        share = statistics.share_kept(self.source, self.predicate)
+        return statistics.row_count(self.source) * share

@@ -1,0 +1,152 @@
+"""Joins as they are asked for, and HashJoin, which all of them become."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from raydb.planner.expressions.show import INFIX, show
+from raydb.planner.plan.nodes.node import Items, Node
+
+if TYPE_CHECKING:
+    from raydb.planner.expressions.nodes import Column, Expression
+    from raydb.planner.plan.nodes import Plan
+    from raydb.planner.plan.statistics import Statistics
+
+
+@dataclass(frozen=True, slots=True)
+class InnerJoin(Node):
+    """All combinations of the sources' rows for which every condition is true."""
+
+    source_fields = ("sources",)
+    expression_fields = ("conditions",)
+
+    sources: tuple[Plan, ...] = field()
+    conditions: tuple[Expression, ...]
+
+    def estimate(self, statistics: Statistics) -> float:
+        return statistics.combined_row_count(self.sources, self.conditions)
+
+
+@dataclass(frozen=True, slots=True)
+class OuterJoin(Node):
+    """A join that keeps the rows without a partner on the left, the right or both sides."""
+
+    source_fields = ("left", "right")
+    expression_fields = ("conditions",)
+
+    kind: Literal["left", "right", "full"]
+    left: Plan
+    right: Plan
+    conditions: tuple[Expression, ...]
+
+    def estimate(self, statistics: Statistics) -> float:
+        joined = statistics.joined_row_count(self.left, self.right, self.conditions)
+        return max(joined, statistics.row_count(self.left), statistics.row_count(self.right))
+
+
+@dataclass(frozen=True, slots=True)
+class SemiJoin(Node):
+    """The left rows, each once, by whether they have a partner on the right.
+
+    semi: those with one. anti: those without. mark: all of them, with the BOOLEAN column `mark`
+    that is true for those with one and false for the others.
+    """
+
+    source_fields = ("left", "right")
+    expression_fields = ("conditions",)
+
+    kind: Literal["semi", "anti", "mark"]
+    left: Plan
+    right: Plan
+    conditions: tuple[Expression, ...]
+    mark: Column | None = None
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (*self.left.columns, *self.defined)
+
+    @property
+    def defined(self) -> tuple[Column, ...]:
+        return () if self.mark is None else (self.mark,)
+
+    def estimate(self, statistics: Statistics) -> float:
+        size = statistics.row_count(self.left)
+        if self.kind == "mark":
+            return size
+        kept = min(size, statistics.joined_row_count(self.left, self.right, self.conditions))
+        return kept if self.kind == "semi" else max(size - kept, size / 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Apply(Node):
+    """LATERAL: each left row joined with the rows that the right plan has for it.
+
+    The right plan reads the left row through the columns of `arguments` only. A left Apply keeps
+    the left rows without a partner.
+    """
+
+    source_fields = ("left", "right")
+    expression_fields = ("conditions",)
+    definition_fields = ("arguments",)
+
+    kind: Literal["inner", "left"]
+    left: Plan
+    right: Plan
+    arguments: Items
+    conditions: tuple[Expression, ...]
+
+    @property
+    def defined(self) -> tuple[Column, ...]:
+        return ()
+
+    def estimate(self, statistics: Statistics) -> float:
+        return statistics.row_count(self.left) * statistics.row_count(self.right)
+
+
+@dataclass(frozen=True, slots=True)
+class HashJoin(Node):
+    """An equi-join: partners are found by their keys. NULL keys never match.
+
+    The keys at the places in `null_safe` are an exception: they match where both are NULL. Without
+    keys it is a cross product. `residual` conditions decide, with the keys, whether two rows are
+    partners; in an outer join a row without partners is kept with NULLs. A semi join keeps the
+    left rows with a partner, an anti join those without, and a mark join all of them, with the
+    column `mark` to tell.
+    """
+
+    explain_name = "HashJoin"
+    source_fields = ("left", "right")
+    expression_fields = ("left_keys", "right_keys", "residual")
+
+    kind: Literal["inner", "left", "right", "full", "semi", "anti", "mark"]
+    left: Plan
+    right: Plan
+    left_keys: tuple[Expression, ...]
+    right_keys: tuple[Expression, ...]
+    residual: tuple[Expression, ...] = ()
+    mark: Column | None = None
+    null_safe: frozenset[int] = frozenset()
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        if self.kind in ("semi", "anti", "mark"):
+            return (*self.left.columns, *self.defined)
+        return (*self.left.columns, *self.right.columns)
+
+    @property
+    def defined(self) -> tuple[Column, ...]:
+        return () if self.mark is None else (self.mark,)
+
+    @property
+    def summary(self) -> str:
+        keys = " AND ".join(
+            f"{show(one)} {INFIX['not_distinct'] if place in self.null_safe else '='} {show(other)}"
+            for place, (one, other) in enumerate(zip(self.left_keys, self.right_keys, strict=True))
+        )
+        kind = self.kind.upper() if self.left_keys or self.residual else "CROSS"
+        return f"{kind} {keys}".rstrip()
+
+    @property
+    def details(self) -> dict[str, Any]:
+        return {"also": " AND ".join(show(condition) for condition in self.residual)}

@@ -1,0 +1,158 @@
+"""The base of plan nodes: what rules, checks and EXPLAIN ask of every node.
+
+A node declares which of its fields hold its sources, its expressions, and the columns that it
+defines with what they are computed of; the rest follows from these. Its file overrides what is
+different about it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from operator import is_
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
+
+from raydb.planner.expressions.nodes import (
+    AggregateCall,
+    Column,
+    Expression,
+    WindowCall,
+    columns_of,
+    expressions_of,
+    map_aggregate,
+    map_window,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from raydb.planner.plan.nodes import Plan
+    from raydb.planner.plan.statistics import Statistics
+
+# Columns with what they are computed of.
+Items: TypeAlias = tuple[tuple[Column, Expression], ...]
+Calls: TypeAlias = tuple[tuple[Column, AggregateCall], ...]
+
+
+class Node:
+    """A step of a plan: rows made of the rows of its sources.
+
+    source_fields: fields that hold a plan, or a tuple of plans.
+    expression_fields: fields that hold an expression or tuples of expressions.
+    definition_fields: fields that hold pairs of a column and an expression or a call.
+    """
+
+    __slots__ = ()
+
+    # What EXPLAIN calls the node.
+    explain_name: ClassVar[str]
+    source_fields: ClassVar[tuple[str, ...]] = ()
+    expression_fields: ClassVar[tuple[str, ...]] = ()
+    definition_fields: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def sources(self) -> tuple[Plan, ...]:
+        """The plans whose rows the node reads; the query of a CommonTable is none of them."""
+        return tuple([getattr(self, name) for name in self.source_fields])
+
+    @property
+    def children(self) -> tuple[Plan, ...]:
+        """The plans below the node when it runs, the query of a CommonTable among them."""
+        return self.sources
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the node's rows, in order."""
+        return (*[c for source in self.sources for c in source.columns], *self.defined)
+
+    @property
+    def defined(self) -> tuple[Column, ...]:
+        """The columns whose numbers begin here; one that passes through keeps its number."""
+        return tuple(column for column, value in self._definitions() if column != value)
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """The expressions of the node itself."""
+        held = [value for _, value in self._definitions()]
+        held += [getattr(self, name) for name in self.expression_fields]
+        return tuple(_expressions_in(held))
+
+    @property
+    def required_columns(self) -> frozenset[Column]:
+        """The columns of its sources that the node itself reads."""
+        return read_by(self.expressions)
+
+    @property
+    def summary(self) -> str:
+        """What EXPLAIN prints behind the node's name."""
+        return ""
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What else EXPLAIN says of the node, as JSON values."""
+        return {}
+
+    def map_sources(self, change: Callable[[Plan], Plan]) -> Self:
+        """Return the node with `change` applied to each source; itself where none changes."""
+        changes = {}
+        for name in self.source_fields:
+            held = getattr(self, name)
+            if isinstance(held, tuple):
+                changed: Any = tuple([change(source) for source in held])
+                if not all(map(is_, changed, held)):
+                    changes[name] = changed
+            elif (changed := change(held)) is not held:
+                changes[name] = changed
+        return replace(self, **changes) if changes else self  # type: ignore[type-var]
+
+    def map_expressions(self, change: Callable[[Expression], Expression]) -> Self:
+        """Return the node with `change` applied to its expressions; itself where none changes."""
+        changes = {}
+        for name in self.definition_fields:
+            items = getattr(self, name)
+            changed = tuple([(column, _map_held(held, change)) for column, held in items])
+            if not all(new[1] is old[1] for new, old in zip(changed, items, strict=True)):
+                changes[name] = changed
+        for name in self.expression_fields:
+            held = getattr(self, name)
+            changed = _map_held(held, change)
+            if changed is not held:
+                changes[name] = changed
+        return replace(self, **changes) if changes else self  # type: ignore[type-var]
+
+    def prune(self, needed: frozenset[Column]) -> Plan:
+        """Return the node with at least the needed columns, and few others below it."""
+        below = needed | self.required_columns
+        return cast("Plan", self.map_sources(lambda source: source.prune(below)))
+
+    def estimate(self, statistics: Statistics) -> float:
+        """Return about how many rows the node gives: by default as many as its first source."""
+        return statistics.row_count(self.sources[0])
+
+    def _definitions(self) -> list[tuple[Column, Any]]:
+        return [item for name in self.definition_fields for item in getattr(self, name)]
+
+
+def read_by(expressions: Iterable[Expression]) -> frozenset[Column]:
+    """Return the columns that any of the expressions reads."""
+    return frozenset(column for expression in expressions for column in columns_of(expression))
+
+
+def _expressions_in(held: Any) -> Iterator[Expression]:
+    """Yield the expressions of what a field holds."""
+    if isinstance(held, tuple | list):
+        for each in held:
+            yield from _expressions_in(each)
+    elif isinstance(held, AggregateCall | WindowCall):
+        yield from expressions_of(held)
+    else:
+        yield held
+
+
+def _map_held(held: Any, change: Callable[[Expression], Expression]) -> Any:
+    """Return what a field holds with `change` applied to its expressions."""
+    if isinstance(held, tuple):
+        changed = tuple([_map_held(each, change) for each in held])
+        return held if all(map(is_, changed, held)) else changed
+    if isinstance(held, AggregateCall):
+        return map_aggregate(held, change)
+    return map_window(held, change) if isinstance(held, WindowCall) else change(held)

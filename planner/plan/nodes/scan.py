@@ -1,0 +1,63 @@
+"""Scan: the rows of a stored table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from raydb.planner.plan.nodes.node import Node
+
+if TYPE_CHECKING:
+    from raydb.planner.expressions.nodes import Column, Literal
+    from raydb.planner.plan.nodes import Plan
+    from raydb.planner.plan.statistics import Statistics
+
+
+@dataclass(frozen=True, slots=True)
+class KeySearch:
+    """Some values of the columns of a key or an index; `index` is its name.
+
+    keys: for each key that is sought the value of each column, as pairs with `columns`.
+    """
+
+    index: str
+    columns: tuple[str, ...]
+    keys: tuple[tuple[Literal, ...], ...]
+    is_unique: bool
+
+    def __str__(self) -> str:
+        count = f"{len(self.keys)} key{'' if len(self.keys) == 1 else 's'}"
+        return f"{self.index} ({', '.join(self.columns)}), {count}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scan(Node):
+    """Rows of a stored table; each output column bears the name of the table's column it reads.
+
+    search: set by lowering where only rows with some keys are wanted; others may be among them.
+    """
+
+    explain_name = "ScanTable"
+
+    table: str
+    columns: tuple[Column, ...] = field()
+    search: KeySearch | None = None
+
+    @property
+    def defined(self) -> tuple[Column, ...]:
+        return self.columns
+
+    @property
+    def summary(self) -> str:
+        names = ", ".join(column.name for column in self.columns)
+        return f"{self.table} ({names})" if names else self.table
+
+    @property
+    def details(self) -> dict[str, Any]:
+        return {} if self.search is None else {"index": str(self.search)}
+
+    def prune(self, needed: frozenset[Column]) -> Plan:
+        return replace(self, columns=tuple(c for c in self.columns if c in needed))
+
+    def estimate(self, statistics: Statistics) -> float:
+        return float(statistics.catalog.tables[self.table].row_count)

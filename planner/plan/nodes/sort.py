@@ -1,0 +1,62 @@
+"""Sort and Limit: rows in order, and the first of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from raydb.planner.plan.nodes.node import Node
+
+if TYPE_CHECKING:
+    from raydb.planner.expressions.nodes import Column
+    from raydb.planner.plan.nodes import Plan
+    from raydb.planner.plan.statistics import Statistics
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """A column to order by, one of the source's."""
+
+    column: Column
+    descending: bool = False
+    nulls_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sort(Node):
+    """The source's rows in order; rows that compare equal come in any order."""
+
+    explain_name = "SortRows"
+    source_fields = ("source",)
+
+    source: Plan
+    keys: tuple[SortKey, ...]
+
+    @property
+    def required_columns(self) -> frozenset[Column]:
+        return frozenset(key.column for key in self.keys)
+
+    @property
+    def summary(self) -> str:
+        return ", ".join(key.column.name + (" DESC" if key.descending else "") for key in self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Limit(Node):
+    """`count` rows (all where None) after the first `offset`."""
+
+    explain_name = "LimitRows"
+    source_fields = ("source",)
+
+    source: Plan
+    count: int | None
+    offset: int = 0
+
+    @property
+    def summary(self) -> str:
+        count = "all" if self.count is None else str(self.count)
+        return f"{count} after {self.offset}" if self.offset else count
+
+    def estimate(self, statistics: Statistics) -> float:
+        size = statistics.row_count(self.source)
+        return size if self.count is None else min(size, float(self.count))

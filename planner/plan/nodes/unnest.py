@@ -1,0 +1,47 @@
+"""Unnest: a row for every element of a list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from raydb.planner.expressions.show import show
+from raydb.planner.plan.nodes.node import Items, Node
+
+if TYPE_CHECKING:
+    from raydb.planner.expressions.nodes import Column
+    from raydb.planner.plan.nodes import Plan
+    from raydb.planner.plan.statistics import Statistics
+
+# Elements that a list has, of which nothing is known.
+LIST_LENGTH = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Unnest(Node):
+    """The source's rows, each once for every element of its lists, which are in new columns.
+
+    Several lists go side by side, the shorter ones filled up with NULL. A row without any element
+    is left out, or stays with NULLs if `keep`. `number` counts the elements of a row from 1.
+    """
+
+    explain_name = "UnnestRows"
+    source_fields = ("source",)
+    definition_fields = ("items",)
+
+    source: Plan
+    items: Items
+    keep: bool = False
+    number: Column | None = None
+
+    @property
+    def defined(self) -> tuple[Column, ...]:
+        number = () if self.number is None else (self.number,)
+        return (*(column for column, _ in self.items), *number)
+
+    @property
+    def summary(self) -> str:
+        return ", ".join(show(expression) for _, expression in self.items)
+
+    def estimate(self, statistics: Statistics) -> float:
+        return statistics.row_count(self.source) * LIST_LENGTH

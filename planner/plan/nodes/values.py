@@ -1,0 +1,57 @@
+"""Values and Series: rows that no table holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from raydb.planner.plan.nodes.node import Node
+
+if TYPE_CHECKING:
+    from raydb.planner.expressions.nodes import Column, Expression
+    from raydb.planner.plan.statistics import Statistics
+
+
+@dataclass(frozen=True, slots=True)
+class Values(Node):
+    """Rows written in the statement; every row has one constant expression a column."""
+
+    explain_name = "ConstantRows"
+    expression_fields = ("rows",)
+
+    columns: tuple[Column, ...] = field()
+    rows: tuple[tuple[Expression, ...], ...]
+
+    @property
+    def defined(self) -> tuple[Column, ...]:
+        return self.columns
+
+    @property
+    def summary(self) -> str:
+        return "1 row" if len(self.rows) == 1 else f"{len(self.rows)} rows"
+
+    def estimate(self, statistics: Statistics) -> float:
+        return float(len(self.rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Series(Node):
+    """The integers `start`, `start + step`, ... before `stop`, as a BIGINT column."""
+
+    explain_name = "SeriesRows"
+
+    column: Column
+    start: int
+    stop: int
+    step: int
+
+    @property
+    def defined(self) -> tuple[Column, ...]:
+        return (self.column,)
+
+    @property
+    def summary(self) -> str:
+        return f"{self.start} to {self.stop} by {self.step}"
+
+    def estimate(self, statistics: Statistics) -> float:
+        return float(len(range(self.start, self.stop, self.step)))
