@@ -44,9 +44,10 @@ class CreateTableAs:
 
 
 @dataclass(frozen=True, slots=True)
-class DropTable:
-    """DROP TABLE name, ... [CASCADE]."""
+class Drop:
+    """DROP {TABLE | VIEW | INDEX | BVH} name, ... [CASCADE]."""
 
+    kind: Literal["table", "view", "index", "bvh"]
     names: tuple[str, ...]
     if_exists: bool
     cascade: bool = False
@@ -63,15 +64,6 @@ class CreateView:
     text: str
     or_replace: bool
     if_not_exists: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class DropView:
-    """DROP VIEW name, ... [CASCADE]."""
-
-    names: tuple[str, ...]
-    if_exists: bool
-    cascade: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,28 +294,12 @@ class CreateBvh:
 
 
 @dataclass(frozen=True, slots=True)
-class DropBvh:
-    """DROP BVH name, ..."""
-
-    names: tuple[str, ...]
-    if_exists: bool
-
-
-@dataclass(frozen=True, slots=True)
 class CreateIndex:
     """CREATE [UNIQUE] INDEX name ON table (column [DESC], ...)."""
 
     table: str
     index: Index
     if_not_exists: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DropIndex:
-    """DROP INDEX name, ..."""
-
-    names: tuple[str, ...]
-    if_exists: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,16 +417,13 @@ class Vacuum:
 Definition = (
     CreateTable
     | CreateTableAs
-    | DropTable
+    | Drop
     | AlterTable
     | Truncate
     | CreateView
-    | DropView
     | RenameView
     | CreateBvh
-    | DropBvh
     | CreateIndex
-    | DropIndex
     | Reindex
     | Calibrate
 )

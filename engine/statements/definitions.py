@@ -60,21 +60,28 @@ def apply_definition(statement: ast.Definition, work: Work) -> tuple[Snapshot, i
             return _rename_view(statement, work), -1
         case ast.Truncate():
             return _truncate(statement, snapshot), -1
-        case ast.DropTable():
-            return _drop_tables(statement, work), -1
-        case ast.DropView():
-            return _drop_views(statement, work), -1
-        case ast.DropBvh():
-            names = names_to_drop("BVH", statement.names, snapshot.bvhs, statement.if_exists)
-            return replace(snapshot, bvhs=_without(snapshot.bvhs, names)), -1
+        case ast.Drop():
+            return _drop(statement, work), -1
         case ast.CreateIndex():
             return _create_index(statement, snapshot), -1
-        case ast.DropIndex():
-            return _drop_indexes(statement, snapshot), -1
         case ast.Reindex():
             return _reindex(statement, work), -1
         case ast.Calibrate():
             return calibrate_index(statement, _indexes(snapshot), work), -1
+
+
+def _drop(statement: ast.Drop, work: Work) -> Snapshot:
+    match statement.kind:
+        case "table":
+            return _drop_tables(statement, work)
+        case "view":
+            return _drop_views(statement, work)
+        case "index":
+            return _drop_indexes(statement, work.snapshot)
+        case "bvh":
+            bvhs = work.snapshot.bvhs
+            names = names_to_drop("BVH", statement.names, bvhs, statement.if_exists)
+            return replace(work.snapshot, bvhs=_without(bvhs, names))
 
 
 def _without(known: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
@@ -137,7 +144,7 @@ def _create_table_as(statement: ast.CreateTableAs, work: Work) -> tuple[Snapshot
     return _settle_new(table, snapshot, work), table.row_count
 
 
-def _drop_tables(statement: ast.DropTable, work: Work) -> Snapshot:
+def _drop_tables(statement: ast.Drop, work: Work) -> Snapshot:
     snapshot = work.snapshot
     for name in statement.names:
         if name in snapshot.views:
@@ -226,7 +233,7 @@ def _rename_view(statement: ast.RenameView, work: Work) -> Snapshot:
     return settle(snapshot, after, work.files, f"view '{name}' cannot be renamed")
 
 
-def _drop_views(statement: ast.DropView, work: Work) -> Snapshot:
+def _drop_views(statement: ast.Drop, work: Work) -> Snapshot:
     snapshot = work.snapshot
     for name in statement.names:
         if name in snapshot.tables:
@@ -291,7 +298,7 @@ def _reindex(statement: ast.Reindex, work: Work) -> Snapshot:
     return snapshot
 
 
-def _drop_indexes(statement: ast.DropIndex, snapshot: Snapshot) -> Snapshot:
+def _drop_indexes(statement: ast.Drop, snapshot: Snapshot) -> Snapshot:
     names = names_to_drop("index", statement.names, _indexes(snapshot), statement.if_exists)
     for name in names:
         table = _indexes(snapshot)[name]

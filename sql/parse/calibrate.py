@@ -5,23 +5,22 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeVar
 
-from raydb.errors import ProgrammingError, did_you_mean
-from raydb.kernels.vector.stop_rule import SCORES
+from raydb.errors import ProgrammingError
 from raydb.sql.ast import Calibrate
-from raydb.sql.parse.definitions import read_options
+from raydb.sql.parse.options import one_of, read_options, whole_number
 from raydb.sql.parse.query import query_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from raydb.kernels.vector.stop_rule import Score
     from raydb.sql.parse.reader import TokenReader
 
 _Value = TypeVar("_Value")
 
-_OPTIONS = ("fnr", "k", "score", "seed")
 _DEFAULTS = {"fnr": "0.05,0.1", "k": "10", "score": "ratio", "seed": "0"}
+_SCORES: tuple[Score, ...] = ("ratio", "kth")
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e-?\d+)?", re.ASCII | re.IGNORECASE)
-_WHOLE = re.compile(r"\d{1,10}", re.ASCII)
 
 
 def read_calibrate(reader: TokenReader) -> Calibrate:
@@ -37,16 +36,12 @@ def read_calibrate(reader: TokenReader) -> Calibrate:
         if not inside:
             raise ProgrammingError(f"CALIBRATE INDEX '{index}' USING () has no query")
         queries = query_of(reader.text, inside)
-    given = dict(_DEFAULTS)
-    if reader.accept("WITH"):
-        given |= read_options(reader, _OPTIONS, "CALIBRATE INDEX", f"calibration of '{index}'")
-    score = given["score"].lower()
-    if score not in SCORES:
-        near = did_you_mean(score, SCORES)
-        raise ProgrammingError(f"the score of a calibration is ratio or kth, not '{score}'{near}")
+    owner = f"calibration of '{index}'"
+    given = _DEFAULTS | read_options(reader, tuple(_DEFAULTS), "CALIBRATE INDEX", owner)
+    score = one_of("the score of a calibration", given["score"], _SCORES)
     fnrs = _listed("fnr", given["fnr"], _share)
-    ks = _listed("k", given["k"], lambda text: _whole_number("k", text, 1))
-    seed = _whole_number("seed", given["seed"], 0)
+    ks = _listed("k", given["k"], lambda text: whole_number("the k of a calibration", text, 1))
+    seed = whole_number("the seed of a calibration", given["seed"], 0)
     return Calibrate(index, queries, fnrs, ks, score, seed)
 
 
@@ -65,11 +60,3 @@ def _share(text: str) -> float:
             f"the fnr of a calibration is numbers between 0 and 1 such as '0.05,0.1', not '{text}'"
         )
     return float(text)
-
-
-def _whole_number(option: str, text: str, least: int) -> int:
-    if not _WHOLE.fullmatch(text) or not least <= int(text) < 2**31:
-        raise ProgrammingError(
-            f"the {option} of a calibration is a whole number from {least}, not '{text}'"
-        )
-    return int(text)

@@ -10,7 +10,8 @@ from sqlglot import TokenType, exp
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.sql import ast
 from raydb.sql.parse.nodes import require_only
-from raydb.sql.parse.query import query_of, select_columns
+from raydb.sql.parse.options import SWITCH
+from raydb.sql.parse.query import as_query, query_of, select_columns
 from raydb.sql.parse.reader import TokenReader, fold, parse_tree, syntax_error
 
 if TYPE_CHECKING:
@@ -20,53 +21,46 @@ if TYPE_CHECKING:
 _CLAUSES = (TokenType.WHERE, TokenType.FROM, TokenType.RETURNING)
 
 
-def read_insert(reader: TokenReader) -> ast.Insert:
+def read_insert(reader: TokenReader) -> ast.Statement:
     """Read INSERT INTO, the word INSERT being read."""
     if reader.accept("OR") and not reader.accept_any("REPLACE", "IGNORE"):
         raise reader.error("REPLACE or IGNORE")
     reader.expect("INTO")
-    return as_insert(_whole_tree(reader))
+    return read_change(reader)
 
 
-def as_insert(tree: exp.Expr) -> ast.Insert:
-    """Return the INSERT that a tree is."""
-    table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
-    if tree.args.get("expression") is None and not tree.args.get("default"):
-        raise ProgrammingError("INSERT needs VALUES, a query or DEFAULT VALUES")
-    return ast.Insert(_target(table, "INSERT"), tree)
-
-
-def read_update(reader: TokenReader) -> ast.Update:
-    """Read UPDATE, that word being read."""
-    return as_update(_whole_tree(reader))
-
-
-def as_update(tree: exp.Expr) -> ast.Update:
-    """Return the UPDATE that a tree is."""
-    if not tree.expressions:
-        raise ProgrammingError("UPDATE needs SET column = value")
-    return ast.Update(_target(tree.this, "UPDATE"), tree)
-
-
-def read_delete(reader: TokenReader) -> ast.Delete:
+def read_delete(reader: TokenReader) -> ast.Statement:
     """Read DELETE FROM, the word DELETE being read."""
     if not reader.at_any("FROM"):
         raise reader.error("'FROM'")
-    return as_delete(_whole_tree(reader))
+    return read_change(reader)
 
 
-def as_delete(tree: exp.Expr) -> ast.Delete:
-    """Return the DELETE that a tree is."""
-    return ast.Delete(_target(tree.this, "DELETE"), tree)
-
-
-def _whole_tree(reader: TokenReader) -> exp.Expr:
-    """Return the tree of a statement whose first words have been read."""
+def read_change(reader: TokenReader) -> ast.Statement:
+    """Read an INSERT, UPDATE or DELETE whose first words have been read."""
     for token, after in pairwise(reader.rest()):
         # sqlglot takes a comma too many before the next clause.
         if token.token_type is TokenType.COMMA and after.token_type in _CLAUSES:
             raise syntax_error(reader.text, after)
-    return parse_tree(reader.text, reader.all_tokens())
+    return as_query_or_change(parse_tree(reader.text, reader.all_tokens()))
+
+
+def as_query_or_change(tree: exp.Expr) -> ast.Statement:
+    """Return the INSERT, UPDATE, DELETE or query that a tree is."""
+    match tree:
+        case exp.Insert():
+            table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+            if tree.args.get("expression") is None and not tree.args.get("default"):
+                raise ProgrammingError("INSERT needs VALUES, a query or DEFAULT VALUES")
+            return ast.Insert(_target(table, "INSERT"), tree)
+        case exp.Update():
+            if not tree.expressions:
+                raise ProgrammingError("UPDATE needs SET column = value")
+            return ast.Update(_target(tree.this, "UPDATE"), tree)
+        case exp.Delete():
+            return ast.Delete(_target(tree.this, "DELETE"), tree)
+        case _:
+            return as_query(tree)
 
 
 def _target(table: exp.Expr, statement: str) -> str:
@@ -82,28 +76,22 @@ def read_copy(reader: TokenReader) -> ast.Copy | ast.CopyTo:
     if reader.at_any("("):
         select = query_of(reader.text, reader.parenthesised())
         reader.expect("TO")
-        return _copy_to(reader, select)
+        return ast.CopyTo(select, *_file_and_options(reader, "TO STDOUT"))
     table = reader.relation("the name of a table")
     columns = reader.names("the name of a column") if reader.at_any("(") else None
     if reader.accept("TO"):
-        return _copy_to(reader, select_columns(table, columns))
+        select = select_columns(table, columns)
+        return ast.CopyTo(select, *_file_and_options(reader, "TO STDOUT"))
     reader.expect("FROM")
-    if reader.accept("STDIN"):
-        raise NotSupportedError("COPY ... FROM STDIN is not supported")
+    return ast.Copy(table, columns, *_file_and_options(reader, "FROM STDIN"))
+
+
+def _file_and_options(reader: TokenReader, stream: str) -> tuple[str, dict[str, str | bool]]:
+    """Read `'path' [[WITH] (option [value], ...)]`; a stream in place of the path is an error."""
+    if reader.accept(stream.split()[1]):
+        raise NotSupportedError(f"COPY ... {stream} is not supported")
     path = reader.string("the path of a file, in single quotes")
     reader.accept("WITH")
-    return ast.Copy(table, columns, path, _copy_options(reader))
-
-
-def _copy_to(reader: TokenReader, select: ast.Select) -> ast.CopyTo:
-    if reader.accept("STDOUT"):
-        raise NotSupportedError("COPY ... TO STDOUT is not supported")
-    path = reader.string("the path of a file, in single quotes")
-    reader.accept("WITH")
-    return ast.CopyTo(select, path, _copy_options(reader))
-
-
-def _copy_options(reader: TokenReader) -> dict[str, str | bool]:
     options: dict[str, str | bool] = {}
 
     def read_option() -> None:
@@ -114,11 +102,11 @@ def _copy_options(reader: TokenReader) -> dict[str, str | bool]:
 
     if reader.at_any("("):
         reader.listed(read_option)
-    return options
+    return path, options
 
 
 def _option_value(token: Token) -> str | bool:
     if token.token_type is TokenType.STRING:
         return token.text
     word = token.text.lower()
-    return {"true": True, "on": True, "false": False, "off": False}.get(word, word)
+    return SWITCH.get(word, word)

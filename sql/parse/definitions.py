@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from sqlglot import exp
 
-from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.sql import ast
 from raydb.sql.parse.dialect import text_of
+from raydb.sql.parse.options import SWITCH, one_of, read_options, whole_number
 from raydb.sql.parse.query import query_of, refuse_parameters
 from raydb.sql.parse.reader import TokenReader, parse_tree
 from raydb.sql.parse.stored_expressions import stored_text
@@ -14,13 +17,13 @@ from raydb.sql.parse.table_definition import define, table_definition
 from raydb.sql.types import data_type_of
 from raydb.storage.tables.table import Index, IvfOptions
 
-_NAMED = {"TABLE": "a table", "VIEW": "a view", "INDEX": "an index", "BVH": "a BVH"}
+_DROPPED: dict[str, tuple[Literal["table", "view", "index", "bvh"], str]] = {
+    "TABLE": ("table", "a table"),
+    "VIEW": ("view", "a view"),
+    "INDEX": ("index", "an index"),
+    "BVH": ("bvh", "a BVH"),
+}
 _PARTS = ("SCAN", "GROUP BY", "AGGREGATE")
-_BVH_OPTIONS = ("sieve",)
-_IVF_OPTIONS = ("lists", "metric", "quantization", "seed")
-_QUANTIZATIONS = ("none", "int8")
-_METRICS = ("l2", "cosine", "ip")
-_SWITCH = {"true": True, "on": True, "false": False, "off": False}
 
 
 def read_create(reader: TokenReader) -> ast.Definition:
@@ -105,42 +108,14 @@ def _create_bvh(reader: TokenReader) -> ast.CreateBvh:
         parts[part] = reader.listed(reader.scalar)
 
     reader.listed(read_part)
-    options = _bvh_options(name, reader) if reader.accept("WITH") else {}
+    options = read_options(reader, ("sieve",), "a BVH", f"BVH '{name}'")
+    sieve = options.get("sieve", "false").lower()
+    if sieve not in SWITCH:
+        raise ProgrammingError(f"option 'sieve' of a BVH is true or false, not '{sieve}'")
     scan, group_by, aggregate = (parts.get(part, ()) for part in _PARTS)
     tokens = reader.all_tokens()
     text = reader.text[tokens[0].start : tokens[-1].end + 1]
-    return ast.CreateBvh(name, table, scan, group_by, aggregate, text, **options)
-
-
-def _bvh_options(name: str, reader: TokenReader) -> dict[str, bool]:
-    """Read `(option = true, ...)` of CREATE BVH, the word WITH being read."""
-    options: dict[str, bool] = {}
-    for option, written in read_options(reader, _BVH_OPTIONS, "a BVH", f"BVH '{name}'").items():
-        value = written.lower()
-        if value not in _SWITCH:
-            raise ProgrammingError(f"option '{option}' of a BVH is true or false, not '{value}'")
-        options[option] = _SWITCH[value]
-    return options
-
-
-def read_options(
-    reader: TokenReader, known: tuple[str, ...], kind: str, owner: str
-) -> dict[str, str]:
-    """Read `(name = value, ...)`; `kind` has the options `known`, and `owner` is one of it."""
-    given: dict[str, str] = {}
-
-    def read_option() -> None:
-        option = reader.name("the name of an option")
-        if option not in known:
-            near = did_you_mean(option, known)
-            raise ProgrammingError(f"option '{option}' of {kind} does not exist{near}")
-        if option in given:
-            raise ProgrammingError(f"the {owner} has the option '{option}' twice")
-        reader.expect("=")
-        given[option] = "".join(reader.accept_any(sign) or "" for sign in "-.") + reader.take().text
-
-    reader.listed(read_option)
-    return given
+    return ast.CreateBvh(name, table, scan, group_by, aggregate, text, SWITCH[sieve])
 
 
 def _create_index(reader: TokenReader, *, unique: bool) -> ast.CreateIndex:
@@ -167,38 +142,21 @@ def _create_index(reader: TokenReader, *, unique: bool) -> ast.CreateIndex:
     if method == "ivf":
         if unique or len(columns) != 1 or descending[0]:
             raise NotSupportedError(f"the ivf index '{name}' is of one column, not UNIQUE or DESC")
-        options = _ivf_options(name, reader) if reader.accept("WITH") else IvfOptions()
+        options = _ivf_options(name, reader)
     index = Index(name, columns, descending, unique, options)
     return ast.CreateIndex(table, index, if_not_exists)
 
 
 def _ivf_options(name: str, reader: TokenReader) -> IvfOptions:
-    """Read `(lists = 1024, metric = 'l2', quantization = 'int8')`, the word WITH being read."""
-    given = read_options(reader, _IVF_OPTIONS, "an ivf index", f"index '{name}'")
-    metric = given.get("metric", "l2").lower()
-    if metric not in _METRICS:
-        near = did_you_mean(metric, _METRICS)
-        raise ProgrammingError(
-            f"the metric of an ivf index is l2, cosine or ip, not '{metric}'{near}"
-        )
-    lists = _whole_number("lists", given["lists"], 1) if "lists" in given else 0
-    seed = _whole_number("seed", given.get("seed", "0"), 0)
-    quantization = given.get("quantization", "none").lower()
-    if quantization not in _QUANTIZATIONS:
-        near = did_you_mean(quantization, _QUANTIZATIONS)
-        raise ProgrammingError(
-            f"the quantization of an ivf index is none or int8, not '{quantization}'{near}"
-        )
+    """Read `[WITH (lists = 1024, metric = 'l2', quantization = 'int8', seed = 1)]`."""
+    options, kind = ("lists", "metric", "quantization", "seed"), "an ivf index"
+    given = read_options(reader, options, kind, f"index '{name}'")
+    metric = one_of(f"the metric of {kind}", given.get("metric", "l2"), ("l2", "cosine", "ip"))
+    lists = whole_number(f"option 'lists' of {kind}", given["lists"], 1) if "lists" in given else 0
+    seed = whole_number(f"option 'seed' of {kind}", given.get("seed", "0"), 0)
+    stored = given.get("quantization", "none")
+    quantization = one_of(f"the quantization of {kind}", stored, ("none", "int8"))
     return IvfOptions(metric, lists, seed, quantization)
-
-
-def _whole_number(option: str, text: str, least: int) -> int:
-    """Return the value of an option of an ivf index."""
-    if not text.isdecimal() or not least <= int(text) < 2**31:
-        raise ProgrammingError(
-            f"option '{option}' of an ivf index is a whole number from {least}, not '{text}'"
-        )
-    return int(text)
 
 
 def read_reindex(reader: TokenReader) -> ast.Reindex:
@@ -211,23 +169,15 @@ def read_reindex(reader: TokenReader) -> ast.Reindex:
     return ast.Reindex("index", reader.relation("the name of an index"))
 
 
-def read_drop(reader: TokenReader) -> ast.Definition:
+def read_drop(reader: TokenReader) -> ast.Drop:
     """Read DROP TABLE, VIEW, INDEX or BVH, the word DROP being read."""
-    kind = reader.take().text.upper()
-    if kind not in _NAMED:
-        raise NotSupportedError(f"DROP {kind} is not supported")
+    word = reader.take().text.upper()
+    if word not in _DROPPED:
+        raise NotSupportedError(f"DROP {word} is not supported")
+    kind, what = _DROPPED[word]
     if_exists = reader.accept("IF", "EXISTS")
-    names = reader.relations(f"the name of {_NAMED[kind]}")
-    cascade = _cascade(reader)
-    match kind:
-        case "TABLE":
-            return ast.DropTable(names, if_exists, cascade)
-        case "VIEW":
-            return ast.DropView(names, if_exists, cascade)
-        case "INDEX":
-            return ast.DropIndex(names, if_exists)
-        case _:
-            return ast.DropBvh(names, if_exists)
+    names = reader.relations(f"the name of {what}")
+    return ast.Drop(kind, names, if_exists, _cascade(reader))
 
 
 def read_truncate(reader: TokenReader) -> ast.Truncate:

@@ -247,24 +247,17 @@ def split_tokens(text: str) -> list[Token]:
     return _DIALECT.tokenize(text)
 
 
-def parse_tokens(tokens: list[Token], text: str) -> exp.Expr | None:
-    """Return the tree of one statement; raises sqlglot's ParseError."""
-    return _DIALECT.parser().parse(tokens, text)[0]
+def parse_tokens(
+    tokens: list[Token], text: str, into: type[exp.Expr] | None = None
+) -> exp.Expr | None:
+    """Return the tree of a statement, or of what `into` says; raises sqlglot's ParseError.
 
-
-def parse_expression_tokens(tokens: list[Token], text: str) -> exp.Expr | None:
-    """Return the tree of one scalar expression; raises sqlglot's ParseError."""
-    return _DIALECT.parser().parse_into(exp.Condition, tokens, text)[0]
-
-
-def parse_entry_tokens(tokens: list[Token], text: str) -> exp.Expr | None:
-    """Return the tree of an entry of CREATE TABLE; raises sqlglot's ParseError."""
-    return _DIALECT.parser().parse_into(exp.ColumnDef, tokens, text)[0]
-
-
-def parse_type_tokens(tokens: list[Token], text: str) -> exp.Expr | None:
-    """Return the tree of a type; raises sqlglot's ParseError."""
-    return _DIALECT.parser().parse_into(exp.DataType, tokens, text)[0]
+    exp.Condition is a scalar expression, exp.ColumnDef an entry of CREATE TABLE, exp.DataType a
+    type.
+    """
+    parser = _DIALECT.parser()
+    found = parser.parse(tokens, text) if into is None else parser.parse_into(into, tokens, text)
+    return found[0]
 
 
 def identifier_tokens() -> frozenset[TokenType]:

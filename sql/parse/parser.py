@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Literal, get_args
 
-from sqlglot import TokenType, exp
+from sqlglot import TokenType
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.sql import ast
 from raydb.sql.parse.calibrate import read_calibrate
 from raydb.sql.parse.changes import (
-    as_delete,
-    as_insert,
-    as_update,
+    as_query_or_change,
+    read_change,
     read_copy,
     read_delete,
     read_insert,
-    read_update,
 )
 from raydb.sql.parse.definitions import (
     read_alter,
@@ -26,12 +25,12 @@ from raydb.sql.parse.definitions import (
     read_truncate,
 )
 from raydb.sql.parse.nodes import refuse_deep_nesting
-from raydb.sql.parse.query import QUERY_WORDS, as_query, read_query, select_columns
+from raydb.sql.parse.query import QUERY_WORDS, read_query, select_columns
 from raydb.sql.parse.reader import TokenReader, parse_tree, tokenize
 from raydb.sql.types import data_type_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     import pyarrow as pa
     from sqlglot import Token
@@ -77,7 +76,7 @@ def _parse_one(text: str, tokens: tuple[Token, ...]) -> ast.Statement:
 def _parse_statement(text: str, tokens: tuple[Token, ...]) -> ast.Statement:
     reader = TokenReader(text, tokens)
     if reader.at_any(*QUERY_WORDS):
-        return _query_or_change(reader)
+        return as_query_or_change(parse_tree(reader.text, reader.rest()))
     for word, read in _STATEMENTS.items():
         if reader.accept(word):
             statement = read(reader)
@@ -89,30 +88,13 @@ def _parse_statement(text: str, tokens: tuple[Token, ...]) -> ast.Statement:
     raise ProgrammingError(str(reader.error()) + did_you_mean(word, ("SELECT", *_STATEMENTS)))
 
 
-def _query_or_change(reader: TokenReader) -> ast.Statement:
-    """Read a query, or the INSERT, UPDATE or DELETE that may follow WITH."""
-    tree = parse_tree(reader.text, reader.rest())
-    match tree:
-        case exp.Insert():
-            return as_insert(tree)
-        case exp.Update():
-            return as_update(tree)
-        case exp.Delete():
-            return as_delete(tree)
-        case _:
-            return as_query(tree)
-
-
-_EXPLAIN_FORMATS: Mapping[str, Literal["text", "json", "html"]] = {
-    "TEXT": "text",
-    "JSON": "json",
-    "HTML": "html",
-}
+_Format = Literal["text", "json", "html"]
+_FORMATS: tuple[_Format, ...] = get_args(_Format)
 
 
 def _explain(reader: TokenReader) -> ast.Explain:
     analyze = reader.accept("ANALYZE")
-    written = "TEXT"
+    written: _Format = "text"
     if reader.accept("(", "ANALYZE"):
         analyze = True
         if not reader.accept(","):
@@ -129,7 +111,7 @@ def _explain(reader: TokenReader) -> ast.Explain:
     assert isinstance(statement, ast.Select | ast.Insert | ast.Update | ast.Delete | ast.Execute), (
         statement
     )
-    return ast.Explain(statement, _EXPLAIN_FORMATS[written], analyze)
+    return ast.Explain(statement, written, analyze)
 
 
 def _refuse_others(reader: TokenReader, what: str, *words: str) -> None:
@@ -139,12 +121,13 @@ def _refuse_others(reader: TokenReader, what: str, *words: str) -> None:
         raise NotSupportedError(f"{what} {reader.take().text.upper()} is not supported")
 
 
-def _explain_format(reader: TokenReader) -> str:
+def _explain_format(reader: TokenReader) -> _Format:
     written = reader.take().text.upper()
-    if written not in _EXPLAIN_FORMATS:
+    chosen = next((each for each in _FORMATS if each.upper() == written), None)
+    if chosen is None:
         raise ProgrammingError(f"EXPLAIN has the formats TEXT, JSON and HTML, not {written}")
     reader.expect(")")
-    return written
+    return chosen
 
 
 def _describe(reader: TokenReader) -> ast.Describe:
@@ -190,32 +173,22 @@ def _reset(reader: TokenReader) -> ast.ResetOption:
     return ast.ResetOption(reader.name("the name of a setting"))
 
 
-def _begin(reader: TokenReader) -> ast.Begin:
-    reader.accept_any("TRANSACTION", "WORK")
-    return ast.Begin()
-
-
 def _start(reader: TokenReader) -> ast.Begin:
     reader.expect("TRANSACTION")
     return ast.Begin()
 
 
-def _commit(reader: TokenReader) -> ast.Commit:
+def _transaction(statement: ast.Control, reader: TokenReader) -> ast.Control:
     reader.accept_any("TRANSACTION", "WORK")
-    return ast.Commit()
+    return statement
 
 
-def _rollback(reader: TokenReader) -> ast.Rollback | ast.RollbackTo:
+def _rollback(reader: TokenReader) -> ast.Control:
     reader.accept_any("TRANSACTION", "WORK")
-    if reader.accept("TO"):
-        reader.accept("SAVEPOINT")
-        return ast.RollbackTo(reader.name("the name of a savepoint"))
-    return ast.Rollback()
-
-
-def _abort(reader: TokenReader) -> ast.Rollback:
-    reader.accept_any("TRANSACTION", "WORK")
-    return ast.Rollback()
+    if not reader.accept("TO"):
+        return ast.Rollback()
+    reader.accept("SAVEPOINT")
+    return ast.RollbackTo(reader.name("the name of a savepoint"))
 
 
 def _savepoint(reader: TokenReader) -> ast.Savepoint:
@@ -261,10 +234,6 @@ def _deallocate(reader: TokenReader) -> ast.Deallocate:
     return ast.Deallocate(reader.name("the name of a prepared statement"))
 
 
-def _checkpoint(_: TokenReader) -> ast.Checkpoint:
-    return ast.Checkpoint()
-
-
 def _vacuum(reader: TokenReader) -> ast.Vacuum:
     if reader.peek() is not None:
         raise NotSupportedError("VACUUM of one table, or with an option, is not supported")
@@ -284,22 +253,22 @@ _STATEMENTS: dict[str, Callable[[TokenReader], ast.Statement]] = {
     "REINDEX": read_reindex,
     "CALIBRATE": read_calibrate,
     "INSERT": read_insert,
-    "UPDATE": read_update,
+    "UPDATE": read_change,
     "DELETE": read_delete,
     "COPY": read_copy,
     "SET": _set,
     "RESET": _reset,
-    "BEGIN": _begin,
+    "BEGIN": partial(_transaction, ast.Begin()),
     "START": _start,
-    "COMMIT": _commit,
-    "END": _commit,
+    "COMMIT": partial(_transaction, ast.Commit()),
+    "END": partial(_transaction, ast.Commit()),
     "ROLLBACK": _rollback,
-    "ABORT": _abort,
+    "ABORT": partial(_transaction, ast.Rollback()),
     "SAVEPOINT": _savepoint,
     "PREPARE": _prepare,
     "EXECUTE": _execute,
     "DEALLOCATE": _deallocate,
     "RELEASE": _release,
-    "CHECKPOINT": _checkpoint,
+    "CHECKPOINT": lambda _: ast.Checkpoint(),
     "VACUUM": _vacuum,
 }

@@ -9,14 +9,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, TokenError
 
 from raydb.errors import Error, ProgrammingError
-from raydb.sql.parse.dialect import (
-    identifier_tokens,
-    parse_entry_tokens,
-    parse_expression_tokens,
-    parse_tokens,
-    parse_type_tokens,
-    split_tokens,
-)
+from raydb.sql.parse.dialect import identifier_tokens, parse_tokens, split_tokens
 from raydb.sql.parse.schema_names import check_schema, resolve_schemas
 from raydb.sql.parse.searched_tables import name_searched_tables
 
@@ -135,22 +128,18 @@ def locate_name(error: Error, text: str) -> None:
 
 def parse_tree(text: str, tokens: Iterable[Token]) -> exp.Expr:
     """Return the tree of a statement; a ProgrammingError names the first token that is wrong."""
-    return resolve_schemas(name_searched_tables(_parse(text, list(tokens), parse_tokens)), fold)
+    return resolve_schemas(name_searched_tables(_parse(text, list(tokens), None)), fold)
 
 
 def parse_scalar(text: str, tokens: Iterable[Token]) -> exp.Expr:
     """Return the tree of a scalar expression; errors as in `parse_tree`."""
-    return _parse(text, list(tokens), parse_expression_tokens)
+    return _parse(text, list(tokens), exp.Condition)
 
 
-def _parse(
-    text: str,
-    tokens: list[Token],
-    parser: Callable[[list[Token], str], exp.Expr | None],
-) -> exp.Expr:
+def _parse(text: str, tokens: list[Token], into: type[exp.Expr] | None) -> exp.Expr:
     last = tokens[-1] if tokens else None
     try:
-        tree = parser(tokens, text)
+        tree = parse_tokens(tokens, text, into)
     except ParseError as error:
         start = error.errors[0].get("start") if error.errors else None
         found = next((token for token in tokens if token.start == start), None)
@@ -291,26 +280,23 @@ class TokenReader:
 
     def scalar(self) -> exp.Expr:
         """Read an expression, which ends before a comma or a parenthesis."""
-        tokens = self._until_comma()
-        if not tokens:
-            raise self.error("an expression")
-        return parse_scalar(self.text, tokens)
+        return self._part("an expression", exp.Condition)
 
     def table_entry(self) -> exp.Expr:
         """Read what may stand in the parentheses of CREATE TABLE: a column or a constraint."""
-        tokens = self._until_comma()
-        if not tokens:
-            raise self.error("a column or a constraint")
-        return _parse(self.text, list(tokens), parse_entry_tokens)
+        return self._part("a column or a constraint", exp.ColumnDef)
 
     def data_type(self, *ends: str) -> exp.DataType:
         """Read a type, which ends before a comma or one of the words."""
-        tokens = self._until_comma(*ends)
-        if not tokens:
-            raise self.error("a type")
-        tree = _parse(self.text, list(tokens), parse_type_tokens)
+        tree = self._part("a type", exp.DataType, *ends)
         assert isinstance(tree, exp.DataType), tree
         return tree
+
+    def _part(self, what: str, into: type[exp.Expr], *ends: str) -> exp.Expr:
+        tokens = self._until_comma(*ends)
+        if not tokens:
+            raise self.error(what)
+        return _parse(self.text, list(tokens), into)
 
     def parenthesised(self) -> tuple[Token, ...]:
         """Read `( ... )` and return the tokens in between."""

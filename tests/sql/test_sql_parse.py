@@ -168,11 +168,11 @@ def test_a_view_keeps_its_text() -> None:
 
 
 def test_small_statements() -> None:
-    assert parse_one("DROP TABLE IF EXISTS T") == ast.DropTable(("t",), if_exists=True)
-    assert parse_one('DROP VIEW "V", main.w CASCADE') == ast.DropView(
-        ("V", "w"), if_exists=False, cascade=True
+    assert parse_one("DROP TABLE IF EXISTS T") == ast.Drop("table", ("t",), if_exists=True)
+    assert parse_one('DROP VIEW "V", main.w CASCADE') == ast.Drop(
+        "view", ("V", "w"), if_exists=False, cascade=True
     )
-    assert parse_one("drop bvh b") == ast.DropBvh(("b",), if_exists=False)
+    assert parse_one("drop bvh b") == ast.Drop("bvh", ("b",), if_exists=False)
     assert parse_one("SET Backend = 'cpu'") == ast.SetOption("backend", "cpu")
     assert parse_one("SET backend TO CPU") == ast.SetOption("backend", "cpu")
     assert parse_one("SET x = -1.5") == ast.SetOption("x", "-1.5")
