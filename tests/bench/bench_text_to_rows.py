@@ -25,8 +25,6 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 import raydb
-from raydb.engine.fused import jobs
-from raydb.engine.session import plan_runner
 from raydb.ssb import workload
 from raydb.ssb.generate import DataSet, prepare
 from raydb.ssb.progress import Progress
@@ -47,6 +45,10 @@ class FusedTime:
     """Adds up the time in fused jobs, whose rows go over Arrow at first and later straight."""
 
     def __init__(self) -> None:
+        # The connection has imported them, in an order that works.
+        from raydb.engine.fused import jobs  # noqa: PLC0415
+        from raydb.engine.session import plan_runner  # noqa: PLC0415
+
         self.seconds = 0.0
         for module, name in ((jobs, "run_fused"), (plan_runner, "launch")):
             setattr(module, name, self._timed(getattr(module, name)))
@@ -98,8 +100,8 @@ def main() -> None:
     data = DataSet(options.sf)
     folder = options.data / data.folder_name
     prepare(folder, data, progress)
-    spent = FusedTime()
     with raydb.connect() as connection:
+        spent = FusedTime()
         load(connection, folder, progress)
         build_bvhs(connection, progress)
 
