@@ -12,13 +12,15 @@ import os
 import platform
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 import raydb
-from raydb.kernels.backends import probe, self_check
+from raydb.kernels.backends import self_check
 from raydb.kernels.backends.device import DeviceError
-from raydb.kernels.backends.device_names import describe_device
+from raydb.kernels.backends.registry import BACKENDS, look_again
 
-BACKENDS = ("cpu", "cuda", "rt")
+if TYPE_CHECKING:
+    from raydb.kernels.backends.backend import Entry
 
 # Enough rows for a device to be worth asking, few enough to be made in a second.
 ROWS = 2**20
@@ -47,19 +49,20 @@ class BackendReport:
 
 def examine(row_count: int = ROWS) -> list[BackendReport]:
     """Examine every backend, with checks over so many rows."""
-    probe.forget()
-    return [_examine(name, row_count) for name in BACKENDS]
+    look_again()
+    # Those that SET backend names.
+    return [_examine(entry, row_count) for name, entry in BACKENDS.items() if name == entry.setting]
 
 
-def _examine(name: str, row_count: int) -> BackendReport:
-    lacks = tuple(probe.lacks(name))
+def _examine(entry: Entry, row_count: int) -> BackendReport:
+    name, lacks = entry.name, tuple(entry.lacks())
     if lacks:
         return BackendReport(name, "", lacks, (), None)
-    if name == "cuda" and probe.is_simulated():
+    if entry.is_simulated():
         row_count = min(row_count, SIMULATED_ROWS)
     try:
         checks = tuple(self_check.check_backend(name, row_count))
-        return BackendReport(name, describe_device(name), (), checks, None)
+        return BackendReport(name, entry.describe(), (), checks, None)
     except DeviceError as error:
         return BackendReport(name, "", (), (), str(error))
 

@@ -9,10 +9,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from raydb.errors import OperationalError
-from raydb.kernels.backends.choice import choose_without_rays, load_backend, open_search
-from raydb.kernels.backends.device import DeviceError
-from raydb.kernels.backends.fallback import build_notices, describe_build
+from raydb.kernels.backends.choice import choose_builders
+from raydb.kernels.backends.fallback import Fallback
+from raydb.kernels.backends.registry import open_backend, open_search
 from raydb.kernels.vector import ivf
 from raydb.kernels.vector.stop_rule import ANYWHERE
 
@@ -43,14 +42,10 @@ class Devices:
         Raises what `Backend.build` does, and OperationalError where a device is asked for that
         cannot, and no other backend may.
         """
-        name, obstacle = self._choose()
-        backend = load_backend(name)
-        built = backend.build(source, control)
-        if obstacle is not None:
-            self.told.append(f"{obstacle}; {name} built it")
-            return built, f"{name} ({obstacle})"
-        self.told.extend(build_notices(backend))
-        return built, describe_build(backend)
+        builders = self._builders()
+        built = builders.first(lambda name: open_backend(name).build(source, control))
+        self.told += builders.warnings("built it")
+        return built, builders.described({})
 
     def search_ivf(
         self,
@@ -62,19 +57,14 @@ class Devices:
         rule: StopRule,
     ) -> Neighbours:
         """Return what `search_ivf` does. Raises OperationalError as `build`."""
-        name, obstacle = self._choose()
-        if name != "cpu":
-            try:
-                return open_search()(index, queries, k, nprobe, allowed, rule)
-            except DeviceError as error:
-                obstacle = str(error)
-            if self.options().fallback == "error":
-                raise OperationalError(
-                    f"{obstacle}; SET fallback = 'next' lets another backend answer"
-                )
-        if obstacle is not None:
-            self.told.append(f"{obstacle}; cpu answered")
-        return ivf.search_ivf(index, queries, k, nprobe, allowed, rule=rule)
+
+        def search(name: str) -> Neighbours:
+            return open_search(name)(index, queries, k, nprobe, allowed, rule=rule)
+
+        builders = self._builders()
+        found = builders.first(search)
+        self.told += builders.warnings("answered")
+        return found
 
     def taken(self) -> tuple[str, ...]:
         """Return what is to be told, once."""
@@ -82,9 +72,9 @@ class Devices:
         self.told.clear()
         return told
 
-    def _choose(self) -> tuple[str, str | None]:
+    def _builders(self) -> Fallback:
         options = self.options()
-        return choose_without_rays(options.backend, options.fallback)
+        return Fallback(*choose_builders(options.backend, options.fallback))
 
 
 devices: ContextVar[Devices | None] = ContextVar("raydb devices", default=None)
@@ -97,7 +87,7 @@ def build(source: Source, control: BuildControl) -> tuple[Bvh, str]:
     current = devices.get()
     if current is not None:
         return current.build(source, control)
-    return load_backend("cpu").build(source, control), "cpu"
+    return open_backend("cpu").build(source, control), "cpu"
 
 
 def search_ivf(

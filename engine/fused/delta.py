@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from raydb.engine.context.memory import Memory
     from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.engine.fused.table_scan import TableJob
+    from raydb.kernels.backends.backend import PreparedJob
     from raydb.planner.expressions.nodes import Expression
     from raydb.planner.plan.nodes import Star
     from raydb.planner.stars.delta import DeltaScan
@@ -48,8 +49,8 @@ def run_delta(
     prepared: TableJob | None,
     tables: Mapping[str, Table],
     memory: Memory,
-) -> tuple[pa.Table, object]:
-    """Return the job's rows, and what was prepared for a scan of them, which knows of the run.
+) -> tuple[pa.Table, PreparedJob | None]:
+    """Return the job's rows, and the job of a backend where one has scanned them.
 
     They are columns 'c<number>' of the keys, then of the aggregates. Raises DataError for a value
     that cannot be computed.

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from raydb.engine.fused.delta import prepare_delta, run_delta
 from raydb.engine.fused.run import prepare_fused, run_fused, run_table_job
 from raydb.engine.fused.table_scan import fuse_on_rows
-from raydb.kernels.backends.fallback import describe_run, notices
 from raydb.planner.stars.delta import DeltaScan
 from raydb.planner.stars.fuse import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from raydb.engine.context.memory import Memory
     from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.engine.session.plan_cache import PreparedPlan
+    from raydb.kernels.backends.backend import PreparedJob
     from raydb.storage.tables.table import Table
 
 FusedJob: TypeAlias = FusedScanAggregate | FusedTableScan | DeltaScan
@@ -80,10 +80,10 @@ class JobRun:
         with self.new_memory() as memory:
             return self._noted(delta, *run_delta(delta, deltas[delta], self.tables, memory))
 
-    def _noted(self, job: FusedJob, groups: pa.Table, made: object) -> pa.Table:
-        """Keep what a job that was prepared tells of its run."""
-        self.told.extend(notices(made))
-        ran_on = describe_run(made)
-        if ran_on is not None:
-            self.ran_on[job] = ran_on
+    def _noted(self, job: FusedJob, groups: pa.Table, made: PreparedJob | None) -> pa.Table:
+        """Keep what a prepared job says of its run."""
+        if made is not None:
+            self.told.extend(made.warnings())
+            if (ran_on := made.ran_on()) is not None:
+                self.ran_on[job] = ran_on
         return groups

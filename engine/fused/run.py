@@ -7,7 +7,6 @@ rows are located first, filtered and grouped further, and then accumulated.
 from __future__ import annotations
 
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,10 +18,9 @@ from raydb.engine.fused.fold_values import Groups, count_values, finish, fold_va
 from raydb.engine.fused.table_scan import Image
 from raydb.kernels.arrow_numbers import to_numbers
 from raydb.kernels.backends.backend import FusedResult
-from raydb.kernels.backends.choice import load_backend
+from raydb.kernels.backends.fallback import prepare_job
 from raydb.kernels.bvh.bvh import Measure, narrow_measure
 from raydb.kernels.bvh.encode import EncodedColumn, encode_column, join_codes
-from raydb.kernels.bvh.sieve import launch_job, prepare_job
 from raydb.planner.expressions.functions import evaluate
 from raydb.planner.expressions.nodes import AggregateCall, Expression, attributes_of
 from raydb.planner.stars.fuse import FusedScanAggregate, Running
@@ -34,51 +32,48 @@ if TYPE_CHECKING:
 
     from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.engine.fused.table_scan import TableJob
-    from raydb.kernels.backends.backend import Backend
+    from raydb.kernels.backends.backend import PreparedJob
     from raydb.planner.expressions.nodes import Column
     from raydb.storage.tables.table import Table
 
 
-def prepare_fused(plan: FusedScanAggregate) -> object:
+def prepare_fused(plan: FusedScanAggregate) -> PreparedJob:
     """Return what every run of the plan needs, to be made once."""
-    return prepare_job(load_backend(plan.backend), plan.index, plan.job)
+    return prepare_job(plan.backends, plan.index, plan.job)
 
 
-def time_kernel(plan: FusedScanAggregate, prepared: object) -> float:
+def time_kernel(plan: FusedScanAggregate, prepared: PreparedJob) -> float:
     """Return the seconds of one launch, or of locating rows where some are fetched by row id."""
-    backend = load_backend(plan.backend)
-    run = partial(launch_job, backend) if plan.is_direct else backend.locate
     start = time.perf_counter()
-    run(plan.index, plan.job, prepared)
+    if plan.is_direct:
+        prepared.launch()
+    else:
+        prepared.locate()
     return time.perf_counter() - start
 
 
 def run_fused(
-    plan: FusedScanAggregate, prepared: object, tables: Mapping[str, Table], cache: DerivedCache
+    plan: FusedScanAggregate,
+    prepared: PreparedJob,
+    tables: Mapping[str, Table],
+    cache: DerivedCache,
 ) -> pa.Table:
     """Return the plan's rows: columns 'c<number>' of the keys, then of the aggregates.
 
     cache: what was made of whole columns before. Raises DataError when a sum does not fit its type.
     """
     if plan.is_direct:
-        return decode_groups(plan, launch(plan, prepared))
-    backend = load_backend(plan.backend)
+        return decode_groups(plan, prepared.launch())
     image = Image(tables, tables[plan.table], cache)
-    return _table_of(plan, _run_by_row(plan, backend, prepared, image))
+    return _table_of(plan, _run_by_row(plan, prepared, image))
 
 
-def run_table_job(job: TableJob) -> tuple[pa.Table, object]:
-    """Return a scan's rows as `run_fused` does, and what was prepared, which knows of the run."""
+def run_table_job(job: TableJob) -> tuple[pa.Table, PreparedJob | None]:
+    """Return a scan's rows as `run_fused` does, and the job of a backend where one has run it."""
     if job.scan is not None:
         return decode_groups(job.plan, job.run()), None
     made = prepare_fused(job.plan)
     return run_fused(job.plan, made, job.image.tables, job.image.cache), made
-
-
-def launch(plan: FusedScanAggregate, prepared: object) -> FusedResult:
-    """Run the job of a plan that is direct."""
-    assert plan.is_direct
-    return launch_job(load_backend(plan.backend), plan.index, plan.job, prepared)
 
 
 def decode_groups(plan: FusedScanAggregate, result: FusedResult) -> pa.Table:
@@ -156,14 +151,9 @@ class _Rows:
         return EncodedColumn(encoded.codes[codes], encoded.values)
 
 
-def _run_by_row(
-    plan: FusedScanAggregate,
-    backend: Backend,
-    prepared: object,
-    image: Image,
-) -> Groups:
+def _run_by_row(plan: FusedScanAggregate, prepared: PreparedJob, image: Image) -> Groups:
     """Locate rows, apply what the BVH does not encode, and accumulate (RayDB, section 4.5)."""
-    places, groups = backend.locate(plan.index, plan.job, prepared)
+    places, groups = prepared.locate()
     rows = _Rows(plan, places, image)
     for predicate in plan.residual_predicates:
         mask = pc.fill_null(rows.evaluate(predicate), fill_value=False)
@@ -181,7 +171,7 @@ def _run_by_row(
         _measure(plan, rows, expression, position)
         for expression, position in zip(plan.measures, plan.measure_positions, strict=True)
     ]
-    result = backend.accumulate(
+    result = prepared.accumulate(
         [run.function for run in plan.running],
         [measures[run.measure] for run in plan.running],
         codes.astype(np.int64),

@@ -418,9 +418,9 @@ def fuse_on_rows(
         star, predicates=tuple(predicates), keys=tuple(keys), aggregates=tuple(aggregates)
     )
     info = image.describe(measures)
-    plan = fuse(star, info, scan.backend, scan.backend_reason)
+    plan = fuse(star, info, scan.backends, scan.backend_reason)
     assert isinstance(plan, FusedScanAggregate), plan
-    if plan.is_direct and scan.backend == "cpu":
+    if plan.is_direct and scan.backends == ("cpu",):
         columns = tuple(
             ScanColumn(
                 each.code_counts, image.zones(each.sources) if len(each.sources) == 1 else None

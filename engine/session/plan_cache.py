@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from raydb.engine.fused.post_aggregate import Finish
     from raydb.engine.fused.row_fast_path import Direct
     from raydb.engine.fused.table_scan import TableJob
+    from raydb.kernels.backends.backend import PreparedJob
     from raydb.planner import PlannerOptions
     from raydb.planner.plan.nodes import PhysicalPlan, Plan
     from raydb.planner.stars.delta import DeltaScan
@@ -70,7 +71,7 @@ class PreparedPlan:
     names: tuple[str, ...]
     types: tuple[pa.DataType, ...]
     finish: Finish | None
-    jobs: dict[FusedScanAggregate, object] = field(default_factory=dict)
+    jobs: dict[FusedScanAggregate, PreparedJob] = field(default_factory=dict)
     scans: dict[FusedTableScan, TableJob] = field(default_factory=dict)
     deltas: dict[DeltaScan, TableJob | None] = field(default_factory=dict)
     files: Mapping[str, Table] = field(default_factory=dict)

@@ -20,14 +20,13 @@ from raydb.engine.fused.derived_cache import CACHE_BYTES, CACHE_SHARE, DerivedCa
 from raydb.engine.fused.jobs import JobRun
 from raydb.engine.fused.post_aggregate import FEW_ROWS
 from raydb.engine.fused.row_fast_path import direct_rows
-from raydb.engine.fused.run import decode_groups, launch, time_kernel
+from raydb.engine.fused.run import decode_groups, time_kernel
 from raydb.engine.operators.run import Sources, run_plan
 from raydb.engine.operators.trace import Trace
 from raydb.engine.session.result import Result
 from raydb.engine.session.stream import stream_plan
 from raydb.engine.table_functions.motif.motif_rows import graph_states
 from raydb.errors import DataError
-from raydb.kernels.backends.fallback import describe_run, notices
 from raydb.planner.explain import Measured, describe, render
 from raydb.storage.formats.infer import LateValueError
 
@@ -111,7 +110,7 @@ class PlanRunner:
         if direct is None or finish is None:
             return self.run(prepared)
         job = direct.job
-        groups = launch(job, prepared.jobs[job])
+        groups = prepared.jobs[job].launch()
         self._uses.note((job.bvh,))
 
         def table() -> pa.Table:
@@ -123,7 +122,7 @@ class PlanRunner:
         else:
             found = table()
             result = Result(found, prepared.names, found.num_rows)
-        result.notices = tuple(notices(prepared.jobs[job]))
+        result.notices = tuple(prepared.jobs[job].warnings())
         return result
 
     def stream(self, prepared: PreparedPlan, next_block: NextBlock) -> Stream:
@@ -204,9 +203,8 @@ class PlanRunner:
         kernel_ms = {job: time_kernel(job, kept) * 1000 for job, kept in prepared.jobs.items()}
         ran_on = dict(run.ran_on)
         for job, kept in prepared.jobs.items():
-            told = describe_run(kept)
-            if told is not None:
-                ran_on[job] = told
+            if (described := kept.ran_on()) is not None:
+                ran_on[job] = described
         nodes = trace.measured(prepared.plan)
         return Measured(time_ms, kernel_ms, nodes, ran_on, trace.notes, trace.probes)
 

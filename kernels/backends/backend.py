@@ -10,13 +10,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from raydb.kernels.bvh.build_input import BuildControl, Source
     from raydb.kernels.bvh.bvh import Bvh, Measure
+    from raydb.kernels.vector.exact_search import Neighbours
+
+    Located = tuple[NDArray[np.int64], NDArray[np.int64]]
+    Search = Callable[..., Neighbours]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -52,7 +56,7 @@ class FusedJob:
 
     intervals: int64, shape (k, 2): sorted, disjoint, half-open cell intervals.
     sieved: whether the BVH's totals of cells answer for the rows of the cells that they cover. No
-        backend gets such a job: `kernels.sieve` takes it apart before.
+        backend gets such a job: `kernels.bvh.sieve` takes it apart before.
     """
 
     intervals: NDArray[np.int64]
@@ -74,6 +78,44 @@ class FusedResult:
     values: tuple[NDArray[Any], ...]
 
 
+class PreparedJob(Protocol):
+    """A job on a BVH with all that its launches need, made once.
+
+    Its groups and measures are all in the BVH.
+    """
+
+    @property
+    def figures(self) -> Mapping[str, float]:
+        """What EXPLAIN ANALYZE shows of the last run, by the names in `FIGURES`."""
+        return {}
+
+    def launch(self) -> FusedResult:
+        """Run the job."""
+        ...
+
+    def locate(self) -> Located:
+        """Return (places, groups) of the rows that pass the job's filters, both int64."""
+        ...
+
+    def accumulate(
+        self,
+        functions: Sequence[str],
+        measures: Sequence[Measure],
+        groups: NDArray[np.int64],
+        group_count: int,
+    ) -> FusedResult:
+        """Accumulate values of rows that were located; the i-th function over the i-th measure."""
+        ...
+
+    def ran_on(self) -> str | None:
+        """Say who answered last, with figures and why others did not; None where only one could."""
+        return None
+
+    def warnings(self) -> list[str]:
+        """Return what a result must say of the last run: which backends failed, who answered."""
+        return []
+
+
 class Backend(Protocol):
     """Where fused jobs run. Every backend gives the same answers."""
 
@@ -85,23 +127,33 @@ class Backend(Protocol):
         Raises DataError where the cells can't be numbered, and what the control's room raises where
         the arrays do not fit.
         """
+        ...
 
-    def prepare(self, bvh: Bvh, job: FusedJob) -> object:
-        """Do once what every launch of the job needs; the value is passed to the calls below."""
+    def prepare(self, bvh: Bvh, job: FusedJob) -> PreparedJob:
+        """Do once what every launch of the job needs."""
+        ...
 
-    def launch(self, bvh: Bvh, job: FusedJob, prepared: object) -> FusedResult:
-        """Run a job whose groups and measures are all in the BVH."""
 
-    def locate(
-        self, bvh: Bvh, job: FusedJob, prepared: object
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return (places, groups) of the rows that pass the job's filters, both int64."""
+def _nothing() -> Iterator[str]:
+    yield from ()
 
-    def accumulate(
-        self,
-        functions: Sequence[str],
-        measures: Sequence[Measure],
-        groups: NDArray[np.int64],
-        group_count: int,
-    ) -> FusedResult:
-        """Accumulate values that were gathered row by row; the i-th function over the i-th."""
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the table of backends has of one; nothing of its libraries is imported before `open`.
+
+    setting: the value of SET backend that asks for it. open: makes it; raises DeviceError where a
+    library does not load. describe: a line on its devices. then: who is tried after it.
+    lacks: yields each thing that it lacks on this machine, with how to get it, in a sentence that
+    begins with the setting.
+    open_search: returns its search of vectors. None where it has none; it builds no BVHs then.
+    """
+
+    name: str
+    setting: str
+    open: Callable[[], Backend]
+    describe: Callable[[], str]
+    then: tuple[str, ...] = ()
+    lacks: Callable[[], Iterator[str]] = _nothing
+    is_simulated: Callable[[], bool] = lambda: False
+    open_search: Callable[[], Search] | None = None

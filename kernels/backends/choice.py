@@ -1,85 +1,74 @@
-"""Which backend runs a fused job, and why; a backend is imported when it is first launched."""
+"""The choice of backends for a fused job, a build or a vector search, with its reasons."""
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING
-
 from raydb.errors import OperationalError, ProgrammingError, did_you_mean
+from raydb.kernels.backends.registry import BACKENDS, obstacle
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from raydb.kernels.backends.backend import Backend
-    from raydb.kernels.backends.rt.scene import Encoding
-    from raydb.kernels.backends.rt.tracer import Tracer
-    from raydb.kernels.vector.exact_search import Neighbours
-
-SETTINGS = ("auto", "cpu", "cuda", "rt")
+SETTINGS = ("auto", *dict.fromkeys(entry.setting for entry in BACKENDS.values()))
 FALLBACKS = ("next", "error")
 ENCODINGS = ("lanes", "paper")
 
-# Who is tried after whom.
-ORDERS = {"cpu": ("cpu",), "cuda": ("cuda", "cpu"), "rt": ("rt", "cuda", "cpu")}
-
-# What stands between the names of a chain, as EXPLAIN shows it and `load_backend` takes it.
+# What stands between the names of backends where EXPLAIN shows them.
 ELSE = ", else "
 
 
-def choose_backend(
+def choose_backends(
     setting: str, fallback: str = "next", rt_encoding: str = "lanes"
-) -> tuple[str, str]:
-    """Return (name, reason) for the values of `SET backend`, `SET fallback`, `SET rt_encoding`.
+) -> tuple[tuple[str, ...], str]:
+    """Return (names, reason) for the values of `SET backend`, `SET fallback`, `SET rt_encoding`.
 
-    The name is that of one backend, or of several in the order in which they are tried: 'cuda, else
-    cpu'. Raises ProgrammingError for a value that is none, OperationalError where this machine does
-    not have the backend and fallback is 'error'.
+    The names are in the order in which backends are tried: ('cuda', 'cpu'). Raises ProgrammingError
+    for a value that is none, OperationalError where this machine does not have the backend and
+    fallback is 'error'.
     """
     check_setting("backend", setting, SETTINGS)
     if setting == "auto":
         # None of the others has been measured on a device yet.
-        return "cpu", "auto: a device is for those who name it"
-    if setting == "cpu":
-        return "cpu", "SET backend = 'cpu'"
-    from raydb.kernels.backends.probe import is_simulated, obstacle  # noqa: PLC0415  (few ask for a device)
-
+        return ("cpu",), "auto: a device runs only where SET backend names it"
     why = [f"SET backend = '{setting}'"]
+    if setting == "cpu":
+        return ("cpu",), why[0]
+    entry = BACKENDS[setting]
     if setting == "rt" and rt_encoding == "paper":
+        entry = BACKENDS["rt-paper"]
         why.append("rt_encoding = 'paper'")
-    if setting == "cuda" and is_simulated():
+    if entry.is_simulated():
         why.append("in numba's simulator")
     if fallback == "error":
-        reason = obstacle(setting)
-        if reason is not None:
-            raise OperationalError(f"{reason}; SET fallback = 'next' lets another backend answer")
-        return _full_name(setting, rt_encoding), ", ".join([*why, "fallback = 'error'"])
-    names = []
-    for name in ORDERS[setting]:
-        reason = obstacle(name)
-        if reason is None:
-            names.append(_full_name(name, rt_encoding))
-        else:
-            why.append(reason)
-    return ELSE.join(names), "; ".join(why)
+        _check_runs(entry.name)
+        return (entry.name,), ", ".join([*why, "fallback = 'error'"])
+    names, obstacles = _who_can((entry.name, *entry.then))
+    return names, "; ".join([*why, *obstacles])
 
 
-def choose_without_rays(setting: str, fallback: str = "next") -> tuple[str, str | None]:
-    """Return (name, obstacle) of what builds BVHs and searches vectors.
+def choose_builders(setting: str, fallback: str = "next") -> tuple[tuple[str, ...], list[str]]:
+    """Return (names, obstacles) of what builds BVHs and searches vectors.
 
-    Rays do neither, so CUDA does it for them too. The obstacle is why it does not, though a device
-    is asked for. Raises OperationalError where this machine
-    cannot, and fallback is 'error'.
+    Rays do neither, so CUDA does it for them too. The obstacles are why one that is asked for does
+    not. Raises OperationalError where this machine cannot, and fallback is 'error'.
     """
     if setting in {"auto", "cpu"}:
-        return "cpu", None
-    from raydb.kernels.backends.probe import obstacle  # noqa: PLC0415  (as above)
-
-    reason = obstacle("cuda")
-    if reason is None:
-        return ("cuda" if fallback == "error" else ELSE.join(ORDERS["cuda"])), None
+        return ("cpu",), []
+    entry = BACKENDS[setting]
+    names = tuple(name for name in (setting, *entry.then) if BACKENDS[name].open_search)
     if fallback == "error":
+        _check_runs(names[0])
+        return names[:1], []
+    return _who_can(names)
+
+
+def _who_can(names: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
+    """Return those of some backends that can run here, and why the others cannot."""
+    obstacles = {name: obstacle(name) for name in names}
+    able = tuple(name for name, reason in obstacles.items() if reason is None)
+    return able, [reason for reason in obstacles.values() if reason is not None]
+
+
+def _check_runs(name: str) -> None:
+    reason = obstacle(name)
+    if reason is not None:
         raise OperationalError(f"{reason}; SET fallback = 'next' lets another backend answer")
-    return "cpu", reason
 
 
 def check_setting(name: str, value: str, known: tuple[str, ...]) -> None:
@@ -88,78 +77,8 @@ def check_setting(name: str, value: str, known: tuple[str, ...]) -> None:
         raise ProgrammingError(f"{name} '{value}' does not exist{did_you_mean(value, known)}")
 
 
-def _full_name(name: str, rt_encoding: str) -> str:
-    return "rt-paper" if name == "rt" and rt_encoding == "paper" else name
-
-
-def load_backend(name: str) -> Backend:
-    """Return a backend, or the chain of several, that `choose_backend` named."""
-    if name == "cpu":
-        return open_backend("cpu")
-    from raydb.kernels.backends.fallback import ChainBackend  # noqa: PLC0415  (few processes need all)
-
-    return ChainBackend(name.split(ELSE), open_backend)
-
-
-@cache
-def open_backend(name: str) -> Backend:
-    """Import and make one backend. Raises DeviceError for one whose libraries do not load."""
-    match name:
-        case "cpu":
-            from raydb.kernels.backends.cpu.cpu_backend import CpuBackend  # noqa: PLC0415  (as above)
-
-            return CpuBackend()
-        case "cuda" | "rt" | "rt-paper":
-            return _open_device(name)
-        case _:
-            raise AssertionError(name)
-
-
-def _open_device(name: str) -> Backend:
-    from raydb.kernels.backends.device import DeviceError, faults  # noqa: PLC0415  (as above)
-
-    try:
-        if name == "cuda":
-            with faults.translated("cuda"):
-                from raydb.kernels.backends.cuda.cuda_backend import CudaBackend  # noqa: PLC0415  (as above)
-
-                return CudaBackend()
-        with faults.translated("rt"):
-            from raydb.kernels.backends.rt.rt_backend import RtBackend, Scenes  # noqa: PLC0415  (as above)
-
-            encoding: Encoding = "paper" if name == "rt-paper" else "lanes"
-            return RtBackend(encoding, [Scenes(tracer) for tracer in open_tracers()])
-    except ImportError as error:
-        raise DeviceError(f"{name}: a library does not load: {error}") from error
-
-
-@cache
-def open_tracers() -> tuple[Tracer, ...]:
-    """Return what traces rays on each device of this machine."""
-    from raydb.kernels.backends.rt import optix_tracer  # noqa: PLC0415  (as above)
-
-    return optix_tracer.open_tracers()
-
-
-def open_search() -> Callable[..., Neighbours]:
-    """Return the search of vectors on a device. Raises DeviceError where it does not load."""
-    from raydb.kernels.backends.device import DeviceError, faults  # noqa: PLC0415  (as above)
-
-    try:
-        with faults.translated("cuda"):
-            from raydb.kernels.backends.cuda.list_scan import search_on_device  # noqa: PLC0415  (as above)
-    except ImportError as error:
-        raise DeviceError(f"cuda: a library does not load: {error}") from error
-    return search_on_device
-
-
-def forget_backends() -> None:
-    """Make backends anew when they are next used; the tracers, with their programs, stay."""
-    open_backend.cache_clear()
-
-
 def warm_up() -> None:
     """Begin to get what the default backend runs ready, in the background; returns at once."""
-    from raydb.kernels.backends.cpu import warm  # noqa: PLC0415  (as above)
+    from raydb.kernels.backends.cpu import warm  # noqa: PLC0415  (at first use)
 
     warm.start()

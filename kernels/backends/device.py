@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 import weakref
 from collections import OrderedDict
@@ -92,6 +93,15 @@ class Faults:
                 self.lost[backend] = f"{backend}: the device was lost: {reason}"
                 raise DeviceError(self.lost[backend]) from error
 
+    @contextmanager
+    def loading(self, backend: str) -> Iterator[None]:
+        """Do as `translated` while a backend is imported: a library may not load."""
+        try:
+            with self.translated(backend):
+                yield
+        except ImportError as error:
+            raise DeviceError(f"{backend}: a library does not load: {error}") from error
+
 
 def _tells_of_memory(reason: str) -> bool:
     """Whether an error's text is that of a memory that is full: as a name or in words."""
@@ -99,6 +109,11 @@ def _tells_of_memory(reason: str) -> bool:
 
 
 faults = Faults()
+
+
+def load_library(name: str) -> ctypes.CDLL:
+    """Load a library of the driver. Raises OSError where there is none."""
+    return ctypes.CDLL(name)
 
 
 def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
-from raydb.kernels.backends.choice import open_backend, open_search
 from raydb.kernels.backends.cpu import warm
+from raydb.kernels.backends.registry import BACKENDS, open_backend, open_search
 from raydb.kernels.bvh.arrays import to_arrays
 from raydb.kernels.bvh.build_input import source_of, unwatched
 from raydb.kernels.bvh.encode import Hierarchy
@@ -65,7 +65,8 @@ def check_backend(name: str, row_count: int) -> list[Checked]:
     checks = [_check_build(backend, cpu, source)]
     checks += [_check(kind, job, backend, cpu, bvh) for kind, job in _jobs(bvh).items()]
     checks.append(_check_located(backend, cpu, bvh))
-    return [*checks, _check_search(row_count)] if name == "cuda" else checks
+    is_device = name != "cpu" and BACKENDS[name].open_search is not None
+    return [*checks, _check_search(name, row_count)] if is_device else checks
 
 
 def _seeded_rows(row_count: int) -> Source:
@@ -121,8 +122,8 @@ def _check_build(backend: Backend, cpu: Backend, source: Source) -> Checked:
 
 def _check(job_name: str, job: FusedJob, backend: Backend, cpu: Backend, bvh: Bvh) -> Checked:
     mine, theirs = backend.prepare(bvh, job), cpu.prepare(bvh, job)
-    result, time_ms = _timed(lambda: backend.launch(bvh, job, mine))
-    expected, cpu_ms = _timed(lambda: cpu.launch(bvh, job, theirs))
+    result, time_ms = _timed(mine.launch)
+    expected, cpu_ms = _timed(theirs.launch)
     return Checked(job_name, _agree(result, expected, bvh, job), time_ms, cpu_ms)
 
 
@@ -131,13 +132,13 @@ def _check_located(backend: Backend, cpu: Backend, bvh: Bvh) -> Checked:
     job = _jobs(bvh)[f"{PRODUCTS} groups"]
     left = replace(bvh, dead=np.arange(0, bvh.row_count, 5))
     mine, theirs = backend.prepare(left, job), cpu.prepare(left, job)
-    (places, groups), time_ms = _timed(lambda: backend.locate(left, job, mine))
-    (expected, expected_groups), cpu_ms = _timed(lambda: cpu.locate(left, job, theirs))
+    (places, groups), time_ms = _timed(mine.locate)
+    (expected, expected_groups), cpu_ms = _timed(theirs.locate)
     agrees = np.array_equal(places, expected) and np.array_equal(groups, expected_groups)
     return Checked("located rows", agrees, time_ms, cpu_ms)
 
 
-def _check_search(row_count: int) -> Checked:
+def _check_search(name: str, row_count: int) -> Checked:
     """Search the lists of an index of vectors; answers are the same to the last bit."""
     rng = np.random.default_rng(SEED)
     count = max(row_count // VECTOR_ROWS, MAX_NEAREST)
@@ -146,7 +147,7 @@ def _check_search(row_count: int) -> Checked:
     index = build_ivf(vectors, np.arange(count, dtype=np.uint32), count, lists, "l2", SEED)
     # In the simulator a query takes a tenth of a second.
     asked = index, vectors[: min(row_count // 1000, QUERIES)], MAX_NEAREST, PROBES
-    search = open_search()
+    search = open_search(name)
     found, time_ms = _timed(lambda: search(*asked))
     expected, cpu_ms = _timed(lambda: search_ivf(*asked))
     agrees = (

@@ -17,14 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raydb.kernels.backends.backend import FusedResult
+from raydb.kernels.backends.backend import FusedResult, PreparedJob
 from raydb.kernels.bvh.cells import cells_of, coordinates, group_cells, join_entries, list_entries
 from raydb.kernels.bvh.intervals import merge_intervals
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from numpy.typing import NDArray
 
-    from raydb.kernels.backends.backend import Backend, CodeMap, FusedJob
+    from raydb.kernels.backends.backend import CodeMap, FusedJob, Located
     from raydb.kernels.bvh.bvh import Bvh, Measure
 
 # Totals are made in blocks of about this many rows, between which an interrupt is heard.
@@ -89,14 +91,13 @@ class Sifted:
 
     ranges: int64, shape (k, 2): entries of one group each, that of `groups`, int64, shape (k,).
     row_count: how many rows they have.
-    rest: the job on the other cells, None where there are none; prepared: what its backend made.
+    rest: the job on the other cells, None where there are none.
     """
 
     ranges: NDArray[np.int64]
     groups: NDArray[np.int64]
     row_count: int
     rest: FusedJob | None
-    prepared: object = None
 
     @property
     def cell_count(self) -> int:
@@ -271,24 +272,53 @@ def _sifted(
 # -- how it is used
 
 
-def prepare_job(backend: Backend, bvh: Bvh, job: FusedJob) -> object:
-    """Do once what every launch of a job needs, be it sieved or not."""
-    if not job.sieved:
-        return backend.prepare(bvh, job)
+@dataclass(frozen=True, eq=False, slots=True)
+class SievedJob(PreparedJob):
+    """A job that is sifted; rest: its part that reads rows, prepared by a backend."""
+
+    bvh: Bvh
+    job: FusedJob
+    sifted: Sifted
+    rest: PreparedJob | None
+
+    @property
+    def figures(self) -> Mapping[str, float]:
+        """What the backend measured that read rows."""
+        return {} if self.rest is None else self.rest.figures
+
+    def launch(self) -> FusedResult:
+        """Return what the covered cells and the rows of the others give."""
+        cells = _add_cells(self.bvh, self.job, self.sifted)
+        return cells if self.rest is None else _merged(self.job, cells, self.rest.launch())
+
+    def locate(self) -> Located:
+        """No row is known by its place: jobs that are asked this are not sieved."""
+        raise AssertionError(self.job)
+
+    def accumulate(self, *_: object) -> FusedResult:
+        """Rows of a sieved job are never located."""
+        raise AssertionError(self.job)
+
+    def ran_on(self) -> str | None:
+        """Say who read the rows, as that one does."""
+        return None if self.rest is None else self.rest.ran_on()
+
+    def warnings(self) -> list[str]:
+        """Return what a result must say of those rows."""
+        return [] if self.rest is None else self.rest.warnings()
+
+
+def prepare_sieved(
+    bvh: Bvh, job: FusedJob, prepare: Callable[[FusedJob], PreparedJob]
+) -> SievedJob:
+    """Return a sieved job; `prepare` takes the part of it that reads rows."""
     sifted = sift(bvh, job)
-    if sifted.rest is None:
-        return sifted
-    return replace(sifted, prepared=backend.prepare(bvh, sifted.rest))
+    rest = None if sifted.rest is None else prepare(sifted.rest)
+    return SievedJob(bvh, job, sifted, rest)
 
 
-def launch_job(backend: Backend, bvh: Bvh, job: FusedJob, prepared: object) -> FusedResult:
-    """Run a job that `prepare_job` prepared."""
-    if not isinstance(prepared, Sifted):
-        return backend.launch(bvh, job, prepared)
-    cells = _add_cells(bvh, job, prepared)
-    if prepared.rest is None:
-        return cells
-    rows = backend.launch(bvh, prepared.rest, prepared.prepared)
+def _merged(job: FusedJob, cells: FusedResult, rows: FusedResult) -> FusedResult:
+    """Return the result of two parts of a job."""
     counts = {
         a.measure: values
         for a, values in zip(job.accumulators, rows.values, strict=True)

@@ -231,7 +231,7 @@ class BvhModel:
     def _fuse(self, candidate: Candidate, star: int) -> tuple[FusedScanAggregate | str, float]:
         """Return the fused job of a star on a candidate, and the rows of its cells."""
         planned = self._plan(candidate)
-        job = fuse(self.stars[star], planned.bvh, "cpu", "")
+        job = fuse(self.stars[star], planned.bvh, ("cpu",), "")
         if isinstance(job, str):
             return job, 0.0
         return job, _share_of(job.job.intervals, planned) * self.profile.row_count

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raydb.kernels.backends.choice import choose_backend
+from raydb.kernels.backends.choice import choose_backends
 from raydb.planner.stars.delta import merge_parts, part_star, scan_delta
 from raydb.planner.stars.fuse import (
     FusedScanAggregate,
@@ -30,8 +30,10 @@ def choose_job(star: Star, catalog: CatalogInfo, options: PlannerOptions) -> Phy
     serves, or where all that do lack something of the query and would fetch it, or read newer
     rows beside it, for more rows than is worth while.
     """
-    name, backend_reason = choose_backend(options.backend, options.fallback, options.rt_encoding)
-    best = _choose_bvh(star, catalog, name, backend_reason)
+    backends, backend_reason = choose_backends(
+        options.backend, options.fallback, options.rt_encoding
+    )
+    best = _choose_bvh(star, catalog, backends, backend_reason)
     row_count = catalog.tables[star.fact].row_count
     if isinstance(best, str):
         reason = best
@@ -48,7 +50,7 @@ def choose_job(star: Star, catalog: CatalogInfo, options: PlannerOptions) -> Phy
             reason = f"BVH '{best.bvh}' lacks {best.newer.count} rows"
     if scan_obstacle(star, catalog) is not None:
         return reason
-    return FusedTableScan(star, name, backend_reason, reason, row_count)
+    return FusedTableScan(star, backends, backend_reason, reason, row_count)
 
 
 def _with_newer_rows(
@@ -59,7 +61,7 @@ def _with_newer_rows(
     if isinstance(parted, str):
         return parted
     info = catalog.bvhs[best.bvh]
-    part = fuse(parted.star, info, best.backend, best.backend_reason)
+    part = fuse(parted.star, info, best.backends, best.backend_reason)
     if isinstance(part, str):
         return part
     delta = scan_delta(parted.star, part, catalog)
@@ -67,7 +69,7 @@ def _with_newer_rows(
 
 
 def _choose_bvh(
-    star: Star, catalog: CatalogInfo, backend: str, backend_reason: str
+    star: Star, catalog: CatalogInfo, backends: tuple[str, ...], backend_reason: str
 ) -> FusedScanAggregate | str:
     """Return the fused job on the best BVH of the fact table, or why there is none."""
     candidates = [bvh for bvh in catalog.bvhs.values() if bvh.definition.table == star.fact]
@@ -85,7 +87,7 @@ def _choose_bvh(
             # To fuse them too would take longer than the rest of planning.
             others += [bvh.definition.name] if score else []
             continue
-        plan = fuse(star, bvh, backend, backend_reason)
+        plan = fuse(star, bvh, backends, backend_reason)
         if isinstance(plan, str):
             obstacles.append(plan)
         elif plan.coverage.score > 0:

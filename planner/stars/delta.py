@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from raydb.kernels.backends.choice import ELSE
 from raydb.planner.expressions.nodes import AggregateCall, Call, Column, Expression, Literal
 from raydb.planner.plan.nodes import HashAggregate, Project, Union
 from raydb.planner.plan.nodes.aggregate import GroupedRows
@@ -55,7 +56,7 @@ class DeltaScan(GroupedRows):
     @property
     def details(self) -> dict[str, Any]:
         """What EXPLAIN says of the rows and of the way to them."""
-        one_pass = "" if self.scan is None else f"one pass on {self.scan.backend}"
+        one_pass = "" if self.scan is None else f"one pass on {ELSE.join(self.scan.backends)}"
         return {
             "table": self.star.fact,
             "bvh": self.bvh,
@@ -155,5 +156,5 @@ def scan_delta(star: Star, plan: FusedScanAggregate, catalog: CatalogInfo) -> De
     scan = None
     if obstacle is None:
         reason = f"BVH '{plan.bvh}' does not hold these rows"
-        scan = FusedTableScan(star, plan.backend, plan.backend_reason, reason, newer.count)
+        scan = FusedTableScan(star, plan.backends, plan.backend_reason, reason, newer.count)
     return DeltaScan(star, plan.bvh, newer, scan, obstacle or "")

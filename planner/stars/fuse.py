@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 from raydb.errors import DataError
 from raydb.kernels.arrow_numbers import is_number
 from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
+from raydb.kernels.backends.choice import ELSE
 from raydb.kernels.bvh.encode import EncodedColumn, Hierarchy, encode_column, join_codes
 from raydb.kernels.bvh.intervals import cell_intervals
 from raydb.planner.expressions.functions import evaluate
@@ -108,6 +109,8 @@ class Running:
 class FusedScanAggregate(GroupedRows):
     """A fused job with its reasons; `index` is the BVH that it runs on.
 
+    backends: those that may run it, in the order in which they are tried.
+
     parts: what a group number below `key_count` is made of; value_parts: what lies above, for the
         aggregates that are answered by which values of an attribute occur.
     measures: the other aggregates' distinct arguments; measure_positions: where X holds each, or
@@ -124,7 +127,7 @@ class FusedScanAggregate(GroupedRows):
     table: str
     bvh: str
     index: Bvh
-    backend: str
+    backends: tuple[str, ...]
     backend_reason: str
     choice_reason: str
     coverage: Coverage
@@ -171,7 +174,7 @@ class FusedScanAggregate(GroupedRows):
             **describe_reads(self),
             "rows_total": self.index.row_count,
             "rows_dead": 0 if self.index.dead is None else len(self.index.dead),
-            "backend": self.backend,
+            "backend": ELSE.join(self.backends),
             "backend_reason": self.backend_reason,
             "by_row_id": [show(expression) for expression in fetched],
         }
@@ -208,7 +211,9 @@ class FusedScanAggregate(GroupedRows):
         )
 
 
-def fuse(star: Star, bvh: BvhInfo, backend: str, backend_reason: str) -> FusedScanAggregate | str:
+def fuse(
+    star: Star, bvh: BvhInfo, backends: tuple[str, ...], backend_reason: str
+) -> FusedScanAggregate | str:
     """Plan a star on one BVH, or say why that can't be."""
     if bvh.obstacle is not None:
         return f"BVH '{bvh.definition.name}' serves no query: {bvh.obstacle}"
@@ -258,7 +263,7 @@ def fuse(star: Star, bvh: BvhInfo, backend: str, backend_reason: str) -> FusedSc
         table=star.fact,
         bvh=bvh.definition.name,
         index=bvh.index,
-        backend=backend,
+        backends=backends,
         backend_reason=backend_reason,
         choice_reason="",
         coverage=_coverage(star, bvh, measure_positions, encoded_count, len(residual_keys)),

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.kernels.arrow_numbers import is_number
+from raydb.kernels.backends.choice import ELSE
 from raydb.planner.expressions.evaluator import may_raise
 from raydb.planner.expressions.nodes import (
     AggregateCall,
@@ -53,7 +54,7 @@ class FusedTableScan(GroupedRows):
     explain_name = "FusedTableScan"
 
     star: Star
-    backend: str
+    backends: tuple[str, ...]
     backend_reason: str
     reason: str
     row_count: int
@@ -66,7 +67,7 @@ class FusedTableScan(GroupedRows):
             "table": self.star.fact,
             "no_bvh": self.reason,
             "rows_touched": self.row_count,
-            "backend": self.backend,
+            "backend": ELSE.join(self.backends),
             "backend_reason": self.backend_reason,
         }
 

@@ -41,8 +41,9 @@ from rich.console import Console
 
 import raydb
 from raydb.engine import doctor
-from raydb.kernels.backends import choice, probe
-from raydb.kernels.backends.device_names import describe_device
+from raydb.kernels.backends.cuda.entry import is_simulated
+from raydb.kernels.backends.registry import BACKENDS, open_backend
+from raydb.kernels.backends.registry import obstacle as obstacle_of
 from raydb.planner.stars import table_scan
 from raydb.ssb import check, rules, run, workload
 from raydb.ssb.generate import DataSet, prepare
@@ -51,9 +52,9 @@ from raydb.ssb.progress import Progress
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-ROUNDS = 1 if probe.is_simulated() else 9
+ROUNDS = 1 if is_simulated() else 9
 COPY_BYTES = 2**30
-DOCTOR_ROWS = 2**12 if probe.is_simulated() else 2**22
+DOCTOR_ROWS = 2**12 if is_simulated() else 2**22
 
 # The goals of the CUDA backend: times as fast as the scan at SF 20 (RayDB, section 6.2, with RT
 # cores over Crystal), and the part of the copy bandwidth that the scan reaches.
@@ -75,18 +76,18 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="where the results are written")
     parser.add_argument("--queries", nargs="+", default=list(workload.QUERIES))
     options = parser.parse_args()
-    obstacle = probe.obstacle("cuda")
+    obstacle = obstacle_of("cuda")
     if obstacle is not None:
         print(f"Nothing was measured: {obstacle}")
-        write(options.json, {"device": None, "lacks": list(probe.lacks("cuda"))})
+        write(options.json, {"device": None, "lacks": list(BACKENDS["cuda"].lacks())})
         return 2
     results: dict[str, Any] = {
-        "device": describe_device("cuda"),
-        "simulated": probe.is_simulated(),
+        "device": BACKENDS["cuda"].describe(),
+        "simulated": is_simulated(),
         "devices": count_devices(),
-        "rt": probe.obstacle("rt") or describe_device("rt"),
+        "rt": obstacle_of("rt") or BACKENDS["rt"].describe(),
         "missing": list(missing()),
-        "agreement": probe.is_simulated() or run_agreement(),
+        "agreement": is_simulated() or run_agreement(),
         "doctor": run_doctor(),
         "copy_gb_s": measure_copy(),
         "targets": TARGETS,
@@ -98,10 +99,10 @@ def main() -> int:
         print("Nothing was measured: this device gives other answers than the CPU")
         write(options.json, results)
         return 1
-    if probe.is_simulated():
+    if is_simulated():
         # Tables this small are not scanned by kernels otherwise.
         table_scan.MIN_ROWS = 0
-    watches = {name: Watch(name) for name in ("cuda", "rt") if probe.obstacle(name) is None}
+    watches = {name: Watch(name) for name in ("cuda", "rt") if obstacle_of(name) is None}
     with tempfile.TemporaryDirectory() as temporary:
         for scale in options.sf:
             folder = (options.data or Path(temporary)) / f"sf{scale:g}"
@@ -120,7 +121,7 @@ def write(path: Path | None, results: dict[str, Any]) -> None:
 
 def missing() -> Iterator[str]:
     """Yield each contender that is not there, in one line that says how to get it."""
-    yield from probe.lacks("rt")
+    yield from BACKENDS["rt"].lacks()
     if importlib.util.find_spec("cudf_polars") is None:
         yield "polars: cudf_polars is not installed (pip install cudf-polars-cu13)"
 
@@ -149,7 +150,7 @@ def run_agreement() -> bool:
 
 def measure_copy() -> float | None:
     """Return the device's copy bandwidth in GB/s, bytes read and written both counted."""
-    if probe.is_simulated():
+    if is_simulated():
         return None
     import cupy
 
@@ -170,18 +171,26 @@ class Watch:
     """Notes of each launch of a backend its job and the device's own figures."""
 
     def __init__(self, backend: str) -> None:
-        opened: Any = choice.open_backend(backend)
-        launch = opened.launch
+        opened: Any = open_backend(backend)
         self.job: tuple[Any, Any] | None = None
         self.figures: list[dict[str, float]] = []
+        prepare = opened.prepare
 
-        def noted(bvh: Any, job: Any, prepared: Any) -> Any:
-            result = launch(bvh, job, prepared)
-            self.job = bvh, job
-            self.figures.append(dict(prepared.figures))
-            return result
+        def prepare_noted(bvh: Any, job: Any) -> Any:
+            prepared = prepare(bvh, job)
+            launch = prepared.launch
 
-        opened.launch = noted
+            def noted() -> Any:
+                result = launch()
+                self.job = bvh, job
+                self.figures.append(dict(prepared.figures))
+                return result
+
+            # A job is frozen, and is not asked whether it may be watched.
+            object.__setattr__(prepared, "launch", noted)
+            return prepared
+
+        opened.prepare = prepare_noted
 
     def medians(self) -> dict[str, float]:
         """Return the medians of the last rounds."""
@@ -262,7 +271,7 @@ def measure_query(
             job = watches["cuda"].job
             assert job is not None
             figures["scan"] |= describe_scan(*job, figures["scan"]["device_ms"], copy_gb_s)
-            if not probe.is_simulated():
+            if not is_simulated():
                 figures["cupy"] = {"device_ms": measure_cupy(*job)}
     return figures
 
@@ -294,8 +303,8 @@ def count_least_bytes(bvh: Any, job: Any) -> int:
     from raydb.kernels.backends.device_totals import input_array, plan_totals
 
     work = find_work(bvh, job)
-    cpu = choice.open_backend("cpu")
-    places, _ = cpu.locate(bvh, job, cpu.prepare(bvh, job))
+    cpu = open_backend("cpu")
+    places, _ = cpu.prepare(bvh, job).locate()
     functions = [(each.function, each.measure) for each in job.accumulators]
     inputs = plan_totals(functions, bvh.measures, work.row_count).inputs
     columns = [input_array(each, bvh.measures) for each in inputs]

@@ -32,7 +32,7 @@ import numpy as np
 from rich.console import Console
 
 import raydb
-from raydb.kernels.backends import choice
+from raydb.kernels.backends import fallback
 from raydb.kernels.backends.cpu.cpu_backend import CpuBackend
 from raydb.kernels.backends.device import DeviceError
 from raydb.kernels.backends.rt.rays import find_segments, plan_rays
@@ -48,7 +48,8 @@ from ray_simulator import load_scene, trace_rays
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raydb.kernels.backends.backend import FusedJob, FusedResult
+    from raydb.kernels.backends.backend import FusedJob
+    from raydb.kernels.backends.cpu.cpu_backend import CpuJob
     from raydb.kernels.backends.rt.scene import Encoding, Scene
     from raydb.kernels.bvh.bvh import Bvh
 
@@ -62,19 +63,11 @@ class Recorder(CpuBackend):
         super().__init__()
         self.jobs: list[tuple[Bvh, FusedJob, int]] = []
 
-    def launch(self, bvh: Bvh, job: FusedJob, prepared: object) -> FusedResult:
-        """Run a job and keep it."""
-        result = super().launch(bvh, job, prepared)
-        self.jobs.append((bvh, job, int(result.rows.sum())))
-        return result
-
-    def locate(
-        self, bvh: Bvh, job: FusedJob, prepared: object
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Locate a job's rows and keep it."""
-        located = super().locate(bvh, job, prepared)
-        self.jobs.append((bvh, job, len(located[0])))
-        return located
+    def prepare(self, bvh: Bvh, job: FusedJob) -> CpuJob:
+        """Prepare a job and keep it."""
+        prepared = super().prepare(bvh, job)
+        self.jobs.append((bvh, job, len(prepared.locate()[0])))
+        return prepared
 
 
 def main() -> int:
@@ -97,7 +90,7 @@ def record(folder: Path) -> list[tuple[str, str, Bvh, FusedJob, int]]:
     recorder = Recorder()
     found = []
     bvhs = [statement.split()[2] for statement in workload.statements("bvhs.sql")]
-    choice.open_backend = lambda _: recorder  # type: ignore[assignment]
+    fallback.open_backend = lambda _: recorder  # type: ignore[assignment]
     with raydb.connect() as con:
         run.load(con, folder, QUIET)
         run.build_bvhs(con, QUIET)

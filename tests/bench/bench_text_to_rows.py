@@ -46,8 +46,8 @@ class FusedTime:
 
     def __init__(self) -> None:
         # The connection has imported them, in an order that works.
-        from raydb.engine.fused import jobs  # noqa: PLC0415
-        from raydb.engine.session import plan_runner  # noqa: PLC0415
+        from raydb.engine.fused import jobs
+        from raydb.engine.session import plan_runner
 
         self.seconds = 0.0
         for module, name in ((jobs, "run_fused"), (plan_runner, "launch")):

@@ -88,17 +88,15 @@ def measure(
     bvh: Bvh, job: FusedJob, threads: int, seconds: float, *, is_listed: bool
 ) -> tuple[list[list[int]], float]:
     """Return what a job answers on as many threads, however few its rows, and its median time."""
-    backend = cpu.CpuBackend()
-    launch = backend.locate if is_listed else backend.launch
     with (
         mock.patch.object(cpu, "processor_count", return_value=threads),
         mock.patch.object(cpu, "THREAD_RUN_ROWS", 1),
         mock.patch.object(cpu, "THREAD_CODE_ROWS", 1),
         mock.patch.object(cpu, "THREAD_BLOCK_ROWS", 1),
     ):
-        prepared = backend.prepare(bvh, job)
-        found = numbers(launch(bvh, job, prepared))
-        return found, median_us(lambda: launch(bvh, job, prepared), seconds)
+        prepared = cpu.CpuBackend().prepare(bvh, job)
+        launch = prepared.locate if is_listed else prepared.launch
+        return numbers(launch()), median_us(launch, seconds)
 
 
 def numbers(found: Any) -> list[list[int]]:

@@ -39,7 +39,8 @@ from rich.console import Console
 from rich.table import Table
 
 import raydb
-from raydb.kernels.backends import choice, probe
+from raydb.kernels.backends.cuda import entry
+from raydb.kernels.backends.registry import open_backend
 from raydb.planner.stars import table_scan
 from raydb.ssb import run, workload
 from raydb.ssb.generate import DataSet, prepare
@@ -107,19 +108,18 @@ def main() -> int:
 
 def ask(scale: float) -> Iterator[tuple[str, dict[str, tuple[Bvh, FusedJob]]]]:
     """Yield each query with the jobs that a device would get of it; the processor answers."""
-    # A job is noted where it would be launched, on a machine that need not have a device.
-    vars(probe)["cuda_lacks"] = lambda backend: iter(())
+    # A job is noted where it would be prepared, on a machine that need not have a device.
+    vars(entry)["cuda_lacks"] = lambda backend: iter(())
     vars(table_scan)["MIN_ROWS"] = 0
-    device: Any = choice.open_backend("cuda")
-    cpu = choice.open_backend("cpu")
+    device: Any = open_backend("cuda")
+    cpu = open_backend("cpu")
     seen: list[tuple[Bvh, FusedJob]] = []
 
-    def launch(bvh: Bvh, job: FusedJob, prepared: object) -> Any:
-        del prepared
+    def prepare_noted(bvh: Bvh, job: FusedJob) -> Any:
         seen.append((bvh, job))
-        return cpu.launch(bvh, job, cpu.prepare(bvh, job))
+        return cpu.prepare(bvh, job)
 
-    device.launch, device.prepare = launch, lambda bvh, job: SimpleNamespace(figures={})
+    device.prepare = prepare_noted
     indexed, plain = raydb.connect(), raydb.connect()
     with tempfile.TemporaryDirectory() as folder:
         prepare(Path(folder), DataSet(scale), QUIET)

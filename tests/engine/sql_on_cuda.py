@@ -219,9 +219,9 @@ def test_vectors_are_searched_on_the_device(docs, monkeypatch):
     searched = []
     kept = cuda_nearest.search_on_device
 
-    def noted(*arguments):
+    def noted(*arguments, **options):
         searched.append(len(arguments[1]))
-        return kept(*arguments)
+        return kept(*arguments, **options)
 
     monkeypatch.setattr(cuda_nearest, "search_on_device", noted)
     query = {"q": [0.3, -0.2, 1.0, 0.1]}

@@ -3,6 +3,7 @@
 OptiX is a ray simulator here, and a device's faults are raised by hand.
 """
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -10,13 +11,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from ray_simulator import RaySimulator
+from ray_simulator import RaySimulator, forget_backends, simulate_rays
 
 import raydb
 from raydb.engine.context.memory import parse_device_memory
-from raydb.kernels.backends import choice, probe
-from raydb.kernels.backends.device import DeviceError, faults
-from raydb.kernels.backends.rt.rt_backend import RtBackend, Scenes
+from raydb.kernels.backends import device
+from raydb.kernels.backends.device import DeviceError
+from raydb.kernels.backends.registry import obstacle
+from raydb.kernels.backends.rt.rt_backend import RtJob, Scenes
 
 QUERY = "SELECT region, sum(price), count(*) FROM sale WHERE year = 2024 GROUP BY region ORDER BY 1"
 
@@ -24,17 +26,11 @@ QUERY = "SELECT region, sum(price), count(*) FROM sale WHERE year = 2024 GROUP B
 @pytest.fixture(autouse=True)
 def machine(monkeypatch):
     """A machine whose driver and libraries are what a test says; by default none."""
-    monkeypatch.setattr(probe, "load_library", no_library)
+    monkeypatch.setattr(device, "load_library", no_library)
     monkeypatch.delenv("NUMBA_ENABLE_CUDASIM", raising=False)
-    forget()
+    forget_backends()
     yield monkeypatch
-    forget()
-
-
-def forget():
-    probe.forget()
-    choice.forget_backends()
-    faults.lost.clear()
+    forget_backends()
 
 
 def no_library(name):
@@ -63,20 +59,16 @@ def explain(con, text, analyze=""):
     return "\n".join(row[0] for row in con.execute(f"EXPLAIN {analyze} {text}").fetchall())
 
 
-def with_tracer(machine, tracer):
-    machine.setattr(probe, "rt_lacks", lambda: iter(()))
-    machine.setattr(choice, "open_tracers", lambda: (tracer,))
-
-
 def test_the_default_names_no_device(con):
-    assert "backend: cpu (auto: a device is for those who name it)" in explain(con, QUERY)
+    plan = explain(con, QUERY)
+    assert "backend: cpu (auto: a device runs only where SET backend names it)" in plan
     assert con.execute(QUERY).messages == []
 
 
 def test_a_query_is_answered_by_rays(con, machine):
     expected = con.execute(QUERY).fetchall()
     tracer = RaySimulator()
-    with_tracer(machine, tracer)
+    simulate_rays(machine, lambda: (tracer,))
     con.execute("SET backend = 'rt'")
     assert con.execute(QUERY).fetchall() == expected
     assert tracer.loads == 1
@@ -180,7 +172,7 @@ MemoryOnDeviceError.__module__ = "cupy.cuda.runtime"
 def test_a_fault_is_told_and_the_next_backend_answers(con, machine, fault, sentence, is_lost):
     expected = con.execute(QUERY).fetchall()
     tracer = RaySimulator()
-    with_tracer(machine, tracer)
+    simulate_rays(machine, lambda: (tracer,))
     tracer.accumulate = fault
     con.execute("SET backend = 'rt'")
     cursor = con.execute(QUERY)
@@ -203,7 +195,7 @@ def test_a_fault_is_told_and_the_next_backend_answers(con, machine, fault, sente
 
 def test_an_error_of_ours_is_no_fault_of_the_device(con, machine):
     tracer = RaySimulator()
-    with_tracer(machine, tracer)
+    simulate_rays(machine, lambda: (tracer,))
     tracer.accumulate = lambda *_: 1 // 0
     con.execute("SET backend = 'rt'")
     with pytest.raises(ZeroDivisionError):
@@ -211,7 +203,8 @@ def test_an_error_of_ours_is_no_fault_of_the_device(con, machine):
 
 
 def test_an_encoding_that_cannot_hold_a_measure_is_told(con, machine):
-    with_tracer(machine, RaySimulator())
+    tracer = RaySimulator()
+    simulate_rays(machine, lambda: (tracer,))
     con.execute("SET backend = 'rt'")
     con.execute("SET rt_encoding = 'paper'")
     con.execute("CREATE TABLE wide AS SELECT i * 100000000 AS v, i % 2 AS k FROM range(9) AS r(i)")
@@ -251,9 +244,9 @@ CUDA_FAULTS = [
 @pytest.mark.parametrize(("library", "sentence"), CUDA_FAULTS)
 def test_what_the_driver_lacks_is_one_sentence(con, machine, library, sentence):
     expected = con.execute(QUERY).fetchall()
-    machine.setattr(probe.importlib.util, "find_spec", lambda name: object())
-    machine.setattr(probe, "load_library", library)
-    forget()
+    machine.setattr(importlib.util, "find_spec", lambda name: object())
+    machine.setattr(device, "load_library", library)
+    forget_backends()
     con.execute("SET backend = 'cuda'")
     assert f"backend: cpu (SET backend = 'cuda'; cuda: {sentence})" in explain(con, QUERY)
     assert con.execute(QUERY).fetchall() == expected
@@ -266,15 +259,15 @@ def test_what_the_driver_lacks_is_one_sentence(con, machine, library, sentence):
 
 
 def test_missing_packages_are_named_with_how_to_get_them(machine):
-    machine.setattr(probe.importlib.util, "find_spec", lambda name: None)
-    assert probe.obstacle("cuda") == ("cuda: cupy is not installed (pip install 'raydb[cuda]')")
-    assert probe.obstacle("rt") == "rt: optix is not installed (pip install 'raydb[rt]')"
+    machine.setattr(importlib.util, "find_spec", lambda name: None)
+    assert obstacle("cuda") == ("cuda: cupy is not installed (pip install 'raydb[cuda]')")
+    assert obstacle("rt") == "rt: optix is not installed (pip install 'raydb[rt]')"
 
 
 def test_a_driver_without_optix_or_with_an_older_abi(machine):
     from raydb.kernels.backends.rt import program
 
-    machine.setattr(probe.importlib.util, "find_spec", lambda name: object())
+    machine.setattr(importlib.util, "find_spec", lambda name: object())
     machine.setattr(program, "find_headers", lambda: None)
     machine.setattr(program, "read_abi", lambda _: 118)
     cuda_only = a_driver()
@@ -284,22 +277,21 @@ def test_a_driver_without_optix_or_with_an_older_abi(machine):
             raise OSError(name)
         return cuda_only(name)
 
-    machine.setattr(probe, "load_library", library)
-    assert "rt: the NVIDIA driver has no OptiX: libnvoptix.so.1 is missing" in probe.obstacle("rt")
-    forget()
-    machine.setattr(probe, "load_library", a_driver(abi=7_801))
-    assert "does not know the OptiX ABI 118" in probe.obstacle("rt")
-    forget()
-    machine.setattr(probe, "load_library", a_driver())
-    assert probe.obstacle("rt") is None
+    machine.setattr(device, "load_library", library)
+    assert "rt: the NVIDIA driver has no OptiX: libnvoptix.so.1 is missing" in obstacle("rt")
+    forget_backends()
+    machine.setattr(device, "load_library", a_driver(abi=7_801))
+    assert "does not know the OptiX ABI 118" in obstacle("rt")
+    forget_backends()
+    machine.setattr(device, "load_library", a_driver())
+    assert obstacle("rt") is None
 
 
 def test_a_library_that_does_not_load_is_told(con, machine):
     def broken():
         raise ImportError("libcudart.so.13: cannot open shared object file")
 
-    machine.setattr(probe, "rt_lacks", lambda: iter(()))
-    machine.setattr(choice, "open_tracers", broken)
+    simulate_rays(machine, broken)
     con.execute("SET backend = 'rt'")
     cursor = con.execute(QUERY)
     assert str(cursor.messages[0][1]) == (
@@ -324,12 +316,13 @@ def test_settings_that_do_not_exist(con):
 
 
 def test_rows_that_are_located_are_accumulated_by_the_next_backend(con, machine):
-    with_tracer(machine, RaySimulator())
+    tracer = RaySimulator()
+    simulate_rays(machine, lambda: (tracer,))
 
     def fail(self, *arguments):
         raise DeviceError("rt: the device's memory is full")
 
-    machine.setattr(RtBackend, "accumulate", fail)
+    machine.setattr(RtJob, "accumulate", fail)
     con.execute("SET backend = 'rt'")
     text = "SELECT max(price) FROM sale WHERE year < 2023 AND note = 'a'"
     cursor = con.execute(text)

@@ -1,17 +1,20 @@
 """`raydb doctor` names what is missing, finds a backend that is wrong, and fails only then."""
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from ray_simulator import RaySimulator
+from ray_simulator import RaySimulator, forget_backends, simulate_rays
 
 from raydb.engine import doctor
 from raydb.engine.shell import cli
-from raydb.kernels.backends import choice, device_names, probe
-from raydb.kernels.backends.device import DeviceError, faults
+from raydb.kernels.backends import device
+from raydb.kernels.backends.device import DeviceError
+from raydb.kernels.backends.registry import BACKENDS
+from raydb.kernels.backends.rt import entry as rt_entry
 
 
 @pytest.fixture(autouse=True)
@@ -19,20 +22,12 @@ def machine(monkeypatch):
     def no_library(name):
         raise OSError(name)
 
-    monkeypatch.setattr(probe, "load_library", no_library)
-    monkeypatch.setattr(probe.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(device, "load_library", no_library)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     monkeypatch.delenv("NUMBA_ENABLE_CUDASIM", raising=False)
-    choice.forget_backends()
+    forget_backends()
     yield monkeypatch
-    probe.forget()
-    choice.forget_backends()
-    faults.lost.clear()
-
-
-def with_tracer(machine, tracer):
-    machine.setattr(probe, "rt_lacks", lambda: iter(()))
-    machine.setattr(choice, "open_tracers", lambda: (tracer,))
-    machine.setattr(doctor, "describe_device", lambda name: "a ray simulator")
+    forget_backends()
 
 
 def test_a_machine_without_a_device():
@@ -54,7 +49,7 @@ def test_a_machine_without_a_device():
 
 def test_a_right_backend_and_a_wrong_one(machine):
     tracer = RaySimulator()
-    with_tracer(machine, tracer)
+    simulate_rays(machine, lambda: (tracer,))
     rt = doctor.examine(2_000)[2]
     assert len(rt.checks) == 5
     assert rt.is_right
@@ -79,7 +74,7 @@ def test_a_device_that_fails(machine):
 
     tracer = RaySimulator()
     tracer.load = fail
-    with_tracer(machine, tracer)
+    simulate_rays(machine, lambda: (tracer,))
     rt = doctor.examine(2_000)[2]
     assert not rt.is_right
     assert doctor.render([rt]).endswith("rt    cannot run\n      the device's memory is full")
@@ -95,8 +90,8 @@ def test_the_command(machine, capsys):
 
 
 def test_a_chip_without_rt_cores_is_for_correctness(machine):
-    machine.setattr(device_names, "open_tracers", lambda: (RaySimulator(),))
-    assert device_names._describe_cores() == (
+    machine.setattr(rt_entry, "open_tracers", lambda: (RaySimulator(),))
+    assert rt_entry.describe_cores() == (
         "no RT cores, so OptiX traverses in software: for correctness, not for speed"
     )
 
@@ -111,7 +106,7 @@ def test_every_device_is_described(machine):
     cupy = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime))
     machine.setitem(sys.modules, "cupy", cupy)
     one = "Chip, 3.0 GiB, compute capability 9.0"
-    assert device_names.describe_device("cuda") == f"{one} and {one}, driver for CUDA 13.1"
+    assert BACKENDS["cuda"].describe() == f"{one} and {one}, driver for CUDA 13.1"
 
 
 IMPORTS = """

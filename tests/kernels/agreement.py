@@ -18,8 +18,8 @@ EQUAL = np.testing.assert_array_equal
 
 def check_launch(backend, bvh, job):
     """Run a job on both; values of groups without a valid row are arbitrary where least or most."""
-    result = backend.launch(bvh, job, backend.prepare(bvh, job))
-    expected = CPU.launch(bvh, job, CPU.prepare(bvh, job))
+    result = backend.prepare(bvh, job).launch()
+    expected = CPU.prepare(bvh, job).launch()
     assert result.rows.dtype == np.int64
     assert result.rows.tolist() == expected.rows.tolist()
     for accumulator, got, want in zip(
@@ -35,7 +35,7 @@ def check_launch(backend, bvh, job):
                     job.group_count,
                     (Accumulator("count", accumulator.measure),),
                 )
-                valid = CPU.launch(bvh, one, CPU.prepare(bvh, one)).values[0] > 0
+                valid = CPU.prepare(bvh, one).launch().values[0] > 0
         is_near = bvh.measures[accumulator.measure].is_float and accumulator.function == "sum"
         compare = partial(np.testing.assert_allclose, rtol=1e-9) if is_near else EQUAL
         compare(got[valid], want[valid], err_msg=str(accumulator))
@@ -43,8 +43,8 @@ def check_launch(backend, bvh, job):
 
 
 def check_locate(backend, bvh, job):
-    places, groups = backend.locate(bvh, job, backend.prepare(bvh, job))
-    expected_places, expected_groups = CPU.locate(bvh, job, CPU.prepare(bvh, job))
+    places, groups = backend.prepare(bvh, job).locate()
+    expected_places, expected_groups = CPU.prepare(bvh, job).locate()
     order, expected_order = np.argsort(places), np.argsort(expected_places)
     assert places.dtype == groups.dtype == np.int64
     assert places[order].tolist() == expected_places[expected_order].tolist()
@@ -136,13 +136,16 @@ def check_gathered(backend, seed):
         narrow_measure(np.where(valid, rng.integers(0, 9, 300), 0), valid),
     ]
     groups = rng.integers(0, 20, 300)
-    got = backend.accumulate(("sum", "sum", "count"), measures, groups, 20)
-    want = CPU.accumulate(("sum", "sum", "count"), measures, groups, 20)
+    bvh = flat_bvh(np.arange(9))
+    job = FusedJob(np.array([[0, 1]]), (), 1, ())
+    ours, theirs = backend.prepare(bvh, job), CPU.prepare(bvh, job)
+    got = ours.accumulate(("sum", "sum", "count"), measures, groups, 20)
+    want = theirs.accumulate(("sum", "sum", "count"), measures, groups, 20)
     assert got.rows.tolist() == want.rows.tolist()
     for mine, theirs in zip(got.values, want.values, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-9)
     none = np.empty(0, np.int64)
-    nothing = backend.accumulate(("sum",), [narrow_measure(none, None)], none, 1)
+    nothing = ours.accumulate(("sum",), [narrow_measure(none, None)], none, 1)
     assert nothing.rows.tolist() == [0]
 
 

@@ -110,7 +110,7 @@ def test_more_groups_or_intervals_than_a_kernel_has_numbers_for(monkeypatch):
     job = FusedJob(np.array([[0, 1]]), (), 2**31 + 1, sums)
     monkeypatch.setattr(cuda_memory, "SIMULATED_BYTES", 2**50)
     with pytest.raises(DeviceError, match="2147483649 groups do not fit"):
-        CUDA.launch(bvh, job, CUDA.prepare(bvh, job))
+        CUDA.prepare(bvh, job).launch()
     monkeypatch.setattr(cuda_work, "MAX_TOLD", 5)
     with pytest.raises(DeviceError, match="the 1 intervals of the job are too many"):
         CUDA.prepare(bvh, FusedJob(np.array([[0, 1]]), (), 1, sums))
@@ -138,7 +138,7 @@ def test_columns_that_do_not_fit_are_sent_in_turns(seed):
         agreement.check_locate(CUDA, bvh, job)
     allow(100)
     with pytest.raises(DeviceError, match="do not fit the device's memory"):
-        CUDA.launch(bvh, job, CUDA.prepare(bvh, job))
+        CUDA.prepare(bvh, job).launch()
 
 
 def test_the_least_recently_used_columns_leave_first(columns):
@@ -206,7 +206,7 @@ def test_more_rows_than_places_have_numbers_for(monkeypatch):
     job = FusedJob(np.array([[0, 1]]), (), 1, (Accumulator("sum", 0),))
     bvh = agreement.flat_bvh(np.arange(1_900))
     prepared = CUDA.prepare(bvh, job)
-    assert CUDA.launch(bvh, job, prepared).values[0].tolist() == [1_900 * 1_899 // 2]
+    assert prepared.launch().values[0].tolist() == [1_900 * 1_899 // 2]
     assert prepared.figures["turns"] == 4
     agreement.check_locate(CUDA, bvh, job)
 
@@ -226,9 +226,9 @@ def test_dead_rows_are_left_out(seed):
     bvh = agreement.CPU.build(source_of(hierarchies, codes, measures, 400), unwatched())
     dead = np.sort(rng.permutation(400)[:90]).astype(np.int64)
     job, _ = random_job(rng, bvh)
-    places, groups = CUDA.locate(bvh, job, CUDA.prepare(bvh, job))
+    places, groups = CUDA.prepare(bvh, job).locate()
     left = replace(bvh, dead=dead)
-    found, found_groups = CUDA.locate(left, job, CUDA.prepare(left, job))
+    found, found_groups = CUDA.prepare(left, job).locate()
     alive = ~np.isin(places, dead)
     assert found.tolist() == places[alive].tolist()
     assert found_groups.tolist() == groups[alive].tolist()
@@ -250,7 +250,7 @@ def test_several_devices_have_a_part_each(seed, monkeypatch):
     for each in (bvh, replace(bvh, dead=np.arange(0, 400, 3))):
         agreement.check_launch(CUDA, each, job)
         agreement.check_locate(CUDA, each, job)
-    CUDA.launch(bvh, job, prepared)
+    prepared.launch()
     assert prepared.figures["devices"] == 3
     assert found[0].columns.size_bytes > 0
 

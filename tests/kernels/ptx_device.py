@@ -171,9 +171,9 @@ def install():
     dispatcher._Kernel.bind = lambda kernel: None
     dispatcher._Kernel.launch = launch
 
-    from raydb.kernels.backends import probe
+    from raydb.kernels.backends.cuda import entry
 
-    probe.cuda_lacks = lambda backend: iter(())
+    entry.cuda_lacks = lambda backend: iter(())
 
 
 def pytest_report_header():

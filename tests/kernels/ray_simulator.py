@@ -6,11 +6,30 @@ one of them is zero, as the paper has it. What happens at a hit is what `program
 """
 
 from contextlib import nullcontext
+from dataclasses import replace
 
 import numba
 import numpy as np
 
+from raydb.kernels.backends.device import faults
+from raydb.kernels.backends.registry import BACKENDS, look_again, open_backend
+from raydb.kernels.backends.rt import entry
 from raydb.kernels.backends.rt.tracer import Traced
+
+
+def simulate_rays(patch, open_tracers):
+    """Let this machine have all that rays need; `open_tracers` gives what traces them."""
+    for name in ("rt", "rt-paper"):
+        there = replace(BACKENDS[name], lacks=lambda: iter(()), describe=lambda: "a ray simulator")
+        patch.setitem(BACKENDS, name, there)
+    patch.setattr(entry, "open_tracers", open_tracers)
+
+
+def forget_backends():
+    """Look anew at what the machine has, and make backends anew."""
+    look_again()
+    open_backend.cache_clear()
+    faults.lost.clear()
 
 
 @numba.njit(cache=True)

@@ -86,7 +86,7 @@ def test_more_rays_than_a_launch_takes(monkeypatch):
     agreement.check_launch(backend, bvh, job)
     agreement.check_locate(backend, bvh, job)
     prepared = backend.prepare(bvh, job)
-    backend.launch(bvh, job, prepared)
+    prepared.launch()
     assert prepared.figures["rays"] == 29
 
 
@@ -108,7 +108,7 @@ def test_rays_and_hits_are_the_simulator_s():
         for tracer in (TRACER, RaySimulator()):
             backend = RtBackend(encoding, [Scenes(tracer)])
             prepared = backend.prepare(bvh, job)
-            backend.launch(bvh, job, prepared)
+            prepared.launch()
             figures.append((prepared.figures["rays"], prepared.figures["hits"]))
         assert figures[0] == figures[1]
         assert figures[0][1] > 0
@@ -127,7 +127,7 @@ def test_what_optix_reports_is_a_fault_of_the_device(fault, sentence, monkeypatc
     job = FusedJob(np.array([[0, 1]]), (), 1, (Accumulator("sum", 0),))
     monkeypatch.setenv("OPTIX_ON_CPU_FAULT", fault)
     with pytest.raises(DeviceError) as error:
-        backend.launch(bvh, job, backend.prepare(bvh, job))
+        backend.prepare(bvh, job).launch()
     assert str(error.value) == sentence
     faults.lost.clear()
 

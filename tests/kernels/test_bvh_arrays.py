@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from raydb.errors import OperationalError
-from raydb.kernels.backends.choice import load_backend
+from raydb.kernels.backends.registry import open_backend
 from raydb.kernels.bvh.arrays import from_arrays, to_arrays
 from raydb.kernels.bvh.build_input import source_of, unwatched
 from raydb.kernels.bvh.encode import encode_column, find_hierarchies
@@ -25,7 +25,7 @@ def build():
     found = find_hierarchies(columns, [True, True, False])
     valid = rng.random(500) < 0.5
     measures = [(rng.integers(-500, 500, 500), None), (np.where(valid, 2.5, 0.0), valid)]
-    return load_backend("cpu").build(
+    return open_backend("cpu").build(
         source_of([h for h, _ in found], [c for _, c in found], measures, 500), unwatched()
     )
 

@@ -9,8 +9,9 @@ from random_jobs import hierarchy, random_case, random_job
 import raydb
 from raydb.errors import DataError
 from raydb.kernels.backends.backend import Accumulator, FusedJob
-from raydb.kernels.backends.choice import choose_backend, load_backend
+from raydb.kernels.backends.choice import choose_backends
 from raydb.kernels.backends.cpu.runs import find_runs
+from raydb.kernels.backends.registry import open_backend
 from raydb.kernels.bvh.build_input import source_of, unwatched
 from raydb.kernels.bvh.bvh import count_cells, narrow_measure
 
@@ -49,20 +50,20 @@ def brute_force(job, cells, hierarchies, codes, measures):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_jobs_agree_with_numpy(seed):
     rng, hierarchies, codes, measures = random_case(seed)
-    backend = load_backend("cpu")
+    backend = open_backend("cpu")
     bvh = backend.build(source_of(hierarchies, codes, measures, len(codes[0])), unwatched())
     assert (bvh.cells is None) == (seed % 3 != 0)
     for _ in range(5):
         job, cells = random_job(rng, bvh)
         prepared = backend.prepare(bvh, job)
-        result = backend.launch(bvh, job, prepared)
+        result = prepared.launch()
         rows, expected = brute_force(job, cells, hierarchies, codes, measures)
         assert result.rows.tolist() == rows.tolist()
         for accumulator, got, want in zip(job.accumulators, result.values, expected, strict=True):
             for value, right in zip(got.tolist(), want, strict=True):
                 if right is not None:
                     assert value == pytest.approx(right, rel=1e-12), accumulator
-        places, groups = backend.locate(bvh, job, prepared)
+        places, groups = prepared.locate()
         assert np.bincount(groups, minlength=12).tolist() == rows.tolist()
         assert len(np.unique(places)) == len(places)
         assert bvh.count_rows(job.intervals) >= len(places)
@@ -72,7 +73,7 @@ def test_jobs_agree_with_numpy(seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_dead_places_are_left_out_of_every_job(seed, share):
     rng, hierarchies, codes, measures = random_case(seed)
-    backend = load_backend("cpu")
+    backend = open_backend("cpu")
     bvh = backend.build(source_of(hierarchies, codes, measures, len(codes[0])), unwatched())
     dead = np.flatnonzero(rng.random(bvh.row_count) < share)
     alive = np.ones(bvh.row_count, np.bool_)
@@ -82,20 +83,20 @@ def test_dead_places_are_left_out_of_every_job(seed, share):
     for _ in range(5):
         job, cells = random_job(rng, bvh)
         prepared = backend.prepare(holed, job)
-        result = backend.launch(holed, job, prepared)
+        result = prepared.launch()
         rows, expected = brute_force(job, cells, hierarchies, [c[alive] for c in codes], rest)
         assert result.rows.tolist() == rows.tolist()
         for accumulator, got, want in zip(job.accumulators, result.values, expected, strict=True):
             for value, right in zip(got.tolist(), want, strict=True):
                 if right is not None:
                     assert value == pytest.approx(right, rel=1e-12), accumulator
-        places, groups = backend.locate(holed, job, prepared)
+        places, groups = prepared.locate()
         assert not np.isin(places, dead).any()
         assert np.bincount(groups, minlength=12).tolist() == rows.tolist()
 
 
 def test_runs_are_split_at_dead_places():
-    bvh = load_backend("cpu").build(
+    bvh = open_backend("cpu").build(
         source_of([hierarchy(4, 1)], [np.repeat(np.arange(4), 3)], [], 12), unwatched()
     )
     job = FusedJob(np.array([[0, 2], [3, 4]]), (), 1, ())
@@ -116,7 +117,7 @@ def test_runs_are_split_at_dead_places():
 
 def test_every_row_is_in_the_bvh_once_and_in_its_cell():
     _, hierarchies, codes, measures = random_case(1)
-    bvh = load_backend("cpu").build(
+    bvh = open_backend("cpu").build(
         source_of(hierarchies, codes, measures, len(codes[0])), unwatched()
     )
     assert sorted(bvh.row_ids.tolist()) == list(range(5_000))
@@ -127,11 +128,11 @@ def test_every_row_is_in_the_bvh_once_and_in_its_cell():
 
 def test_a_sum_beyond_64_bits_is_exact():
     big = np.full(4, 2**62)
-    backend = load_backend("cpu")
+    backend = open_backend("cpu")
     for sign in (1, -1):
         bvh = backend.build(source_of([], [], [(sign * big, None)], 4), unwatched())
         job = FusedJob(np.array([[0, 1]]), (), 1, (Accumulator("sum", 0),))
-        result = backend.launch(bvh, job, backend.prepare(bvh, job))
+        result = backend.prepare(bvh, job).launch()
         assert result.values[0].tolist() == [sign * 2**64]
 
 
@@ -147,6 +148,6 @@ def test_too_many_cells_is_an_error():
 
 
 def test_a_backend_that_does_not_exist_is_named():
-    assert choose_backend("auto")[0] == "cpu"
+    assert choose_backends("auto")[0] == ("cpu",)
     with pytest.raises(raydb.ProgrammingError, match="did you mean 'cuda'"):
-        choose_backend("cudda")
+        choose_backends("cudda")

@@ -14,11 +14,11 @@ from random_jobs import hierarchy, random_case, random_job
 
 from raydb.errors import OperationalError
 from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
-from raydb.kernels.backends.choice import load_backend
 from raydb.kernels.backends.cpu import cpu_backend as cpu
 from raydb.kernels.backends.cpu import numba_loops as compiled
 from raydb.kernels.backends.cpu import numpy_loops as plain
 from raydb.kernels.backends.cpu import warm
+from raydb.kernels.backends.registry import open_backend
 from raydb.kernels.bvh.build_input import source_of, unwatched
 
 NAMES = [
@@ -120,11 +120,11 @@ def test_no_loop_lacks_a_twin():
 @pytest.mark.parametrize("seed", range(6))
 def test_any_number_of_threads_and_blocks_gives_the_same(seed, monkeypatch):
     rng, hierarchies, codes, measures = random_case(seed)
-    backend = load_backend("cpu")
+    backend = open_backend("cpu")
     bvh = backend.build(source_of(hierarchies, codes, measures, len(codes[0])), unwatched())
     for _ in range(5):
         job, _ = random_job(rng, bvh)
-        alone = backend.launch(bvh, job, backend.prepare(bvh, job))
+        alone = backend.prepare(bvh, job).launch()
         with monkeypatch.context() as patch:
             patch.setattr(cpu, "THREAD_RUN_ROWS", 8)
             patch.setattr(cpu, "THREAD_CODE_ROWS", 8)
@@ -134,8 +134,8 @@ def test_any_number_of_threads_and_blocks_gives_the_same(seed, monkeypatch):
             patch.setattr(cpu, "BLOCK_ROWS", 37)
             patch.setattr(cpu, "LISTED_ROWS", 150)
             prepared = backend.prepare(bvh, job)
-            together = backend.launch(bvh, job, prepared)
-            located = backend.locate(bvh, job, prepared)
+            together = prepared.launch()
+            located = prepared.locate()
         assert alone.rows.tolist() == together.rows.tolist()
         assert alone.rows.tolist() == np.bincount(located[1], minlength=job.group_count).tolist()
         for accumulator, one, other in zip(
@@ -149,7 +149,7 @@ def test_any_number_of_threads_and_blocks_gives_the_same(seed, monkeypatch):
 def test_one_sum_by_stored_codes(map_count):
     """The loop for the most common job, against the general one, which counts as well."""
     _, hierarchies, codes, measures = random_case(1)
-    backend = load_backend("cpu")
+    backend = open_backend("cpu")
     bvh = backend.build(source_of(hierarchies, codes, measures, len(codes[0])), unwatched())
     parts = np.array([0, 1, -1, 2, 0, 1, -1, 2, 0, 1, 2, 0])
     maps = (
@@ -160,8 +160,8 @@ def test_one_sum_by_stored_codes(map_count):
     for measure in range(3):
         sums = Accumulator("sum", measure), Accumulator("min", measure)
         job, other = (FusedJob(everything, maps, 9, sums[:count]) for count in (1, 2))
-        one = backend.launch(bvh, job, backend.prepare(bvh, job))
-        both = backend.launch(bvh, other, backend.prepare(bvh, other))
+        one = backend.prepare(bvh, job).launch()
+        both = backend.prepare(bvh, other).launch()
         assert one.rows.tolist() == both.rows.tolist()
         assert one.values[0] == pytest.approx(both.values[0], rel=1e-12)
 
@@ -231,40 +231,40 @@ def test_runs_of_every_length_stop_at_their_end(dtype):
 
 def test_launches_do_not_share_their_arrays():
     _, hierarchies, codes, measures = random_case(1)
-    backend = load_backend("cpu")
+    backend = open_backend("cpu")
     bvh = backend.build(source_of(hierarchies, codes, measures, len(codes[0])), unwatched())
     for maps in ((), (CodeMap(0, by_cell=False, groups=np.arange(12) % 3, filters=False),)):
         job = FusedJob(np.array([[0, bvh.cell_count]]), maps, 3, (Accumulator("sum", 0),))
         prepared = backend.prepare(bvh, job)
-        first = backend.launch(bvh, job, prepared)
+        first = prepared.launch()
         before = first.rows.tolist(), first.values[0].tolist()
         first.rows[:] = first.values[0][:] = -1
-        again = backend.launch(bvh, job, prepared)
+        again = prepared.launch()
         assert (again.rows.tolist(), again.values[0].tolist()) == before
 
 
 def test_a_code_of_minus_1_is_the_last_one():
     """What lies behind a foreign key that is NULL, in an image of a table."""
     codes = np.array([0, 1, -1, 2, -1, 0], np.int32)
-    bvh = load_backend("cpu").build(source_of([], [], [(np.arange(6), None)], 6), unwatched())
+    bvh = open_backend("cpu").build(source_of([], [], [(np.arange(6), None)], 6), unwatched())
     outside = hierarchy(1, 3)
     bvh = dataclasses.replace(bvh, hierarchies=(outside,), stored=(0,), codes=(codes,))
-    backend = load_backend("cpu")
+    backend = open_backend("cpu")
     for functions in (("sum",), ("sum", "max")):
         accumulators = tuple(Accumulator(function, 0) for function in functions)
         for last, rows, sums in ((2, [2, 1, 3], [5, 1, 9]), (-1, [2, 1, 0], [5, 1, 0])):
             maps = (CodeMap(0, by_cell=False, groups=np.array([0, 1, last]), filters=last < 0),)
             job = FusedJob(np.array([[0, 1]]), maps, 3, accumulators)
             prepared = backend.prepare(bvh, job)
-            found = backend.launch(bvh, job, prepared)
+            found = prepared.launch()
             assert (found.rows.tolist(), found.values[0].tolist()) == (rows, sums)
-            assert np.bincount(backend.locate(bvh, job, prepared)[1], minlength=3).tolist() == rows
+            assert np.bincount(prepared.locate()[1], minlength=3).tolist() == rows
 
 
 def test_runs_with_only_empty_cells_between_them_become_one():
     """Cells 0..4 with 3, 0, 2, 1 and 0 rows."""
     codes = [np.array([0, 0, 0, 2, 2, 3], np.int32)]
-    backend = load_backend("cpu")
+    backend = open_backend("cpu")
     bvh = backend.build(source_of([hierarchy(5, 1)], codes, [(np.arange(6), None)], 6), unwatched())
     for groups, runs in (([0, 0, 0, 0, 0], [[0, 6]]), ([0, 1, 0, 1, 1], [[0, 5], [5, 6]])):
         maps = (CodeMap(0, by_cell=True, groups=np.array(groups), filters=True),)
@@ -282,7 +282,7 @@ def test_several_sums_by_codes_of_8_and_16_bits(map_count, chunk, monkeypatch):
     codes = [rng.integers(0, h.code_count, row_count).astype(np.int32) for h in hierarchies]
     valid = rng.random(row_count) < 0.5
     first, second = rng.integers(-99, 99, row_count), rng.integers(0, 2**40, row_count) * valid
-    backend = load_backend("cpu")
+    backend = open_backend("cpu")
     bvh = backend.build(
         source_of(hierarchies, codes, [(first, None), (second, valid)], row_count), unwatched()
     )
@@ -295,7 +295,7 @@ def test_several_sums_by_codes_of_8_and_16_bits(map_count, chunk, monkeypatch):
     functions = (("sum", 0), ("count", 1), ("sum", 1), ("count", 0))
     accumulators = tuple(Accumulator(*function) for function in functions)
     job = FusedJob(np.array([[1, 3]]), maps, 6, accumulators)
-    found = backend.launch(bvh, job, backend.prepare(bvh, job))
+    found = backend.prepare(bvh, job).launch()
 
     kept = (codes[0] >= 1) & (codes[0] < 3) & (wide[codes[1]] >= 0)
     groups = wide[codes[1]]

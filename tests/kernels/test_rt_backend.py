@@ -95,10 +95,10 @@ def test_the_paper_s_x_has_an_end():
     wide = agreement.flat_bvh(np.array([0, MAX_WHOLE]))
     job = FusedJob(WHOLE, (), 1, SUM)
     with pytest.raises(DeviceError, match="SET rt_encoding = 'lanes'"):
-        backend.launch(wide, job, backend.prepare(wide, job))
+        backend.prepare(wide, job).launch()
     floats = agreement.flat_bvh(np.array([0.5]))
     with pytest.raises(DeviceError, match="an integer on X"):
-        backend.launch(floats, job, backend.prepare(floats, job))
+        backend.prepare(floats, job).launch()
 
 
 def far_bvh(entries, last):
@@ -298,11 +298,11 @@ def test_rays_are_kept_while_a_job_is_prepared():
     tracer = backend.scenes[0].tracer
     prepared = backend.prepare(bvh, job)
     for _ in range(3):
-        backend.launch(bvh, job, prepared)
+        prepared.launch()
     assert (tracer.loads, tracer.sends) == (1, 1)
     assert prepared.figures["rays"] == 16
     again = backend.prepare(bvh, job)
-    backend.launch(bvh, job, again)
+    again.launch()
     assert "scene_ms" not in again.figures
     assert (tracer.loads, tracer.sends) == (1, 2)
     (kept,) = (loaded for _, loaded, _ in backend.scenes[0]._kept.values())
@@ -317,7 +317,7 @@ def test_a_job_that_made_a_scene_says_how_long_that_took():
     backend = RtBackend("lanes", [Scenes(RaySimulator())])
     prepared = backend.prepare(bvh, job)
     for _ in range(2):
-        backend.launch(bvh, job, prepared)
+        prepared.launch()
         assert prepared.figures["scene_ms"] > 0
 
 
@@ -347,7 +347,7 @@ def test_one_group_that_does_not_fit_is_said():
     bvh = agreement.flat_bvh(np.arange(500))
     job = FusedJob(WHOLE, (), 1, SUM)
     with pytest.raises(DeviceError, match="does not fit the device's memory"):
-        backend.launch(bvh, job, backend.prepare(bvh, job))
+        backend.prepare(bvh, job).launch()
 
 
 def test_the_least_recently_used_scene_leaves_first():
@@ -370,9 +370,9 @@ def test_dead_rows_have_no_triangle(backend, seed):
     bvh = agreement.CPU.build(source_of(hierarchies, codes, measures, 900), unwatched())
     dead = np.sort(rng.permutation(900)[:200]).astype(np.int64)
     job, _ = random_job(rng, bvh)
-    places, groups = backend.locate(bvh, job, backend.prepare(bvh, job))
+    places, groups = backend.prepare(bvh, job).locate()
     left = replace(bvh, dead=dead)
-    found, found_groups = backend.locate(left, job, backend.prepare(left, job))
+    found, found_groups = backend.prepare(left, job).locate()
     alive = ~np.isin(places, dead)
     assert found.tolist() == places[alive].tolist()
     assert found_groups.tolist() == groups[alive].tolist()

@@ -10,14 +10,14 @@ from random_jobs import hierarchy, random_case, random_job
 from test_cpu_backend import brute_force
 
 from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
-from raydb.kernels.backends.choice import load_backend
+from raydb.kernels.backends.fallback import prepare_job
+from raydb.kernels.backends.registry import open_backend
 from raydb.kernels.bvh import sieve
 from raydb.kernels.bvh.build_input import source_of, unwatched
 from raydb.kernels.bvh.sieve import (
+    SievedJob,
     build_sieve,
-    launch_job,
     may_overflow,
-    prepare_job,
     sift,
     splits_every_cell,
     stale_entries,
@@ -28,13 +28,12 @@ ACCUMULATORS = tuple(Accumulator(f, m) for m in range(3) for f in FUNCTIONS)
 
 
 def sieved(hierarchies, codes, measures, row_count):
-    bvh = load_backend("cpu").build(source_of(hierarchies, codes, measures, row_count), unwatched())
+    bvh = open_backend("cpu").build(source_of(hierarchies, codes, measures, row_count), unwatched())
     return replace(bvh, sieve=build_sieve(bvh))
 
 
 def launch(bvh, job):
-    backend = load_backend("cpu")
-    return launch_job(backend, bvh, job, prepare_job(backend, bvh, job))
+    return prepare_job(("cpu",), bvh, job).launch()
 
 
 def check_same(bvh, job):
@@ -192,9 +191,8 @@ def in_intervals(cells, intervals):
 
 
 def launch_sifted(bvh, job, sifted):
-    backend = load_backend("cpu")
-    prepared = None if sifted.rest is None else backend.prepare(bvh, sifted.rest)
-    return launch_job(backend, bvh, job, replace(sifted, prepared=prepared))
+    rest = None if sifted.rest is None else open_backend("cpu").prepare(bvh, sifted.rest)
+    return SievedJob(bvh, job, sifted, rest).launch()
 
 
 def test_a_map_that_splits_every_cell():

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from ray_simulator import RaySimulator
+from ray_simulator import RaySimulator, forget_backends, simulate_rays
 
 import raydb
-from raydb.kernels.backends import choice, probe
 from raydb.ssb import run, workload
 from raydb.ssb.generate import DataSet, prepare
 
@@ -39,17 +38,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory, progress: Progress) -> Path
 def con(folder: Path, progress: Progress) -> Iterator[Any]:
     tracer = RaySimulator()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(probe, "rt_lacks", lambda: iter(()))
-        patch.setattr(choice, "open_tracers", lambda: (tracer,))
-        probe.forget()
-        choice.forget_backends()
+        simulate_rays(patch, lambda: (tracer,))
+        forget_backends()
         connection = raydb.connect()
         run.load(connection, folder, progress)
         run.build_bvhs(connection, progress)
         yield connection
         connection.close()
-    probe.forget()
-    choice.forget_backends()
+    forget_backends()
 
 
 @pytest.mark.parametrize("encoding", ["lanes", "paper"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from raydb.kernels.backends.backend import FusedResult
+from raydb.kernels.backends.backend import FusedResult, PreparedJob
 from raydb.kernels.backends.cpu.runs import Runs, find_runs
 from raydb.kernels.backends.cpu.threads import processor_count, run_parts
 from raydb.kernels.backends.cpu.totals import Totals, add_places, add_runs, merge, plan_totals
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.kernels.backends.backend import FusedJob
+    from raydb.kernels.backends.backend import FusedJob, Located
     from raydb.kernels.backends.cpu.runs import Triple
     from raydb.kernels.backends.cpu.totals import Arrays
     from raydb.kernels.bvh.build_input import BuildControl, Source
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 # The rows of each group, where they are not known already, and the arrays of each total.
 Accumulated: TypeAlias = "tuple[NDArray[np.int64] | None, list[Arrays]]"
-Located: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"
 
 # Rows are located in blocks of this many, so that the scratch space (512 KiB) stays in the cache.
 BLOCK_ROWS = 2**15
@@ -62,8 +61,8 @@ THREAD_BLOCK_ROWS = 2**19
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Prepared:
-    """What every launch of a job needs.
+class CpuJob(PreparedJob):
+    """A job for compiled loops.
 
     way: `runs` where a run's rows share a group; `codes` where stored codes decide, and there are
         loops that look them up; `blocks` where rows are listed first.
@@ -76,97 +75,50 @@ class Prepared:
     """
 
     runs: Runs
+    group_count: int
     way: Literal["runs", "codes", "blocks"]
     parts: tuple[Runs, ...]
     totals: Totals
-    rows: NDArray[np.int64] | None
-    maps: tuple[NDArray[Any], ...]
-    lanes: tuple[int, int, int]
+    rows: NDArray[np.int64] | None = None
+    maps: tuple[NDArray[Any], ...] = ()
+    lanes: tuple[int, int, int] = (1, 0, 0)
 
-
-class CpuBackend:
-    """Runs fused jobs with compiled loops, on several threads where that pays off."""
-
-    name = "cpu"
-
-    def build(self, source: Source, control: BuildControl) -> Bvh:
-        """Sort the rows by cell and gather the payload into that order."""
-        from raydb.kernels.backends.cpu.build import build_from  # noqa: PLC0415  (few build)
-
-        return build_from(source, control)
-
-    def prepare(self, bvh: Bvh, job: FusedJob) -> Prepared:
-        """Find the runs of a job, and choose how they are added up."""
-        runs = find_runs(bvh, job)
-        functions = [(a.function, bvh.measures[a.measure]) for a in job.accumulators]
-        totals = plan_totals(functions, runs.row_count, by_runs=not runs.maps)
-        if not runs.maps and totals.takes_runs:
-            rows = None
-            if job.group_count <= KEPT_GROUPS:
-                rows = np.zeros(job.group_count, np.int64)
-                loops().count_runs(*runs.triple, rows)
-                rows.flags.writeable = False
-            parts: tuple[Runs, ...] = (runs,)
-            if totals.totals:
-                parts = _thread_parts(runs, THREAD_RUN_ROWS, job.group_count)
-            return Prepared(runs, "runs", parts, totals, rows, (), (1, 0, 0))
-        totals = plan_totals(functions, runs.row_count, by_runs=False)
-        # Dropped rows are added up beyond the groups: a further part may follow what one drops.
-        has_dropped = any((code_parts < 0).any() for _, code_parts in runs.maps)
-        width = job.group_count * (1 + len(runs.maps) * has_dropped)
-        if not _has_loops(runs, totals, width):
-            parts = _thread_parts(runs, THREAD_BLOCK_ROWS, job.group_count)
-            return Prepared(runs, "blocks", parts, totals, None, (), (1, 0, 0))
-        parts = _thread_parts(runs, THREAD_CODE_ROWS, job.group_count)
-        maps: list[NDArray[Any]] = []
-        for codes, code_parts in runs.maps:
-            maps += [codes, np.where(code_parts < 0, job.group_count, code_parts).astype(np.int32)]
-        is_float = any(total.values.dtype.kind == "f" for total in totals.totals)
-        lanes = 1 if is_float else _lane_count(parts[0].row_count, width)
-        limit = job.group_count if runs.passing < FEW_PASSING else width
-        return Prepared(runs, "codes", parts, totals, None, tuple(maps), (lanes, width, limit))
-
-    def launch(self, bvh: Bvh, job: FusedJob, prepared: object) -> FusedResult:
-        """Run a job: all its accumulators in one pass over the runs."""
-        del bvh
-        assert isinstance(prepared, Prepared)
-        totals = prepared.totals
-
-        def run(part: Runs) -> Accumulated:
-            if prepared.way == "codes":
-                return _add_by_code(part, prepared, job.group_count)
-            arrays = totals.new_arrays(job.group_count)
-            if prepared.rows is not None:
-                _add_runs(part, None, totals, arrays)
-                return None, arrays
-            rows = np.zeros(job.group_count, np.int64)
-            if prepared.way == "runs":
-                _add_runs(part, rows, totals, arrays)
-            else:
-                for places, groups in _located_blocks(part):
-                    _add_block(places, groups, rows, totals, arrays)
-            return rows, arrays
-
-        (rows, arrays), *others = run_parts(run, prepared.parts)
+    def launch(self) -> FusedResult:
+        """Run the job: all its accumulators in one pass over the runs."""
+        totals = self.totals
+        (rows, arrays), *others = run_parts(self._accumulate_part, self.parts)
         for other_rows, other_arrays in others:
             if rows is not None and other_rows is not None:
                 rows += other_rows
             merge(totals.totals, arrays, other_arrays)
         if rows is None:
-            assert prepared.rows is not None
-            rows = prepared.rows.copy()
+            assert self.rows is not None
+            rows = self.rows.copy()
         return FusedResult(rows, totals.values(rows, arrays))
 
-    def locate(self, bvh: Bvh, job: FusedJob, prepared: object) -> Located:
+    def _accumulate_part(self, part: Runs) -> Accumulated:
+        if self.way == "codes":
+            return _add_by_code(part, self)
+        arrays = self.totals.new_arrays(self.group_count)
+        if self.rows is not None:
+            _add_runs(part, None, self.totals, arrays)
+            return None, arrays
+        rows = np.zeros(self.group_count, np.int64)
+        if self.way == "runs":
+            _add_runs(part, rows, self.totals, arrays)
+        else:
+            for places, groups in _located_blocks(part):
+                _add_block(places, groups, rows, self.totals, arrays)
+        return rows, arrays
+
+    def locate(self) -> Located:
         """Return (places, groups) of the rows that pass the job's filters."""
-        del bvh
-        assert isinstance(prepared, Prepared)
-        runs = prepared.runs
+        runs = self.runs
         if runs.row_count <= LISTED_ROWS and len(runs.maps) == _together(runs):
             # Without maps a row takes 0.17 ns.
             least_rows = THREAD_CODE_ROWS if runs.maps else THREAD_RUN_ROWS
-            return _list_parts(_thread_parts(runs, least_rows, job.group_count))
-        parts = _thread_parts(runs, THREAD_BLOCK_ROWS, job.group_count)
+            return _list_parts(_thread_parts(runs, least_rows, self.group_count))
+        parts = _thread_parts(runs, THREAD_BLOCK_ROWS, self.group_count)
         found = [block for part in run_parts(_list_blocks, parts) for block in part]
         if not found:
             return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -180,15 +132,70 @@ class CpuBackend:
         groups: NDArray[np.int64],
         group_count: int,
     ) -> FusedResult:
-        """Accumulate gathered values, the i-th function over the i-th measure."""
-        rows = np.zeros(group_count, np.int64)
-        totals = plan_totals(zip(functions, measures, strict=True), len(groups), by_runs=False)
-        arrays = totals.new_arrays(group_count)
-        places = np.arange(len(groups))
-        for low in range(0, len(groups), BLOCK_ROWS):
-            block = slice(low, low + BLOCK_ROWS)
-            _add_block(places[block], groups[block], rows, totals, arrays)
-        return FusedResult(rows, totals.values(rows, arrays))
+        """Accumulate located rows' values, the i-th function over the i-th measure."""
+        return accumulate_rows(functions, measures, groups, group_count)
+
+
+class CpuBackend:
+    """Runs fused jobs with compiled loops, on several threads where that pays off."""
+
+    name = "cpu"
+
+    def build(self, source: Source, control: BuildControl) -> Bvh:
+        """Sort the rows by cell and gather the payload into that order."""
+        from raydb.kernels.backends.cpu.build import build_from  # noqa: PLC0415  (few build)
+
+        return build_from(source, control)
+
+    def prepare(self, bvh: Bvh, job: FusedJob) -> CpuJob:
+        """Find the runs of a job, and choose how they are added up."""
+        runs, group_count = find_runs(bvh, job), job.group_count
+        functions = [(a.function, bvh.measures[a.measure]) for a in job.accumulators]
+        totals = plan_totals(functions, runs.row_count, by_runs=not runs.maps)
+        if not runs.maps and totals.takes_runs:
+            rows = None
+            if group_count <= KEPT_GROUPS:
+                rows = np.zeros(group_count, np.int64)
+                loops().count_runs(*runs.triple, rows)
+                rows.flags.writeable = False
+            parts: tuple[Runs, ...] = (runs,)
+            if totals.totals:
+                parts = _thread_parts(runs, THREAD_RUN_ROWS, group_count)
+            return CpuJob(runs, group_count, "runs", parts, totals, rows)
+        totals = plan_totals(functions, runs.row_count, by_runs=False)
+        # Dropped rows are added up beyond the groups: a further part may follow what one drops.
+        has_dropped = any((code_parts < 0).any() for _, code_parts in runs.maps)
+        width = group_count * (1 + len(runs.maps) * has_dropped)
+        if not _has_loops(runs, totals, width):
+            parts = _thread_parts(runs, THREAD_BLOCK_ROWS, group_count)
+            return CpuJob(runs, group_count, "blocks", parts, totals)
+        parts = _thread_parts(runs, THREAD_CODE_ROWS, group_count)
+        maps: list[NDArray[Any]] = []
+        for codes, code_parts in runs.maps:
+            maps += [codes, np.where(code_parts < 0, group_count, code_parts).astype(np.int32)]
+        is_float = any(total.values.dtype.kind == "f" for total in totals.totals)
+        lanes = 1 if is_float else _lane_count(parts[0].row_count, width)
+        limit = group_count if runs.passing < FEW_PASSING else width
+        return CpuJob(
+            runs, group_count, "codes", parts, totals, None, tuple(maps), (lanes, width, limit)
+        )
+
+
+def accumulate_rows(
+    functions: Sequence[str],
+    measures: Sequence[Measure],
+    groups: NDArray[np.int64],
+    group_count: int,
+) -> FusedResult:
+    """Accumulate values of rows, the i-th function over the i-th measure."""
+    rows = np.zeros(group_count, np.int64)
+    totals = plan_totals(zip(functions, measures, strict=True), len(groups), by_runs=False)
+    arrays = totals.new_arrays(group_count)
+    places = np.arange(len(groups))
+    for low in range(0, len(groups), BLOCK_ROWS):
+        block = slice(low, low + BLOCK_ROWS)
+        _add_block(places[block], groups[block], rows, totals, arrays)
+    return FusedResult(rows, totals.values(rows, arrays))
 
 
 def _thread_parts(runs: Runs, least_rows: int, group_count: int) -> tuple[Runs, ...]:
@@ -227,9 +234,10 @@ def _add_runs(
             add_runs(total, own, piece)
 
 
-def _add_by_code(runs: Runs, prepared: Prepared, group_count: int) -> Accumulated:
+def _add_by_code(runs: Runs, prepared: CpuJob) -> Accumulated:
     """Look up the codes of one or two maps, count the rows and add up each measure."""
     lanes, width, _ = prepared.lanes
+    group_count = prepared.group_count
     totals = prepared.totals.totals
     rows = np.zeros(lanes * width, np.int64)
     arrays = [sums for (sums,) in prepared.totals.new_arrays(lanes * width)]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from raydb.kernels.backends.backend import PreparedJob
 from raydb.kernels.backends.cuda.build import build_bvh
 from raydb.kernels.backends.cuda.compiled import BLOCK_THREADS, SIMULATED, TILE_UNITS, kernel
 from raydb.kernels.backends.cuda.memory import (
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.kernels.backends.backend import FusedJob, FusedResult
+    from raydb.kernels.backends.backend import FusedJob, FusedResult, Located
     from raydb.kernels.backends.device_totals import Total, Totals
     from raydb.kernels.bvh.build_input import BuildControl, Source
     from raydb.kernels.bvh.bvh import Bvh, Measure
@@ -93,14 +94,82 @@ class LaunchPlan:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Prepared:
-    """A job on each device that has a part of it.
+class CudaJob(PreparedJob):
+    """A job on each device that has a part of the BVH."""
 
-    figures: what EXPLAIN ANALYZE shows of the last launch.
-    """
-
+    bvh: Bvh
+    job: FusedJob
     shares: tuple[Share, ...]
     figures: dict[str, float] = field(default_factory=dict)
+
+    def launch(self) -> FusedResult:
+        """Run the job: all its accumulators in one pass over its rows.
+
+        Raises DeviceError where a device cannot. Columns that do not fit one are sent in turns.
+        """
+        functions = [(each.function, each.measure) for each in self.job.accumulators]
+        row_count = sum(share.work.row_count for share in self.shares)
+        totals = plan_totals(functions, self.bvh.measures, row_count)
+
+        def run(share: Share) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+            inputs = [input_array(each, share.bvh.measures) for each in totals.inputs]
+            return _accumulate(share, inputs, totals, self.job.group_count)
+
+        with faults.translated("cuda"):
+            (rows, words), *others = _on_devices(self.shares, run)
+        for other_rows, other_words in others:
+            rows += other_rows
+            merge_words(totals, words, other_words)
+        self._note()
+        return answer(totals, rows, words)
+
+    def locate(self) -> Located:
+        """Return (places, groups) of the rows that pass the job's filters, in order of place."""
+        with faults.translated("cuda"):
+            found = _on_devices(self.shares, _locate)
+        self._note()
+        if len(found) == 1:
+            return found[0]
+        # The rows of a part are known by their places in the whole.
+        places = np.concatenate(
+            [
+                share.bvh.row_ids[local].astype(np.int64)
+                for share, (local, _) in zip(self.shares, found, strict=True)
+            ]
+        )
+        order = np.argsort(places, kind="stable")
+        return places[order], np.concatenate([groups for _, groups in found])[order]
+
+    def accumulate(
+        self,
+        functions: Sequence[str],
+        measures: Sequence[Measure],
+        groups: NDArray[np.int64],
+        group_count: int,
+    ) -> FusedResult:
+        """Accumulate located rows' values, the i-th function over the i-th measure."""
+        pairs = [(function, position) for position, function in enumerate(functions)]
+        totals = plan_totals(pairs, measures, len(groups))
+        inputs = [input_array(each, measures) for each in totals.inputs]
+        with faults.translated("cuda"):
+            first, work = devices()[0], work_of_rows(groups)
+            # Located rows are asked for once: nothing that is kept should leave for them.
+            rows, words = _on_device(
+                first, lambda: _in_turns(first, work, inputs, totals, group_count)
+            )
+        return answer(totals, rows, words)
+
+    def _note(self) -> None:
+        """Keep the figures of a run: of the devices the slowest one's time, and all rows."""
+        found = [share.work.figures for share in self.shares]
+        self.figures.clear()
+        self.figures["device_ms"] = max(each.get("device_ms", 0.0) for each in found)
+        self.figures["rows"] = sum(each.get("rows", 0.0) for each in found)
+        turns = max(each.get("turns", 0.0) for each in found)
+        if turns:
+            self.figures["turns"] = turns
+        if len(found) > 1:
+            self.figures["devices"] = float(len(found))
 
 
 class CudaBackend:
@@ -120,81 +189,18 @@ class CudaBackend:
             first = devices()[0]
             return _on_device(first, lambda: build_bvh(source, control, first.columns))
 
-    def prepare(self, bvh: Bvh, job: FusedJob) -> Prepared:
+    def prepare(self, bvh: Bvh, job: FusedJob) -> CudaJob:
         """Find the runs of a job; their arrays reach the devices with the first launch."""
         with faults.translated(self.name):
             found = devices()
         # The columns of a table scan, which has one cell, belong to the table: one device has them.
         count = 1 if bvh.cell_count == 1 else min(len(found), -(-bvh.row_count // split.PART_ROWS))
         parts = self._parts.of(bvh, max(count, 1))
-        return Prepared(
-            tuple(
-                Share(device, part, find_work(part, job))
-                for device, part in zip(found, parts, strict=False)
-            )
+        shares = tuple(
+            Share(device, part, find_work(part, job))
+            for device, part in zip(found, parts, strict=False)
         )
-
-    def launch(self, bvh: Bvh, job: FusedJob, prepared: object) -> FusedResult:
-        """Run a job: all its accumulators in one pass over its rows.
-
-        Raises DeviceError where a device cannot. Columns that do not fit one are sent in turns.
-        """
-        assert isinstance(prepared, Prepared)
-        functions = [(each.function, each.measure) for each in job.accumulators]
-        row_count = sum(share.work.row_count for share in prepared.shares)
-        totals = plan_totals(functions, bvh.measures, row_count)
-
-        def run(share: Share) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
-            inputs = [input_array(each, share.bvh.measures) for each in totals.inputs]
-            return _accumulate(share, inputs, totals, job.group_count)
-
-        with faults.translated(self.name):
-            (rows, words), *others = _on_devices(prepared.shares, run)
-        for other_rows, other_words in others:
-            rows += other_rows
-            merge_words(totals, words, other_words)
-        _note(prepared)
-        return answer(totals, rows, words)
-
-    def locate(
-        self, bvh: Bvh, job: FusedJob, prepared: object
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return (places, groups) of the rows that pass the job's filters, in order of place."""
-        del bvh, job
-        assert isinstance(prepared, Prepared)
-        with faults.translated(self.name):
-            found = _on_devices(prepared.shares, _locate)
-        _note(prepared)
-        if len(found) == 1:
-            return found[0]
-        # The rows of a part are known by their places in the whole.
-        places = np.concatenate(
-            [
-                share.bvh.row_ids[local].astype(np.int64)
-                for share, (local, _) in zip(prepared.shares, found, strict=True)
-            ]
-        )
-        order = np.argsort(places, kind="stable")
-        return places[order], np.concatenate([groups for _, groups in found])[order]
-
-    def accumulate(
-        self,
-        functions: Sequence[str],
-        measures: Sequence[Measure],
-        groups: NDArray[np.int64],
-        group_count: int,
-    ) -> FusedResult:
-        """Accumulate gathered values, the i-th function over the i-th measure."""
-        pairs = [(function, position) for position, function in enumerate(functions)]
-        totals = plan_totals(pairs, measures, len(groups))
-        inputs = [input_array(each, measures) for each in totals.inputs]
-        with faults.translated(self.name):
-            first, work = devices()[0], work_of_rows(groups)
-            # Gathered rows are asked for once: nothing that is kept should leave for them.
-            rows, words = _on_device(
-                first, lambda: _in_turns(first, work, inputs, totals, group_count)
-            )
-        return answer(totals, rows, words)
+        return CudaJob(bvh, job, shares)
 
 
 def _on_device(device: Device, run: Callable[[], T]) -> T:
@@ -206,19 +212,6 @@ def _on_devices(shares: Sequence[Share], run: Callable[[Share], T]) -> list[T]:
     """Do something on each device at once; the simulator runs one kernel at a time."""
     calls = [partial(_on_device, share.device, partial(run, share)) for share in shares]
     return [call() for call in calls] if SIMULATED else at_once(calls)
-
-
-def _note(prepared: Prepared) -> None:
-    """Keep the figures of a launch: of the devices the slowest one's time, and all rows."""
-    found = [share.work.figures for share in prepared.shares]
-    prepared.figures.clear()
-    prepared.figures["device_ms"] = max(each.get("device_ms", 0.0) for each in found)
-    prepared.figures["rows"] = sum(each.get("rows", 0.0) for each in found)
-    turns = max(each.get("turns", 0.0) for each in found)
-    if turns:
-        prepared.figures["turns"] = turns
-    if len(found) > 1:
-        prepared.figures["devices"] = float(len(found))
 
 
 def _accumulate(

@@ -13,7 +13,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from raydb.kernels.backends.cpu.cpu_backend import CpuBackend
+from raydb.kernels.backends.backend import PreparedJob
+from raydb.kernels.backends.cpu.cpu_backend import CpuBackend, accumulate_rows
 from raydb.kernels.backends.device import DeviceError, at_once, device_memory, faults
 from raydb.kernels.backends.device_totals import (
     Input,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.kernels.backends.backend import FusedJob, FusedResult
+    from raydb.kernels.backends.backend import FusedJob, FusedResult, Located
     from raydb.kernels.backends.rt.scene import Encoding, Scene
     from raydb.kernels.backends.rt.tracer import Traced, Tracer
     from raydb.kernels.bvh.build_input import BuildControl, Source
@@ -54,15 +55,6 @@ class Share:
     row_count: int
 
 
-@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
-class Launch:
-    """A job's segments on each device, and what EXPLAIN ANALYZE shows of its last launch."""
-
-    segments: Segments
-    shares: tuple[Share, ...]
-    figures: dict[str, float] = field(default_factory=dict)
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class _Loaded:
     """A scene on the device, and what was sent for it.
@@ -73,7 +65,7 @@ class _Loaded:
     scene: Scene
     handle: Any
     columns: dict[Input, Any] = field(default_factory=dict)
-    rays: WeakKeyDictionary[Launch, _Sent] = field(default_factory=WeakKeyDictionary)
+    rays: WeakKeyDictionary[RtJob, _Sent] = field(default_factory=WeakKeyDictionary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +158,112 @@ def cut_y(bvh: Bvh, part_count: int, within: YRange | None = None) -> list[tuple
     return ranges
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class RtJob(PreparedJob):
+    """A job's segments on each device that has a share of the BVH."""
+
+    bvh: Bvh
+    job: FusedJob
+    encoding: Encoding
+    segments: Segments
+    shares: tuple[Share, ...]
+    figures: dict[str, float] = field(default_factory=dict)
+
+    def launch(self) -> FusedResult:
+        """Run the job. Raises DeviceError where the device, or the encoding, cannot."""
+        job, measures = self.job, self.bvh.measures
+        functions = [(each.function, each.measure) for each in job.accumulators]
+        totals = plan_totals(functions, measures, self.bvh.count_rows(job.intervals))
+        rows = np.zeros(job.group_count, np.int64)
+        words = [np.full(job.group_count, total.neutral, np.int64) for total in totals.totals]
+
+        def trace(tracer: Tracer, loaded: _Loaded, rays: _Sent) -> Traced:
+            inputs = [_column(tracer, loaded, each, measures) for each in totals.inputs]
+            return tracer.accumulate(loaded.handle, rays.handle, inputs, totals, job.group_count)
+
+        for traced in self._trace(trace):
+            rows += traced.rows
+            merge_words(totals, words, traced.words)
+        return answer(totals, rows, words)
+
+    def locate(self) -> Located:
+        """Return (places, groups) of the rows that pass the job's filters, in order of place."""
+        groups = np.full(self.bvh.row_count, -1, np.int64)
+
+        def trace(tracer: Tracer, loaded: _Loaded, rays: _Sent) -> Traced:
+            listed = tracer.list_rows(loaded.handle, rays.handle)
+            # No row is in two scenes.
+            groups[loaded.scene.where] = listed.rows
+            return listed
+
+        self._trace(trace)
+        places = np.flatnonzero(groups >= 0)
+        return places.astype(np.int64), groups[places]
+
+    def accumulate(
+        self,
+        functions: Sequence[str],
+        measures: Sequence[Measure],
+        groups: NDArray[np.int64],
+        group_count: int,
+    ) -> FusedResult:
+        """Accumulate located rows' values on the host, where they are: no ray has a part in it."""
+        return accumulate_rows(functions, measures, groups, group_count)
+
+    def _trace(self, trace: Callable[[Tracer, _Loaded, _Sent], Traced]) -> list[Traced]:
+        """Trace through all scenes, on each device at once; note and return the launches."""
+
+        def run(share: Share) -> list[Traced]:
+            tracer = share.scenes.tracer
+            with tracer.current():
+                return [
+                    replace(trace(tracer, loaded, rays), ray_count=rays.count)
+                    for loaded, rays in self._launches(share)
+                ]
+
+        before = self._made_seconds()
+        with faults.translated("rt"):
+            found = at_once([partial(run, share) for share in self.shares])
+        self._note(found, self._made_seconds() - before)
+        return list(chain.from_iterable(found))
+
+    def _launches(self, share: Share) -> Iterator[tuple[_Loaded, _Sent]]:
+        """Yield each part of a device's scene that rays pass, with them."""
+        if not len(self.segments.lows):
+            return
+        for loaded in share.scenes.parts(self.bvh, self.encoding, share):
+            if not loaded.scene.bucket_count:
+                continue
+            sent = loaded.rays.get(self)
+            if sent is None:
+                rays = plan_rays(loaded.scene, self.bvh, self.job, self.segments)
+                sent = _Sent(share.scenes.tracer.send(rays) if rays.count else None, rays.count)
+                if sent.count <= KEPT_RAYS:
+                    loaded.rays[self] = sent
+            if sent.count:
+                yield loaded, sent
+
+    def _made_seconds(self) -> float:
+        return sum(share.scenes.made_seconds for share in self.shares)
+
+    def _note(self, found: list[list[Traced]], made_seconds: float) -> None:
+        """Keep the figures of a run: of the devices the slowest one's time, and all rays."""
+        launches = list(chain.from_iterable(found))
+        for name in self.figures.keys() - {"scene_ms"}:
+            del self.figures[name]
+        self.figures["device_ms"] = max(sum(each.device_ms for each in mine) for mine in found)
+        self.figures["rays"] = float(sum(each.ray_count for each in launches))
+        self.figures["hits"] = float(sum(each.hit_count for each in launches))
+        turns = max(len(mine) for mine in found)
+        if turns > 1:
+            self.figures["turns"] = float(turns)
+        if len(found) > 1:
+            self.figures["devices"] = float(len(found))
+        if made_seconds > 0:
+            # It stays with the job: EXPLAIN ANALYZE launches one several times.
+            self.figures["scene_ms"] = 1e3 * made_seconds
+
+
 class RtBackend:
     """Runs fused jobs by tracing rays, on one device or on several at once."""
 
@@ -179,65 +277,9 @@ class RtBackend:
         """Sort the rows by cell on the CPU; triangles are made when rays first need them."""
         return CpuBackend().build(source, control)
 
-    def prepare(self, bvh: Bvh, job: FusedJob) -> Launch:
+    def prepare(self, bvh: Bvh, job: FusedJob) -> RtJob:
         """Find the intervals of entries that rays will pass, and which device has which rows."""
-        return Launch(find_segments(bvh, job), self._shares_of(bvh))
-
-    def launch(self, bvh: Bvh, job: FusedJob, prepared: object) -> FusedResult:
-        """Run a job. Raises DeviceError where the device, or the encoding, cannot."""
-        assert isinstance(prepared, Launch)
-        functions = [(each.function, each.measure) for each in job.accumulators]
-        totals = plan_totals(functions, bvh.measures, bvh.count_rows(job.intervals))
-        rows = np.zeros(job.group_count, np.int64)
-        words = [np.full(job.group_count, total.neutral, np.int64) for total in totals.totals]
-
-        def run(share: Share) -> list[Traced]:
-            tracer, found = share.scenes.tracer, []
-            for loaded, rays in self._launches(bvh, job, prepared, share):
-                inputs = [_column(tracer, loaded, each, bvh.measures) for each in totals.inputs]
-                traced = tracer.accumulate(
-                    loaded.handle, rays.handle, inputs, totals, job.group_count
-                )
-                found.append(replace(traced, ray_count=rays.count))
-            return found
-
-        with faults.translated(self.name):
-            found = self._on_devices(prepared, run)
-        for traced in chain.from_iterable(found):
-            rows += traced.rows
-            merge_words(totals, words, traced.words)
-        return answer(totals, rows, words)
-
-    def locate(
-        self, bvh: Bvh, job: FusedJob, prepared: object
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return (places, groups) of the rows that pass the job's filters, in order of place."""
-        assert isinstance(prepared, Launch)
-        groups = np.full(bvh.row_count, -1, np.int64)
-
-        def run(share: Share) -> list[Traced]:
-            found = []
-            for loaded, rays in self._launches(bvh, job, prepared, share):
-                listed = share.scenes.tracer.list_rows(loaded.handle, rays.handle)
-                # No row is in two scenes.
-                groups[loaded.scene.where] = listed.rows
-                found.append(replace(listed, ray_count=rays.count))
-            return found
-
-        with faults.translated(self.name):
-            self._on_devices(prepared, run)
-        places = np.flatnonzero(groups >= 0)
-        return places.astype(np.int64), groups[places]
-
-    def accumulate(
-        self,
-        functions: Sequence[str],
-        measures: Sequence[Measure],
-        groups: NDArray[np.int64],
-        group_count: int,
-    ) -> FusedResult:
-        """Accumulate gathered values on the host, where they are: no ray has a part in it."""
-        return CpuBackend().accumulate(functions, measures, groups, group_count)
+        return RtJob(bvh, job, self.encoding, find_segments(bvh, job), self._shares_of(bvh))
 
     def _shares_of(self, bvh: Bvh) -> tuple[Share, ...]:
         """Return which device has which range of Y; they are found once for each BVH."""
@@ -259,63 +301,9 @@ class RtBackend:
             self._shares[key] = gone, shares
         return self._shares[key][1]
 
-    def _launches(
-        self, bvh: Bvh, job: FusedJob, prepared: Launch, share: Share
-    ) -> Iterator[tuple[_Loaded, _Sent]]:
-        """Yield each part of a device's scene that rays pass, with them."""
-        if not len(prepared.segments.lows):
-            return
-        for loaded in share.scenes.parts(bvh, self.encoding, share):
-            if not loaded.scene.bucket_count:
-                continue
-            sent = loaded.rays.get(prepared)
-            if sent is None:
-                rays = plan_rays(loaded.scene, bvh, job, prepared.segments)
-                sent = _Sent(share.scenes.tracer.send(rays) if rays.count else None, rays.count)
-                if sent.count <= KEPT_RAYS:
-                    loaded.rays[prepared] = sent
-            if sent.count:
-                yield loaded, sent
-
-    def _on_devices(
-        self, prepared: Launch, run: Callable[[Share], list[Traced]]
-    ) -> list[list[Traced]]:
-        """Trace on each device at once; note and return the launches of each."""
-
-        def run_there(share: Share) -> list[Traced]:
-            with share.scenes.tracer.current():
-                return run(share)
-
-        before = self._made_seconds
-        found = at_once([partial(run_there, share) for share in prepared.shares])
-        _note(prepared, found)
-        if self._made_seconds > before:
-            # It stays with the job: EXPLAIN ANALYZE launches one several times.
-            prepared.figures["scene_ms"] = 1e3 * (self._made_seconds - before)
-        return found
-
-    @property
-    def _made_seconds(self) -> float:
-        return sum(scenes.made_seconds for scenes in self.scenes)
-
 
 def _column(tracer: Tracer, loaded: _Loaded, each: Input, measures: Sequence[Measure]) -> Any:
     if each not in loaded.columns:
         host = input_array(each, measures)[loaded.scene.where]
         loaded.columns[each] = tracer.upload(host.view(np.int8) if host.dtype == np.bool_ else host)
     return loaded.columns[each]
-
-
-def _note(prepared: Launch, found: list[list[Traced]]) -> None:
-    """Keep the figures of a launch: of the devices the slowest one's time, and all rays."""
-    launches = list(chain.from_iterable(found))
-    for name in prepared.figures.keys() - {"scene_ms"}:
-        del prepared.figures[name]
-    prepared.figures["device_ms"] = max(sum(each.device_ms for each in mine) for mine in found)
-    prepared.figures["rays"] = float(sum(each.ray_count for each in launches))
-    prepared.figures["hits"] = float(sum(each.hit_count for each in launches))
-    turns = max(len(mine) for mine in found)
-    if turns > 1:
-        prepared.figures["turns"] = float(turns)
-    if len(found) > 1:
-        prepared.figures["devices"] = float(len(found))
