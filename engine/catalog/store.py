@@ -36,7 +36,8 @@ from raydb.sql import ast
 from raydb.storage.durable.sections import read_sections, write_sections
 from raydb.storage.flat import open_table, write_stream
 from raydb.storage.tables.changes import Append, Remove, Replace
-from raydb.storage.tables.rows import ArrowPart, FilePart, Part, Rows
+from raydb.storage.tables.parts import ArrowPart, FilePart, Part
+from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import (
     Check,
     FileLayout,

@@ -26,7 +26,8 @@ from raydb.planner.expressions.functions import evaluate, is_volatile, may_raise
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal, columns_of, conjuncts
 from raydb.planner.stars.table_scan import is_small
 from raydb.storage.tables.finder import candidates
-from raydb.storage.tables.rows import Comparison, Rows
+from raydb.storage.tables.parts import Comparison
+from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import ROW_NUMBER
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from raydb.engine.session.stream import stream_plan
 from raydb.engine.table_functions.motif.motif_rows import graph_states
 from raydb.errors import DataError
 from raydb.planner.explain import Measured, describe, render
-from raydb.storage.formats.infer import LateValueError
+from raydb.storage.formats.text_part import LateValueError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

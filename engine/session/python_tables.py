@@ -20,15 +20,15 @@ import pyarrow as pa
 
 from raydb.errors import DataError, ProgrammingError
 from raydb.storage.formats.file_parts import fit_part, sql_type
-from raydb.storage.tables.lazy_part import MadePart
-from raydb.storage.tables.rows import ArrowPart, Rows
+from raydb.storage.tables.parts import ArrowPart, MadePart
+from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import Table, TableDefinition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import FrameType
 
-    from raydb.storage.tables.rows import Part
+    from raydb.storage.tables.parts import Part
 
 _TABLES = (
     "an Arrow table, reader or dataset, a pandas or Polars frame, a NumPy array, a dict of columns,"

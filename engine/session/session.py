@@ -49,8 +49,8 @@ from raydb.planner.expressions.clock import begin_moment
 from raydb.planner.plan.common_tables import contents, tables_of
 from raydb.planner.plan.nodes import Aggregate, Plan
 from raydb.sql import ast
-from raydb.storage.formats.files import write_rows
-from raydb.storage.formats.infer import LateValueError
+from raydb.storage.formats.copy import write_rows
+from raydb.storage.formats.text_part import LateValueError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence

@@ -14,7 +14,8 @@ from raydb import sql
 from raydb.engine.table_functions.opened import OpenDatabase
 from raydb.engine.table_functions.vector.search_drift import SearchDrift
 from raydb.planner.plan.table_function import OpenedFunction
-from raydb.storage.tables.rows import ArrowPart, Rows
+from raydb.storage.tables.parts import ArrowPart
+from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import Table, TableDefinition
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from raydb.engine.statements.names import (
 from raydb.errors import IntegrityError, ProgrammingError
 from raydb.planner.stars.star import canonical_definition
 from raydb.sql import ast
-from raydb.storage.formats.files import borrows, copied
+from raydb.storage.formats.format import copied
 from raydb.storage.tables.alter import redefine
 from raydb.storage.tables.constraints import append_rows, check_drop, define_table, frozen
 from raydb.storage.tables.rows import Rows
@@ -137,7 +137,7 @@ def _create_table_as(statement: ast.CreateTableAs, work: Work) -> tuple[Snapshot
     table = define_table(TableDefinition(name, schema), snapshot.tables)
     if statement.with_data:
         found = work.run(logical, files)
-        is_borrowed = any(borrows(each.rows) for each in files.values())
+        is_borrowed = any(each.rows.is_borrowed for each in files.values())
         rows = copied(found) if is_borrowed else found
         rows = pa.Table.from_arrays(rows.columns, schema=schema)
         table = append_rows(table, rows, snapshot.tables)

@@ -15,7 +15,8 @@ from raydb.errors import IntegrityError
 from raydb.planner.expressions.nodes import Column
 from raydb.planner.plan.nodes import Project, Scan
 from raydb.storage.tables.constraints import key_text
-from raydb.storage.tables.rows import ArrowPart, Rows
+from raydb.storage.tables.parts import ArrowPart
+from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import Table, TableDefinition
 
 if TYPE_CHECKING:

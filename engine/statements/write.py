@@ -18,7 +18,8 @@ from raydb.engine.statements.statement_context import Work, check_rows, compute
 from raydb.engine.statements.upsert import skip_conflicts, update_conflicts
 from raydb.interrupts import beside
 from raydb.sql import ast
-from raydb.storage.formats.files import borrows, copied, read_rows
+from raydb.storage.formats.copy import read_rows
+from raydb.storage.formats.format import copied
 from raydb.storage.formats.paths import expand
 from raydb.storage.tables.changes import Append, Remove, Replace
 from raydb.storage.tables.constraints import check_required
@@ -152,7 +153,7 @@ def _delete(statement: ast.Delete, work: Work) -> Written:
 
 def _run(logical: Plan, files: Mapping[str, Table], work: Work) -> pa.Table:
     found = work.run(logical, files)
-    return copied(found) if any(borrows(table.rows) for table in files.values()) else found
+    return copied(found) if any(table.rows.is_borrowed for table in files.values()) else found
 
 
 def _each_row_once(found: pa.Table) -> pa.Table:

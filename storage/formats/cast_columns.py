@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError, ProgrammingError, did_you_mean
-from raydb.storage.formats.delimited_faults import first_failure
+from raydb.storage.formats.delimited.faults import first_failure
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from raydb.errors import NotSupportedError
 from raydb.storage.formats.cast_columns import cast_column
+from raydb.storage.tables.parts import Part
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from raydb.storage.tables.rows import Comparison, Part
+    from raydb.storage.tables.parts import Comparison
 
 _SQL_TYPES = frozenset(
     {
@@ -87,13 +88,10 @@ def fit_part(origin: str, found: pa.Schema, wanted: pa.Schema, part: Part) -> Pa
     return part if same else FittedPart(origin, found, wanted, part)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class FittedPart:
-    """Rows whose columns are cast to SQL types, without loss; `found` has their own types."""
+class _WrappedPart(Part):
+    """The rows of another part, with other columns."""
 
-    origin: str
-    found: pa.Schema
-    wanted: pa.Schema
+    __slots__ = ()
     part: Part
 
     @property
@@ -120,6 +118,21 @@ class FittedPart:
     def is_seekable(self) -> bool:
         """Whether single rows cost little wherever they are."""
         return self.part.is_seekable
+
+    @property
+    def is_borrowed(self) -> bool:
+        """Whether columns may share their bytes with a mapped file or an object of Python."""
+        return self.part.is_borrowed
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FittedPart(_WrappedPart):
+    """Rows whose columns are cast to SQL types, without loss; `found` has their own types."""
+
+    origin: str
+    found: pa.Schema
+    wanted: pa.Schema
+    part: Part
 
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns in their SQL types.
@@ -200,37 +213,12 @@ class FittedPart:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class NamedPart:
+class NamedPart(_WrappedPart):
     """Rows of a file with a further column `name`, which holds the file's path."""
 
     name: str
     path: str
     part: Part
-
-    @property
-    def row_count(self) -> int:
-        """The number of rows."""
-        return self.part.row_count
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether the number of rows is known without reading them."""
-        return self.part.is_counted
-
-    @property
-    def expected_row_count(self) -> int:
-        """The number of rows, or a guess where it takes reading them all."""
-        return self.part.expected_row_count
-
-    @property
-    def is_decoded(self) -> bool:
-        """Whether a column costs nothing to read."""
-        return self.part.is_decoded
-
-    @property
-    def is_seekable(self) -> bool:
-        """Whether single rows cost little wherever they are."""
-        return self.part.is_seekable
 
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns."""

@@ -12,9 +12,9 @@ from __future__ import annotations
 import itertools
 import json
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,19 +23,21 @@ from pyarrow import json as arrow_json
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
 from raydb.interrupts import beside, check_interrupt
 from raydb.storage.formats.cast_columns import fit_columns
-from raydb.storage.formats.delimited_faults import first_failure
-from raydb.storage.formats.infer import LateValueError
-from raydb.storage.tables.rows import ArrowPart
+from raydb.storage.formats.delimited.faults import first_failure
+from raydb.storage.formats.format import ANY, Format, Setting, Use
+from raydb.storage.formats.options import columns_of, compression_of
+from raydb.storage.formats.text_file import TextFile
+from raydb.storage.formats.text_part import LateValueError, TextPart
+from raydb.storage.formats.write_lines import compressed, write_json_lines
+from raydb.storage.tables.parts import ArrowPart
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from raydb.storage.formats.text_file import TextFile
-    from raydb.storage.tables.rows import Comparison
+    from raydb.storage.formats.format import Report
+    from raydb.storage.formats.options import Options
+    from raydb.storage.tables.parts import Part
 
 # Arrow reads blocks of this size, on all processors; a line must fit into one.
 _BLOCK_BYTES = 16 << 20
@@ -46,98 +48,57 @@ _TIME = r"^\d{2}:\d{2}:\d{2}(\.\d{1,6})?$"
 _TIMESTAMP = r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?$"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class JsonPart:
-    """Rows in a file of JSON lines, read column by column.
+class _Json(Format):
+    name, extensions, copy_place = "json", ("json", "jsonl", "ndjson"), 4
+    options = {
+        "columns": Setting("names and types of the columns that are read", (Use.QUERY,)),
+        "sample_size": Setting("lines that the types are found from; -1 is all", (Use.QUERY,)),
+        "compression": Setting("gzip, zstd, none or auto", ANY),
+    }
 
-    A value that does not fit what the first lines have is a LateValueError, and so is a further
-    key where all columns are read.
-    """
+    def open(self, path: str, settings: Options) -> tuple[pa.Schema, Part]:
+        """Return the columns that the lines have, or those that the options give.
 
-    file: TextFile
-    schema: pa.Schema
-    expected_row_count: int
-    _columns: dict[str, pa.ChunkedArray] = field(default_factory=dict)
+        Raises DataError, naming the line, for what is no JSON and for a key whose values are of
+        several kinds.
+        """
+        file, columns = TextFile(path, compression_of(path, settings)), columns_of(settings)
+        if columns.types:
+            given = pa.schema(list(columns.types.items()))
+            return given, ArrowPart(read_json(file, given, exact=False))
+        stop = file.size_bytes if columns.sample is None else _sample_end(file, columns.sample)
+        if stop >= file.size_bytes:
+            rows = _infer(file)
+            return rows.schema, ArrowPart(rows)
+        rows = _infer(file.prefix(stop))
+        schema, row_count = rows.schema, file.size_bytes * rows.num_rows // stop
 
-    @property
-    def row_count(self) -> int:
-        """The number of rows, counted by reading a column."""
-        if not self._columns:
-            self.columns(self.schema.names[:1])
-        return len(next(iter(self._columns.values())))
+        def read(names: Sequence[str], count: int | None) -> pa.Table:
+            wanted = pa.schema([schema.field(name) for name in names])
+            source = file if count is None else file.prefix(_sample_end(file, count))
+            try:
+                return read_json(source, wanted, exact=len(names) == len(schema))
+            except (DataError, ProgrammingError) as error:
+                raise LateValueError(
+                    f"{error}; the columns are those of the lines before"
+                ) from None
 
-    @property
-    def is_counted(self) -> bool:
-        """False: the lines would have to be read."""
-        return False
+        return schema, TextPart(schema, read, row_count)
 
-    @property
-    def is_decoded(self) -> bool:
-        """False: the rows are text."""
-        return False
+    def reader(
+        self, path: str, schema: pa.Schema, exact: bool, settings: Options, report: Report
+    ) -> Callable[[], pa.Table]:
+        compression = compression_of(path, settings)
+        return lambda: read_json(TextFile(path, compression), schema, exact, report)
 
-    @property
-    def is_seekable(self) -> bool:
-        """False: where a row begins is not known."""
-        return False
+    def writer(self, path: str, rows: pa.Table, settings: Options) -> Callable[[BinaryIO], None]:
+        def write(sink: BinaryIO) -> None:
+            write_json_lines(sink, rows)
 
-    def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
-        """Return the values of some columns. Raises DataError naming the line."""
-        wanted = [name for name in dict.fromkeys(names) if name not in self._columns]
-        if wanted:
-            self._columns.update(zip(wanted, self._read(self.file, wanted), strict=True))
-        return [self._columns[name] for name in names]
-
-    def dictionary(self, name: str) -> None:
-        """Return None: the file has values."""
-        del name
-
-    def null_count(self, name: str) -> int:
-        """Return how many NULLs there may be: all rows."""
-        del name
-        return self.expected_row_count
-
-    def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
-        """Return a column's values in some rows; the whole column is read."""
-        return self.columns([name])[0].take(pa.array(row_numbers))
-
-    def matching_rows(self, comparisons: Sequence[Comparison]) -> None:
-        """Return None: the rows are compared by whoever asks."""
-        del comparisons
-
-    def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
-        """Return some columns of the first rows; the file is read no further."""
-        return self._read(self.file.prefix(_sample_end(self.file, count)), names)
-
-    def without(self, comparisons: Sequence[Comparison]) -> JsonPart:
-        """Return the part as it is."""
-        del comparisons
-        return self
-
-    def _read(self, file: TextFile, names: Sequence[str]) -> list[pa.ChunkedArray]:
-        schema = pa.schema([self.schema.field(name) for name in names])
-        try:
-            return list(read_json(file, schema, exact=len(names) == len(self.schema)).columns)
-        except (DataError, ProgrammingError) as error:
-            raise LateValueError(f"{error}; the columns are those of the lines before") from None
+        return compressed(write, compression_of(path, settings))
 
 
-def open_inferred_json(
-    file: TextFile, given: Mapping[str, pa.DataType], sample: int | None
-) -> ArrowPart | JsonPart:
-    """Return the rows of a file, with the columns that its lines have.
-
-    given: the types of columns where a query gives them; only these columns are read then. sample:
-    how many lines tell the columns, None for all. Raises DataError, naming the line, for what is no
-    JSON and for a key whose values are of several kinds.
-    """
-    if given:
-        return ArrowPart(read_json(file, pa.schema(list(given.items())), exact=False))
-    stop = file.size_bytes if sample is None else _sample_end(file, sample)
-    if stop >= file.size_bytes:
-        return ArrowPart(_infer(file))
-    rows = _infer(file.prefix(stop))
-    return JsonPart(file, rows.schema, file.size_bytes * rows.num_rows // stop)
+JSON = _Json()
 
 
 def _sample_end(file: TextFile, count: int) -> int:
@@ -159,7 +120,7 @@ def read_json(
     file: TextFile,
     schema: pa.Schema,
     exact: bool,
-    report: Callable[[int], None] | None = None,
+    report: Report = None,
 ) -> pa.Table:
     """Return the columns of a file that `schema` names, in its order and types.
 

@@ -15,7 +15,9 @@ import pyarrow.compute as pc
 from raydb.errors import DataError, NotSupportedError, ProgrammingError, did_you_mean
 from raydb.interrupts import check_interrupt
 from raydb.storage.formats.cast_columns import fit_columns
+from raydb.storage.formats.format import Format, Setting, Use
 from raydb.storage.formats.options import whole_number
+from raydb.storage.tables.parts import Part
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -24,8 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyarrow import dataset, parquet
 
+    from raydb.storage.formats.format import Report
     from raydb.storage.formats.options import Options
-    from raydb.storage.tables.rows import Comparison
+    from raydb.storage.tables.parts import Comparison
 
 _COMPRESSIONS = ("zstd", "snappy", "gzip", "brotli", "lz4", "none")
 # Arrow's own; a group of a few columns takes 0.1 s, after which an interrupt is heard.
@@ -40,25 +43,43 @@ _OPERATORS = {
 }
 
 
-def read_parquet(
-    path: str, schema: pa.Schema, exact: bool, report: Callable[[int], None] | None
-) -> pa.Table:
-    """Return the columns of a Parquet file that `schema` names, in its order and types.
+class _Parquet(Format):
+    name, extensions, copy_place = "parquet", ("parquet",), 2
+    empty = "is not a Parquet file: it is empty"
+    options = {
+        "compression": Setting("zstd, snappy, gzip, brotli, lz4 or none", (Use.WRITE,)),
+        "row_group_size": Setting("rows in a row group", (Use.WRITE,)),
+    }
 
-    See `fit_columns`. `report` is called after each row group with the share of the file's bytes
-    that are done. Raises DataError for a file that is no Parquet file, and OSError.
-    """
-    part = open_parquet(path)
-    size_bytes = Path(path).stat().st_size
+    def open(self, path: str, settings: Options) -> tuple[pa.Schema, ParquetPart]:
+        part = open_parquet(path)
+        return part.schema, part
 
-    def read(names: list[str]) -> pa.Table:
-        return _read_row_groups(part, names, size_bytes, report)
+    def reader(
+        self, path: str, schema: pa.Schema, exact: bool, settings: Options, report: Report
+    ) -> Callable[[], pa.Table]:
+        def read() -> pa.Table:
+            part = open_parquet(path)
+            size_bytes = Path(path).stat().st_size
+            return fit_columns(
+                path,
+                part.schema,
+                schema,
+                exact,
+                lambda names: _read_row_groups(part, names, size_bytes, report),
+            )
 
-    return fit_columns(path, part.schema, schema, exact, read)
+        return read
+
+    def writer(self, path: str, rows: pa.Table, settings: Options) -> Callable[[BinaryIO], None]:
+        return lambda sink: _write_parquet(sink, rows, settings)
+
+
+PARQUET = _Parquet()
 
 
 def _read_row_groups(
-    part: ParquetPart, names: list[str], size_bytes: int, report: Callable[[int], None] | None
+    part: ParquetPart, names: list[str], size_bytes: int, report: Report
 ) -> pa.Table:
     if report is None:
         return part.read(names)
@@ -98,7 +119,7 @@ def _in_one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def write_parquet(sink: BinaryIO, rows: pa.Table, options: Options) -> None:
+def _write_parquet(sink: BinaryIO, rows: pa.Table, options: Options) -> None:
     """Write rows as Parquet. Options: compression and row_group_size, in rows.
 
     Raises ProgrammingError for a bad option, NotSupportedError for intervals, which Parquet lacks.
@@ -130,7 +151,7 @@ def write_parquet(sink: BinaryIO, rows: pa.Table, options: Options) -> None:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class ParquetPart:
+class ParquetPart(Part):
     """Rows in a Parquet file: those of some of its row groups."""
 
     path: str
@@ -146,18 +167,8 @@ class ParquetPart:
         return sum(self._row_counts())
 
     @property
-    def is_counted(self) -> bool:
-        """True: the metadata has the number."""
-        return True
-
-    @property
-    def expected_row_count(self) -> int:
-        """The number of rows."""
-        return self.row_count
-
-    @property
-    def is_decoded(self) -> bool:
-        """False: the rows are in pages."""
+    def is_borrowed(self) -> bool:
+        """False: what pages decode to belongs to nobody else."""
         return False
 
     @property

@@ -1,20 +1,15 @@
-"""The files that a statement names: patterns, extensions, and what cannot be read at all."""
+"""The files that a statement names: patterns, compressions, and what cannot be read at all."""
 
 from __future__ import annotations
 
 import glob
 from pathlib import Path, PurePath
 from stat import S_ISDIR, S_ISREG
-from typing import TYPE_CHECKING
 
-from raydb.errors import DataError, OperationalError, ProgrammingError, did_you_mean
+from raydb.errors import DataError, OperationalError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-# The formats by their extensions, without the compression that may follow.
-_EXTENSIONS = {"tsv": "csv", "jsonl": "json", "ndjson": "json"}
-_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+# The extensions that may follow the one of a format.
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 
 def expand(pattern: str) -> tuple[str, ...]:
@@ -39,39 +34,13 @@ def matching_files(pattern: str) -> tuple[str, ...]:
     return tuple(sorted(path for path in found if Path(path).is_file()))
 
 
-def find_format(path: str, given: str | None, formats: Iterable[str], by_option: bool) -> str:
-    """Return which of the formats a file has: the one given, or that of its extension.
-
-    by_option: whether the statement has an option for the format. Raises ProgrammingError if it is
-    none of them.
-    """
-    known = tuple(formats)
-    if given is not None:
-        kind = _EXTENSIONS.get(given.lower(), given.lower())
-        if kind not in known:
-            near = did_you_mean(kind, known)
-            raise ProgrammingError(f"format '{kind}' is not one of {', '.join(known)}{near}")
-        return kind
-    name = PurePath(path)
-    extension = name.with_suffix("").suffix if name.suffix in _COMPRESSIONS else name.suffix
-    kind = extension.lower().removeprefix(".")
-    kind = _EXTENSIONS.get(kind, kind)
-    if kind not in known:
-        found = f"the unknown extension '{extension}'" if extension else "no extension"
-        raise ProgrammingError(
-            f"file '{path}' has {found}; the format may be {', '.join(known[:-1])} or {known[-1]}, "
-            f"by the extension{' or by the option format' if by_option else ''}"
-        )
-    return kind
-
-
 def find_compression(path: str) -> str | None:
     """Return how a text file is compressed, by its extension: 'gzip', 'zstd' or None.
 
     >>> find_compression("a.csv.gz")
     'gzip'
     """
-    return _COMPRESSIONS.get(PurePath(path).suffix)
+    return COMPRESSIONS.get(PurePath(path).suffix)
 
 
 def table_name(path: str) -> str:
@@ -81,19 +50,21 @@ def table_name(path: str) -> str:
     'sales'
     """
     name = PurePath(path)
-    return PurePath(name.stem).stem if name.suffix in _COMPRESSIONS else name.stem
+    return PurePath(name.stem).stem if name.suffix in COMPRESSIONS else name.stem
 
 
-def check_file(path: str, kind: str) -> None:
-    """Raise for what is no file, and for an empty one. OSError if there is nothing at all."""
+def check_file(path: str, empty: str) -> None:
+    """Raise for what is no file, and for an empty one. OSError if there is nothing at all.
+
+    empty: what is said of an empty one.
+    """
     status = Path(path).stat()
     if S_ISDIR(status.st_mode):
         raise OperationalError(f"'{path}' is a directory, not a file")
     if not S_ISREG(status.st_mode):
         raise OperationalError(f"'{path}' is not a regular file")
     if not status.st_size:
-        what = "is not a Parquet file: it is empty" if kind == "parquet" else "is empty"
-        raise DataError(f"file '{path}' {what}")
+        raise DataError(f"file '{path}' {empty}")
 
 
 def describe_failure(path: str, error: OSError) -> str:

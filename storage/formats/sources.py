@@ -1,9 +1,5 @@
 """Files as the rows of a query, `FROM 'sales.parquet'`: opened, and read column by column.
 
-.flat, .parquet    the file's own columns, in the SQL types that hold their values
-.csv, .tbl         names and types are found by infer.py
-.jsonl             read whole
-
 Several files are one table. They have the same columns, in any order. Their types may differ as
 integers do (the wider one holds all), as numbers do (DOUBLE) or as DATE and TIMESTAMP do. With
 union_by_name a column may be missing in some of them.
@@ -12,47 +8,28 @@ union_by_name a column may be missing in some of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError, did_you_mean
-from raydb.storage.flat import open_table
+from raydb.storage.formats import check_options, find_format
 from raydb.storage.formats.file_parts import NamedPart, fit_part, sql_type
-from raydb.storage.formats.files import open_text
-from raydb.storage.formats.infer import open_inferred
-from raydb.storage.formats.json_lines import open_inferred_json
-from raydb.storage.formats.options import (
-    QUERY_OPTIONS,
-    Option,
-    check_options,
-    columns_of,
-    compression_of,
-    switch,
-    text_settings,
-    with_plain_names,
-)
-from raydb.storage.formats.parquet import open_parquet
-from raydb.storage.formats.paths import (
-    check_file,
-    describe_failure,
-    expand,
-    find_format,
-    matching_files,
-)
-from raydb.storage.formats.text_file import TextFile
-from raydb.storage.tables.rows import ArrowPart, FilePart, Rows
+from raydb.storage.formats.format import Use
+from raydb.storage.formats.options import switch, with_plain_names
+from raydb.storage.formats.paths import check_file, describe_failure, expand, matching_files
+from raydb.storage.tables.parts import ArrowPart
+from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import ROW_NUMBER
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raydb.storage.formats.options import Options
-    from raydb.storage.tables.rows import Part
+    from raydb.storage.formats.format import Format
+    from raydb.storage.formats.options import Option, Options
+    from raydb.storage.tables.parts import Part
 
-Kind: TypeAlias = Literal["flat", "parquet", "csv", "json", "glob"]
-FORMATS = ("flat", "parquet", "csv", "tbl", "json")
 _FILENAME = "filename"
 _INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())  # from narrow to wide
 
@@ -65,7 +42,7 @@ class FileSource:
     """
 
     patterns: tuple[str, ...]
-    kind: Kind | None = None
+    kind: str | None = None
     options: tuple[tuple[str, Option], ...] = ()
 
 
@@ -86,10 +63,10 @@ def open_rows(source: FileSource, whole_sample: bool = False) -> Rows:
     paths = list(dict.fromkeys(path for each in source.patterns for path in expand(each)))
     opened = []
     for path in paths:
-        kind = source.kind or find_format(path, None, FORMATS, by_option=False)
-        known = {name for name in settings if name != "sample_size" or not whole_sample}
-        check_options(kind, {name: settings[name] for name in known}, QUERY_OPTIONS)
-        opened.append(_open_file(path, kind, settings))
+        chosen = find_format(path, source.kind, Use.QUERY)
+        known = [name for name in settings if name != "sample_size" or not whole_sample]
+        check_options(chosen, known, Use.QUERY)
+        opened.append(_open_file(path, chosen, settings))
     schema = _common_schema(opened, switch(settings, "union_by_name") is True)
     parts = [fit_part(f"file '{file.path}'", file.schema, schema, file.part) for file in opened]
     if switch(settings, _FILENAME):
@@ -115,24 +92,10 @@ class _OpenFile:
     part: Part
 
 
-def _open_file(path: str, kind: str, settings: Options) -> _OpenFile:
+def _open_file(path: str, chosen: Format, settings: Options) -> _OpenFile:
     try:
-        check_file(path, kind)
-        match kind:
-            case "flat":
-                flat = open_table(path)
-                file = _OpenFile(path, flat.schema, FilePart(path, flat))
-            case "parquet":
-                parquet = open_parquet(path)
-                file = _OpenFile(path, parquet.schema, parquet)
-            case "json":
-                text = TextFile(path, compression_of(path, settings))
-                columns = columns_of(settings)
-                json = open_inferred_json(text, columns.types, columns.sample)
-                schema = json.table.schema if isinstance(json, ArrowPart) else json.schema
-                file = _OpenFile(path, schema, json)
-            case _:
-                file = _open_delimited(path, kind, settings)
+        check_file(path, chosen.empty)
+        file = _OpenFile(path, *chosen.open(path, settings))
     except OSError as error:
         raise OperationalError(describe_failure(path, error)) from None
     for place, name in enumerate(file.schema.names):
@@ -141,19 +104,6 @@ def _open_file(path: str, kind: str, settings: Options) -> _OpenFile:
         if name == ROW_NUMBER:
             raise NotSupportedError(f"file '{path}' has a column '{name}', a name that is reserved")
     return file
-
-
-def _open_delimited(path: str, kind: str, settings: Options) -> _OpenFile:
-    text = text_settings(path, kind, settings)
-    part = open_inferred(
-        open_text(path, text),
-        text.layout,
-        columns_of(settings),
-        text.delimiter_given,
-        text.skipped_lines,
-    )
-    schema = part.table.schema if isinstance(part, ArrowPart) else part.text.schema
-    return _OpenFile(path, schema, part)
 
 
 def _common_schema(files: Sequence[_OpenFile], by_name: bool) -> pa.Schema:

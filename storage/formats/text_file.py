@@ -16,7 +16,7 @@ from raydb.interrupts import interrupt_check
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raydb.storage.formats.records import Layout
+    from raydb.storage.formats.delimited.records import Layout
 
 # Decompressed in about 0.1 s, after which an interrupt is heard.
 _PIECE_BYTES = 16 << 20

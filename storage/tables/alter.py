@@ -17,7 +17,8 @@ import pyarrow as pa
 
 from raydb.interrupts import beside
 from raydb.storage.tables.constraints import check_new_constraints, resolve_definition
-from raydb.storage.tables.rows import ArrowPart, FilePart, Part, Rows
+from raydb.storage.tables.parts import ArrowPart, FilePart, Part
+from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import FileLayout
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ import pyarrow as pa
 from raydb.errors import IntegrityError
 from raydb.storage.tables.constraints import append_rows, frozen, key_text
 from raydb.storage.tables.keys import find_rows
-from raydb.storage.tables.rows import ArrowPart, Part, Rows
+from raydb.storage.tables.parts import ArrowPart, Part
+from raydb.storage.tables.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -14,7 +14,8 @@ from pyarrow import parquet
 
 import raydb
 from raydb.planner.stars.table_scan import MIN_ROWS
-from raydb.storage.formats import delimited, infer
+from raydb.storage.formats.delimited import infer
+from raydb.storage.formats.delimited import read as delimited
 from raydb.storage.formats.parquet import ParquetPart
 from raydb.storage.formats.sources import FileSource, open_rows
 

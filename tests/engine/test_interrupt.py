@@ -14,7 +14,8 @@ import pytest
 import raydb
 from raydb import interrupts
 from raydb.kernels.backends.cpu import blocks
-from raydb.storage.formats import json_lines, records, text_file
+from raydb.storage.formats import json_lines, text_file
+from raydb.storage.formats.delimited import records
 from raydb.storage.formats.text_file import TextFile
 
 # What would run for hours; a statement that is interrupted ends long before this.

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
-from raydb.storage.formats.files import read_rows, write_rows
+from raydb.storage.formats.copy import read_rows, write_rows
 from raydb.storage.formats.sources import FileSource, open_rows
 from raydb.storage.tables.table import TableDefinition
 

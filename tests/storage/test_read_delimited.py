@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raydb.errors import DataError, NotSupportedError, OperationalError, ProgrammingError
-from raydb.storage.formats import delimited
-from raydb.storage.formats.files import read_rows
+from raydb.storage.formats.copy import read_rows
+from raydb.storage.formats.delimited import read as delimited
 from raydb.storage.tables.constraints import append_rows, define_table
 from raydb.storage.tables.table import TableDefinition, UniqueKey
 

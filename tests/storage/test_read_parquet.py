@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from raydb.errors import DataError, OperationalError, ProgrammingError
-from raydb.storage.formats.files import read_rows
+from raydb.storage.formats.copy import read_rows
 from raydb.storage.tables.table import TableDefinition
 
 INT, LONG, TEXT, MONEY = pa.int32(), pa.int64(), pa.string(), pa.decimal128(3, 1)

@@ -11,8 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from raydb.errors import NotSupportedError
-from raydb.storage.formats import text_lines
-from raydb.storage.formats.files import read_rows, write_rows
+from raydb.storage.formats import write_lines
+from raydb.storage.formats.copy import read_rows, write_rows
 from raydb.storage.tables.table import TableDefinition
 
 TEXTS = st.none() | st.text(
@@ -60,7 +60,7 @@ def test_round_trip(tmp_path_factory, records, delimiter, quote, escape, null, h
 
 
 def test_batches_are_written_in_order(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_lines, "_BATCH_ROWS", 7)
+    monkeypatch.setattr(write_lines, "_BATCH_ROWS", 7)
     table = pa.table({"a": range(1000), "b": [f"x{n}, y" for n in range(1000)]})
     write_rows(str(tmp_path / "x.csv"), table.slice(3), {})
     text = (tmp_path / "x.csv").read_text(encoding="utf-8")

@@ -22,6 +22,7 @@ from raydb.sql.parse.reader import parse_scalar, tokenize
 from raydb.sql.parse.searched_tables import function_called
 from raydb.sql.template.parameters import parameter_key
 from raydb.sql.types import data_type_of
+from raydb.storage.formats import FORMATS
 from raydb.storage.formats.paths import table_name
 from raydb.storage.formats.sources import FileSource
 
@@ -32,22 +33,22 @@ if TYPE_CHECKING:
 
     from raydb.planner.expressions.nodes import Literal as Constant
     from raydb.storage.formats.options import Option
-    from raydb.storage.formats.sources import Kind
 
 
 class FileFunction(TableFunction):
     """A function that reads files, and takes options of its own."""
 
-    def __init__(self, name: str, kind: Kind) -> None:
+    def __init__(self, name: str, kind: str) -> None:
         self.name = name
         self.kind = kind
 
 
 FILE_FUNCTIONS = (
-    FileFunction("read_csv", "csv"),
-    FileFunction("read_flat", "flat"),
-    FileFunction("read_json", "json"),
-    FileFunction("read_parquet", "parquet"),
+    *(
+        FileFunction(f"read_{each.name}", each.name)
+        for each in FORMATS.values()
+        if each.has_function
+    ),
     FileFunction("glob", "glob"),
 )
 

@@ -15,7 +15,8 @@ import pyarrow as pa
 from raydb.engine.operators.run import Sources, run_plan
 from raydb.planner.expressions.nodes import Call, Column, Literal
 from raydb.planner.plan.nodes import Scan
-from raydb.storage.tables.rows import ArrowPart, Rows
+from raydb.storage.tables.parts import ArrowPart
+from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import Table, TableDefinition
 
 BOOL, INT32, INT64, DOUBLE, TEXT = pa.bool_(), pa.int32(), pa.int64(), pa.float64(), pa.string()

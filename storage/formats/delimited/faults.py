@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.storage.formats.records import Layout, Record, records, split_fields, unquote
+from raydb.storage.formats.delimited.records import Layout, Record, records, split_fields, unquote
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:

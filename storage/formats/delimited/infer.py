@@ -24,24 +24,23 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import DataError, ProgrammingError, did_you_mean
-from raydb.storage.formats.delimited import (
+from raydb.storage.formats.delimited.read import (
     DelimitedText,
     check_types,
     fails,
     read_delimited,
     read_head,
 )
-from raydb.storage.formats.records import Layout, Record, records, split_fields, unquote
-from raydb.storage.tables.rows import ArrowPart, Comparison
+from raydb.storage.formats.delimited.records import Layout, Record, records, split_fields, unquote
+from raydb.storage.formats.text_part import LateValueError, TextPart
+from raydb.storage.tables.parts import ArrowPart
 
 if TYPE_CHECKING:
     import mmap
     from collections.abc import Iterator, Mapping, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from raydb.storage.formats.text_file import TextFile
+    from raydb.storage.tables.parts import Part
 
 _LADDER = (
     *(pa.int64(), pa.float64()),
@@ -53,10 +52,6 @@ _FIRST_BATCH_RECORDS = 256
 _BATCH_RECORDS = 4096
 _OTHER_DELIMITERS = ("\t", ";", "|")
 _PROBED_RECORDS = 20
-
-
-class LateValueError(DataError):
-    """A value of a text file does not fit the type that the sample before it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,90 +72,10 @@ class Columns:
     exact: bool = False
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class DelimitedPart:
-    """Rows in a delimited file, read column by column."""
-
-    text: DelimitedText
-    guessed: frozenset[str]
-    expected_row_count: int
-    _columns: dict[str, pa.ChunkedArray] = field(default_factory=dict)
-
-    @property
-    def row_count(self) -> int:
-        """The number of rows, counted by reading a column."""
-        if not self._columns:
-            self.columns(self.text.schema.names[:1])
-        return len(next(iter(self._columns.values())))
-
-    @property
-    def is_counted(self) -> bool:
-        """False: the lines would have to be read."""
-        return False
-
-    @property
-    def is_decoded(self) -> bool:
-        """False: the rows are text."""
-        return False
-
-    @property
-    def is_seekable(self) -> bool:
-        """False: where a row begins is not known."""
-        return False
-
-    def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
-        """Return the values of some columns. Raises DataError naming file, line and field."""
-        wanted = [name for name in dict.fromkeys(names) if name not in self._columns]
-        if wanted:
-            self._columns.update(zip(wanted, self._read(wanted, None), strict=True))
-        return [self._columns[name] for name in names]
-
-    def dictionary(self, name: str) -> None:
-        """Return None: the file has values."""
-        del name
-
-    def null_count(self, name: str) -> int:
-        """Count a column's NULLs; all rows may be where it has not been read."""
-        if name in self._columns:
-            return int(self._columns[name].null_count)
-        return self.expected_row_count
-
-    def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
-        """Return a column's values in some rows; the whole column is read."""
-        return self.columns([name])[0].take(pa.array(row_numbers))
-
-    def matching_rows(self, comparisons: Sequence[Comparison]) -> None:
-        """Return None: the rows are compared by whoever asks."""
-        del comparisons
-
-    def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
-        """Return some columns of the first rows; the file is read no further."""
-        return self._read(names, count)
-
-    def without(self, comparisons: Sequence[Comparison]) -> DelimitedPart:
-        """Return the part as it is."""
-        del comparisons
-        return self
-
-    def _read(self, names: Sequence[str], count: int | None) -> list[pa.ChunkedArray]:
-        try:
-            if count is None:
-                rows = read_delimited(self.text, names)
-            else:
-                rows = read_head(self.text, names, count)
-        except DataError as error:
-            if self.guessed.isdisjoint(names):
-                raise
-            raise LateValueError(
-                f"{error}; the types of the columns are those of the rows before"
-            ) from None
-        return list(rows.columns)
-
-
 def open_inferred(
     file: TextFile, layout: Layout, columns: Columns, delimiter_given: bool, skipped_lines: int
-) -> ArrowPart | DelimitedPart:
-    """Return the rows of a delimited file.
+) -> tuple[pa.Schema, Part]:
+    """Return the columns of a delimited file and its rows.
 
     Raises DataError naming file and line for a broken record, ProgrammingError for names of columns
     that the file lacks, and OSError.
@@ -192,8 +107,20 @@ def open_inferred(
     guessed = frozenset(names) - given.keys()
     seen_bytes = sample.batches[-1][1] - body.start if sample.batches else 0
     if seen_bytes >= size_bytes or columns.sample is None:
-        return ArrowPart(_without_empty_types(read_delimited(text), guessed))
-    return DelimitedPart(text, guessed, size_bytes * sample.row_count // seen_bytes)
+        rows = _without_empty_types(read_delimited(text), guessed)
+        return rows.schema, ArrowPart(rows)
+
+    def read(wanted: Sequence[str], count: int | None) -> pa.Table:
+        try:
+            return read_delimited(text, wanted) if count is None else read_head(text, wanted, count)
+        except DataError as error:
+            if guessed.isdisjoint(wanted):
+                raise
+            raise LateValueError(
+                f"{error}; the types of the columns are those of the rows before"
+            ) from None
+
+    return schema, TextPart(schema, read, size_bytes * sample.row_count // seen_bytes)
 
 
 def _without_empty_types(rows: pa.Table, guessed: frozenset[str]) -> pa.Table:

@@ -22,8 +22,8 @@ from pyarrow import csv
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
 from raydb.interrupts import check_interrupt
-from raydb.storage.formats.delimited_faults import locate_fault, miscount
-from raydb.storage.formats.records import Layout, Record, records, split_fields, unquote
+from raydb.storage.formats.delimited.faults import locate_fault, miscount
+from raydb.storage.formats.delimited.records import Layout, Record, records, split_fields, unquote
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
@@ -22,7 +23,7 @@ from raydb.storage.type_names import sql_type_name
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from raydb.storage.formats.records import Layout
+    from raydb.storage.formats.delimited.records import Layout
 
     ToText = Callable[[pa.RecordBatch], pa.Array]
 
@@ -59,6 +60,24 @@ def write_json_lines(sink: BinaryIO, rows: pa.Table) -> None:
     """
     _check_types(rows.schema, "a JSON file", lists=True)
     _write_lines(sink, rows, _json_lines)
+
+
+def compressed(
+    write: Callable[[BinaryIO], None], compression: str | None
+) -> Callable[[BinaryIO], None]:
+    """Return a function that writes the same, compressed."""
+    if compression is None:
+        return write
+
+    def write_compressed(sink: BinaryIO) -> None:
+        # Arrow closes what it has written to; the sink stays open, to be synced.
+        with (
+            os.fdopen(os.dup(sink.fileno()), "wb") as copy,
+            pa.CompressedOutputStream(copy, compression) as stream,
+        ):
+            write(stream)
+
+    return write_compressed
 
 
 def _check_types(schema: pa.Schema, what: str, lists: bool) -> None:

@@ -1,0 +1,100 @@
+"""COPY: read the rows of files as a table's columns, and write rows to a file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from raydb.errors import OperationalError, ProgrammingError, did_you_mean
+from raydb.storage.durable.replace import replace_file
+from raydb.storage.formats import check_options, find_format
+from raydb.storage.formats.format import Use
+from raydb.storage.formats.options import given_format, with_plain_names
+from raydb.storage.formats.paths import check_file, describe_failure, expand
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from raydb.storage.formats.options import Options
+    from raydb.storage.tables.table import TableDefinition
+
+
+def read_rows(
+    pattern: str,
+    definition: TableDefinition,
+    columns: tuple[str, ...] | None,
+    options: Options,
+    report: Callable[[int], None] | None = None,
+) -> pa.Table:
+    """Return the rows of a file in the table's schema; its constraints are not checked.
+
+    The pattern may stand for several files, which are read one after the other. `columns` are those
+    that the files hold, in their order (None: all); the others are NULL. The extension tells the
+    format, unless options["format"] does. `report` is called now and then with the number of bytes
+    read of a file, perhaps from another thread.
+
+    Raises ProgrammingError for unknown columns, options, extensions and types that do not match;
+    OperationalError for a file that cannot be read; DataError for what is wrong inside of it,
+    naming the line and the field:
+
+        file 'part.tbl', line 17, field 3 (p_size): 'big' is not an INTEGER
+    """
+    settings = with_plain_names(options)
+    schema = _choose_columns(definition, columns)
+    found = []
+    for path in expand(pattern):
+        chosen = find_format(path, given_format(settings), Use.READ)
+        check_options(chosen, settings, Use.READ)
+        read = chosen.reader(path, schema, columns is None, settings, report)
+        try:
+            check_file(path, chosen.empty)
+            found.append(read())
+        except OSError as error:
+            raise OperationalError(describe_failure(path, error)) from None
+    return _fill(pa.concat_tables(found), definition.schema)
+
+
+def write_rows(path: str, rows: pa.Table, options: Options) -> None:
+    """Write rows to a file, which appears complete and synced to disk, or not at all.
+
+    The extension tells the format, unless options["format"] does. Raises ProgrammingError for
+    unknown options and extensions and for columns of the same name, NotSupportedError for types
+    that the format lacks, DataError for values that it lacks, OperationalError where the disk
+    fails.
+    """
+    settings = with_plain_names(options)
+    chosen = find_format(path, given_format(settings), Use.WRITE)
+    check_options(chosen, settings, Use.WRITE)
+    for name, times in Counter(rows.column_names).items():
+        if times > 1:
+            raise ProgrammingError(f"file '{path}' would have {times} columns named '{name}'")
+    replace_file(path, chosen.writer(path, rows, settings))
+
+
+def _choose_columns(definition: TableDefinition, columns: tuple[str, ...] | None) -> pa.Schema:
+    if columns is None:
+        return definition.schema
+    names = definition.schema.names
+    for place, column in enumerate(columns):
+        if column not in names:
+            raise ProgrammingError(
+                f"column '{column}' does not exist in '{definition.name}'"
+                f"{did_you_mean(column, names)}"
+            )
+        if column in columns[:place]:
+            raise ProgrammingError(f"column '{column}' is named twice")
+    return pa.schema([definition.schema.field(column) for column in columns])
+
+
+def _fill(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return the rows with a column of NULLs for each column that the file does not hold."""
+    present = rows.schema.names
+    columns = [
+        rows.column(field.name)
+        if field.name in present
+        else pa.chunked_array([pa.nulls(rows.num_rows, field.type)])
+        for field in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)

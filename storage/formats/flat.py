@@ -1,0 +1,44 @@
+"""FlatStor files as files of rows: .flat in COPY and in FROM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO
+
+from raydb.storage.flat import open_table, write_stream
+from raydb.storage.formats.cast_columns import fit_columns
+from raydb.storage.formats.format import Format, Setting, Use, copied
+from raydb.storage.formats.options import whole_number
+from raydb.storage.tables.parts import FilePart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pyarrow as pa
+
+    from raydb.storage.formats.format import Report
+    from raydb.storage.formats.options import Options
+
+
+class _Flat(Format):
+    name, extensions, copy_place = "flat", ("flat",), 3
+    options = {"chunk_rows": Setting("rows in a chunk", (Use.WRITE,))}
+
+    def open(self, path: str, settings: Options) -> tuple[pa.Schema, FilePart]:
+        flat = open_table(path)
+        return flat.schema, FilePart(path, flat)
+
+    def reader(
+        self, path: str, schema: pa.Schema, exact: bool, settings: Options, report: Report
+    ) -> Callable[[], pa.Table]:
+        def read() -> pa.Table:
+            with open_table(path) as flat:
+                return copied(fit_columns(path, flat.schema, schema, exact, flat.scan))
+
+        return read
+
+    def writer(self, path: str, rows: pa.Table, settings: Options) -> Callable[[BinaryIO], None]:
+        chunk_rows = whole_number(settings, "chunk_rows")
+        return lambda sink: write_stream(sink, rows, chunk_rows=chunk_rows)
+
+
+FLAT = _Flat()

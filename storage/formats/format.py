@@ -1,0 +1,116 @@
+"""What a file format is: an object with a file of its own, and a line in the folder's registry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, BinaryIO
+
+import pyarrow as pa
+
+from raydb.storage.formats.cast_columns import fit_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from raydb.storage.formats.options import Options
+    from raydb.storage.tables.parts import Part
+
+    Report = Callable[[int], None] | None
+
+
+class Use(Enum):
+    """What a statement does with a file: COPY FROM, COPY TO, FROM."""
+
+    READ = 1
+    WRITE = 2
+    QUERY = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """An option: what it says, and the statements that it may be given in."""
+
+    meaning: str
+    uses: tuple[Use, ...]
+
+
+ANY = (Use.READ, Use.WRITE, Use.QUERY)
+_COPY = (Use.READ, Use.WRITE)
+# The options of every format.
+_COMMON = {
+    "format": Setting("the format, instead of the extension", _COPY),
+    "union_by_name": Setting("whether columns of several files are matched by name", (Use.QUERY,)),
+    "filename": Setting("whether to add a column with the file's path", (Use.QUERY,)),
+}
+
+
+class Format:
+    """A file format.
+
+    name: what `format` calls it, and `read_NAME()` if it has a function. extensions: without the
+    dot. uses: the statements that have it. copy_place: where COPY's errors name it. empty: what is
+    said of an empty file.
+    """
+
+    name: str
+    extensions: tuple[str, ...]
+    uses: tuple[Use, ...] = ANY
+    has_function = True
+    copy_place = 99
+    empty = "is empty"
+    options: Mapping[str, Setting] = {}
+
+    def options_of(self, use: Use) -> list[str]:
+        """Return the names of the options that a statement may give."""
+        known = {**_COMMON, **self.options}
+        return [name for name, setting in known.items() if use in setting.uses]
+
+    def open(self, path: str, settings: Options) -> tuple[pa.Schema, Part]:
+        """Return the columns as the file has them and its rows, to be read when they are used.
+
+        Raises DataError for what is wrong inside of the file, ProgrammingError for bad options, and
+        OSError.
+        """
+        raise NotImplementedError
+
+    def reader(
+        self,
+        path: str,
+        schema: pa.Schema,
+        exact: bool,
+        settings: Options,
+        report: Report,
+    ) -> Callable[[], pa.Table]:
+        """Return the function that reads the columns of `schema`; its errors are those of `open`.
+
+        exact: whether a further column in the file is an error. report: called now and then with
+        the number of bytes read, perhaps from another thread. Raises ProgrammingError for bad
+        options.
+        """
+
+        def read() -> pa.Table:
+            found, part = self.open(path, settings)
+
+            def columns(names: list[str]) -> pa.Table:
+                return pa.table(part.columns(names), names=names)
+
+            rows = fit_columns(path, found, schema, exact, columns)
+            return copied(rows) if part.is_borrowed else rows
+
+        return read
+
+    def writer(self, path: str, rows: pa.Table, settings: Options) -> Callable[[BinaryIO], None]:
+        """Return the function that writes rows; it raises what the format lacks.
+
+        Raises ProgrammingError for bad options.
+        """
+        raise NotImplementedError
+
+
+def copied(rows: pa.Table) -> pa.Table:
+    """Return rows that share no bytes with a mapped file, which may change once it is closed."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    return pa.ipc.open_stream(sink.getvalue()).read_all()
