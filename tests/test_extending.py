@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pytest
 
+import raydb
+from raydb.storage import formats
 from raydb.storage.flat import inspect, open_table, write_table
 from raydb.storage.flat.encodings import ENCODINGS, register
 from raydb.storage.flat.encodings.encoding import Encoded, Encoding
 from raydb.storage.flat.layout import Kind
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
+from raydb.storage.formats.format import ANY, Format, Setting
+from raydb.storage.formats.options import text_of
+from raydb.storage.tables.parts import ArrowPart
 
 
 class Negated(Encoding):
@@ -67,3 +69,39 @@ def test_an_encoding_is_one_object(tmp_path: Path, request: pytest.FixtureReques
         assert found.num_rows == 0
         assert pets.scan(["id"], pc.field("word") == "cat")["id"].to_pylist() == [0] * 20
     assert "4 negated" in inspect(path)
+
+
+class Words(Format):
+    """A text of words, each of them a row."""
+
+    name, extensions = "words", ("words", "wrd")
+    options: ClassVar = {"gap": Setting("what stands between two words", ANY)}
+
+    def open(self, path: str, settings: Any) -> tuple[pa.Schema, ArrowPart]:
+        found = Path(path).read_text().split(text_of(settings, "gap", " "))
+        rows = pa.table({"word": pa.array(found), "length": [len(word) for word in found]})
+        return rows.schema, ArrowPart(rows)
+
+    def writer(self, path: str, rows: pa.Table, settings: Any) -> Any:
+        gap = text_of(settings, "gap", " ")
+        return lambda sink: sink.write(gap.join(rows.column(0).to_pylist()).encode())
+
+
+def test_a_format_is_one_object(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    formats.register(Words())
+    request.addfinalizer(lambda: formats.FORMATS.pop("words"))
+    with raydb.connect(":memory:") as connection:
+
+        def run(statement: str) -> Any:
+            return connection.execute(statement.replace("TMP", str(tmp_path)))
+
+        run("CREATE TABLE pet (word VARCHAR, length INTEGER)")
+        run("COPY (SELECT 'dog' UNION ALL SELECT 'ox') TO 'TMP/pets.wrd' (GAP '-')")
+        assert (tmp_path / "pets.wrd").read_text() in ("dog-ox", "ox-dog")
+        run("COPY pet FROM 'TMP/pets.wrd' (GAP '-')")
+        assert run("SELECT * FROM pet ORDER BY 1").fetchall() == [("dog", 3), ("ox", 2)]
+        assert run("SELECT max(length) FROM 'TMP/pets.wrd'").fetchall() == [(6,)]
+        with pytest.raises(raydb.ProgrammingError, match="option 'gap' does not apply to csv"):
+            run("COPY pet TO 'TMP/pets.csv' (GAP '-')")
+        with pytest.raises(raydb.ProgrammingError, match="tbl, json or words, by the extension"):
+            run("SELECT * FROM 'TMP/pets.bin'")
