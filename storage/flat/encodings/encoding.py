@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column
-    from raydb.storage.flat.plan import ColumnPlan
+    from raydb.storage.flat.column_plan import ColumnPlan
 
     Rows = slice | NDArray[np.int64]
     # From rows of the table and their chunks to an Arrow array of their values.
