@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.storage.flat.column_plan import ColumnPlan
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column
-    from raydb.storage.flat.column_plan import ColumnPlan
 
     Rows = slice | NDArray[np.int64]
     # From rows of the table and their chunks to an Arrow array of their values.
