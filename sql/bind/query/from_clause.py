@@ -126,8 +126,7 @@ def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
                 source = _rename(node, source, binding)
         case exp.Subquery() | exp.Values():
             plan = binding.bind_query(_without(node, "alias", "joins"), binding)
-            name, columns = _alias(node, "")
-            source = Source(plan, table_scope(name, plan.columns, columns))
+            source = _named(plan, node, "")
         case exp.Unnest():
             require_only(node, "expressions", "alias", "offset", "joins")
             source = _bind_unnest(node, _alias(node, "unnest"), binding)
@@ -141,8 +140,7 @@ def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
         case exp.Lateral(this=exp.Subquery() as inner):
             require_only(node, "this", "alias")
             plan = binding.bind_query(inner, binding)
-            name, columns = _alias(node, "")
-            source = Source(plan, table_scope(name, plan.columns, columns))
+            source = _named(plan, node, "")
         case _:
             raise unsupported(node)
     for join in node.args.get("joins") or ():
@@ -195,9 +193,13 @@ def _rename(node: exp.Expr, source: Source, binding: Binding) -> Source:
         (new_column(binding, each.name, each.expression.type), each.expression)
         for each in source.scope.visible
     )
-    name, columns = _alias(node, "")
-    scope = table_scope(name, [column for column, _ in items], columns)
-    return Source(Project(source.plan, items), scope)
+    return _named(Project(source.plan, items), node, "")
+
+
+def _named(plan: Plan, node: exp.Expr, name: str) -> Source:
+    """Return a plan under the alias of its node, or under a name where it has none."""
+    alias, columns = _alias(node, name)
+    return Source(plan, table_scope(alias, plan.columns, columns))
 
 
 def _without(node: exp.Expr, *arguments: str) -> exp.Expr:
@@ -271,9 +273,7 @@ def _bind_table(node: exp.Table, binding: Binding) -> Source:
 
 def _bind_opened(node: exp.Table, binding: Binding) -> Source:
     """Return rows that are there: those of `FROM 'sales.parquet'` are called `sales`."""
-    name, names = _alias(node, file_alias(node))
-    plan = _scan(file_table(node), binding)
-    return Source(plan, table_scope(name, plan.columns, names))
+    return _named(_scan(file_table(node), binding), node, file_alias(node))
 
 
 def _scan(table: str, binding: Binding) -> Scan:

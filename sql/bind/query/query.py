@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,8 @@ from raydb.sql.template.parameters import Parameters, bind_parameters
 from raydb.sql.typing_rules import unify
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Expression
     from raydb.sql.ast import Select
@@ -38,6 +41,15 @@ class BoundQuery:
     reads_clock: bool
 
 
+@contextmanager
+def statement_binding(
+    tree: exp.Expr, catalog: CatalogInfo, parameters: Parameters = ()
+) -> Iterator[Binding]:
+    """Give what a statement is bound with; too deep nesting within becomes an error about it."""
+    with refuse_deep_nesting():
+        yield Binding(catalog, bind_parameters(tree, parameters), bind_query)
+
+
 def bind_select(select: Select, catalog: CatalogInfo, parameters: Parameters = ()) -> Plan:
     """Return the logical plan of a query: names resolved, types checked, casts inserted.
 
@@ -48,8 +60,7 @@ def bind_select(select: Select, catalog: CatalogInfo, parameters: Parameters = (
 
 def bind_at_once(select: Select, catalog: CatalogInfo, parameters: Parameters = ()) -> BoundQuery:
     """Bind a query that may run again later; errors as in `bind_select`."""
-    with refuse_deep_nesting():
-        binding = Binding(catalog, bind_parameters(select.tree, parameters), bind_query)
+    with statement_binding(select.tree, catalog, parameters) as binding:
         plan = bind_query(select.tree, binding)
         return BoundQuery(plan, bool(binding.clock_reads))
 

@@ -14,8 +14,10 @@ from sqlglot import exp
 
 from raydb.errors import ProgrammingError
 from raydb.planner.expressions.nodes import (
+    AggregateCall,
     Column,
     Expression,
+    WindowCall,
     columns_of,
     expressions_of,
     map_window,
@@ -84,8 +86,8 @@ def bind_select_clauses(node: exp.Expr, binding: Binding) -> Plan:
     groups = bind_groups(
         node.args.get("group"), items, scope, context("GROUP BY"), results, binding
     )
-    _check_places(aggregates, windows, where, having)
-    _check_unnests(unnests, aggregates, windows, (where, having, qualify))
+    conditions = {"WHERE": where, "HAVING": having, "QUALIFY": qualify}
+    _check_places(aggregates, windows, unnests, conditions)
     refuse_outer_aggregates(aggregates.calls, binding)
     if where is not None:
         plan = Filter(plan, where)
@@ -192,48 +194,35 @@ def _results(
 def _check_places(
     aggregates: AggregateList,
     windows: WindowList,
-    where: Expression | None,
-    having: Expression | None,
+    unnests: UnnestList,
+    conditions: Mapping[str, Expression | None],
 ) -> None:
-    """Raise ProgrammingError for an alias that brings an aggregate to where it cannot be."""
+    """Raise ProgrammingError for an alias that brings a result to where it is not computed yet."""
     folded = frozenset((*aggregates.calls.values(), *aggregates.groupings.values()))
     windowed = frozenset(windows.calls.values())
-    for place, expression, wrong in (
-        ("WHERE", where, folded | windowed),
-        ("HAVING", having, windowed),
-    ):
-        if expression is not None and (found := columns_of(expression) & wrong):
+    read = {clause: columns_of(each) for clause, each in conditions.items() if each is not None}
+    for place, wrong in (("WHERE", folded | windowed), ("HAVING", windowed)):
+        if found := read.get(place, frozenset()) & wrong:
             kind = "window function" if found & windowed else "aggregate"
             name = next(iter(found)).name.removesuffix("_star")
             raise ProgrammingError(f"{place} cannot contain the {kind} {name}")
-    for call in aggregates.calls:
-        for expression in expressions_of(call):
-            if columns_of(expression) & (folded | windowed):
-                raise ProgrammingError(
-                    f"{call.function}() cannot contain an aggregate or a window function"
-                )
-    for window in windows.calls:
-        for expression in expressions_of(window):
-            if columns_of(expression) & windowed:
-                raise ProgrammingError(f"{window.function}() cannot contain a window function")
-
-
-def _check_unnests(
-    unnests: UnnestList,
-    aggregates: AggregateList,
-    windows: WindowList,
-    conditions: Sequence[Expression | None],
-) -> None:
-    """Raise ProgrammingError for an alias that brings unnest() to where rows are not yet more."""
-    found = frozenset(unnests.lists.values())
-    clauses = zip(("WHERE", "HAVING", "QUALIFY"), conditions, strict=True)
-    places: list[tuple[str, tuple[Expression, ...]]] = [
-        (clause, (condition,)) for clause, condition in clauses if condition is not None
-    ]
-    places += [(f"{call.function}()", expressions_of(call)) for call in aggregates.calls]
-    places += [(f"{call.function}()", expressions_of(call)) for call in windows.calls]
-    for place, expressions in places:
-        if any(columns_of(expression) & found for expression in expressions):
+    every: tuple[AggregateCall | WindowCall, ...] = (*aggregates.calls, *windows.calls)
+    calls = [(call, _columns_in(call)) for call in every]
+    for call, columns in calls:
+        is_window = isinstance(call, WindowCall)
+        if columns & (windowed if is_window else folded | windowed):
+            wrong_ones = "a window function" if is_window else "an aggregate or a window function"
+            raise ProgrammingError(f"{call.function}() cannot contain {wrong_ones}")
+    rows = frozenset(unnests.lists.values())
+    for place, columns in (
+        *read.items(),
+        *((f"{call.function}()", found) for call, found in calls),
+    ):
+        if columns & rows:
             raise ProgrammingError(
                 f"{place} cannot contain unnest(): write FROM t, unnest(t.list) AS u(x)"
             )
+
+
+def _columns_in(call: AggregateCall | WindowCall) -> frozenset[Column]:
+    return frozenset(itertools.chain.from_iterable(map(columns_of, expressions_of(call))))

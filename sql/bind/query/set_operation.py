@@ -105,7 +105,7 @@ def _aligned(plans: Sequence[Plan], word: str, binding: Binding) -> list[Plan]:
                 f"the queries of {word} must have the same number of columns:"
                 f" the first has {first}, and number {number} has {width}"
             )
-    rows = [_cells(plan) for plan in plans]
+    rows = [adapting_cells(plan) for plan in plans]
     names = [column.name for column in plans[0].columns]
     return _unified(plans, rows, names, word, binding)
 
@@ -118,13 +118,13 @@ def _aligned_by_name(plans: Sequence[Plan], binding: Binding) -> list[Plan]:
         repeated = next((name for name in names if names.count(name) > 1), None)
         if repeated is not None:
             raise ProgrammingError(f"UNION BY NAME: a query has two columns '{repeated}'")
-        rows.append(dict(zip(names, _cells(plan), strict=True)))
+        rows.append(dict(zip(names, adapting_cells(plan), strict=True)))
     every = list(dict.fromkeys(name for row in rows for name in row))
     cells = [[row.get(name, UNTYPED) for name in every] for row in rows]
     return _unified(plans, cells, every, "UNION BY NAME", binding)
 
 
-def _cells(plan: Plan) -> list[Expression]:
+def adapting_cells(plan: Plan) -> list[Expression]:
     """Return a plan's columns; a constant of the select list is one that adapts to its peers."""
     columns = plan.columns
     if not isinstance(plan, Project):
@@ -154,7 +154,7 @@ def _unified(
     aligned: list[Plan] = []
     for plan, row, cells in zip(plans, rows, zip(*unified, strict=True), strict=True):
         types = [column.type for column in plan.columns]
-        if row == _cells(plan) and [cell.type for cell in cells] == types:
+        if row == adapting_cells(plan) and [cell.type for cell in cells] == types:
             aligned.append(plan)
             continue
         columns = [

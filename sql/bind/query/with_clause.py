@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
-from raydb.planner.expressions.nodes import Column, Expression, Literal
+from raydb.planner.expressions.nodes import Column, Literal
 from raydb.planner.plan.common_tables import free_columns, reads_working_table, subqueries_in
 from raydb.planner.plan.nodes import (
     Aggregate,
@@ -22,8 +22,8 @@ from raydb.planner.plan.nodes import (
     WorkingTable,
 )
 from raydb.sql.bind.binding import Binding, NamedQuery, OwnQuery, new_column
-from raydb.sql.bind.query.output import MODIFIERS, typed
-from raydb.sql.bind.query.set_operation import UNTYPED, union_of
+from raydb.sql.bind.query.output import MODIFIERS
+from raydb.sql.bind.query.set_operation import adapting_cells, union_of
 from raydb.sql.bind.scope import Outer, table_scope
 from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.reader import fold
@@ -151,14 +151,9 @@ def _as_base(
             f"the recursive query '{name}' has {len(columns)} columns,"
             f" but its step has {len(given)}"
         )
-    constants: dict[Column, Expression] = {}
-    if isinstance(step, Project):
-        constants = {column: e for column, e in step.items if isinstance(e, Literal)}
     items = []
-    for (column, wanted), value in zip(columns, given, strict=True):
-        cell = constants.get(value, value)
-        if cell == typed(UNTYPED):
-            cell = UNTYPED
+    for (column, wanted), given_cell in zip(columns, adapting_cells(step), strict=True):
+        cell = given_cell
         if isinstance(cell, Literal):
             _, cell = unify((Column(-1, column, wanted), cell), "combine")
         if not _keeps_values(cell.type, wanted):

@@ -34,6 +34,14 @@ def target_definition(table: str, catalog: CatalogInfo) -> TableDefinition:
     raise ProgrammingError(f"table '{table}' does not exist{did_you_mean(table, catalog.tables)}")
 
 
+def field_of(definition: TableDefinition, name: str) -> pa.Field:
+    """Return the column of a name that a statement writes to; raises ProgrammingError for none."""
+    if name not in definition.schema.names:
+        near = did_you_mean(name, definition.schema.names)
+        raise ProgrammingError(f"column '{name}' does not exist in '{definition.name}'{near}")
+    return definition.schema.field(name)
+
+
 def assign(value: Expression, field: pa.Field) -> Expression:
     """Return a value in the type of the column that it is stored in.
 

@@ -9,16 +9,15 @@ import pyarrow as pa
 from raydb.errors import ProgrammingError
 from raydb.planner.expressions.describe import describe
 from raydb.planner.plan.nodes import Plan, Project
-from raydb.sql.bind.binding import Binding, new_column
-from raydb.sql.bind.query.query import bind_query
-from raydb.sql.parse.nodes import refuse_deep_nesting
-from raydb.sql.template.parameters import Parameters, bind_parameters
+from raydb.sql.bind.binding import new_column
+from raydb.sql.bind.query.query import bind_query, statement_binding
 from raydb.sql.types import is_numbers
 from raydb.sql.typing_rules import cast
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
     from raydb.sql.ast import Select
+    from raydb.sql.template.parameters import Parameters
 
 
 def bind_sample(
@@ -28,8 +27,7 @@ def bind_sample(
 
     Raises ProgrammingError for a query of anything else, NotSupportedError as `bind_select`.
     """
-    with refuse_deep_nesting():
-        binding = Binding(catalog, bind_parameters(select.tree, parameters), bind_query)
+    with statement_binding(select.tree, catalog, parameters) as binding:
         plan = bind_query(select.tree, binding)
     columns = plan.columns
     what = f"the query of CALIBRATE INDEX '{index}'"

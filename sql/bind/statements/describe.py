@@ -9,9 +9,7 @@ import pyarrow as pa
 
 from raydb.planner.plan.table_function import constant_rows
 from raydb.sql.bind.binding import Binding, new_column
-from raydb.sql.bind.query.query import bind_query
-from raydb.sql.parse.nodes import refuse_deep_nesting
-from raydb.sql.template.parameters import Parameters, bind_parameters
+from raydb.sql.bind.query.query import bind_query, statement_binding
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.plan.nodes import Values
     from raydb.sql.ast import Describe
+    from raydb.sql.template.parameters import Parameters
     from raydb.storage.tables.table import TableDefinition
 
     Row: TypeAlias = tuple[str | None, ...]
@@ -35,8 +34,7 @@ def bind_describe(describe: Describe, catalog: CatalogInfo, parameters: Paramete
     NULL), default (its text) and extra (always NULL).
     """
     tree = describe.select.tree
-    with refuse_deep_nesting():
-        binding = Binding(catalog, bind_parameters(tree, parameters), bind_query)
+    with statement_binding(tree, catalog, parameters) as binding:
         if describe.table is not None and describe.table in catalog.tables:
             rows = _described(catalog.tables[describe.table].definition)
         else:

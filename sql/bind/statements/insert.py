@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from raydb.errors import ProgrammingError, did_you_mean
-from raydb.planner.expressions.nodes import Expression, Literal
+from raydb.errors import ProgrammingError
 from raydb.planner.plan.nodes import Plan, Project, Values
 from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.expression.expression import bind_expression
-from raydb.sql.bind.query.query import bind_query
+from raydb.sql.bind.query.query import bind_query, statement_binding
+from raydb.sql.bind.query.set_operation import adapting_cells
 from raydb.sql.bind.query.with_clause import with_queries
 from raydb.sql.bind.scope import Scope, table_scope
-from raydb.sql.bind.statements.assignment import assign, is_default, target_definition
+from raydb.sql.bind.statements.assignment import assign, field_of, is_default, target_definition
 from raydb.sql.bind.statements.constraint import bind_default
 from raydb.sql.bind.statements.returning import bind_returning, written_name
-from raydb.sql.parse.nodes import refuse_deep_nesting, require_only
+from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.reader import fold
-from raydb.sql.template.parameters import Parameters, bind_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +27,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.expressions.nodes import Expression
     from raydb.sql.ast import Insert
+    from raydb.sql.template.parameters import Parameters
     from raydb.storage.tables.table import TableDefinition
 
 _ARGUMENTS = (
@@ -58,8 +59,7 @@ def bind_insert(insert: Insert, catalog: CatalogInfo, parameters: Parameters = (
     tree = insert.tree
     require_only(tree, *_ARGUMENTS)
     definition = target_definition(insert.table, catalog)
-    with refuse_deep_nesting():
-        binding = Binding(catalog, bind_parameters(tree, parameters), bind_query)
+    with statement_binding(tree, catalog, parameters) as binding:
         plan = _bind_rows(tree, definition, with_queries(tree, binding))
         columns = plan.columns
         scope = table_scope(written_name(tree.this, insert.table), columns, written=insert.table)
@@ -101,16 +101,12 @@ def _named_fields(node: exp.Expr, definition: TableDefinition) -> tuple[pa.Field
 
 
 def _fields(definition: TableDefinition, names: Sequence[str], where: str) -> tuple[pa.Field, ...]:
-    schema = definition.schema
+    fields = []
     for index, name in enumerate(names):
-        if name not in schema.names:
-            raise ProgrammingError(
-                f"column '{name}' does not exist in '{definition.name}'"
-                f"{did_you_mean(name, schema.names)}"
-            )
+        fields.append(field_of(definition, name))
         if name in names[:index]:
             raise ProgrammingError(f"column '{name}' is named twice in {where}")
-    return tuple(schema.field(name) for name in names)
+    return tuple(fields)
 
 
 def _insert_values(target: _Target, tree: exp.Expr, binding: Binding) -> Plan:
@@ -140,14 +136,7 @@ def _insert_query(target: _Target, plan: Plan, binding: Binding) -> Plan:
     columns = plan.columns
     _check_width(target, f"the query has {len(columns)} columns", columns)
     # A constant of the select list adapts to the column as it would in VALUES.
-    constants: dict[Expression, Expression] = {}
-    if isinstance(plan, Project):
-        constants = {
-            column: expression
-            for column, expression in plan.items
-            if isinstance(expression, Literal)
-        }
-    values = _in_table_order(target, [constants.get(column, column) for column in columns])
+    values = _in_table_order(target, adapting_cells(plan))
     items = zip(target.definition.schema, values, strict=True)
     return Project(
         plan, tuple((new_column(binding, field.name, field.type), value) for field, value in items)

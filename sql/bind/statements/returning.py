@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from sqlglot import exp
 
-from raydb.planner.expressions.nodes import Column, Expression, Literal
 from raydb.sql.bind.binding import Binding, context_of, new_column
+from raydb.sql.bind.query.output import typed
 from raydb.sql.bind.query.select_list import Item, bind_items
 from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.reader import fold
 
 if TYPE_CHECKING:
+    from raydb.planner.expressions.nodes import Column, Expression
     from raydb.sql.bind.scope import Scope
 
 
@@ -27,14 +27,8 @@ def bind_returning(
     require_only(clause, "expressions")
     items: list[Item] = []
     bind_items(clause.expressions, scope, context_of(binding, scope, "RETURNING"), items)
-    typed = [(item.name, _typed(item.expression)) for item in items]
-    return tuple((new_column(binding, name, value.type), value) for name, value in typed)
-
-
-def _typed(expression: Expression) -> Expression:
-    """Give a bare NULL the type that it has in a select list."""
-    is_null = isinstance(expression, Literal) and pa.types.is_null(expression.type)
-    return Literal(None, pa.int32()) if is_null else expression
+    values = [(item.name, typed(item.expression)) for item in items]
+    return tuple((new_column(binding, name, value.type), value) for name, value in values)
 
 
 def written_name(target: exp.Expr, table: str) -> str:

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from sqlglot import exp
 
-from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.plan.nodes import Filter, InnerJoin, Plan, Project, Scan
 from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.expression.expression import bind_condition, bind_expression
 from raydb.sql.bind.expression.row_values import row_nodes
 from raydb.sql.bind.query.from_clause import bind_from
-from raydb.sql.bind.query.query import bind_query
+from raydb.sql.bind.query.query import statement_binding
 from raydb.sql.bind.query.with_clause import with_queries
 from raydb.sql.bind.scope import Scope, join_scopes, table_scope
-from raydb.sql.bind.statements.assignment import assign, is_default, target_definition
+from raydb.sql.bind.statements.assignment import assign, field_of, is_default, target_definition
 from raydb.sql.bind.statements.constraint import bind_default
 from raydb.sql.bind.statements.returning import bind_returning, written_name
 from raydb.sql.parse.dialect import text_of
-from raydb.sql.parse.nodes import refuse_deep_nesting, require_only, unsupported
+from raydb.sql.parse.nodes import require_only, unsupported
 from raydb.sql.parse.reader import fold
-from raydb.sql.template.parameters import Parameters, bind_parameters
 from raydb.storage.tables.table import ROW_NUMBER
 
 if TYPE_CHECKING:
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Column, Expression
     from raydb.sql.ast import Delete, Update
+    from raydb.sql.template.parameters import Parameters
     from raydb.storage.tables.table import TableDefinition
 
 
@@ -65,8 +65,8 @@ def bind_update(update: Update, catalog: CatalogInfo, parameters: Parameters = (
     """
     tree = update.tree
     require_only(tree, "this", "expressions", "from_", "where", "with_", "returning")
-    with refuse_deep_nesting():
-        binding = _binding(tree, catalog, parameters)
+    with statement_binding(tree, catalog, parameters) as outer:
+        binding = with_queries(tree, outer)
         matching = _bind_matching(update, tree.args.get("from_"), binding)
         scope = matching.scope(matching.columns)
         values = bind_assignments(tree.expressions, matching.definition, scope, binding)
@@ -80,8 +80,8 @@ def bind_delete(delete: Delete, catalog: CatalogInfo, parameters: Parameters = (
     """
     tree = delete.tree
     require_only(tree, "this", "using", "where", "with_", "returning")
-    with refuse_deep_nesting():
-        binding = _binding(tree, catalog, parameters)
+    with statement_binding(tree, catalog, parameters) as outer:
+        binding = with_queries(tree, outer)
         using = tree.args.get("using") or []
         if len(using) > 1:
             raise unsupported(using[1])
@@ -89,11 +89,6 @@ def bind_delete(delete: Delete, catalog: CatalogInfo, parameters: Parameters = (
         matching = _bind_matching(delete, source, binding)
         returning = bind_returning(tree, matching.scope(matching.columns), binding)
     return Project(matching.plan, ((matching.number, matching.number), *returning))
-
-
-def _binding(tree: exp.Expr, catalog: CatalogInfo, parameters: Parameters) -> Binding:
-    binding = Binding(catalog, bind_parameters(tree, parameters), bind_query)
-    return with_queries(tree, binding)
 
 
 def _bind_matching(
@@ -105,8 +100,10 @@ def _bind_matching(
     plan: Plan = Scan(statement.table, (*columns, number))
     others = Scope()
     if source is not None:
-        joined = _bind_source(source, binding)
-        plan, others = InnerJoin((plan, joined[0]), ()), joined[1]
+        # sqlglot hangs the joins of UPDATE ... FROM on the first table, not on the statement.
+        first = source.this.copy()
+        joined = bind_from(exp.From(this=first), first.args.pop("joins", None) or [], binding)
+        plan, others = InnerJoin((plan, joined.plan), ()), joined.scope
     name = written_name(statement.tree.this, statement.table)
     matching = Matching(definition, name, plan, number, columns, others)
     where = statement.tree.args.get("where")
@@ -114,38 +111,23 @@ def _bind_matching(
         return matching
     require_only(where, "this")
     context = context_of(binding, matching.scope(columns), "WHERE")
-    plan = Filter(plan, bind_condition(where.this, context))
-    return Matching(definition, name, plan, number, columns, others)
-
-
-def _bind_source(source: exp.Expr, binding: Binding) -> tuple[Plan, Scope]:
-    """Return the plan and the scope of FROM or USING."""
-    # sqlglot hangs the joins of UPDATE ... FROM on the first table, not on the statement.
-    first = source.this.copy()
-    joins = first.args.pop("joins", None) or []
-    bound = bind_from(exp.From(this=first), joins, binding)
-    return bound.plan, bound.scope
+    return replace(matching, plan=Filter(plan, bind_condition(where.this, context)))
 
 
 def bind_assignments(
     nodes: Sequence[exp.Expr], definition: TableDefinition, scope: Scope, binding: Binding
 ) -> dict[str, Expression]:
     """Return the values that SET gives columns, by the names of the columns."""
-    schema = definition.schema
     context = context_of(binding, scope, "SET")
     values: dict[str, Expression] = {}
     for name, node in (pair for each in nodes for pair in _assigned_pairs(each)):
-        if name not in schema.names:
-            raise ProgrammingError(
-                f"column '{name}' does not exist in '{definition.name}'"
-                f"{did_you_mean(name, schema.names)}"
-            )
+        field = field_of(definition, name)
         if name in values:
             raise ProgrammingError(f"column '{name}' is named twice in UPDATE")
         if is_default(node):
             values[name] = bind_default(definition, name)
         else:
-            values[name] = assign(bind_expression(node, context), schema.field(name))
+            values[name] = assign(bind_expression(node, context), field)
     return values
 
 

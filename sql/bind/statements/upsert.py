@@ -9,22 +9,22 @@ from sqlglot import exp
 
 from raydb.errors import ProgrammingError
 from raydb.planner.plan.nodes import Filter, Plan, Scan
-from raydb.sql.bind.binding import Binding, context_of, new_column
+from raydb.sql.bind.binding import context_of, new_column
 from raydb.sql.bind.expression.expression import bind_condition
-from raydb.sql.bind.query.query import bind_query
+from raydb.sql.bind.query.query import statement_binding
 from raydb.sql.bind.scope import Scope, table_scope
 from raydb.sql.bind.statements.assignment import target_definition
 from raydb.sql.bind.statements.returning import written_name
 from raydb.sql.bind.statements.update_delete import Matching, bind_assignments, changed_rows
-from raydb.sql.parse.nodes import refuse_deep_nesting, require_only
+from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.reader import fold
-from raydb.sql.template.parameters import Parameters, bind_parameters
 from raydb.storage.tables.table import UniqueKey, constraint_names
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Expression
     from raydb.sql.ast import Insert
+    from raydb.sql.template.parameters import Parameters
     from raydb.storage.tables.table import TableDefinition
 
 EXCLUDED = "excluded"
@@ -111,8 +111,7 @@ def bind_upsert(
     """
     tree = insert.tree
     definition = target_definition(insert.table, catalog)
-    with refuse_deep_nesting():
-        binding = Binding(catalog, bind_parameters(tree, parameters), bind_query)
+    with statement_binding(tree, catalog, parameters) as binding:
         fields = catalog.tables[source].definition.schema
         scanned = tuple(new_column(binding, field.name, field.type) for field in fields)
         width = len(definition.schema)
