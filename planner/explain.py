@@ -14,7 +14,7 @@ backend: cpu (auto: this version has no other backend)
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 from raydb.planner.plan.nodes import CommonTable, PhysicalPlan
 from raydb.planner.stars.delta import DeltaScan
@@ -28,8 +28,13 @@ if TYPE_CHECKING:
 # What runs on a backend.
 _Job: TypeAlias = FusedScanAggregate | FusedTableScan | DeltaScan
 
-# What else is said of a node, below its title.
-_DETAILS = ("general path", "also", "search", "note", "within", "ties", "method", "graph", "ran")
+# Nodes whose lines differ from their JSON values.
+_LINES = {kind.explain_name: kind.lines for kind in get_args(_Job)}
+
+# What is no line of its own below a node's title.
+_NO_LINES = frozenset(
+    ("node", "summary", "change", "children", "rows", "time_ms", "ran_on", "queries", "mean_probes")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,61 +101,22 @@ def _render(node: dict[str, Any], depth: int) -> list[str]:
 
 def details_of(node: Mapping[str, Any]) -> dict[str, Any]:
     """Return the lines below a node's title."""
-    details = _details(node)
+    lines_of = _LINES.get(node["node"])
+    details = _other_lines(node) if lines_of is None else lines_of(node)
     if "mean_probes" in node:
         count = "one query" if node["queries"] == 1 else f"{node['queries']} queries"
         details["probes"] = f"{node['mean_probes']:.1f} in the mean of {count}"
     if "ran_on" in node:
         details["ran on"] = node["ran_on"]
     if "rows" in node:
-        details["gave"] = f"{_rows(node['rows'])} in {node['time_ms']:.3f} ms"
+        count = "1 row" if node["rows"] == 1 else f"{node['rows']} rows"
+        details["gave"] = f"{count} in {node['time_ms']:.3f} ms"
     return details
 
 
-def _details(node: Mapping[str, Any]) -> dict[str, Any]:
-    if node["node"] == "FusedTableScan":
-        return {
-            "no bvh": node["no_bvh"],
-            "rows": node["rows_touched"],
-            "backend": f"{node['backend']} ({node['backend_reason']})",
-        }
-    if "change" in node:
-        return dict(node["change"])
-    if "index" in node:
-        return {"index": node["index"]}
-    if node["node"] == "DeltaScan":
-        return {
-            "newer than bvh": node["bvh"],
-            "rows": f"{node['rows_touched']}, from row {node['first_row']} on",
-            "by": node["by"],
-        }
-    if node["node"] != "FusedScanAggregate":
-        return {name: node[name] for name in _DETAILS if node.get(name)}
-    coverage = node["coverage"]
-    details = {
-        "bvh": f"{node['bvh']} ({node['choice_reason']})",
-        "coverage": ", ".join(
-            f"{axis} {coverage[name]} of {coverage[name + '_total']}"
-            for axis, name in (("X", "aggregate"), ("Y", "group_by"), ("Z", "scan"))
-        ),
-        "intervals": node["intervals"],
-        **({"sieve": _sieve_text(node["sieve"])} if node["sieve"] else {}),
-        "estimated rows": f"{node['rows_touched']} of {node['rows_total']}",
-        "backend": f"{node['backend']} ({node['backend_reason']})",
-    }
-    if node["rows_dead"]:
-        details["left out"] = f"{node['rows_dead']} rows that are no more"
-    if node["by_row_id"]:
-        details["fetched by row id"] = ", ".join(node["by_row_id"])
-    if "kernel_ms" in node:
-        details["kernel"] = f"{node['kernel_ms']:.3f} ms"
-    return details
-
-
-def _sieve_text(sieve: dict[str, Any]) -> str:
-    if "obstacle" in sieve:
-        return f"not used ({sieve['obstacle']})"
-    return f"{sieve['cells_touched']} cells in place of {sieve['rows_covered']} rows"
+def _other_lines(node: Mapping[str, Any]) -> dict[str, Any]:
+    said = {name: value for name, value in node.items() if name not in _NO_LINES and value}
+    return {**node.get("change", {}), **said}
 
 
 def _walk(node: dict[str, Any]) -> list[dict[str, Any]]:
@@ -179,7 +145,3 @@ def _described(
         node |= {"queries": queries, "mean_probes": lists / max(queries, 1)}
     children = [_described(child, seen, measured, graphs) for child in plan.children]
     return {**node, "children": children}
-
-
-def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count} rows"

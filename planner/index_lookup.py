@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from raydb.planner.expressions.evaluator import may_raise
 from raydb.planner.expressions.nodes import Attribute, Call, Column, Literal, conjuncts
-from raydb.planner.plan.nodes import KeySearch
+from raydb.planner.plan.nodes import IndexLookup
 from raydb.storage.tables.finder import MAX_KEYS, MIN_ROWS, is_searchable
 from raydb.storage.tables.table import ROW_NUMBER, UniqueKey, constraint_names
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _MIN_KEYS = 64
 
 
-def search_keys(predicates: Sequence[Expression], table: TableInfo) -> KeySearch | None:
+def find_lookup(predicates: Sequence[Expression], table: TableInfo) -> IndexLookup | None:
     """Return how the rows for which all predicates hold are found, None where they are not.
 
     Of several keys and indexes a unique one is chosen, then one of many columns. What stands behind
@@ -50,7 +50,7 @@ def search_keys(predicates: Sequence[Expression], table: TableInfo) -> KeySearch
             continue
         if is_unique or _tells_rows_apart(columns, table):
             values = tuple(itertools.product(*(sought[column] for column in columns)))
-            found.append(KeySearch(name, columns, values, is_unique))
+            found.append(IndexLookup(name, columns, values, is_unique))
     return max(found, key=lambda each: (each.is_unique, len(each.columns)), default=None)
 
 

@@ -15,7 +15,7 @@ from raydb.planner.expressions.nodes import (
     conjuncts,
 )
 from raydb.planner.find_motifs import lower_motifs
-from raydb.planner.index_lookup import search_keys
+from raydb.planner.index_lookup import find_lookup
 from raydb.planner.optimizer import optimize_unfused
 from raydb.planner.plan.common_tables import highest_number, reads_working_table
 from raydb.planner.plan.nodes import (
@@ -23,7 +23,6 @@ from raydb.planner.plan.nodes import (
     Apply,
     CommonTable,
     Filter,
-    HashAggregate,
     HashJoin,
     InnerJoin,
     MotifSearch,
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
 
     from raydb.planner import PlannerOptions
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.plan.nodes import GroupingSets, KeySearch
+    from raydb.planner.plan.nodes import GroupingSets, IndexLookup
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +80,8 @@ def _lower(plan: Plan, lowering: _Lowering) -> PhysicalPlan:
             return replace(plan, query=lowering.shared[number])
         case Filter(source=Scan() as scan, predicate=predicate):
             # Rows of a table are found by a key where the predicate gives it.
-            search = search_keys([predicate], lowering.catalog.tables[scan.table])
-            return replace(plan, source=replace(scan, search=search)) if search else plan
+            lookup = find_lookup([predicate], lowering.catalog.tables[scan.table])
+            return replace(plan, source=replace(scan, lookup=lookup)) if lookup else plan
         case InnerJoin(sources=sources) if len(sources) != 2:
             raise AssertionError(f"order_joins left a join of {len(sources)} sources")
         case InnerJoin() | OuterJoin() | SemiJoin():
@@ -118,8 +117,8 @@ def _lower_aggregate(plan: Aggregate, lowering: _Lowering) -> PhysicalPlan:
     match plan.star:
         case NoStar(reason=reason):
             pass
-        case Star() as star if (search := _found_by_key(star, lowering.catalog)) is not None:
-            reason = f"rows are found by '{search.index}'"
+        case Star() as star if (lookup := _unique_lookup(star, lowering.catalog)) is not None:
+            reason = f"rows are found by '{lookup.index}'"
         case Star() as star if lowering.options.fused_path:
             if plan.grouping is None:
                 fused: PhysicalPlan | str = _fuse(star, lowering)
@@ -134,13 +133,13 @@ def _lower_aggregate(plan: Aggregate, lowering: _Lowering) -> PhysicalPlan:
         unfused = replace(plan, star=NoStar(reason))
         return _lower(optimize_unfused(unfused, lowering.catalog), lowering)
     source = _lower(plan.source, lowering)
-    return HashAggregate(source, plan.keys, plan.aggregates, reason, plan.grouping)
+    return replace(plan, source=source, star=NoStar(reason))
 
 
-def _found_by_key(star: Star, catalog: CatalogInfo) -> KeySearch | None:
+def _unique_lookup(star: Star, catalog: CatalogInfo) -> IndexLookup | None:
     """Return how the few rows of a star are found by a unique key of its fact table."""
-    search = search_keys(star.predicates, catalog.tables[star.fact])
-    return search if search is not None and search.is_unique else None
+    lookup = find_lookup(star.predicates, catalog.tables[star.fact])
+    return lookup if lookup is not None and lookup.is_unique else None
 
 
 def _fuse(star: Star, lowering: _Lowering) -> PhysicalPlan | str:

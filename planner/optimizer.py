@@ -72,9 +72,8 @@ NEEDS: Mapping[Rule, type | str] = {
     push_down_limits: Limit,
 }
 
-
-def check_rule(rule: str, before: Plan, after: Plan, catalog: CatalogInfo) -> None:
-    """Called after each rule; the tests put `planner.verify.verify_rule` in its place."""
+# Who is shown each rule's name, the plan before it and the plan after it: a verifier, a debugger.
+watchers: list[Callable[[str, Plan, Plan, CatalogInfo], None]] = []
 
 
 def optimize(plan: Plan, catalog: CatalogInfo) -> Plan:
@@ -108,5 +107,6 @@ def optimize_unfused(plan: Aggregate, catalog: CatalogInfo) -> Plan:
 
 def _apply(rule: Rule, catalog: CatalogInfo, plan: Plan) -> Plan:
     after = rule(plan, catalog)
-    check_rule(rule.__name__, plan, after, catalog)
+    for watch in watchers:
+        watch(rule.__name__, plan, after, catalog)
     return after

@@ -30,10 +30,10 @@ from raydb.engine.operators.relation import (
     for_each_morsel,
 )
 from raydb.engine.operators.scan import (
+    lookup_rows,
     scan_matches,
     scan_slice,
     scan_table,
-    search_rows,
     without_excluded,
 )
 from raydb.engine.operators.sort import sort
@@ -60,7 +60,6 @@ from raydb.planner.plan.nodes import (
     Apply,
     CommonTable,
     Filter,
-    HashAggregate,
     HashJoin,
     InnerJoin,
     Limit,
@@ -179,7 +178,7 @@ def _rows_of(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> R
             )
         case MotifRows():
             return _motifs(plan, columns, sources)
-        case HashAggregate():
+        case Aggregate():
             return _aggregate(plan, live, sources)
         case Unnest():
             return _unnest(plan, live, sources)
@@ -204,15 +203,7 @@ def _rows_of(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> R
         case FusedScanAggregate() | FusedTableScan() | DeltaScan():
             table = sources.run_fused(plan)
             return Relation({c: table.column(column_name(c)) for c in columns}, table.num_rows)
-        case (
-            InnerJoin()
-            | OuterJoin()
-            | SemiJoin()
-            | Apply()
-            | Aggregate()
-            | VectorSearch()
-            | MotifSearch()
-        ):
+        case InnerJoin() | OuterJoin() | SemiJoin() | Apply() | VectorSearch() | MotifSearch():
             raise AssertionError(f"lowering left {type(plan).__name__}")
         case _:
             assert_never(plan)
@@ -375,8 +366,8 @@ def scan_steps(steps: Steps, sources: Sources) -> Relation | None:
     lowest, table = steps.lowest, sources.tables[node.table]
 
     def scan() -> Relation:
-        if node.search is not None:
-            rows = search_rows(table, read, node.search, sources.memory)
+        if node.lookup is not None:
+            rows = lookup_rows(table, read, node.lookup, sources.memory)
             if rows is not None:
                 return rows
         some = without_excluded(table, read, lowest)
@@ -441,7 +432,7 @@ def _all_of(conditions: Sequence[Expression]) -> Expression:
     return Call("and", tuple(conditions), pa.bool_())
 
 
-def _aggregate(plan: HashAggregate, live: frozenset[Column], sources: Sources) -> Relation:
+def _aggregate(plan: Aggregate, live: frozenset[Column], sources: Sources) -> Relation:
     calls = [(column, _guarded(call)) for column, call in plan.aggregates if column in live]
     read = dict.fromkeys(e for _, call in calls for e in expressions_of(call))
     expressions = [*(expression for _, expression in plan.keys), *read]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.engine.context.memory import Memory
-    from raydb.planner.plan.nodes import KeySearch
+    from raydb.planner.plan.nodes import IndexLookup
     from raydb.storage.tables.table import Table
 
 # What a text or a list takes at least, mostly.
@@ -214,23 +214,23 @@ def _text_codes(table: Table, column: Column) -> tuple[NDArray[np.int32], pa.Arr
     return np.concatenate(numbers), pa.concat_arrays([values, pa.nulls(1, values.type)])
 
 
-def search_rows(
-    table: Table, columns: Sequence[Column], search: KeySearch, memory: Memory
+def lookup_rows(
+    table: Table, columns: Sequence[Column], lookup: IndexLookup, memory: Memory
 ) -> Relation | None:
     """Return some columns of the visible rows with some keys; others may be among them.
 
     None where it is no better than to compare all rows.
     """
     schema = table.rows.schema
-    values = zip(*([each.value for each in key] for key in search.keys), strict=True)
+    values = zip(*([each.value for each in key] for key in lookup.keys), strict=True)
     keys = [
         pa.array(column, schema.field(name).type)
-        for name, column in zip(search.columns, values, strict=False)
+        for name, column in zip(lookup.columns, values, strict=False)
     ]
-    if not search.keys:
+    if not lookup.keys:
         return fetch_rows(table, columns, np.empty(0, np.int64))
     most = max(_ALWAYS_FEW, table.row_count // _SPARSE)
-    found = candidates(table.rows, search.columns, keys, most, memory.room())
+    found = candidates(table.rows, lookup.columns, keys, most, memory.room())
     if found is None:
         return None
     return fetch_rows(table, columns, found if table.live is None else found[table.live[found]])

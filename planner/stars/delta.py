@@ -19,12 +19,14 @@ import pyarrow as pa
 
 from raydb.kernels.backends.choice import ELSE
 from raydb.planner.expressions.nodes import AggregateCall, Call, Column, Expression, Literal
-from raydb.planner.plan.nodes import HashAggregate, Project, Union
+from raydb.planner.plan.nodes import Aggregate, Project, Union
 from raydb.planner.plan.nodes.aggregate import GroupedRows
 from raydb.planner.stars.table_scan import FusedTableScan, scan_obstacle
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from raydb.planner.catalog import CatalogInfo, NewerRows
     from raydb.planner.plan.nodes import PhysicalPlan, Star
     from raydb.planner.plan.nodes.node import Calls, Items
@@ -63,6 +65,15 @@ class DeltaScan(GroupedRows):
             "rows_touched": self.newer.count,
             "first_row": self.newer.first,
             "by": one_pass or f"lookup ({self.reason})",
+        }
+
+    @staticmethod
+    def lines(said: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the lines of EXPLAIN for the details."""
+        return {
+            "newer than bvh": said["bvh"],
+            "rows": f"{said['rows_touched']}, from row {said['first_row']} on",
+            "by": said["by"],
         }
 
     @property
@@ -141,7 +152,7 @@ def merge_parts(star: Star, parted: Parted, parts: tuple[PhysicalPlan, ...]) -> 
     """Return the plan of a star from the plans that give its parts' groups."""
     columns = tuple(column for column, _ in (*parted.star.keys, *parted.star.aggregates))
     keys = tuple((column, column) for column, _ in star.keys)
-    groups = HashAggregate(Union(parts, columns), keys, parted.merged, "")
+    groups = Aggregate(Union(parts, columns), keys, parted.merged)
     return Project(groups, parted.items)
 
 

@@ -37,11 +37,11 @@ from raydb.planner.expressions.nodes import (
 )
 from raydb.planner.expressions.show import show
 from raydb.planner.plan.nodes.aggregate import GroupedRows
-from raydb.planner.stars.sieve import describe_reads, use_sieve
+from raydb.planner.stars.sieve import describe_reads, describe_sieve, use_sieve
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -178,6 +178,29 @@ class FusedScanAggregate(GroupedRows):
             "backend_reason": self.backend_reason,
             "by_row_id": [show(expression) for expression in fetched],
         }
+
+    @staticmethod
+    def lines(said: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the lines of EXPLAIN for the details, and for the kernel's time where measured."""
+        coverage, sieve = said["coverage"], said["sieve"]
+        lines = {
+            "bvh": f"{said['bvh']} ({said['choice_reason']})",
+            "coverage": ", ".join(
+                f"{axis} {coverage[name]} of {coverage[name + '_total']}"
+                for axis, name in (("X", "aggregate"), ("Y", "group_by"), ("Z", "scan"))
+            ),
+            "intervals": said["intervals"],
+            **({"sieve": describe_sieve(sieve)} if sieve else {}),
+            "estimated rows": f"{said['rows_touched']} of {said['rows_total']}",
+            "backend": f"{said['backend']} ({said['backend_reason']})",
+        }
+        if said["rows_dead"]:
+            lines["left out"] = f"{said['rows_dead']} rows that are no more"
+        if said["by_row_id"]:
+            lines["fetched by row id"] = ", ".join(said["by_row_id"])
+        if "kernel_ms" in said:
+            lines["kernel"] = f"{said['kernel_ms']:.3f} ms"
+        return lines
 
     @property
     def estimated_reads(self) -> int:

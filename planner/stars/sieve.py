@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from raydb.kernels.bvh.sieve import cell_bytes, may_overflow, sift, splits_every_cell
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from raydb.planner.catalog import BvhInfo
     from raydb.planner.stars.fuse import FusedScanAggregate
 
@@ -87,3 +89,10 @@ def describe_reads(plan: FusedScanAggregate) -> dict[str, Any]:
         rows, size_bytes = read.rows, read.cell_bytes + read.rows * plan.row_bytes
         sieve = {"cells_touched": read.cells, "rows_covered": read.covered_rows}
     return {"sieve": sieve, "rows_touched": rows, "bytes_touched": size_bytes}
+
+
+def describe_sieve(sieve: Mapping[str, Any]) -> str:
+    """Return in words what `describe_reads` says of the sieve."""
+    if "obstacle" in sieve:
+        return f"not used ({sieve['obstacle']})"
+    return f"{sieve['cells_touched']} cells in place of {sieve['rows_covered']} rows"

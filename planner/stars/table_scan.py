@@ -28,6 +28,8 @@ from raydb.planner.stars.fuse import DENSE_GROUPS, INT64_DIGITS, FusedScanAggreg
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from raydb.planner.catalog import CatalogInfo, TableInfo
     from raydb.planner.plan.nodes import Star
     from raydb.planner.plan.nodes.node import Calls, Items
@@ -69,6 +71,15 @@ class FusedTableScan(GroupedRows):
             "rows_touched": self.row_count,
             "backend": ELSE.join(self.backends),
             "backend_reason": self.backend_reason,
+        }
+
+    @staticmethod
+    def lines(said: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the lines of EXPLAIN for the details."""
+        return {
+            "no bvh": said["no_bvh"],
+            "rows": said["rows_touched"],
+            "backend": f"{said['backend']} ({said['backend_reason']})",
         }
 
     @property

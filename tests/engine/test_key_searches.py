@@ -7,7 +7,7 @@ import random
 import pytest
 
 import raydb
-from raydb.planner import index_lookup as search_keys
+from raydb.planner import index_lookup
 from raydb.storage.tables import finder
 
 SEED = 11
@@ -30,8 +30,8 @@ STEPS = ("insert", "update", "delete", "begin", "rollback", "commit", "savepoint
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
     """Sort the smallest tables, at the second look-up, and added rows from three on."""
-    monkeypatch.setattr(search_keys, "MIN_ROWS", 1)
-    monkeypatch.setattr(search_keys, "_MIN_KEYS", 1)
+    monkeypatch.setattr(index_lookup, "MIN_ROWS", 1)
+    monkeypatch.setattr(index_lookup, "_MIN_KEYS", 1)
     monkeypatch.setattr(finder, "MIN_ROWS", 1)
     monkeypatch.setattr(finder, "_COMPARED_IN_MEMORY", 1)
     monkeypatch.setattr(finder, "_COMPARED_IN_FILES", 1)
@@ -101,7 +101,7 @@ def test_other_conditions_compare_all_rows(con, condition):
 
 
 def test_an_index_of_few_values_is_none_to_search(con, monkeypatch):
-    monkeypatch.setattr(search_keys, "_MIN_KEYS", 64)
+    monkeypatch.setattr(index_lookup, "_MIN_KEYS", 64)
     assert explained(con, "SELECT * FROM t WHERE day = '2026-01-03'") == []
     assert explained(con, "SELECT * FROM t WHERE amount = 2.25") == ["by_amount (amount), 1 key"]
     con.execute("CREATE INDEX both ON t (a, amount)")

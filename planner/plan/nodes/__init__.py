@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from raydb.planner.plan.nodes.aggregate import Aggregate, GroupingSets, HashAggregate
+from raydb.planner.plan.nodes.aggregate import Aggregate, GroupingSets
 from raydb.planner.plan.nodes.common_table import CommonTable, Recursive, WorkingTable
 from raydb.planner.plan.nodes.filter import Filter
 from raydb.planner.plan.nodes.join import Apply, HashJoin, InnerJoin, OuterJoin, SemiJoin
 from raydb.planner.plan.nodes.node import Node
 from raydb.planner.plan.nodes.project import Project, only_columns
-from raydb.planner.plan.nodes.scan import KeySearch, Scan
+from raydb.planner.plan.nodes.scan import IndexLookup, Scan
 from raydb.planner.plan.nodes.search import (
     MotifQuestion,
     MotifRows,
@@ -39,15 +39,12 @@ if TYPE_CHECKING:
     from raydb.planner.stars.table_scan import FusedTableScan
 
 # Nodes that lowering replaces, those that it puts in their place, and those that it keeps.
-LogicalNode: TypeAlias = (
-    "InnerJoin | OuterJoin | SemiJoin | Apply | Aggregate | VectorSearch | MotifSearch"
-)
+LogicalNode: TypeAlias = "InnerJoin | OuterJoin | SemiJoin | Apply | VectorSearch | MotifSearch"
 ChosenNode: TypeAlias = (
-    "HashJoin | HashAggregate | FusedScanAggregate | FusedTableScan | DeltaScan"
-    " | NearestRows | MotifRows"
+    "HashJoin | FusedScanAggregate | FusedTableScan | DeltaScan | NearestRows | MotifRows"
 )
 SharedNode: TypeAlias = (
-    "Scan | Values | Series | CommonTable | WorkingTable"
+    "Scan | Values | Series | CommonTable | WorkingTable | Aggregate"
     " | Filter | Project | Unnest | Window | Union | Recursive | Sort | Limit"
 )
 Plan: TypeAlias = "LogicalNode | ChosenNode | SharedNode"
@@ -61,10 +58,9 @@ __all__ = [
     "CommonTable",
     "Filter",
     "GroupingSets",
-    "HashAggregate",
     "HashJoin",
+    "IndexLookup",
     "InnerJoin",
-    "KeySearch",
     "Limit",
     "MotifQuestion",
     "MotifRows",

@@ -1,4 +1,4 @@
-"""Aggregate: one row a group; HashAggregate: the same on the general path."""
+"""Aggregate: one row a group."""
 
 from __future__ import annotations
 
@@ -57,42 +57,38 @@ class GroupingSets:
     number: Column
 
 
-class _SetsOfGroups(GroupedRows):
-    """Groups of a source by one set of keys or by several."""
-
-    __slots__ = ()
-
-    source_fields = ("source",)
-
-    if TYPE_CHECKING:
-
-        @property
-        def grouping(self) -> GroupingSets | None:
-            """Several sets of keys."""
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        number = () if self.grouping is None else (self.grouping.number,)
-        return (*super().columns, *number)
-
-    @property
-    def defined(self) -> tuple[Column, ...]:
-        number = () if self.grouping is None else (self.grouping.number,)
-        return (*super().defined, *number)
-
-
 @dataclass(frozen=True, slots=True)
-class Aggregate(_SetsOfGroups):
+class Aggregate(GroupedRows):
     """One row for each distinct tuple of keys; exactly one row where there are no keys.
 
-    `star` is set by the rule `match_stars`: how a fused job sees this node, or why it can't.
+    `star` is set by the rule `match_stars`: how a fused job sees this node, or why it can't. When
+    the plan runs it has the reason why no fused job answers the node, empty where the node puts
+    fused jobs together.
     """
+
+    explain_name = "HashAggregate"
+    source_fields = ("source",)
 
     source: Plan
     keys: Items
     aggregates: Calls
     star: Star | NoStar | None = None
     grouping: GroupingSets | None = None
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        number = () if self.grouping is None else (self.grouping.number,)
+        return (*(c for c, _ in self.keys), *(c for c, _ in self.aggregates), *number)
+
+    @property
+    def defined(self) -> tuple[Column, ...]:
+        passed = {column for column, key in self.keys if column == key}
+        return tuple(column for column in self.columns if column not in passed)
+
+    @property
+    def details(self) -> dict[str, Any]:
+        reason = self.star.reason if isinstance(self.star, NoStar) else ""
+        return {"general path": reason} if reason else {}
 
     def prune(self, needed: frozenset[Column]) -> Plan:
         kept = tuple(item for item in self.aggregates if item[0] in needed)
@@ -108,24 +104,3 @@ class Aggregate(_SetsOfGroups):
             return 1.0
         groups = statistics.group_count(self.source, [key for _, key in self.keys])
         return min(groups, statistics.row_count(self.source))
-
-
-@dataclass(frozen=True, slots=True)
-class HashAggregate(_SetsOfGroups):
-    """An Aggregate that runs on the general path.
-
-    `reason` says why the node is not part of a fused job; it is empty where the node puts fused
-    jobs together.
-    """
-
-    explain_name = "HashAggregate"
-
-    source: Plan
-    keys: Items
-    aggregates: Calls
-    reason: str
-    grouping: GroupingSets | None = None
-
-    @property
-    def details(self) -> dict[str, Any]:
-        return {"general path": self.reason} if self.reason else {}

@@ -23,6 +23,7 @@ class CommonTable(Node):
     """
 
     explain_name = "SharedRows"
+    column_fields = ("columns",)
 
     number: int
     name: str
@@ -33,10 +34,6 @@ class CommonTable(Node):
     @property
     def children(self) -> tuple[Plan, ...]:
         return (self.query,)
-
-    @property
-    def defined(self) -> tuple[Column, ...]:
-        return self.columns
 
     @property
     def summary(self) -> str:
@@ -51,13 +48,10 @@ class WorkingTable(Node):
     """In the step of the Recursive node of this number: the rows that the last step has added."""
 
     explain_name = "WorkingRows"
+    column_fields = ("columns",)
 
     number: int
     columns: tuple[Column, ...] = field()
-
-    @property
-    def defined(self) -> tuple[Column, ...]:
-        return self.columns
 
     @property
     def summary(self) -> str:
@@ -75,6 +69,7 @@ class Recursive(Node):
     """
 
     explain_name = "RecursiveRows"
+    column_fields = ("columns",)
     source_fields = ("base", "step")
 
     number: int
@@ -82,10 +77,6 @@ class Recursive(Node):
     step: Plan
     columns: tuple[Column, ...] = field()
     distinct: bool
-
-    @property
-    def defined(self) -> tuple[Column, ...]:
-        return self.columns
 
     @property
     def required_columns(self) -> frozenset[Column]:

@@ -55,6 +55,7 @@ class SemiJoin(Node):
 
     source_fields = ("left", "right")
     expression_fields = ("conditions",)
+    column_fields = ("mark",)
 
     kind: Literal["semi", "anti", "mark"]
     left: Plan
@@ -65,10 +66,6 @@ class SemiJoin(Node):
     @property
     def columns(self) -> tuple[Column, ...]:
         return (*self.left.columns, *self.defined)
-
-    @property
-    def defined(self) -> tuple[Column, ...]:
-        return () if self.mark is None else (self.mark,)
 
     def estimate(self, statistics: Statistics) -> float:
         size = statistics.row_count(self.left)
@@ -118,6 +115,7 @@ class HashJoin(Node):
     explain_name = "HashJoin"
     source_fields = ("left", "right")
     expression_fields = ("left_keys", "right_keys", "residual")
+    column_fields = ("mark",)
 
     kind: Literal["inner", "left", "right", "full", "semi", "anti", "mark"]
     left: Plan
@@ -133,10 +131,6 @@ class HashJoin(Node):
         if self.kind in ("semi", "anti", "mark"):
             return (*self.left.columns, *self.defined)
         return (*self.left.columns, *self.right.columns)
-
-    @property
-    def defined(self) -> tuple[Column, ...]:
-        return () if self.mark is None else (self.mark,)
 
     @property
     def summary(self) -> str:

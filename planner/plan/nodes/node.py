@@ -39,6 +39,7 @@ class Node:
     source_fields: fields that hold a plan, or a tuple of plans.
     expression_fields: fields that hold an expression or tuples of expressions.
     definition_fields: fields that hold pairs of a column and an expression or a call.
+    column_fields: fields that hold other columns of which the node is the origin.
     """
 
     __slots__ = ()
@@ -48,6 +49,7 @@ class Node:
     source_fields: ClassVar[tuple[str, ...]] = ()
     expression_fields: ClassVar[tuple[str, ...]] = ()
     definition_fields: ClassVar[tuple[str, ...]] = ()
+    column_fields: ClassVar[tuple[str, ...]] = ()
 
     @property
     def sources(self) -> tuple[Plan, ...]:
@@ -67,7 +69,11 @@ class Node:
     @property
     def defined(self) -> tuple[Column, ...]:
         """The columns whose numbers begin here; one that passes through keeps its number."""
-        return tuple(column for column, value in self._definitions() if column != value)
+        own = [column for column, value in self._definitions() if column != value]
+        for name in self.column_fields:
+            held = getattr(self, name)
+            own += held if isinstance(held, tuple) else () if held is None else (held,)
+        return tuple(own)
 
     @property
     def expressions(self) -> tuple[Expression, ...]:

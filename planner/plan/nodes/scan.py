@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class KeySearch:
+class IndexLookup:
     """Some values of the columns of a key or an index; `index` is its name.
 
     keys: for each key that is sought the value of each column, as pairs with `columns`.
@@ -34,18 +34,15 @@ class KeySearch:
 class Scan(Node):
     """Rows of a stored table; each output column bears the name of the table's column it reads.
 
-    search: set by lowering where only rows with some keys are wanted; others may be among them.
+    lookup: set by lowering where only rows with some keys are wanted; others may be among them.
     """
 
     explain_name = "ScanTable"
+    column_fields = ("columns",)
 
     table: str
     columns: tuple[Column, ...] = field()
-    search: KeySearch | None = None
-
-    @property
-    def defined(self) -> tuple[Column, ...]:
-        return self.columns
+    lookup: IndexLookup | None = None
 
     @property
     def summary(self) -> str:
@@ -54,7 +51,7 @@ class Scan(Node):
 
     @property
     def details(self) -> dict[str, Any]:
-        return {} if self.search is None else {"index": str(self.search)}
+        return {} if self.lookup is None else {"index": str(self.lookup)}
 
     def prune(self, needed: frozenset[Column]) -> Plan:
         return replace(self, columns=tuple(c for c in self.columns if c in needed))

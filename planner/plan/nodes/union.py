@@ -21,14 +21,11 @@ class Union(Node):
     """The rows of all sources (UNION ALL): column i is column i of each source, by position."""
 
     explain_name = "ConcatenateRows"
+    column_fields = ("columns",)
     source_fields = ("sources",)
 
     sources: tuple[Plan, ...] = field()
     columns: tuple[Column, ...] = field()
-
-    @property
-    def defined(self) -> tuple[Column, ...]:
-        return self.columns
 
     @property
     def required_columns(self) -> frozenset[Column]:

@@ -28,16 +28,12 @@ class Unnest(Node):
     explain_name = "UnnestRows"
     source_fields = ("source",)
     definition_fields = ("items",)
+    column_fields = ("number",)
 
     source: Plan
     items: Items
     keep: bool = False
     number: Column | None = None
-
-    @property
-    def defined(self) -> tuple[Column, ...]:
-        number = () if self.number is None else (self.number,)
-        return (*(column for column, _ in self.items), *number)
 
     @property
     def summary(self) -> str:

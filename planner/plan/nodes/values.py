@@ -17,14 +17,11 @@ class Values(Node):
     """Rows written in the statement; every row has one constant expression a column."""
 
     explain_name = "ConstantRows"
+    column_fields = ("columns",)
     expression_fields = ("rows",)
 
     columns: tuple[Column, ...] = field()
     rows: tuple[tuple[Expression, ...], ...]
-
-    @property
-    def defined(self) -> tuple[Column, ...]:
-        return self.columns
 
     @property
     def summary(self) -> str:
@@ -39,15 +36,12 @@ class Series(Node):
     """The integers `start`, `start + step`, ... before `stop`, as a BIGINT column."""
 
     explain_name = "SeriesRows"
+    column_fields = ("column",)
 
     column: Column
     start: int
     stop: int
     step: int
-
-    @property
-    def defined(self) -> tuple[Column, ...]:
-        return (self.column,)
 
     @property
     def summary(self) -> str:

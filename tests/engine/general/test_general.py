@@ -28,8 +28,8 @@ from raydb.engine.operators.run import Sources, run_plan
 from raydb.errors import DataError, InternalError, OperationalError
 from raydb.planner.expressions.nodes import AggregateCall
 from raydb.planner.plan.nodes import (
+    Aggregate,
     Filter,
-    HashAggregate,
     HashJoin,
     Limit,
     Project,
@@ -67,7 +67,7 @@ def test_select_without_from(db):
     assert db.run(Project(source, ((a, lit(7, INT64)),))) == [(7,)]
     never = Filter(source, lit(False, BOOL))
     assert db.run(Project(never, ((a, lit(7, INT64)),))) == []
-    count = HashAggregate(source, (), ((a, AggregateCall("count_star", (), INT64)),), "")
+    count = Aggregate(source, (), ((a, AggregateCall("count_star", (), INT64)),))
     assert db.run(count) == [(1,)]
 
 
@@ -102,7 +102,7 @@ def test_columns_that_nothing_reads_are_not_computed(db):
     bad, good, n = db.column("bad", INT32), db.column("good", INT32), db.column("n", INT64)
     zero = lit(0, INT32)
     computed = Project(scan, ((bad, call("divide", t["a"], zero, kind=INT32)), (good, t["a"])))
-    total = HashAggregate(computed, (), ((n, AggregateCall("count", (good,), INT64)),), "")
+    total = Aggregate(computed, (), ((n, AggregateCall("count", (good,), INT64)),))
     assert db.run(total) == db.sql("SELECT count(a) FROM t")
 
 
@@ -171,11 +171,11 @@ def test_join_on_expressions_carries_only_what_is_read(db):
     key = call("add", lc["a"], lit(1, INT32), kind=INT32)
     joined = HashJoin("left", left, right, (key,), (rc["a"],), (call("less", lc["id"], rc["id"]),))
     n = db.column("n", INT64)
-    count = HashAggregate(joined, (), ((n, AggregateCall("count_star", (), INT64)),), "")
+    count = Aggregate(joined, (), ((n, AggregateCall("count_star", (), INT64)),))
     expected = "FROM t l LEFT JOIN u r ON l.a + 1 = r.a AND l.id < r.id"
     assert db.run(count) == db.sql(f"SELECT count(*) {expected}")
-    by_text = HashAggregate(
-        joined, ((rc["s"], rc["s"]),), ((n, AggregateCall("count", (lc["x"],), INT64)),), ""
+    by_text = Aggregate(
+        joined, ((rc["s"], rc["s"]),), ((n, AggregateCall("count", (lc["x"],), INT64)),)
     )
     same_rows(db.run(by_text), db.sql(f"SELECT r.s, count(l.x) {expected} GROUP BY r.s"))
 
@@ -186,7 +186,7 @@ def test_join_without_any_column(db):
     n = db.column("n", INT64)
     for keys, on in (((lc["s"],), (rc["s"],)), ((), ())):
         joined = HashJoin("inner", left, right, keys, on)
-        count = HashAggregate(joined, (), ((n, AggregateCall("count_star", (), INT64)),), "")
+        count = Aggregate(joined, (), ((n, AggregateCall("count_star", (), INT64)),))
         condition = "l.s = r.s" if keys else "true"
         assert db.run(count) == db.sql(f"SELECT count(*) FROM t l JOIN u r ON {condition}")
 
@@ -336,11 +336,10 @@ def test_text_beyond_one_array(monkeypatch, db):
         db.sql("SELECT * FROM t ORDER BY id"), [(4, False, False), (7, False, False)]
     )
     low, n = db.column("low", TEXT), db.column("n", INT64)
-    grouped = HashAggregate(
+    grouped = Aggregate(
         Filter(scan, call("like", t["s"], lit("%", TEXT))),
         ((low, call("upper", t["s"], kind=TEXT)),),
         ((n, AggregateCall("count_star", (), INT64)),),
-        "",
     )
     same_rows(
         db.run(grouped), db.sql("SELECT upper(s), count(*) FROM t WHERE s IS NOT NULL GROUP BY 1")
@@ -422,9 +421,7 @@ def test_a_star_join_of_many_rows():
         (m, AggregateCall("max", (f["revenue"],), INT64)),
     )
     keys = tuple((found[name], found[name]) for name in ("year", "brand"))
-    ordered = Sort(
-        HashAggregate(plan, keys, calls, ""), tuple(SortKey(column) for column, _ in keys)
-    )
+    ordered = Sort(Aggregate(plan, keys, calls), tuple(SortKey(column) for column, _ in keys))
     expected = db.sql(
         "SELECT year, brand, sum(revenue)::BIGINT, max(revenue) FROM fact JOIN days USING (day) "
         "JOIN parts USING (part) JOIN suppliers USING (supplier) WHERE region = 'ASIA' "

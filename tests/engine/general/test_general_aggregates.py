@@ -21,7 +21,7 @@ from node_database import (
 
 from raydb.errors import DataError
 from raydb.planner.expressions.nodes import AggregateCall
-from raydb.planner.plan.nodes import Filter, HashAggregate
+from raydb.planner.plan.nodes import Aggregate, Filter
 
 GROUPINGS = [[], ["a"], ["b"], ["x"], ["d"], ["s"], ["day"], ["f"], ["a", "s"], ["x", "f", "day"]]
 
@@ -60,9 +60,7 @@ def test_aggregates(db, grouping, name):
     calls = tuple((db.column(sql, aggregate.type), aggregate) for sql, aggregate in wanted)
     listed = ", ".join([*grouping, *(sql for sql, _ in wanted)])
     by = f"GROUP BY {', '.join(grouping)}" if grouping else ""
-    same_rows(
-        db.run(HashAggregate(scan, keys, calls, "")), db.sql(f"SELECT {listed} FROM {name} {by}")
-    )
+    same_rows(db.run(Aggregate(scan, keys, calls)), db.sql(f"SELECT {listed} FROM {name} {by}"))
 
 
 def reference(db, key, column, function):
@@ -84,7 +82,7 @@ def test_averages_are_the_nearest_doubles(db, column, distinct):
     scan, t = db.scan("t")
     k, v = db.column("k", TEXT), db.column("v", DOUBLE)
     aggregate = AggregateCall("avg", (t[column],), DOUBLE, distinct)
-    actual = dict(db.run(HashAggregate(scan, ((k, t["s"]),), ((v, aggregate),), "")))
+    actual = dict(db.run(Aggregate(scan, ((k, t["s"]),), ((v, aggregate),))))
 
     def average(values):
         values = set(values) if distinct else values
@@ -103,7 +101,7 @@ def test_sums_and_averages_of_doubles(distinct):
         (s, AggregateCall("sum", (t["v"],), DOUBLE, distinct)),
         (m, AggregateCall("avg", (t["v"],), DOUBLE, distinct)),
     )
-    rows = db.run(HashAggregate(scan, ((t["k"], t["k"]),), calls, ""))
+    rows = db.run(Aggregate(scan, ((t["k"], t["k"]),), calls))
     total = 0.5 if distinct else 1.0
     same_rows(rows, [(1, total, 0.5), (2, None, None), (3, "nan", "nan")])
 
@@ -116,9 +114,7 @@ def test_sums_of_bigint_are_exact_or_an_error(keys):
         scan, t = db.scan("t")
         v = db.column("v", target)
         grouping = tuple((t[key], t[key]) for key in keys)
-        plan = HashAggregate(
-            scan, grouping, ((v, AggregateCall("sum", (t["v"],), target, distinct)),), ""
-        )
+        plan = Aggregate(scan, grouping, ((v, AggregateCall("sum", (t["v"],), target, distinct)),))
         return db.run(plan)[0][-1]
 
     top = 2**63 - 1
@@ -142,7 +138,7 @@ def test_sums_of_wide_decimals_are_exact_or_an_error():
     v = db.column("v", widest)
     for name in ("t", "u"):
         scan, columns = db.scan(name)
-        plan = HashAggregate(scan, (), ((v, AggregateCall("sum", (columns["v"],), widest)),), "")
+        plan = Aggregate(scan, (), ((v, AggregateCall("sum", (columns["v"],), widest)),))
         if name == "t":
             assert db.run(plan) == [(top,)]
         else:
@@ -156,9 +152,9 @@ def test_sums_of_narrow_integers_widen():
         db = Database(t=pa.table({"v": pa.array([top] * 1000, kind)}))
         scan, t = db.scan("t")
         s = db.column("s", INT64)
-        assert db.run(
-            HashAggregate(scan, (), ((s, AggregateCall("sum", (t["v"],), INT64)),), "")
-        ) == [(1000 * top,)]
+        assert db.run(Aggregate(scan, (), ((s, AggregateCall("sum", (t["v"],), INT64)),))) == [
+            (1000 * top,)
+        ]
 
 
 def test_aggregates_of_type_null(db):
@@ -170,7 +166,7 @@ def test_aggregates_of_type_null(db):
         for f, kind in calls
         for d in (False, True)
     )
-    rows = db.run(HashAggregate(scan, ((db.column("k", pa.null()), nothing),), items, ""))
+    rows = db.run(Aggregate(scan, ((db.column("k", pa.null()), nothing),), items))
     assert rows == [(None, *[None] * 8, 0, 0)]
 
 
@@ -179,14 +175,13 @@ def test_group_by_expressions_and_having(db):
     k, n, s = db.column("k", INT32), db.column("n", INT64), db.column("s", INT64)
     key = call("modulo", t["a"], lit(2, INT32), kind=INT32)
     argument = call("add", t["a"], lit(1, INT32), kind=INT32)
-    groups = HashAggregate(
+    groups = Aggregate(
         scan,
         ((k, key),),
         (
             (n, AggregateCall("count_star", (), INT64)),
             (s, AggregateCall("sum", (argument,), INT64)),
         ),
-        "",
     )
     having = Filter(groups, call("greater", n, lit(20, INT64)))
     same_rows(
@@ -198,5 +193,5 @@ def test_group_by_expressions_and_having(db):
 def test_distinct_rows(db):
     scan, t = db.scan("t")
     names = ("x", "f", "d")
-    plan = HashAggregate(scan, tuple((t[n], t[n]) for n in names), (), "")
+    plan = Aggregate(scan, tuple((t[n], t[n]) for n in names), ())
     same_rows(db.run(plan), db.sql("SELECT DISTINCT x, f, d FROM t"))
