@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
-from raydb.planner.plan.nodes import CommonTable, PhysicalPlan
+from raydb.planner.plan.nodes import CommonTable, PhysicalPlan, SearchRows
 from raydb.planner.stars.delta import DeltaScan
 from raydb.planner.stars.fuse import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan
@@ -24,6 +24,7 @@ from raydb.planner.stars.table_scan import FusedTableScan
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from raydb.storage.tables.table import Table
 
 # What runs on a backend.
 _Job: TypeAlias = FusedScanAggregate | FusedTableScan | DeltaScan
@@ -59,15 +60,16 @@ _NOT_MEASURED = Measured(0.0, {}, {})
 
 
 def describe(
-    plan: PhysicalPlan, measured: Measured | None = None, graphs: Mapping[int, str] | None = None
+    plan: PhysicalPlan,
+    measured: Measured | None = None,
+    states: Mapping[int, Mapping[str, str]] | None = None,
 ) -> dict[str, Any]:
     """Return {"path", "reasons", "plan"}, and "time_ms" where measured: the plan as JSON values.
 
     The path is "fused" when any part runs as a fused job; the reasons say of every other
-    aggregate (or of a plan without one) why it does not. graphs: where the graphs of MotifRows
-    nodes, by identity, come from.
+    aggregate (or of a plan without one) why it does not. states: see `search_states`.
     """
-    tree = _described(plan, set(), measured or _NOT_MEASURED, graphs or {})
+    tree = _described(plan, set(), measured or _NOT_MEASURED, states or {})
     nodes = list(_walk(tree))
     fused = any(node["node"] in ("FusedScanAggregate", "FusedTableScan") for node in nodes)
     reasons = [node["general path"] for node in nodes if "general path" in node]
@@ -75,6 +77,22 @@ def describe(
         reasons = ["the query has no aggregate"]
     times = {} if measured is None else {"time_ms": measured.time_ms}
     return {"path": "fused" if fused else "general", "reasons": reasons, **times, "plan": tree}
+
+
+def search_states(
+    plan: PhysicalPlan, tables: Mapping[str, Table], cache: Any
+) -> dict[int, Mapping[str, str]]:
+    """Return what searches have to say at the moment, by the identity of their nodes.
+
+    cache: the engine's, of what is derived from tables.
+    """
+    found = {}
+    waiting = [plan]
+    for node in waiting:
+        waiting += node.children
+        if isinstance(node, SearchRows):
+            found[id(node)] = node.function.state(node, tables, cache)
+    return found
 
 
 def render(described: Mapping[str, Any]) -> list[str]:
@@ -124,7 +142,7 @@ def _walk(node: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _described(
-    plan: PhysicalPlan, seen: set[int], measured: Measured, graphs: Mapping[int, str]
+    plan: PhysicalPlan, seen: set[int], measured: Measured, states: Mapping[int, Mapping[str, str]]
 ) -> dict[str, Any]:
     """Return a plan as JSON values; a shared query is described where it comes first."""
     node = {"node": plan.explain_name, "summary": plan.summary, **plan.details, "children": []}
@@ -138,10 +156,10 @@ def _described(
         node |= {"ran_on": measured.ran_on[plan]} if plan in measured.ran_on else {}
     if id(plan) in measured.nodes:
         node["rows"], node["time_ms"] = measured.nodes[id(plan)]
-    node |= {"graph": graphs[id(plan)]} if id(plan) in graphs else {}
+    node |= states.get(id(plan), {})
     node |= {"ran": measured.notes[id(plan)]} if id(plan) in measured.notes else {}
     if id(plan) in measured.probes:
         queries, lists = measured.probes[id(plan)]
         node |= {"queries": queries, "mean_probes": lists / max(queries, 1)}
-    children = [_described(child, seen, measured, graphs) for child in plan.children]
+    children = [_described(child, seen, measured, states) for child in plan.children]
     return {**node, "children": children}

@@ -14,7 +14,6 @@ from raydb.planner.expressions.nodes import (
     columns_of,
     conjuncts,
 )
-from raydb.planner.find_motifs import lower_motifs
 from raydb.planner.index_lookup import find_lookup
 from raydb.planner.optimizer import optimize_unfused
 from raydb.planner.plan.common_tables import highest_number, reads_working_table
@@ -25,7 +24,6 @@ from raydb.planner.plan.nodes import (
     Filter,
     HashJoin,
     InnerJoin,
-    MotifSearch,
     NoStar,
     OuterJoin,
     PhysicalPlan,
@@ -33,13 +31,12 @@ from raydb.planner.plan.nodes import (
     Project,
     Recursive,
     Scan,
+    Search,
     SemiJoin,
     Star,
     Union,
     Values,
-    VectorSearch,
 )
-from raydb.planner.search_vectors import lower_search
 from raydb.planner.stars.choose import choose_job
 
 if TYPE_CHECKING:
@@ -86,10 +83,8 @@ def _lower(plan: Plan, lowering: _Lowering) -> PhysicalPlan:
             raise AssertionError(f"order_joins left a join of {len(sources)} sources")
         case InnerJoin() | OuterJoin() | SemiJoin():
             return _lower_join(plan, lowering)
-        case VectorSearch():
-            return lower_search(plan, lowering.catalog, lowering.fresh, go)
-        case MotifSearch():
-            return lower_motifs(plan, go)
+        case Search(function=function):
+            return function.lower(plan, go, lowering.catalog, lowering.fresh)
         case Apply():
             raise AssertionError("unnest_subqueries left an Apply")
         case Aggregate():

@@ -39,8 +39,6 @@ from raydb.engine.operators.scan import (
 from raydb.engine.operators.sort import sort
 from raydb.engine.operators.spill import aggregate_rows, window_rows
 from raydb.engine.operators.unnest import unnest_lists
-from raydb.engine.table_functions.motif.motif_rows import motif_rows
-from raydb.engine.table_functions.vector.vector_search import nearest_rows
 from raydb.errors import InternalError, OperationalError
 from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.casts.casts import cast_values
@@ -63,21 +61,19 @@ from raydb.planner.plan.nodes import (
     HashJoin,
     InnerJoin,
     Limit,
-    MotifRows,
-    MotifSearch,
-    NearestRows,
     OuterJoin,
     PhysicalPlan,
     Project,
     Recursive,
     Scan,
+    Search,
+    SearchRows,
     SemiJoin,
     Series,
     Sort,
     Union,
     Unnest,
     Values,
-    VectorSearch,
     Window,
     WorkingTable,
 )
@@ -166,18 +162,12 @@ def _rows_of(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> R
             return _run_steps(plan, live, sources)
         case HashJoin():
             sides = plan.left.columns, plan.right.columns
-            run_with = partial(_run_with, sources=sources)
-            return run_join(plan, columns, sides, run_with, sources.memory)
-        case NearestRows(queries=queries, source=source):
-            sides = queries.columns, source.columns
-            run_with = partial(_run_with, sources=sources)
-            show = partial(_show_search, plan, sources)
-            sources.told.extend([plan.note] if plan.note else [])
-            return nearest_rows(
-                plan, columns, sides, run_with, sources.tables, sources.memory, show
+            return run_join(
+                plan, columns, sides, partial(run_with, sources=sources), sources.memory
             )
-        case MotifRows():
-            return _motifs(plan, columns, sources)
+        case SearchRows(function=function):
+            found: Relation = function.run(plan, columns, sources)
+            return found
         case Aggregate():
             return _aggregate(plan, live, sources)
         case Unnest():
@@ -203,21 +193,10 @@ def _rows_of(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> R
         case FusedScanAggregate() | FusedTableScan() | DeltaScan():
             table = sources.run_fused(plan)
             return Relation({c: table.column(column_name(c)) for c in columns}, table.num_rows)
-        case InnerJoin() | OuterJoin() | SemiJoin() | Apply() | VectorSearch() | MotifSearch():
+        case InnerJoin() | OuterJoin() | SemiJoin() | Apply() | Search():
             raise AssertionError(f"lowering left {type(plan).__name__}")
         case _:
             assert_never(plan)
-
-
-def _show_search(plan: NearestRows, sources: Sources, found: Neighbours) -> None:
-    """Tell who wants to know what the search of an index has found."""
-    index = plan.index
-    if index is None:
-        return
-    if sources.trace is not None:
-        sources.trace.note_probes(plan, found.probes)
-    if sources.watch is not None and index.calibrated is not None and plan.selection is None:
-        sources.watch(index.name, index.calibrated.calibration, found)
 
 
 def _series(numbers: range, columns: Sequence[Column], memory: Memory) -> Relation:
@@ -228,19 +207,6 @@ def _series(numbers: range, columns: Sequence[Column], memory: Memory) -> Relati
         values = pa.array(np.arange(some.start, some.stop, some.step, dtype=np.int64))
         collector.add(Relation(dict.fromkeys(columns, values), len(some)))
     return collector.relation() if columns else Relation({}, len(numbers))
-
-
-def _motifs(plan: MotifRows, columns: Sequence[Column], sources: Sources) -> Relation:
-    """Return counts or samples of motifs, and note how they were come by."""
-    run_with = partial(_run_with, sources=sources)
-    of_queries = plan.queries.columns
-    found = motif_rows(
-        *(plan, columns, of_queries, run_with), sources.tables, sources.cache, sources.memory
-    )
-    sources.told.extend(found.told)
-    if sources.trace is not None:
-        sources.trace.note(plan, found.how)
-    return found.rows
 
 
 def _constant_rows(plan: Values, columns: Sequence[Column]) -> Relation:
@@ -411,7 +377,7 @@ def _read_by(expressions: Iterable[Expression]) -> frozenset[Column]:
 # -- joins and aggregates
 
 
-def _run_with(
+def run_with(
     plan: PhysicalPlan,
     columns: Sequence[Column],
     expressions: Sequence[Expression],
@@ -436,7 +402,7 @@ def _aggregate(plan: Aggregate, live: frozenset[Column], sources: Sources) -> Re
     calls = [(column, _guarded(call)) for column, call in plan.aggregates if column in live]
     read = dict.fromkeys(e for _, call in calls for e in expressions_of(call))
     expressions = [*(expression for _, expression in plan.keys), *read]
-    rows, values = _run_with(plan.source, (), expressions, sources)
+    rows, values = run_with(plan.source, (), expressions, sources)
     keys = {column: values[i] for i, (column, _) in enumerate(plan.keys)}
     of_expression = dict(zip(read, values[len(keys) :], strict=True))
     columns = [column for column in plan.columns if column in live]
@@ -472,7 +438,7 @@ def _window(plan: Window, live: frozenset[Column], sources: Sources) -> Relation
     calls = [(column, _guarded(call)) for column, call in plan.calls if column in live]
     read = dict.fromkeys(e for _, call in calls for e in expressions_of(call))
     carried = [column for column in plan.source.columns if column in live]
-    rows, values = _run_with(plan.source, carried, list(read), sources)
+    rows, values = run_with(plan.source, carried, list(read), sources)
     of_expression = dict(zip(read, values, strict=True))
     return window_rows(rows, calls, of_expression, sources.memory)
 

@@ -25,9 +25,8 @@ from raydb.engine.operators.run import Sources, run_plan
 from raydb.engine.operators.trace import Trace
 from raydb.engine.session.result import Result
 from raydb.engine.session.stream import stream_plan
-from raydb.engine.table_functions.motif.motif_rows import graph_states
 from raydb.errors import DataError
-from raydb.planner.explain import Measured, describe, render
+from raydb.planner.explain import Measured, describe, render, search_states
 from raydb.storage.formats.text_part import LateValueError
 
 if TYPE_CHECKING:
@@ -167,9 +166,9 @@ class PlanRunner:
 
         change: what the rows would change.
         """
-        graphs = graph_states(prepared.plan, self._database.snapshot.tables, self.cache)
+        states = search_states(prepared.plan, self._database.snapshot.tables, self.cache)
         measured = self._measure(prepared) if statement.analyze else None
-        described = describe(prepared.plan, measured, graphs)
+        described = describe(prepared.plan, measured, states)
         if change is not None:
             described["plan"] = {
                 "node": change.node,

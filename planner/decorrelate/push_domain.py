@@ -32,17 +32,16 @@ from raydb.planner.plan.nodes import (
     Filter,
     InnerJoin,
     Limit,
-    MotifSearch,
     OuterJoin,
     Plan,
     Project,
     Recursive,
+    Search,
     SemiJoin,
     Sort,
     Union,
     Unnest,
     Values,
-    VectorSearch,
     Window,
     WorkingTable,
 )
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from raydb.planner.expressions.nodes import WindowCall
-    from raydb.planner.plan.nodes.search import Pairs
 
 Names = dict[Column, Column]
 
@@ -183,10 +181,8 @@ def _push(plan: Plan, domain: _Domain) -> _Pushed:
             below = _push(source, domain)
             changed = tuple((column, substitute(e, below.names)) for column, e in items)
             return replace(below, plan=replace(plan, source=below.plan, items=changed))
-        case VectorSearch():
+        case Search():
             return _push_search(plan, domain)
-        case MotifSearch():
-            return _push_motifs(plan, domain)
         case Window(source=source, calls=calls):
             below = _push(source, domain)
             divided = tuple((c, _divide(call, below.names)) for c, call in calls)
@@ -264,41 +260,24 @@ def _push_limit(plan: Limit, domain: _Domain) -> _Pushed:
     return replace(below, plan=Project(first, tuple((column, column) for column in columns)))
 
 
-def _push_search(plan: VectorSearch, domain: _Domain) -> _Pushed:
-    """Search for the vectors of all outer rows, each among the rows that there are for it."""
-    below = _push(plan.left, domain)
-    plan = replace(plan, left=below.plan, query=substitute(plan.query, below.names))
-    if not domain.concerns(plan.right):
-        return replace(below, plan=plan)
-    right, pairs = _push_side(plan.right, below, domain)
-    return replace(below, plan=replace(plan, right=right, pairs=(*plan.pairs, *pairs)))
+def _push_search(plan: Search, domain: _Domain) -> _Pushed:
+    """Search for each outer row; where the rows depend on it, they are there for all outer rows.
 
-
-def _push_side(plan: Plan, left: _Pushed, domain: _Domain) -> tuple[Plan, Pairs]:
-    """Return the rows to search in for all outer rows, and which of them belong to a left row."""
-    pushed = _push(plan, domain.reads(plan))
-    return pushed.plan, tuple((left.names[column], own) for column, own in pushed.names.items())
-
-
-def _push_motifs(plan: MotifSearch, domain: _Domain) -> _Pushed:
-    """Search for each outer row; where the edges depend on it, they are given for all outer rows.
-
-    The edges for an outer row are found again by the values that they were given for.
+    Those for an outer row are found again by the values that they are there for.
     """
     below = _push(plan.left, domain)
     given = tuple((name, substitute(e, below.names)) for name, e in plan.given)
     plan = replace(plan, left=below.plan, given=given)
     if not domain.concerns(plan.right):
         return replace(below, plan=plan)
-    edges, place = plan.right, plan.place
-    question = plan.question
-    has_order = question.ties == "index" or "ties" in dict(given)
-    # Only these see the order of the rows, and a number for each keeps filters from the scan.
-    if place is None and (has_order or question.sample_count is not None):
-        edges, place = _with_place(edges, domain)
-    edges, pairs = _push_side(edges, below, domain)
-    pushed = replace(plan, right=edges, pairs=(*plan.pairs, *pairs), place=place)
-    return replace(below, plan=pushed)
+    rows, place = plan.right, plan.place
+    # A number for each row keeps filters from the scan.
+    if place is None and plan.function.sees_order(plan):
+        rows, place = _with_place(rows, domain)
+    pushed = _push(rows, domain.reads(rows))
+    pairs = tuple((below.names[column], own) for column, own in pushed.names.items())
+    plan = replace(plan, right=pushed.plan, pairs=(*plan.pairs, *pairs), place=place)
+    return replace(below, plan=plan)
 
 
 def _with_place(plan: Plan, domain: _Domain) -> tuple[Plan, Column | None]:

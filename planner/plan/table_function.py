@@ -18,17 +18,18 @@ from typing import TYPE_CHECKING, Any
 
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Literal
-from raydb.planner.plan.nodes import Values
+from raydb.planner.plan.nodes import SearchRows, Values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
 
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Column, Expression
     from raydb.planner.plan.function_arguments import Argument
-    from raydb.planner.plan.nodes import Plan
+    from raydb.planner.plan.nodes import Plan, Search
+    from raydb.storage.tables.table import Table
 
 TABLE_FUNCTIONS: dict[str, TableFunction] = {}
 """All table functions by name; `register` adds one."""
@@ -143,7 +144,62 @@ def constant_rows(
 
 
 class SearchFunction(PlannedFunction):
-    """A function that searches a table. refuses_null: whether NULL is an error of its own."""
+    """A function that searches a table, its first argument, for each row of the tables before it.
+
+    `bind` returns a `Search` whose left plan is `ONE_ROW`. refuses_null: a constant NULL is an
+    error of its own. gives_rows: rows of the table are in the result, and not only what is found.
+    every_row: LATERAL asks for each row of the tables before it, and not for each distinct one.
+    explains_lone_row: EXPLAIN shows the one row that asks where no table is before the call.
+    """
 
     searches = True
     refuses_null = True
+    gives_rows = False
+    every_row = False
+    explain_name = "SearchRows"
+    explains_lone_row = False
+    star_reason = "it aggregates over a search"
+
+    @abstractmethod
+    def run(self, plan: SearchRows, columns: Sequence[Column], sources: Any) -> Any:
+        """Return some columns of the rows; sources: those of `engine.operators.run`."""
+
+    def rows_per_row(self, plan: Search) -> float:
+        """Return about how many rows a row that asks gets."""
+        del plan
+        return 1.0
+
+    def sees_order(self, plan: Search) -> bool:
+        """Tell whether the answer depends on the order of the table's rows."""
+        del plan
+        return False
+
+    def lower(
+        self,
+        plan: Search,
+        lower: Callable[[Plan], Plan],
+        catalog: CatalogInfo,
+        numbers: Iterator[int],
+    ) -> Plan:
+        """Choose how a search runs; `numbers` are those of columns that are in no plan yet."""
+        del catalog, numbers
+        return SearchRows.of(plan, lower)
+
+    def summary(self, plan: SearchRows) -> str:
+        """Return what EXPLAIN prints behind the name of a search."""
+        del plan
+        return self.name
+
+    def details(self, plan: SearchRows) -> dict[str, Any]:
+        """Return what else EXPLAIN says of a search."""
+        del plan
+        return {}
+
+    def state(self, plan: SearchRows, tables: Mapping[str, Table], cache: Any) -> Mapping[str, str]:
+        """Return what EXPLAIN says of a search at the moment; cache: the engine's DerivedCache."""
+        del plan, tables, cache
+        return {}
+
+
+ONE_ROW = Values((), ((),))
+"""What a search is asked by where no table is before its call."""

@@ -26,14 +26,13 @@ from raydb.planner.plan.nodes import (
     Aggregate,
     Filter,
     InnerJoin,
-    MotifSearch,
     NoStar,
     OuterJoin,
     Plan,
+    Search,
     SemiJoin,
     Sort,
     Unnest,
-    VectorSearch,
     Window,
 )
 from raydb.planner.stars.star import map_unfused_sources
@@ -83,12 +82,7 @@ def filter_rows(source: Plan, predicates: Sequence[Expression]) -> Plan:
 def _push(predicates: Sequence[Expression], source: Plan) -> Plan:
     """Filter a source as deep inside as each predicate allows."""
     match source:
-        case (
-            OuterJoin(kind="left", left=left)
-            | SemiJoin(left=left)
-            | VectorSearch(left=left)
-            | MotifSearch(left=left)
-        ):
+        case OuterJoin(kind="left", left=left) | SemiJoin(left=left) | Search(left=left):
             rest, (pushed,) = _distribute(predicates, (left,))
             return filter_rows(replace(source, left=pushed), rest)
         case Unnest(source=inner):

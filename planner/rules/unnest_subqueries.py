@@ -38,15 +38,14 @@ from raydb.planner.plan.nodes import (
     Filter,
     InnerJoin,
     Limit,
-    MotifSearch,
     OuterJoin,
     Plan,
     Project,
+    Search,
     SemiJoin,
     Union,
     Unnest,
     Values,
-    VectorSearch,
     Window,
     only_columns,
 )
@@ -100,10 +99,9 @@ def _unnest_expressions(plan: Plan, builder: PlanBuilder) -> Plan:
             changed = plan.map_expressions(rows.without_subqueries)
             changed = changed.map_sources(lambda _: rows.plan)
             return only_columns(changed, plan.columns)
-        case VectorSearch(left=left) | MotifSearch(left=left):
+        case Search(left=left):
             rows = OuterRows(left, builder, unnest)
             searched = plan.map_expressions(rows.without_subqueries)
-            assert isinstance(searched, VectorSearch | MotifSearch)
             return only_columns(replace(searched, left=rows.plan), plan.columns)
         case OuterJoin() | SemiJoin():
             return _unnest_conditions(plan, builder)

@@ -29,7 +29,7 @@ from raydb.planner.expressions.nodes import (
     map_aggregate,
     rewrite,
 )
-from raydb.planner.plan.nodes import Aggregate, Filter, InnerJoin, NoStar, Plan, Scan, Star
+from raydb.planner.plan.nodes import Aggregate, Filter, InnerJoin, NoStar, Plan, Scan, Search, Star
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -168,6 +168,8 @@ def _flatten(plan: Plan) -> tuple[list[Scan], list[Expression]] | NoStar:
                 scans += inner[0]
                 parts += inner[1]
             return scans, parts
+        case Search(function=function):
+            return NoStar(function.star_reason)
         case _:
             names = {
                 "OuterJoin": "an outer join keeps rows without a partner",
@@ -179,8 +181,6 @@ def _flatten(plan: Plan) -> tuple[list[Scan], list[Expression]] | NoStar:
                 "CommonTable": "it reads a common table expression",
                 "WorkingTable": "it reads a recursive query",
                 "Series": "it reads no table",
-                "VectorSearch": "it aggregates over a vector search",
-                "MotifSearch": "it aggregates over motifs",
             }
             kind = type(plan).__name__
             return NoStar(names.get(kind, f"it aggregates over a {kind.lower()}"))

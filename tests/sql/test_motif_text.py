@@ -6,10 +6,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from raydb.engine.table_functions.motif.motif_text import read_motif
+from raydb.engine.table_functions.motif.motif_text import motif_text, read_motif
 from raydb.errors import ProgrammingError
 from raydb.kernels.motif.shape import MAX_EDGES, MAX_VERTICES, Motif, is_connected
-from raydb.planner.plan.nodes.search import motif_text
 
 SHAPES = {
     "path(4)": "a->b, b->c, c->d",

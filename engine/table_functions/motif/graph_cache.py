@@ -10,7 +10,7 @@ Rows without a source, a target or a time are no edges; they are counted.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -20,16 +20,19 @@ from raydb.engine.context.progress import report
 from raydb.engine.operators.relation import joined
 from raydb.errors import DataError
 from raydb.kernels.motif.graph import build_graph
+from raydb.planner.expressions.nodes import Attribute, columns_of, substitute
+from raydb.planner.plan.table_rows import rows_of_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from raydb.engine.context.memory import Memory
     from raydb.engine.fused.derived_cache import DerivedCache
+    from raydb.engine.operators.run import Sources
     from raydb.kernels.motif.graph import TemporalGraph
-    from raydb.planner.plan.nodes import MotifRows
+    from raydb.planner.expressions.nodes import Expression
+    from raydb.planner.plan.nodes import Search, SearchRows
     from raydb.storage.tables.table import Table
 
     Values: TypeAlias = pa.ChunkedArray | pa.Array
@@ -80,43 +83,72 @@ class EdgeGraph:
         return clamped
 
 
+class GraphOf(NamedTuple):
+    """Whose graph a search is about: the table, and what is computed of its rows.
+
+    Columns have other numbers in each statement, so they are attributes of the table here.
+    """
+
+    table: str
+    identity: tuple[Expression, ...]
+
+
+def graph_of(plan: Search) -> GraphOf | None:
+    """Return the table whose rows are edges; None where one table's rows do not say all."""
+    rows = None if plan.pairs else rows_of_table(plan.right)
+    if rows is None:
+        return None
+    every = (*(substitute(each, rows.definitions) for each in plan.read), *rows.predicates)
+    names = {
+        column: Attribute((), column.name, column.type)
+        for expression in every
+        for column in columns_of(expression)
+    }
+    return GraphOf(rows.scan.table, tuple(substitute(each, names) for each in every))
+
+
 def kept_graph(
-    plan: MotifRows,
-    tables: Mapping[str, Table],
-    cache: DerivedCache | None,
-    memory: Memory,
-    read: Callable[[], Sequence[Values]],
+    plan: SearchRows, sources: Sources, read: Callable[[], Sequence[Values]]
 ) -> tuple[EdgeGraph, bool]:
     """Return the graph of a search, and whether it was there already.
 
     read: gives the sources, the targets and the times of all rows. Raises DataError for times that
     64 bits cannot tell apart, and OperationalError where memory is too small.
     """
-    is_kept = cache is not None and is_graph_kept(plan, tables, cache)
 
     def make() -> EdgeGraph:
-        sources, targets, times = read()
-        memory.check(_ROW_BYTES * len(times), f"the temporal graph of {len(times)} rows")
-        return make_graph(sources, targets, times, plan.question.function)
+        starts, ends, times = read()
+        count = len(times)
+        sources.memory.check(_ROW_BYTES * count, f"the temporal graph of {count} rows")
+        return make_graph(starts, ends, times, plan.function.name)
 
-    if cache is None or not plan.table:
+    if sources.cache is None or plan.how is None:
         return make(), False
-    found: EdgeGraph = cache.get(_owners(plan, tables), _what(plan), make)
+    owners, what = _key(plan.how, sources.tables)
+    is_kept = sources.cache.has(owners, what)
+    found: EdgeGraph = sources.cache.get(owners, what, make)
     return found, is_kept
 
 
-def is_graph_kept(plan: MotifRows, tables: Mapping[str, Table], cache: DerivedCache) -> bool:
-    """Tell whether the graph of a search need not be built."""
-    return bool(plan.table) and cache.has(_owners(plan, tables), _what(plan))
+def graph_state(plan: SearchRows, tables: Mapping[str, Table], cache: DerivedCache) -> str:
+    """Return where the graph of a search comes from."""
+    graph: GraphOf | None = plan.how
+    if plan.pairs:
+        return "built for each row that has edges of its own"
+    if graph is None:
+        return "built for this query, whose edges are not the rows of one table"
+    if graph.table not in tables:
+        return f"built for this query, '{graph.table}' is read anew each time"
+    if cache.has(*_key(graph, tables)):
+        return f"kept with '{graph.table}'"
+    return f"built, then kept with '{graph.table}' until that changes"
 
 
-def _owners(plan: MotifRows, tables: Mapping[str, Table]) -> tuple[object, ...]:
-    table = tables[plan.table]
-    return (table.rows,) if table.live is None else (table.rows, table.live)
-
-
-def _what(plan: MotifRows) -> object:
-    return "motif graph", plan.table, plan.identity
+def _key(graph: GraphOf, tables: Mapping[str, Table]) -> tuple[tuple[object, ...], object]:
+    """Return what a kept graph is made of, and its name."""
+    table = tables[graph.table]
+    owners = (table.rows,) if table.live is None else (table.rows, table.live)
+    return owners, ("motif graph", *graph)
 
 
 def make_graph(sources: Values, targets: Values, times: Values, function: str) -> EdgeGraph:

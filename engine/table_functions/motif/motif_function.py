@@ -11,30 +11,50 @@ the rows of its edges. Both give them for each row of the tables before it that 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from raydb.engine.table_functions.motif.graph_cache import graph_of, graph_state
 from raydb.engine.table_functions.motif.motif_question import (
     QUESTION_ARGUMENTS,
     TIME_UNITS,
     make_question,
 )
+from raydb.engine.table_functions.motif.motif_rows import motif_rows
+from raydb.engine.table_functions.motif.motif_text import motif_text
 from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, interval_text
+from raydb.planner.expressions.show import show
 from raydb.planner.plan.function_arguments import COLUMN, Argument, whole
-from raydb.planner.plan.nodes import MotifSearch, Values
-from raydb.planner.plan.table_function import SearchFunction
+from raydb.planner.plan.nodes import Search, SearchRows
+from raydb.planner.plan.table_function import ONE_ROW, SearchFunction
 from raydb.sql.types import is_integer, is_interval, is_list
 from raydb.sql.typing_rules import unify
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from raydb.planner.plan.nodes import MotifQuestion
+    from raydb.engine.fused.derived_cache import DerivedCache
+    from raydb.engine.operators.relation import Relation
+    from raydb.engine.operators.run import Sources
+    from raydb.engine.table_functions.motif.motif_question import MotifQuestion
+    from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.expressions.nodes import Column
+    from raydb.planner.plan.nodes import Plan
     from raydb.planner.plan.table_function import FunctionCall
+    from raydb.storage.tables.table import Table
 
 DEFAULT_SAMPLES = 10
+
+# What EXPLAIN says of each method.
+_METHODS = {
+    "auto": "exact while its steps last, else timest",
+    "exact": "exact",
+    "timest": "timest",
+}
 
 # In the order of the row; the engine makes them by name.
 COUNT_COLUMNS = (
@@ -62,6 +82,8 @@ COUNT_COLUMNS = (
 class MotifFunction(SearchFunction):
     """motif_count() or motif_sample()."""
 
+    explain_name = "MotifRows"
+    star_reason = "it aggregates over motifs"
     usage = (
         "a table, a file or a query in parentheses; what follows is named, such as src => 'payer'"
     )
@@ -71,7 +93,7 @@ class MotifFunction(SearchFunction):
         ends = (Argument(each, COLUMN, is_required=True) for each in ("src", "dst", "time"))
         self.arguments = (*ends, *QUESTION_ARGUMENTS, *more)
 
-    def bind(self, call: FunctionCall) -> MotifSearch:
+    def bind(self, call: FunctionCall) -> Search:
         """Return the search that a call asks for."""
         assert call.rows is not None
         source, target, time = (call.columns[name] for name in ("src", "dst", "time"))
@@ -91,15 +113,84 @@ class MotifFunction(SearchFunction):
                 "integers, TIMESTAMP or DATE"
             )
         question = make_question(self, call.constants, call.varying, time)
-        found: Sequence[tuple[str, pa.DataType]] = COUNT_COLUMNS
+        question = replace(question, notes=_without_effect(call, question))
+        columns: Sequence[tuple[str, pa.DataType]] = COUNT_COLUMNS
         if question.sample_count is not None:
-            found = _sample_columns(question, ends[0].type, time.type)
-        made = tuple(call.new_column(name, kind) for name, kind in found)
-        return MotifSearch(
-            *(Values((), ((),)), call.rows, (ends[0], ends[1]), time, question),
-            *(tuple(call.varying.items()), made),
-            notes=_without_effect(call, question),
-        )
+            columns = _sample_columns(question, ends[0].type, time.type)
+        found = tuple(call.new_column(name, kind) for name, kind in columns)
+        given = tuple(call.varying.items())
+        return Search(self, ONE_ROW, call.rows, given, (*ends, time), question, found)
+
+    def rows_per_row(self, plan: Search) -> float:
+        """Return how many rows a search has: one with a count, or a sample's."""
+        return float(plan.options.sample_count or 1)
+
+    def sees_order(self, plan: Search) -> bool:
+        """Tell whether edges at the same time have an order, or instances tell their rows."""
+        has_order = plan.options.ties == "index" or "ties" in dict(plan.given)
+        return has_order or plan.options.sample_count is not None
+
+    def lower(
+        self,
+        plan: Search,
+        lower: Callable[[Plan], Plan],
+        catalog: CatalogInfo,
+        numbers: Iterator[int],
+    ) -> Plan:
+        """Say whose graph is searched: it is the same until the table of its rows changes."""
+        del catalog, numbers
+        return SearchRows.of(plan, lower, graph_of(plan))
+
+    def run(self, plan: SearchRows, columns: Sequence[Column], sources: Sources) -> Relation:
+        """Return counts or samples of motifs."""
+        return motif_rows(plan, columns, sources)
+
+    def state(
+        self, plan: SearchRows, tables: Mapping[str, Table], cache: DerivedCache
+    ) -> Mapping[str, str]:
+        """Return where the graph comes from."""
+        return {"graph": graph_state(plan, tables, cache)}
+
+    def summary(self, plan: SearchRows) -> str:
+        """Return what is asked; what differs by row as it is computed."""
+        asked: MotifQuestion = plan.options
+        given = _shown(plan)
+        what = "count"
+        if asked.sample_count is not None:
+            count = given.get("n", str(asked.sample_count))
+            what = f"{count} sample{'' if count == '1' else 's'}"
+        return f"{what} of {given.get('motif', motif_text(asked.motif, asked.names))}"
+
+    def details(self, plan: SearchRows) -> dict[str, Any]:
+        """Return the other arguments."""
+        asked: MotifQuestion = plan.options
+        given = _shown(plan)
+        method = given.get("method", _METHODS[asked.method])
+        if asked.method != "exact" and asked.sample_count is None:
+            rel_error = given.get("rel_error", f"{asked.rel_error:g}")
+            confidence = given.get("confidence", f"{asked.confidence:g}")
+            method += f" to {rel_error} with confidence {confidence}"
+        seconds = given.get("max_seconds", f"{asked.max_seconds:g}")
+        return {
+            **({"note": "; ".join(asked.notes)} if asked.notes else {}),
+            "within": given.get("delta", _duration(asked.delta, plan.read[2].type)),
+            "ties": given.get("ties", asked.ties),
+            "method": f"{method}, in {seconds} seconds",
+        }
+
+
+def _shown(plan: SearchRows) -> dict[str, str]:
+    return {name: show(expression) for name, expression in plan.given}
+
+
+def _duration(delta: int, kind: pa.DataType) -> str:
+    """Return a time between two edges in words."""
+    if not pa.types.is_timestamp(kind):
+        return str(delta) if pa.types.is_integer(kind) else f"{delta} days"
+    days, microseconds = divmod(delta, DAY_MICROSECONDS)
+    if days >= 2**31:
+        return f"{days} days"
+    return str(interval_text(pa.MonthDayNano([0, days, microseconds * 1000])))
 
 
 MOTIF_FUNCTIONS = (

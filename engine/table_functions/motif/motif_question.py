@@ -9,8 +9,9 @@ An argument that a table gives, row by row, is checked twice: its type once, its
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+from typing import Literal as Choice
 
 import pyarrow as pa
 
@@ -20,7 +21,6 @@ from raydb.kernels.motif.shape import Motif
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.interval_text import read_interval
 from raydb.planner.plan.function_arguments import COLUMN, TEXT, Argument, number, whole, word
-from raydb.planner.plan.nodes import MotifQuestion
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -49,6 +49,34 @@ QUESTION_ARGUMENTS = (
 _DAY_NANOSECONDS = 86_400 * 10**9
 _INTERVAL = pa.month_day_nano_interval()
 TIME_UNITS = {pa.date32(): ("day", _DAY_NANOSECONDS), pa.timestamp("us"): ("microsecond", 1000)}
+
+
+@dataclass(frozen=True, slots=True)
+class MotifQuestion:
+    """What motif_count() and motif_sample() ask of a temporal graph.
+
+    names: of the motif's vertices. delta: the longest time from the first edge of an instance to
+    the last, in units of the times. rel_error, confidence: when an estimate is good enough.
+    sample_count: how many instances to sample, None to count them. notes: what there is to say of
+    the arguments.
+    """
+
+    motif: Motif
+    names: tuple[str, ...]
+    delta: int
+    ties: Choice["strict", "index"]
+    method: Choice["auto", "exact", "timest"]
+    rel_error: float
+    confidence: float
+    seed: int
+    max_seconds: float
+    sample_count: int | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def function(self) -> str:
+        """The name of the table function."""
+        return "motif_count" if self.sample_count is None else "motif_sample"
 
 
 def make_question(

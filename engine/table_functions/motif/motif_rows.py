@@ -10,40 +10,31 @@ Without other tables there is one row, which asks what is written in the call.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from raydb.engine.operators.join.keys import encode_keys
 from raydb.engine.operators.relation import Relation, concatenate, joined
-from raydb.engine.table_functions.motif.graph_cache import is_graph_kept, kept_graph, make_graph
+from raydb.engine.operators.run import run_with
+from raydb.engine.table_functions.motif.graph_cache import kept_graph, make_graph
 from raydb.engine.table_functions.motif.motif_question import question_of_row
 from raydb.engine.table_functions.motif.motif_search import Clock, search_motif
+from raydb.engine.table_functions.paired_rows import PairedRows
 from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.casts.casts import literal_value
 from raydb.planner.expressions.nodes import Column, Literal
-from raydb.planner.plan.nodes import MotifRows, PhysicalPlan
-from raydb.planner.plan.table_function import TABLE_FUNCTIONS, SearchFunction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    from raydb.engine.context.memory import Memory
-    from raydb.engine.fused.derived_cache import DerivedCache
+    from raydb.engine.operators.run import Sources
     from raydb.engine.table_functions.motif.graph_cache import EdgeGraph
+    from raydb.engine.table_functions.motif.motif_question import MotifQuestion
     from raydb.engine.table_functions.motif.motif_search import FoundMotifs
-    from raydb.planner.expressions.nodes import Expression
-    from raydb.planner.plan.nodes import MotifQuestion
-    from raydb.storage.tables.table import Table
+    from raydb.planner.plan.nodes import SearchRows
 
     Values: TypeAlias = pa.ChunkedArray | pa.Array
-    # Runs a plan: some of its columns, and the values of expressions over all of them.
-    RunWith = Callable[
-        [PhysicalPlan, Sequence[Column], Sequence[Expression]], tuple[Relation, list[Values]]
-    ]
 
 # What the order of an edge and its code take, where each row has edges of its own.
 _EDGE_BYTES = 40
@@ -53,37 +44,20 @@ _EDGE_BYTES = 40
 _ANSWER_BYTES = 24
 
 
-class MotifAnswers(NamedTuple):
-    """Rows, what there is to say beside them, and how the searches went, for EXPLAIN."""
-
-    rows: Relation
-    told: list[str]
-    how: str
-
-
-def motif_rows(
-    plan: MotifRows,
-    columns: Sequence[Column],
-    of_queries: Sequence[Column],
-    run_with: RunWith,
-    tables: Mapping[str, Table],
-    cache: DerivedCache | None,
-    memory: Memory,
-) -> MotifAnswers:
+def motif_rows(plan: SearchRows, columns: Sequence[Column], sources: Sources) -> Relation:
     """Return some columns of each row that asks with those of its answer, in the rows' order.
 
     Raises OperationalError where time or memory is too small, and DataError for an argument's value
     in a row that the argument cannot have, and for times that 64 bits cannot hold.
     """
-    carried = [column for column in of_queries if column in columns]
-    keys = [ours for ours, _ in plan.pairs]
-    needed = list(dict.fromkeys((*carried, *keys)))
-    queries, values = run_with(plan.queries, needed, [expression for _, expression in plan.given])
+    carried = [column for column in plan.left.columns if column in columns]
+    needed = list(dict.fromkeys((*carried, *(ours for ours, _ in plan.pairs))))
+    queries, values = run_with(plan.left, needed, [each for _, each in plan.given], sources)
     questions = _questions(plan, values, queries.row_count)
-    graphs: _OneGraph | _GraphsByRow = _OneGraph(plan, run_with, tables, cache, memory)
+    graphs: _OneGraph | _GraphsByRow = _OneGraph(plan, sources)
     order: Sequence[int] = range(queries.row_count)
     if plan.pairs and queries.row_count:
-        graphs = _GraphsByRow(plan, queries, run_with, memory)
+        graphs = _GraphsByRow(plan, queries, sources)
         order = graphs.order
     found: dict[int, FoundMotifs] = {}
     built, row_count = "", 0
@@ -98,26 +72,32 @@ def motif_rows(
         edges, is_new = graphs.of_row(row)
         if is_new and not built:
             built = f", graph built in {clock.passed * 1000:.3f} ms"
-        found[row] = search_motif(asked, plan.found, edges, clock, memory)
+        found[row] = search_motif(asked, plan.found, edges, clock, sources.memory)
         row_count += found[row].rows.row_count
         need = _ANSWER_BYTES * row_count * len(plan.found)
-        memory.check(need, f"the answers of {asked.function}() for {number} rows")
+        sources.memory.check(need, f"the answers of {asked.function}() for {number} rows")
     numbers = [row for row in sorted(found) for _ in range(found[row].rows.row_count)]
     nothing = Relation({column: pa.array([], column.type) for column in plan.found}, 0)
     parts = [nothing, *(found[row].rows for row in sorted(found))]
     answers = concatenate(parts, plan.found).combined()
     every = {**queries.take(pa.array(numbers, pa.int64())).columns, **answers.columns}
     rows = Relation({column: every[column] for column in columns}, answers.row_count)
-    told = [*plan.notes, *graphs.warnings(), *_shortcomings(questions, found)]
-    return MotifAnswers(rows, told, _how(found) + built)
+    sources.told.extend([*plan.options.notes, *graphs.warnings(), *_shortcomings(questions, found)])
+    if sources.trace is not None:
+        sources.trace.note(plan, _how(found) + built)
+    return rows
 
 
 def _questions(
-    plan: MotifRows, values: Sequence[Values], row_count: int
+    plan: SearchRows, values: Sequence[Values], row_count: int
 ) -> list[MotifQuestion | None]:
     """Return what each row asks, None where an argument is NULL."""
+    asked: MotifQuestion = plan.options
     if not plan.given:
-        return [plan.question] * row_count
+        return [asked] * row_count
+    time = plan.read[2]
+    if not isinstance(time, Column):
+        time = Column(-1, "time", time.type)
     questions: list[MotifQuestion | None] = []
     for row in range(row_count):
         given = {
@@ -125,17 +105,8 @@ def _questions(
             for (name, _), each in zip(plan.given, values, strict=True)
         }
         is_known = not any(value.is_null for value in given.values())
-        function = TABLE_FUNCTIONS[plan.question.function]
-        assert isinstance(function, SearchFunction)
-        time = _time_column(plan)
-        asked = question_of_row(function, plan.question, given, time) if is_known else None
-        questions.append(asked)
+        questions.append(question_of_row(plan.function, asked, given, time) if is_known else None)
     return questions
-
-
-def _time_column(plan: MotifRows) -> Column:
-    name = plan.time.name if isinstance(plan.time, Column) else "time"
-    return Column(-1, name, plan.time.type)
 
 
 def _shortcomings(
@@ -213,102 +184,56 @@ class _Warnings:
 class _OneGraph(_Warnings):
     """The graph of all rows, which is built when it is first asked for, or at hand."""
 
-    def __init__(
-        self,
-        plan: MotifRows,
-        run_with: RunWith,
-        tables: Mapping[str, Table],
-        cache: DerivedCache | None,
-        memory: Memory,
-    ) -> None:
+    def __init__(self, plan: SearchRows, sources: Sources) -> None:
         super().__init__()
-        self._plan, self._run_with = plan, run_with
-        self._tables, self._cache, self._memory = tables, cache, memory
+        self._plan, self._sources = plan, sources
         self._edges: EdgeGraph | None = None
 
     def of_row(self, _: int) -> tuple[EdgeGraph, bool]:
         """Return the graph of a row that asks, and whether it was built just now."""
         if self._edges is not None:
             return self._edges, False
-        self._edges, was_kept = kept_graph(
-            self._plan, self._tables, self._cache, self._memory, self._read
-        )
+        self._edges, was_kept = kept_graph(self._plan, self._sources, self._read)
         self.count(self._edges)
         return self._edges, not was_kept
 
     def _read(self) -> Sequence[Values]:
-        _, values = self._run_with(self._plan.source, (), [*self._plan.ends, self._plan.time])
+        _, values = run_with(self._plan.right, (), self._plan.read, self._sources)
         return values
 
 
 class _GraphsByRow(_Warnings):
-    """The graph of each row that asks, of the edges with the same values in the pairs' columns.
+    """The graph of each row that asks, of the edges that there are for it.
 
     order: the rows, those with the same graph one after the other: one graph is held at a time.
     """
 
-    def __init__(
-        self, plan: MotifRows, queries: Relation, run_with: RunWith, memory: Memory
-    ) -> None:
+    def __init__(self, plan: SearchRows, queries: Relation, sources: Sources) -> None:
         super().__init__()
-        self._plan = plan
-        ours, theirs = zip(*plan.pairs, strict=True)
+        self._function = plan.function.name
+        theirs = [column for _, column in plan.pairs]
         places = [] if plan.place is None else [plan.place]
-        rows, values = run_with(
-            plan.source, list(dict.fromkeys((*theirs, *places))), [*plan.ends, plan.time]
-        )
-        memory.check(
+        read = list(dict.fromkeys((*theirs, *places)))
+        rows, values = run_with(plan.right, read, plan.read, sources)
+        sources.memory.check(
             _EDGE_BYTES * rows.row_count + sum(each.nbytes for each in values),
             f"the edges of {rows.row_count} rows by what they are asked for",
         )
-        codes = encode_keys(
-            [queries.columns[column] for column in ours],
-            [rows.columns[column] for column in theirs],
-            range(len(ours)),
-        )
-        by_row = [codes.probe]
-        if plan.place is not None:
-            by_row.insert(0, joined(rows.columns[plan.place]).to_numpy())
-        sorted_rows = np.lexsort(by_row)
-        self._values = [joined(each).take(pa.array(sorted_rows)) for each in values]
-        self._codes: NDArray[np.int64] = codes.build
-        edge_codes = codes.probe[sorted_rows]
-        self._starts = np.searchsorted(edge_codes, self._codes, "left")
-        self._ends = np.searchsorted(edge_codes, self._codes, "right")
-        self.order: list[int] = np.argsort(self._codes, kind="stable").tolist()
+        self._paired = PairedRows(plan, queries, rows)
+        in_order = pa.array(self._paired.order)
+        self._values = [joined(each).take(in_order) for each in values]
+        self.order: list[int] = np.argsort(self._paired.codes, kind="stable").tolist()
         self._held: tuple[int, EdgeGraph] | None = None
 
     def of_row(self, row: int) -> tuple[EdgeGraph, bool]:
         """Return the graph of a row that asks, and whether it was built just now."""
-        code, start, end = int(self._codes[row]), int(self._starts[row]), int(self._ends[row])
+        paired = self._paired
+        code, start, end = int(paired.codes[row]), int(paired.starts[row]), int(paired.ends[row])
         if self._held is not None and self._held[0] == code:
             return self._held[1], False
         self._held = None
         sources, targets, times = (each.slice(start, end - start) for each in self._values)
-        edges = make_graph(sources, targets, times, self._plan.question.function)
+        edges = make_graph(sources, targets, times, self._function)
         self.count(edges)
         self._held = code, edges
         return edges, True
-
-
-def graph_states(
-    plan: PhysicalPlan, tables: Mapping[str, Table], cache: DerivedCache
-) -> dict[int, str]:
-    """Return where the graphs of a plan's searches come from, by the identity of their nodes."""
-    states = {}
-    waiting = [plan]
-    for node in waiting:
-        waiting += node.children
-        if isinstance(node, MotifRows):
-            if node.pairs:
-                state = "built for each row that has edges of its own"
-            elif not node.table:
-                state = "built for this query, whose edges are not the rows of one table"
-            elif node.table not in tables:
-                state = f"built for this query, '{node.table}' is read anew each time"
-            elif is_graph_kept(node, tables, cache):
-                state = f"kept with '{node.table}'"
-            else:
-                state = f"built, then kept with '{node.table}' until that changes"
-            states[id(node)] = state
-    return states

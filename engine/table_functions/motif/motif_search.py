@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
     from raydb.engine.context.memory import Memory
     from raydb.engine.table_functions.motif.graph_cache import EdgeGraph
+    from raydb.engine.table_functions.motif.motif_question import MotifQuestion
     from raydb.kernels.motif.estimate import Estimate, PreparedMotif
     from raydb.kernels.motif.exact import ExactCount
     from raydb.kernels.motif.graph import TemporalGraph
     from raydb.planner.expressions.nodes import Column
-    from raydb.planner.plan.nodes import MotifQuestion
 
 # The parts of a search that have loops of their own.
 LoopPart: TypeAlias = Literal["graph", "count", "list", "estimate", "draw"]

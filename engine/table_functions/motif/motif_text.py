@@ -278,3 +278,17 @@ def _checked(
             f"'{apart[0]}'"
         )
     return Motif(len(names), tuple(edges), tuple(groups)), names
+
+
+def motif_text(motif: Motif, names: Sequence[str]) -> str:
+    """Return a motif as it is written.
+
+    >>> motif_text(Motif(3, ((0, 1), (1, 2), (2, 0)), (0, 1, 1)), ("a", "b", "c"))
+    'a->b, {b->c, c->a}'
+    """
+    parts = []
+    for group in range(motif.groups[-1] + 1):
+        edges = [e for e, number in zip(motif.edges, motif.groups, strict=True) if number == group]
+        text = ", ".join(f"{names[source]}->{names[target]}" for source, target in edges)
+        parts.append(text if len(edges) == 1 else "{" + text + "}")
+    return ", ".join(parts)

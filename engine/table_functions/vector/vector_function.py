@@ -9,16 +9,19 @@ The rows are the columns of the first argument, and then rank, distance, probes 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from raydb.engine.table_functions.vector.choose_index import SearchOptions, lower_vector_search
+from raydb.engine.table_functions.vector.vector_search import nearest_rows
 from raydb.errors import ProgrammingError
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Column, Expression, Literal
+from raydb.planner.expressions.show import show
 from raydb.planner.plan.function_arguments import COLUMN, FLAG, Argument, number, whole, word
-from raydb.planner.plan.nodes import SearchOptions, Values, VectorSearch
-from raydb.planner.plan.table_function import SearchFunction
+from raydb.planner.plan.nodes import Search
+from raydb.planner.plan.table_function import ONE_ROW, SearchFunction
 from raydb.sql.bind.expression.literals import is_bare_string
 from raydb.sql.types import is_numbers
 from raydb.sql.typing_rules import cast, explicit_cast
@@ -26,6 +29,13 @@ from raydb.storage.tables.constraints import is_vector
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from raydb.engine.operators.relation import Relation
+    from raydb.engine.operators.run import Sources
+    from raydb.engine.table_functions.vector.choose_index import VectorJob
+    from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.plan.nodes import Plan, SearchRows
     from raydb.planner.plan.table_function import FunctionCall
 
 _FOUND = (
@@ -46,6 +56,11 @@ class VectorFunction(SearchFunction):
     )
     places = 2
     refuses_null = False
+    gives_rows = True
+    every_row = True
+    explain_name = "NearestRows"
+    explains_lone_row = True
+    star_reason = "it aggregates over a vector search"
     arguments = (
         Argument("column", COLUMN),
         Argument("query"),
@@ -57,13 +72,43 @@ class VectorFunction(SearchFunction):
         Argument("score", word("ratio", "kth"), null=True),
     )
 
-    def bind(self, call: FunctionCall) -> VectorSearch:
+    def bind(self, call: FunctionCall) -> Search:
         """Return a search for one query vector."""
         assert call.rows is not None
         vector = _checked(call.columns["column"])
-        target = _as_vector(call.varying["query"], vector)
+        given = (("query", _as_vector(call.varying["query"], vector)),)
         found = tuple(call.new_column(name, kind) for name, kind in _FOUND)
-        return VectorSearch(Values((), ((),)), call.rows, target, vector, _options(call), found)
+        return Search(self, ONE_ROW, call.rows, given, (vector,), _options(call), found)
+
+    def rows_per_row(self, plan: Search) -> float:
+        """Return how many rows are asked for."""
+        return float(plan.options.k)
+
+    def lower(
+        self,
+        plan: Search,
+        lower: Callable[[Plan], Plan],
+        catalog: CatalogInfo,
+        numbers: Iterator[int],
+    ) -> Plan:
+        """Choose an index, or to compare all rows."""
+        return lower_vector_search(plan, lower, catalog, numbers)
+
+    def run(self, plan: SearchRows, columns: Sequence[Column], sources: Sources) -> Relation:
+        """Return the rows that are nearest."""
+        return nearest_rows(plan, columns, sources)
+
+    def summary(self, plan: SearchRows) -> str:
+        """Return what is searched for; a constant vector is long."""
+        ((_, query),) = plan.given
+        is_constant = isinstance(query, Literal)
+        shown = sql_type_name(query.type) if is_constant else show(query)
+        return f"{plan.options.k} nearest to {shown} by {plan.how.metric}"
+
+    def details(self, plan: SearchRows) -> dict[str, Any]:
+        """Return which index is used, or why none is."""
+        job: VectorJob = plan.how
+        return {"search": job.reason, **({"note": job.note} if job.note else {})}
 
     def shown(self, literal: Literal) -> str:
         """Return a constant as SQL writes it."""

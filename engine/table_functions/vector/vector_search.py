@@ -15,9 +15,10 @@ import pyarrow as pa
 from raydb.engine.catalog.vector_index import check_vectors, column_text, vector_blocks
 from raydb.engine.context.devices import search_ivf
 from raydb.engine.context.progress import report_compiling
-from raydb.engine.operators.join.keys import encode_keys
 from raydb.engine.operators.relation import Relation, joined
+from raydb.engine.operators.run import run_with
 from raydb.engine.operators.scan import fetch_rows, scan_table
+from raydb.engine.table_functions.paired_rows import PairedRows
 from raydb.errors import ProgrammingError
 from raydb.interrupts import check_interrupt
 from raydb.kernels.vector.exact_search import nearest, no_neighbours
@@ -28,22 +29,17 @@ from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import ROW_NUMBER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from raydb.engine.context.memory import Memory
+    from raydb.engine.operators.run import Sources
+    from raydb.engine.table_functions.vector.choose_index import VectorIndex
     from raydb.kernels.vector.exact_search import Neighbours
     from raydb.planner.expressions.nodes import Expression
-    from raydb.planner.plan.nodes import NearestRows, PhysicalPlan, VectorIndex
+    from raydb.planner.plan.nodes import SearchRows
     from raydb.storage.tables.table import Table
 
-    # Runs a plan: some of its columns, and the values of expressions over all of them.
-    Columns = Sequence[Column]
-    RunWith = Callable[
-        [PhysicalPlan, Columns, Sequence[Expression]],
-        tuple[Relation, list[pa.ChunkedArray | pa.Array]],
-    ]
     Block = tuple[NDArray[np.float32], NDArray[np.integer]]
 
 # Vectors of an index that are copied at a time, where not all of its rows count.
@@ -58,47 +54,43 @@ _QUERY = "the query of vector_search()"
 _NUMBER = Column(-1, ROW_NUMBER, pa.int32())
 
 
-def nearest_rows(
-    plan: NearestRows,
-    columns: Columns,
-    sides: tuple[Columns, Columns],
-    run_with: RunWith,
-    tables: Mapping[str, Table],
-    memory: Memory,
-    show: Callable[[Neighbours], None],
-) -> Relation:
+def nearest_rows(plan: SearchRows, columns: Sequence[Column], sources: Sources) -> Relation:
     """Return some columns of each query's row with those of its nearest rows, in order of rank.
-
-    show: is given what the search of a table has found.
 
     Raises DataError for a vector that has no distance to others, ProgrammingError where a table has
     fewer than k rows, and OperationalError where memory is too small for what may be found.
     """
-    of_queries, of_rows = ([c for c in side if c in columns] for side in sides)
+    sources.told.extend([plan.how.note] if plan.how.note else [])
+    of_queries = [column for column in plan.left.columns if column in columns]
+    of_rows = [column for column in plan.right.columns if column in columns]
     needed = list(dict.fromkeys((*of_queries, *(column for column, _ in plan.pairs))))
-    rows, (values,) = run_with(plan.queries, needed, [plan.query])
-    vectors, places = _query_vectors(plan, values)
-    need = _FOUND_BYTES * len(vectors) * plan.k + _NUMBER_BYTES * vectors.size
-    memory.check(need, f"a search for {plan.k} rows near each of {len(vectors)} vectors")
+    ((_, query),) = plan.given
+    rows, (values,) = run_with(plan.left, needed, [query], sources)
+    vectors, places = _query_vectors(plan, query, values)
+    k = plan.options.k
+    need = _FOUND_BYTES * len(vectors) * k + _NUMBER_BYTES * vectors.size
+    sources.memory.check(need, f"a search for {k} rows near each of {len(vectors)} vectors")
     if len(vectors):
         report_compiling()
-    if isinstance(plan.source, Scan):
-        table = tables[plan.source.table]
-        found, guarantees = _search_table(plan, vectors, table, run_with, memory)
-        show(found)
+    if isinstance(plan.right, Scan):
+        table = sources.tables[plan.right.table]
+        found, guarantees = _search_table(plan, vectors, table, sources)
+        _show(plan, sources, found)
     else:
         theirs = [column for _, column in plan.pairs]
-        source, _ = run_with(plan.source, list(dict.fromkeys((*of_rows, plan.vector, *theirs))), ())
-        found = no_neighbours(len(vectors), plan.k)
-        column = source.columns[plan.vector]
+        vector = _vector_of(plan)
+        read = list(dict.fromkeys((*of_rows, vector, *theirs)))
+        source, _ = run_with(plan.right, read, (), sources)
+        found = no_neighbours(len(vectors), k)
         if plan.pairs:
             _search_own_rows(plan, vectors, rows.take(pa.array(places)), source, found)
         else:
-            nearest(_checked(plan, column, None), vectors, plan.k, plan.metric, found)
+            blocks = _checked(plan, source.columns[vector], None)
+            nearest(blocks, vectors, k, plan.how.metric, found)
         guarantees = ["exact"] * len(vectors)
     query_numbers, ranks = np.nonzero(found.rows >= 0)
     numbers = found.rows[query_numbers, ranks]
-    if isinstance(plan.source, Scan):
+    if isinstance(plan.right, Scan):
         # Rows are read in their order, each once.
         distinct, places_of = np.unique(numbers, return_inverse=True)
         partners = fetch_rows(table, of_rows, distinct).take(pa.array(places_of))
@@ -120,30 +112,37 @@ def nearest_rows(
     return Relation({column: every[column] for column in columns}, len(row_numbers))
 
 
+def _vector_of(plan: SearchRows) -> Column:
+    (vector,) = plan.read
+    assert isinstance(vector, Column)
+    return vector
+
+
+def _show(plan: SearchRows, sources: Sources, found: Neighbours) -> None:
+    """Tell who wants to know what the search of an index has found."""
+    index: VectorIndex | None = plan.how.index
+    if index is None:
+        return
+    if sources.trace is not None:
+        sources.trace.note_probes(plan, found.probes)
+    if sources.watch is not None and index.calibrated is not None and plan.selection is None:
+        sources.watch(index.name, index.calibrated.calibration, found)
+
+
 def _search_own_rows(
-    plan: NearestRows,
+    plan: SearchRows,
     vectors: NDArray[np.float32],
     queries: Relation,
     source: Relation,
     found: Neighbours,
 ) -> None:
-    """Compare each vector with the rows that have its values in the columns of the pairs."""
-    codes = encode_keys(
-        [queries.columns[ours] for ours, _ in plan.pairs],
-        [source.columns[theirs] for _, theirs in plan.pairs],
-        range(len(plan.pairs)),
-    )
-    column = joined(source.columns[plan.vector])
-    by_code = np.argsort(codes.probe, kind="stable")
-    sorted_codes = codes.probe[by_code]
-    for code in np.unique(codes.build):
+    """Compare each vector with the rows that there are for it."""
+    column = joined(source.columns[_vector_of(plan)])
+    for asking, numbers in PairedRows(plan, queries, source).together():
         check_interrupt()
-        asking = np.flatnonzero(codes.build == code)
-        start, end = np.searchsorted(sorted_codes, [code, code + 1])
-        numbers = by_code[start:end]
-        some = no_neighbours(len(asking), plan.k)
+        some = no_neighbours(len(asking), plan.options.k)
         blocks = _checked(plan, column.take(pa.array(numbers)), numbers)
-        nearest(blocks, vectors[asking], plan.k, plan.metric, some)
+        nearest(blocks, vectors[asking], plan.options.k, plan.how.metric, some)
         found.rows[asking], found.distances[asking] = some.rows, some.distances
 
 
@@ -158,83 +157,84 @@ def _with_missing(
 
 
 def _query_vectors(
-    plan: NearestRows, values: pa.ChunkedArray | pa.Array
+    plan: SearchRows, query: Expression, values: pa.ChunkedArray | pa.Array
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Return the query vectors that are not NULL, and the places of their rows."""
     found = list(vector_blocks(values, _QUERY))
     if not found:
-        return np.empty((0, plan.query.type.list_size), np.float32), np.empty(0, np.int64)
+        return np.empty((0, query.type.list_size), np.float32), np.empty(0, np.int64)
     vectors, places = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    check_vectors(vectors, places, plan.metric, "row", _QUERY)
+    check_vectors(vectors, places, plan.how.metric, "row", _QUERY)
     return np.ascontiguousarray(vectors), places
 
 
 def _search_table(
-    plan: NearestRows,
+    plan: SearchRows,
     vectors: NDArray[np.float32],
     table: Table,
-    run_with: RunWith,
-    memory: Memory,
+    sources: Sources,
 ) -> tuple[Neighbours, list[str]]:
     """Return the nearest rows of a table to each vector by their numbers, with their guarantees."""
     selected: NDArray[np.int64] | None = None
     if plan.selection is not None:
         ((number, _),) = plan.selection.items
-        chosen, _ = run_with(plan.selection, [number], ())
+        chosen, _ = run_with(plan.selection, [number], (), sources)
         selected = joined(chosen.columns[number]).to_numpy().astype(np.int64)
-    elif plan.k > table.live_count:
+    elif plan.options.k > table.live_count:
         raise ProgrammingError(
-            f"vector_search() cannot find {plan.k} rows: "
+            f"vector_search() cannot find {plan.options.k} rows: "
             f"table '{table.name}' has {table.live_count}"
         )
-    if plan.index is not None:
-        return _search_index(plan, plan.index, vectors, table, selected)
-    found = no_neighbours(len(vectors), plan.k)
+    if plan.how.index is not None:
+        return _search_index(plan, plan.how.index, vectors, table, selected)
+    vector = _vector_of(plan)
+    found = no_neighbours(len(vectors), plan.options.k)
     if selected is None:
-        rows = scan_table(table, [plan.vector, _NUMBER], memory)
+        rows = scan_table(table, [vector, _NUMBER], sources.memory)
         selected = joined(rows.columns[_NUMBER]).to_numpy().astype(np.int64)
     else:
-        rows = fetch_rows(table, [plan.vector], selected)
-    blocks = _checked(plan, rows.columns[plan.vector], selected)
-    nearest(blocks, vectors, plan.k, plan.metric, found)
+        rows = fetch_rows(table, [vector], selected)
+    blocks = _checked(plan, rows.columns[vector], selected)
+    nearest(blocks, vectors, plan.options.k, plan.how.metric, found)
     return found, ["exact"] * len(vectors)
 
 
 def _checked(
-    plan: NearestRows, values: pa.ChunkedArray | pa.Array, numbers: NDArray[np.int64] | None
+    plan: SearchRows, values: pa.ChunkedArray | pa.Array, numbers: NDArray[np.int64] | None
 ) -> Iterator[Block]:
     """Yield the vectors of a column with the numbers of their rows, once they are known good."""
-    for vectors, places in vector_blocks(values, column_text(plan.vector.name)):
+    text = column_text(_vector_of(plan).name)
+    for vectors, places in vector_blocks(values, text):
         known = places if numbers is None else numbers[places]
-        check_vectors(vectors, known, plan.metric, "row", column_text(plan.vector.name))
+        check_vectors(vectors, known, plan.how.metric, "row", text)
         yield vectors, known
 
 
 def _search_index(
-    plan: NearestRows,
+    plan: SearchRows,
     index: VectorIndex,
     vectors: NDArray[np.float32],
     table: Table,
     selected: NDArray[np.int64] | None,
 ) -> tuple[Neighbours, list[str]]:
     """Search the lists of an index, and compare all rows beside it."""
-    arrays, k = index.arrays, plan.k
+    arrays, k, metric = index.arrays, plan.options.k, plan.how.metric
     allowed = table.live
     if selected is not None:
         # Visible rows alone are selected.
         allowed = np.zeros(table.row_count, np.bool_)
         allowed[selected] = True
-    is_exact = plan.exact or (
+    is_exact = plan.how.exact or (
         selected is not None
         and _is_selective(index, k, int(np.count_nonzero(selected < arrays.row_count)))
     )
     if is_exact:
         found = no_neighbours(len(vectors), k)
-        nearest(_index_blocks(index, allowed), vectors, k, plan.metric, found)
+        nearest(_index_blocks(index, allowed), vectors, k, metric, found)
     else:
         rule = ANYWHERE if index.calibrated is None else index.calibrated.calibration.rule
         found = search_ivf(arrays, vectors, k, index.nprobe, allowed, rule=rule)
-    nearest(_beside(table, plan.vector.name, index, allowed), vectors, k, plan.metric, found)
+    nearest(_beside(table, _vector_of(plan).name, index, allowed), vectors, k, metric, found)
     partial = "filtered" if selected is not None else _promise(index)
     complete = np.logical_or(is_exact, found.probes == arrays.list_count)
     return found, ["exact" if each else partial for each in complete]

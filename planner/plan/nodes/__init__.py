@@ -17,15 +17,7 @@ from raydb.planner.plan.nodes.join import Apply, HashJoin, InnerJoin, OuterJoin,
 from raydb.planner.plan.nodes.node import Node
 from raydb.planner.plan.nodes.project import Project, only_columns
 from raydb.planner.plan.nodes.scan import IndexLookup, Scan
-from raydb.planner.plan.nodes.search import (
-    MotifQuestion,
-    MotifRows,
-    MotifSearch,
-    NearestRows,
-    SearchOptions,
-    VectorIndex,
-    VectorSearch,
-)
+from raydb.planner.plan.nodes.search import Search, SearchRows
 from raydb.planner.plan.nodes.sort import Limit, Sort, SortKey
 from raydb.planner.plan.nodes.star import NoStar, Star
 from raydb.planner.plan.nodes.union import Union
@@ -39,10 +31,8 @@ if TYPE_CHECKING:
     from raydb.planner.stars.table_scan import FusedTableScan
 
 # Nodes that lowering replaces, those that it puts in their place, and those that it keeps.
-LogicalNode: TypeAlias = "InnerJoin | OuterJoin | SemiJoin | Apply | VectorSearch | MotifSearch"
-ChosenNode: TypeAlias = (
-    "HashJoin | FusedScanAggregate | FusedTableScan | DeltaScan | NearestRows | MotifRows"
-)
+LogicalNode: TypeAlias = "InnerJoin | OuterJoin | SemiJoin | Apply | Search"
+ChosenNode: TypeAlias = "HashJoin | FusedScanAggregate | FusedTableScan | DeltaScan | SearchRows"
 SharedNode: TypeAlias = (
     "Scan | Values | Series | CommonTable | WorkingTable | Aggregate"
     " | Filter | Project | Unnest | Window | Union | Recursive | Sort | Limit"
@@ -62,10 +52,6 @@ __all__ = [
     "IndexLookup",
     "InnerJoin",
     "Limit",
-    "MotifQuestion",
-    "MotifRows",
-    "MotifSearch",
-    "NearestRows",
     "NoStar",
     "Node",
     "OuterJoin",
@@ -74,7 +60,8 @@ __all__ = [
     "Project",
     "Recursive",
     "Scan",
-    "SearchOptions",
+    "Search",
+    "SearchRows",
     "SemiJoin",
     "Series",
     "Sort",
@@ -83,8 +70,6 @@ __all__ = [
     "Union",
     "Unnest",
     "Values",
-    "VectorIndex",
-    "VectorSearch",
     "Window",
     "WorkingTable",
     "only_columns",

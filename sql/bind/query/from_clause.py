@@ -21,10 +21,10 @@ from raydb.planner.plan.nodes import (
     Plan,
     Project,
     Scan,
+    Search,
     SemiJoin,
     Unnest,
     Values,
-    VectorSearch,
 )
 from raydb.planner.plan.table_function import (
     TABLE_FUNCTIONS,
@@ -328,7 +328,7 @@ def _bind_join(
         return Source(SemiJoin(semi, left.plan, right.plan, tuple(conditions)), left.scope)
     if arguments and isinstance(right.plan, Unnest):
         return Source(_unnest_beside(left, right.plan, arguments, side, conditions), scope)
-    if arguments and isinstance(right.plan, VectorSearch):
+    if arguments and isinstance(right.plan, Search) and right.plan.function.every_row:
         return Source(_search_beside(left, right.plan, arguments, side, conditions), scope)
     if arguments:
         apply_kind: Literal["left", "inner"] = "left" if side == "LEFT" else "inner"
@@ -359,18 +359,18 @@ def _unnest_beside(
 
 def _search_beside(
     left: Source,
-    search: VectorSearch,
+    search: Search,
     arguments: Arguments,
     side: str | None,
     conditions: list[Expression],
 ) -> Plan:
-    """Return the left rows, each with what is nearest to a vector that is computed of it."""
+    """Return the left rows, each with what is found for arguments that are computed of it."""
     kind: Literal["left", "inner"] = "left" if side == "LEFT" else "inner"
     if (conditions and side == "LEFT") or free_columns(search.right):
-        # A search for each distinct vector, whose rows are joined under the conditions.
+        # A search for each distinct row, whose answers are joined under the conditions.
         return Apply(kind, left.plan, search, arguments, tuple(conditions))
-    query = substitute(search.query, dict(arguments))
-    plan: Plan = replace(search, left=left.plan, query=query, keep=side == "LEFT")
+    given = tuple((name, substitute(each, dict(arguments))) for name, each in search.given)
+    plan: Plan = replace(search, left=left.plan, given=given, keep=side == "LEFT")
     for condition in conditions:
         plan = Filter(plan, condition)
     return plan

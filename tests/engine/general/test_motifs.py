@@ -15,8 +15,8 @@ import pytest
 import raydb
 from raydb.engine.table_functions.motif import graph_cache as motif_graph
 from raydb.engine.table_functions.motif import motif_search as motifs
+from raydb.engine.table_functions.motif.motif_text import motif_text
 from raydb.kernels.motif.shape import Motif
-from raydb.planner.plan.nodes.search import motif_text
 
 ARGUMENTS = "src => 's', dst => 'd', time => 't'"
 

@@ -1,7 +1,7 @@
 """How a vector search runs: through which index, or by comparing all rows, and why.
 
-    VectorSearch(queries, Project(Filter(Scan)))  ->  ComputeColumns(NearestRows(queries, Scan,
-                                                          selection = row numbers of the Filter))
+    Search(queries, Project(Filter(Scan)))  ->  Project(SearchRows(queries, Scan,
+                                                    selection = row numbers of the Filter))
 
 A table is searched by row numbers, so that columns are read for the rows that are found only.
 What is no table (a join, a sum) is searched row by row.
@@ -9,7 +9,7 @@ What is no table (a join, a sum) is searched row by row.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import isclose, sqrt
 from typing import TYPE_CHECKING, cast
 
@@ -17,40 +17,79 @@ import pyarrow as pa
 
 from raydb.errors import ProgrammingError
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal, columns_of
-from raydb.planner.plan.nodes import (
-    NearestRows,
-    PhysicalPlan,
-    Plan,
-    Project,
-    Scan,
-    VectorIndex,
-    VectorSearch,
-)
+from raydb.planner.plan.nodes import Plan, Project, Scan, SearchRows
 from raydb.planner.plan.table_rows import rows_of_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from raydb.kernels.vector.exact_search import Metric
+    from raydb.kernels.vector.ivf import Ivf
+    from raydb.kernels.vector.stop_rule import Score
     from raydb.planner.catalog import CalibrationInfo, CatalogInfo
-    from raydb.planner.plan.nodes import SearchOptions
+    from raydb.planner.plan.nodes import PhysicalPlan, Search
     from raydb.storage.tables.table import Index
 
 
-def lower_search(
-    plan: VectorSearch,
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """How many rows vector_search() is to find, and how; what is None is for the index to say.
+
+    nprobe: how many lists of an index to scan. exact: whether to compare all rows. fnr: the share
+    of the k nearest rows that may be missed, by a calibration with `score`.
+    """
+
+    k: int
+    nprobe: int | None
+    exact: bool
+    metric: str | None
+    fnr: float | None = None
+    score: Score | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VectorIndex:
+    """An index that a vector search uses: its name, its arrays, and how many lists to scan.
+
+    calibrated: what says when to stop instead, for a search with a promise.
+    """
+
+    name: str
+    arrays: Ivf
+    nprobe: int
+    calibrated: CalibrationInfo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VectorJob:
+    """How the rows of a search are compared: all of them where `exact`, or those of an index.
+
+    metric: the index's, where there is one. reason: why all rows are compared, or which index it
+    is. note: which argument has no effect.
+    """
+
+    metric: Metric
+    exact: bool
+    index: VectorIndex | None
+    reason: str
+    note: str = ""
+
+
+def lower_vector_search(
+    plan: Search,
+    lower: Callable[[Plan], PhysicalPlan],
     catalog: CatalogInfo,
     numbers: Iterator[int],
-    lower: Callable[[Plan], PhysicalPlan],
 ) -> PhysicalPlan:
     """Choose how to run a search; `numbers` are those of columns that are in no plan yet.
 
     Raises ProgrammingError where the metric is not told, or more rows are asked for than there are.
     """
-    queries = lower(plan.left)
+    options: SearchOptions = plan.options
+    (column,) = plan.read
+    assert isinstance(column, Column)
     rows = None if plan.pairs else rows_of_table(plan.right)
-    options = plan.options
-    vector = None if rows is None else rows.definitions[plan.vector]
+    vector = None if rows is None else rows.definitions[column]
     if rows is None or not isinstance(vector, Column):
         if options.fnr is not None:
             raise ProgrammingError(
@@ -61,34 +100,28 @@ def lower_search(
             "all rows of the query are compared",
             cast("Metric", options.metric or "l2"),
         )
-        stored = _stored_column(plan.right, plan.vector) if plan.pairs else None
+        stored = _stored_column(plan.right, column) if plan.pairs else None
         if stored is not None:
             reason = "all rows that there are for a vector are compared"
-            _, metric = _choose_index(plan, *stored, catalog)
-        return NearestRows(
-            queries, plan.query, lower(plan.right), plan.vector, None, options.k, metric, True,
-            None, reason, plan.found, plan.keep,
-            _note(options, f"only rows {which} have an index"),
-            plan.pairs,
-        )  # fmt: skip
+            _, metric = _choose_index(options, *stored, catalog)
+        note = _note(options, f"only rows {which} have an index")
+        return SearchRows.of(plan, lower, VectorJob(metric, True, None, reason, note))
     scan, selection = rows.scan, rows.selection(next(numbers))
-    name, metric = _choose_index(plan, scan.table, vector.name, catalog)
+    name, metric = _choose_index(options, scan.table, vector.name, catalog)
     if options.fnr is not None and name is None:
         raise ProgrammingError(
             f"vector_search() with fnr needs an ivf index of '{vector.name}' of '{scan.table}' for "
             f"{metric}: CREATE INDEX and CALIBRATE INDEX make one"
         )
-    index, reason = _use_index(plan, name, catalog, is_filtered=selection is not None)
+    index, reason = _use_index(options, name, catalog, is_filtered=selection is not None)
     note = ""
     if index is None and name is None:
         lack = f"no ivf index of '{vector.name}' of '{scan.table}' for {metric}"
         reason, note = f"all rows are compared ({lack})", _note(options, f"there is {lack}")
     read = {c for expression in rows.definitions.values() for c in columns_of(expression)}
     source = Scan(scan.table, tuple(c for c in scan.columns if c in read))
-    nearest = NearestRows(
-        queries, plan.query, source, vector, selection, options.k, metric, options.exact, index,
-        reason, plan.found, plan.keep, note,
-    )  # fmt: skip
+    job = VectorJob(metric, options.exact, index, reason, note)
+    nearest = SearchRows.of(plan, lower, job, right=source, read=(vector,), selection=selection)
     if all(column == expression for column, expression in rows.definitions.items()):
         return nearest
     definitions = rows.definitions
@@ -128,10 +161,10 @@ def _stored_column(plan: Plan, column: Column) -> tuple[str, str] | None:
 
 
 def _choose_index(
-    plan: VectorSearch, table: str, column: str, catalog: CatalogInfo
+    options: SearchOptions, table: str, column: str, catalog: CatalogInfo
 ) -> tuple[Index | None, Metric]:
     """Return the index for a search, if there is one, and the metric."""
-    wanted = plan.options.metric
+    wanted = options.metric
     indexes = catalog.tables[table].definition.ivf_indexes
     usable = [
         index
@@ -154,18 +187,18 @@ def _choose_index(
 
 
 def _use_index(
-    plan: VectorSearch, index: Index | None, catalog: CatalogInfo, *, is_filtered: bool
+    options: SearchOptions, index: Index | None, catalog: CatalogInfo, *, is_filtered: bool
 ) -> tuple[VectorIndex | None, str]:
     """Return how an index is used, and a word on it."""
     if index is None:
         return None, ""
     arrays = catalog.vector_indexes[index.name]
-    nprobe = plan.options.nprobe or max(1, round(sqrt(arrays.list_count)))
+    nprobe = options.nprobe or max(1, round(sqrt(arrays.list_count)))
     used = VectorIndex(index.name, arrays, min(nprobe, arrays.list_count))
-    if plan.options.exact:
+    if options.exact:
         return used, f"all rows are compared, those of '{index.name}' in it (exact => true)"
-    if plan.options.fnr is not None:
-        info = _choose_calibration(plan.options, index.name, catalog)
+    if options.fnr is not None:
+        info = _choose_calibration(options, index.name, catalog)
         used = replace(used, nprobe=1, calibrated=info)
         told = _describe_rule(info, index.name, arrays.list_count)
         return used, f"{told}; {_describe_promise(info, is_filtered=is_filtered)}"
