@@ -1,10 +1,7 @@
-"""Whether the statement that runs is to end: work that takes long asks now and then.
+"""Interrupts of the statement that runs: work that takes long asks now and then whether to end.
 
-    interrupts = Interrupts()               one for each connection
-    with Hearing(interrupts):               a statement begins ... and ends
-        check_interrupt()                   between two blocks of rows
-        beside(lambda: sort(rows), count)   while one call takes long
-    interrupts.interrupt()                  any thread, a signal's handler too
+    check_interrupt()                   between two blocks of rows
+    beside(lambda: sort(rows), count)   while one call takes long
 
 Nothing is raised in a thread from outside: what is half done when an exception comes from nowhere
 (an import, a compilation, a lock that was just taken) would stay half done. An interrupt is a new
@@ -15,13 +12,13 @@ nothing to do with it, so none comes too late. Code that makes a change durable 
 from __future__ import annotations
 
 import threading
-from contextvars import ContextVar, copy_context
-from typing import TYPE_CHECKING, Generic, Self, TypeVar
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from raydb.running import Interrupt, Running, current
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextvars import Token
-    from types import TracebackType
 
 T = TypeVar("T")
 
@@ -32,64 +29,19 @@ WAIT_S = 0.05
 _FEW_ROWS = 2**17
 
 
-class Interrupt(BaseException):
-    """Ends the statement that asked; no `except Exception` takes it for an error of its own."""
-
-
-class Interrupts:
-    """Tells the statements of one connection that they are to end."""
-
-    def __init__(self) -> None:
-        # One value, which is replaced as a whole, needs no lock.
-        self.moment = object()
-
-    def interrupt(self) -> None:
-        """End what runs; it hears that when it asks."""
-        self.moment = object()
-
-
-# Whether the work of this thread is to end, as far as anybody can tell it; None for nobody.
-_is_over: ContextVar[Callable[[], bool] | None] = ContextVar("raydb interrupts", default=None)
-
-
-class Hearing:
-    """Lets the work of a block hear interrupts: those from now on, or since a moment."""
-
-    __slots__ = ("_before", "_interrupts", "moment")
-
-    def __init__(self, interrupts: Interrupts, moment: object | None = None) -> None:
-        self._interrupts = interrupts
-        self.moment = interrupts.moment if moment is None else moment
-        self._before: Token[Callable[[], bool] | None] | None = None
-
-    def __enter__(self) -> Self:
-        interrupts, moment = self._interrupts, self.moment
-        self._before = _is_over.set(lambda: interrupts.moment is not moment)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        assert self._before is not None
-        _is_over.reset(self._before)
-
-
 def check_interrupt() -> None:
     """Raise Interrupt where the statement that runs on this thread is to end: 0.1 us if not."""
-    is_over = _is_over.get()
-    if is_over is not None and is_over():
+    running = current.get()
+    if running is not None and running.is_over():
         raise Interrupt
 
 
 def interrupt_check() -> Callable[[], None]:
     """Return `check_interrupt` of the statement that runs here, for any other thread."""
-    is_over = _is_over.get()
+    running = current.get()
 
     def check() -> None:
-        if is_over is not None and is_over():
+        if running is not None and running.is_over():
             raise Interrupt
 
     return check
@@ -102,11 +54,11 @@ def beside(compute: Callable[[], T], row_count: int | None = None) -> T:
     compute, since an interrupt (Ctrl-C too) leaves it alone with its work, which ends where it
     asks for interrupts itself.
     """
-    is_over = _is_over.get()
+    running = current.get()
     is_short = row_count is not None and row_count <= _FEW_ROWS
-    if is_short or is_over is None:
+    if is_short or running is None:
         return compute()
-    work = _Work(compute, is_over)
+    work = _Work(compute, running)
     thread = threading.Thread(target=copy_context().run, args=(work.run,), name="raydb work")
     try:
         thread.start()
@@ -126,9 +78,9 @@ def beside(compute: Callable[[], T], row_count: int | None = None) -> T:
 class _Work(Generic[T]):
     """A function that runs on a thread of its own; `done` is locked until it has ended."""
 
-    def __init__(self, compute: Callable[[], T], is_over: Callable[[], bool]) -> None:
+    def __init__(self, compute: Callable[[], T], running: Running) -> None:
         self._compute = compute
-        self._is_over = is_over
+        self._running = running.on_a_thread(lambda: self.is_left or running.is_over())
         self.is_left = False
         self.found: list[T] = []
         self.failure: BaseException | None = None
@@ -137,7 +89,7 @@ class _Work(Generic[T]):
 
     def run(self) -> None:
         """Compute, and keep what comes of it."""
-        _is_over.set(lambda: self.is_left or self._is_over())
+        current.set(self._running)
         try:
             self.found.append(self._compute())
         except BaseException as error:  # noqa: BLE001  (the thread that waits raises it)

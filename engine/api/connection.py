@@ -12,12 +12,12 @@ from raydb import errors
 from raydb.engine.api.appender import Appender
 from raydb.engine.api.cursor import Cursor
 from raydb.engine.catalog.store import Store
-from raydb.engine.context.progress import Listener, listener
 from raydb.engine.session.session import Session
 from raydb.engine.statements.names import check_free
 from raydb.errors import InterfaceError, OperationalError, ProgrammingError
-from raydb.interrupts import Hearing, Interrupt, Interrupts, check_interrupt
+from raydb.interrupts import check_interrupt
 from raydb.kernels.backends.choice import warm_up
+from raydb.running import Interrupts, Running
 from raydb.storage.durable.database_directory import Home
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from raydb.engine.session.plan_runner import Stream
     from raydb.engine.session.result import Result
+    from raydb.running import Listener
 
     Parameters = Sequence[object] | Mapping[str, object]
 
@@ -77,7 +78,7 @@ class Connection:
         self._session: Session | None = session
         self._lock = threading.RLock()
         self._interrupts = Interrupts()
-        self._told: Sequence[str] = ()
+        self._warnings: Sequence[str] = ()
         self.progress: Listener | None = None
         warm_up()
 
@@ -100,12 +101,12 @@ class Connection:
         row is read.
         """
         _check_text(sql)
-        with self._lock, _Running(self) as hearing:
-            stream = self._open_session().stream(sql, parameters)
-            self._told = stream.told
+        with self._lock, self._running() as running:
+            stream = self._open_session().stream(sql, parameters, running)
+            self._warnings = stream.warnings
         fields = zip(stream.names, stream.types, strict=True)
         schema = pa.schema([pa.field(name, kind) for name, kind in fields])
-        batches = self._batches(schema, stream, hearing.moment)
+        batches = self._batches(schema, stream, running)
         return pa.RecordBatchReader.from_batches(schema, _Batches(batches))
 
     @property
@@ -114,7 +115,7 @@ class Connection:
 
         Of a statement on a cursor the cursor's own `messages` tell.
         """
-        return [(errors.Warning, errors.Warning(text)) for text in dict.fromkeys(self._told)]
+        return [(errors.Warning, errors.Warning(text)) for text in dict.fromkeys(self._warnings)]
 
     def executemany(self, sql: str, parameters: Iterable[Parameters]) -> Cursor:
         """Run a statement once for each set of parameters; see `Cursor.executemany`."""
@@ -196,20 +197,24 @@ class Connection:
             raise InterfaceError("the connection is closed")
         return self._session
 
-    def _run(self, sql: str, parameters: Parameters, moment: object | None = None) -> Result:
-        """Run a text; interrupts count from a moment on, or else from now on."""
+    def _running(self) -> Running:
+        """Return a statement that begins now: it hears the interrupts from now on."""
+        return Running(self._interrupts, self.progress)
+
+    def _run(self, sql: str, parameters: Parameters) -> Result:
+        """Run a text."""
         _check_text(sql)
         # Whoever waited for the lock hears nothing of what ended the statement before it.
-        with self._lock, _Running(self, moment):
-            return self._open_session().execute(sql, parameters)
+        with self._lock, self._running() as running:
+            return self._open_session().execute(sql, parameters, running)
 
     def _batches(
-        self, schema: pa.Schema, stream: Stream, moment: object
+        self, schema: pa.Schema, stream: Stream, running: Running
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a stream that began at a moment of the interrupts."""
+        """Yield the rows of a stream."""
         while True:
             # Other threads may run statements between two blocks, and none during one.
-            with self._lock, _Running(self, moment):
+            with self._lock, running:
                 check_interrupt()
                 columns = next(stream.blocks, None)
             if columns is None:
@@ -238,7 +243,8 @@ class Connection:
 
     def _run_many(self, sql: str, parameters: Iterable[Parameters]) -> int:
         """Run a statement once for each set of parameters, all or none; return the rows written."""
-        with self._lock, _Running(self) as hearing:
+        _check_text(sql)
+        with self._lock, self._running() as running:
             database = self._open_session().database
             begins = not database.in_transaction
             if begins:
@@ -246,8 +252,7 @@ class Connection:
             else:
                 database.savepoint(_SAVED)
             try:
-                moment = hearing.moment
-                written = sum(self._write(sql, values, moment) for values in parameters)
+                row_count = sum(self._write(sql, values, running) for values in parameters)
                 if begins:
                     database.commit()
                 else:
@@ -259,43 +264,13 @@ class Connection:
                     database.rollback_to(_SAVED)
                     database.release(_SAVED)
                 raise
-            return written
+            return row_count
 
-    def _write(self, sql: str, parameters: Parameters, moment: object) -> int:
-        result = self._run(sql, parameters, moment)
+    def _write(self, sql: str, parameters: Parameters, running: Running) -> int:
+        result = self._open_session().execute(sql, parameters, running)
         if result.rows is not None:
             raise ProgrammingError("executemany() is for statements that return no rows")
         return max(result.row_count, 0)
-
-
-class _Running:
-    """What a statement of a connection runs in beside its lock: its listener and its interrupts.
-
-    moment: from when on interrupts count, None for now. An interrupt becomes an OperationalError.
-    """
-
-    __slots__ = ("_before", "_connection", "_hearing", "_moment")
-
-    def __init__(self, connection: Connection, moment: object | None = None) -> None:
-        self._connection = connection
-        self._moment = moment
-
-    def __enter__(self) -> Hearing:
-        connection = self._connection
-        self._before = listener.set(connection.progress)
-        self._hearing = Hearing(connection._interrupts, self._moment)  # noqa: SLF001
-        return self._hearing.__enter__()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._hearing.__exit__(kind, error, trace)
-        listener.reset(self._before)
-        if kind is Interrupt:
-            raise OperationalError("the statement was interrupted") from None
 
 
 class _Batches:

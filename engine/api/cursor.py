@@ -108,7 +108,7 @@ class Cursor:
 
         Such as: a device failed, and another backend answered.
         """
-        return [(Warning, Warning(text)) for text in self._result.notices]
+        return [(Warning, Warning(text)) for text in self._result.warnings]
 
     @property
     def rowcount(self) -> int:

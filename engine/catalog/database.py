@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raydb.engine.catalog.store import Store
+    from raydb.engine.context.statement_context import StatementContext
     from raydb.storage.tables.changes import Change
 
 
@@ -184,17 +185,17 @@ class Database:
         if self._state.unsaved != ():
             self._state = _State(before)
 
-    def checkpoint(self, share: float) -> None:
+    def checkpoint(self, share: float, context: StatementContext) -> None:
         """Merge BVHs with newer or dead rows, and move the log's rows into files.
 
         share: how many of a large BVH's rows may be newer or dead without a merge.
         """
         if self.in_transaction:
             raise ProgrammingError("CHECKPOINT cannot run inside a transaction")
-        merged = self.snapshot.with_merged_bvhs(share)
+        merged = self.snapshot.with_merged_bvhs(context, share)
         self.exchange(merged if self.store is None else self.store.checkpoint(merged))
 
-    def vacuum(self) -> None:
+    def vacuum(self, context: StatementContext) -> None:
         """Leave out the masked rows; the caller makes it durable with a new manifest."""
         if self.in_transaction:
             raise ProgrammingError("VACUUM cannot run inside a transaction")
@@ -203,7 +204,7 @@ class Database:
         for table in before.values():
             if table.live is not None:
                 after = renumber_rows(after, table.name, table.live)
-        self.define(after.with_merged_bvhs())
+        self.define(after.with_merged_bvhs(context))
 
     def reload(self) -> None:
         """Let a reader see what the writer has committed since, between transactions."""

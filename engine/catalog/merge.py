@@ -15,16 +15,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from raydb.engine.catalog.stored_bvh import Merge, is_outdated, rebuilt
-from raydb.engine.context.memory import allowed
+from raydb.engine.session.settings import with_setting
 from raydb.errors import Error, InternalError
 from raydb.interrupts import WAIT_S, check_interrupt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from raydb.engine.catalog.snapshot import Snapshot
     from raydb.engine.catalog.store import Store
     from raydb.engine.catalog.stored_bvh import StoredBvh
+    from raydb.engine.context.statement_context import StatementContext
     from raydb.storage.tables.table import Table
 
 
@@ -60,19 +61,23 @@ class Merger:
         """Whether there is no merge, neither under way nor to be taken."""
         return self._work is None
 
-    def start(self, bvh: StoredBvh, snapshot: Snapshot, store: Store | None) -> Snapshot:
+    def start(
+        self, bvh: StoredBvh, snapshot: Snapshot, store: Store | None, context: StatementContext
+    ) -> Snapshot:
         """Begin to build a BVH anew, and return the snapshot in which it is marked.
 
-        store: where its arrays are written, None where nothing is.
+        store: where its arrays are written, None where nothing is. context: of the statement that
+        begins it, which may hold as much memory; the CPU builds, and devices are left to queries.
         """
         assert self.is_idle
         versions = {name: snapshot.tables[name].version for name in bvh.versions}
         merge = Merge(object(), versions)
         work = _Work(bvh, merge.token, snapshot.tables, store)
         self._work = work
+        on_cpu = replace(context, settings=with_setting(context.settings, "backend", "cpu"))
         # A daemon, so that a process that forgets to close its connection can end.
         work.thread = threading.Thread(
-            target=_run, args=(work, allowed.get()), name="raydb merge", daemon=True
+            target=_run, args=(work, on_cpu), name="raydb merge", daemon=True
         )
         try:
             work.thread.start()
@@ -125,14 +130,10 @@ class Merger:
         return after
 
 
-def _run(work: _Work, limit: Callable[[], int | None] | None) -> None:
-    """Build a BVH and write its arrays; nothing is raised in a thread that nobody looks at.
-
-    limit: what the statement that began the merge may hold of memory.
-    """
-    allowed.set(limit)
+def _run(work: _Work, context: StatementContext) -> None:
+    """Build a BVH and write its arrays; nothing is raised in a thread that nobody looks at."""
     try:
-        merged = rebuilt(replace(work.bvh, merge=None), work.tables)
+        merged = rebuilt(replace(work.bvh, merge=None), work.tables, context)
         if merged.merge is not None:
             work.failure = merged.merge.failure
         elif not work.is_cancelled:

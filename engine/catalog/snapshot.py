@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from raydb.engine.catalog.stored_calibration import Calibrations
+    from raydb.engine.context.statement_context import StatementContext
     from raydb.kernels.vector.ivf import Ivf
     from raydb.storage.tables.changes import Change
     from raydb.storage.tables.table import Table
@@ -89,12 +90,12 @@ class Snapshot:
         }
         return replace(self.with_changes(changed), bvhs=bvhs)
 
-    def with_bvh(self, definition: BvhDefinition) -> Snapshot:
+    def with_bvh(self, definition: BvhDefinition, context: StatementContext) -> Snapshot:
         """Return the snapshot with a BVH built from the tables as they are now.
 
         Raises DataError when a measure or the cells do not fit 64 bits.
         """
-        return self.with_stored(built(definition, self.tables))
+        return self.with_stored(built(definition, self.tables, context))
 
     def with_stored(self, bvh: StoredBvh) -> Snapshot:
         """Return the snapshot with a BVH added or replaced."""
@@ -110,7 +111,7 @@ class Snapshot:
                     snapshot = snapshot.with_stored(usable)
         return snapshot
 
-    def with_merged_bvhs(self, share: float = 0.0) -> Snapshot:
+    def with_merged_bvhs(self, context: StatementContext, share: float = 0.0) -> Snapshot:
         """Return the snapshot with those BVHs built anew that do not hold the visible rows.
 
         share: how many of a large BVH's rows may be newer or dead, as a part of all its rows.
@@ -118,5 +119,5 @@ class Snapshot:
         snapshot = self
         for bvh in self.bvhs.values():
             if needs_merge(bvh, self.tables, share):
-                snapshot = snapshot.with_stored(rebuilt(bvh, self.tables))
+                snapshot = snapshot.with_stored(rebuilt(bvh, self.tables, context))
         return snapshot

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.engine.context.statement_context import StatementContext
     from raydb.planner.catalog import BvhDefinition, BvhInfo
     from raydb.storage.tables.changes import Change
     from raydb.storage.tables.table import Table
@@ -82,9 +83,11 @@ class Merge:
     failure: str | None = None
 
 
-def built(definition: BvhDefinition, tables: Mapping[str, Table]) -> StoredBvh:
+def built(
+    definition: BvhDefinition, tables: Mapping[str, Table], context: StatementContext
+) -> StoredBvh:
     """Build a BVH. Raises DataError when a measure or the cells do not fit 64 bits."""
-    return stored(build_bvh(definition, tables), tables)
+    return stored(build_bvh(definition, tables, context), tables)
 
 
 def stored(info: BvhInfo, tables: Mapping[str, Table]) -> StoredBvh:
@@ -94,13 +97,13 @@ def stored(info: BvhInfo, tables: Mapping[str, Table]) -> StoredBvh:
     return StoredBvh(info, versions, fact.row_count, fact.live)
 
 
-def rebuilt(bvh: StoredBvh, tables: Mapping[str, Table]) -> StoredBvh:
+def rebuilt(bvh: StoredBvh, tables: Mapping[str, Table], context: StatementContext) -> StoredBvh:
     """Build a BVH anew; it stays as it is where the rows do not fit, with the reason beside it.
 
     One that is outdated is then put aside: it serves no query, and EXPLAIN says why.
     """
     try:
-        return built(bvh.definition, tables)
+        return built(bvh.definition, tables, context)
     except DataError as error:
         if bvh.info.obstacle is None and not is_outdated(bvh, tables):
             return replace(bvh, merge=Merge(object(), bvh.versions, str(error)))

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.engine.catalog.stored_calibration import renumbered
-from raydb.engine.context.memory import Memory, memory_limit
 from raydb.engine.context.progress import report, report_compiling
 from raydb.errors import DataError, ProgrammingError
 from raydb.kernels.bvh.build_input import BuildControl, Room
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.engine.catalog.snapshot import Snapshot
+    from raydb.engine.context.statement_context import StatementContext
     from raydb.kernels.vector.exact_search import Metric
     from raydb.storage.tables.changes import Change
     from raydb.storage.tables.table import Index, Table, TableDefinition
@@ -48,7 +48,9 @@ def check_alone(index: Index, definition: TableDefinition) -> None:
             )
 
 
-def with_vector_index(snapshot: Snapshot, table: str, index: Index) -> Snapshot:
+def with_vector_index(
+    snapshot: Snapshot, table: str, index: Index, context: StatementContext
+) -> Snapshot:
     """Return the snapshot with an index built from the rows as they are now.
 
     It takes what memory the statement may hold, and reports its progress. Raises ProgrammingError
@@ -59,7 +61,7 @@ def with_vector_index(snapshot: Snapshot, table: str, index: Index) -> Snapshot:
     report_compiling()
     rows, (column,) = snapshot.tables[table], index.columns
     metric = cast("Metric", index.ivf.metric)
-    memory = Memory(memory_limit())
+    memory = context.new_memory()
     control = BuildControl(
         Room(memory.limit, lambda size: memory.too_small(size, f"index '{index.name}'")),
         lambda step, share: report(f"index {index.name}: {step} vectors", share),

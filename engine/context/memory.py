@@ -17,7 +17,6 @@ import os
 import re
 import shutil
 import sys
-from contextvars import ContextVar
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
@@ -27,10 +26,9 @@ import pyarrow as pa
 from pyarrow import ipc
 
 from raydb.errors import OperationalError, ProgrammingError
-from raydb.kernels.backends.device import DeviceMemory
+from raydb.running import DeviceMemory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import TracebackType
     from typing import IO
 
@@ -48,16 +46,6 @@ _SHARE_BESIDE_FILES = 8
 
 # Of a disk that is full nobody can do anything, so temporary files leave a tenth of what is free.
 _MAX_OF_DISK = Fraction(9, 10)
-
-
-allowed: ContextVar[Callable[[], int | None] | None] = ContextVar("raydb memory", default=None)
-"""What tells the limit of the statement that runs; each thread that runs statements has its own."""
-
-
-def memory_limit() -> int | None:
-    """Return the bytes that the running statement may hold now, None for any number."""
-    limit = allowed.get()
-    return None if limit is None else limit()
 
 
 class Memory:

@@ -10,29 +10,22 @@ thread that runs the statement. What it raises ends the statement, which then ha
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextvars import ContextVar
 from functools import cache
 from logging import getLogger
-from typing import TypeAlias
 
 from raydb.interrupts import check_interrupt
-
-Listener: TypeAlias = Callable[[str, float], None]
+from raydb.running import current
 
 # The name of the step in which loops are compiled, before that of the loop.
 COMPILING = "compile, once on a machine"
-
-listener: ContextVar[Listener | None] = ContextVar("raydb listener", default=None)
-"""Who listens to the statement that runs; each thread that runs statements has its own."""
 
 
 def report(step: str, share: float) -> None:
     """Tell the listener of the statement that runs, if there is one; hear an interrupt."""
     check_interrupt()
-    told = listener.get()
-    if told is not None:
-        told(step, share)
+    running = current.get()
+    if running is not None and running.listener is not None:
+        running.listener(step, share)
 
 
 @cache

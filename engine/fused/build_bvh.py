@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.engine.context.devices import build
-from raydb.engine.context.memory import Memory, memory_limit
 from raydb.engine.context.progress import report
 from raydb.engine.fused.denormalise import fetch
 from raydb.errors import DataError
@@ -36,17 +35,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.engine.context.statement_context import StatementContext
     from raydb.storage.tables.table import ForeignKey, Table
 
 
-def build_bvh(definition: BvhDefinition, tables: Mapping[str, Table]) -> BvhInfo:
+def build_bvh(
+    definition: BvhDefinition, tables: Mapping[str, Table], context: StatementContext
+) -> BvhInfo:
     """Build a BVH from the tables' visible rows.
 
     The backend that SET names sorts them. It takes what memory the statement may hold, reports its
     progress, and leaves nothing behind when it is interrupted. Raises DataError when the cells or a
     measure do not fit 64 bits, and OperationalError when the arrays do not fit the memory.
     """
-    memory = Memory(memory_limit())
+    memory = context.new_memory()
     control = BuildControl(
         Room(memory.limit, lambda size: memory.too_small(size, f"BVH '{definition.name}'")),
         lambda step, share: report(f"BVH {definition.name}: {step} rows", share),
@@ -60,7 +62,7 @@ def build_bvh(definition: BvhDefinition, tables: Mapping[str, Table]) -> BvhInfo
         rows.count,
         rows.numbers,
     )
-    index, built_on = build(source, control)
+    index, built_on = build(source, control, context)
     if definition.sieve:
         index = replace(index, sieve=beside(partial(build_sieve, index), rows.count))
     levels = {

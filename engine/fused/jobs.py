@@ -17,12 +17,11 @@ from raydb.planner.stars.fuse import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     import pyarrow as pa
 
-    from raydb.engine.context.memory import Memory
-    from raydb.engine.fused.derived_cache import DerivedCache
+    from raydb.engine.context.statement_context import StatementContext
     from raydb.engine.session.plan_cache import PreparedPlan
     from raydb.kernels.backends.backend import PreparedJob
     from raydb.storage.tables.table import Table
@@ -34,17 +33,13 @@ FusedJob: TypeAlias = FusedScanAggregate | FusedTableScan | DeltaScan
 class JobRun:
     """One run of a plan's jobs over some tables.
 
-    cache: what was made of whole columns before. new_memory: gives the memory of a job that needs
-    some. used: the BVHs that were read; told: what went otherwise than asked for; ran_on: where
-    jobs ran that could have run elsewhere.
+    used: the BVHs that were read; ran_on: where jobs ran that could have run elsewhere.
     """
 
     prepared: PreparedPlan
     tables: Mapping[str, Table]
-    cache: DerivedCache
-    new_memory: Callable[[], Memory]
+    context: StatementContext
     used: set[str] = field(default_factory=set)
-    told: list[str] = field(default_factory=list)
     ran_on: dict[FusedJob, str] = field(default_factory=dict)
 
     def rows(self, job: FusedJob) -> pa.Table:
@@ -62,13 +57,13 @@ class JobRun:
         jobs = self.prepared.jobs
         if job not in jobs:
             jobs[job] = prepare_fused(job)
-        groups = run_fused(job, jobs[job], self.tables, self.cache)
+        groups = run_fused(job, jobs[job], self.tables, self.context.cache)
         return self._noted(job, groups, jobs[job])
 
     def _on_table(self, scan: FusedTableScan) -> pa.Table:
         job = self.prepared.scans.get(scan)
         if job is None:
-            job = fuse_on_rows(scan, self.tables, self.cache)
+            job = fuse_on_rows(scan, self.tables, self.context.cache)
             if job.scan is not None:  # Else it has arrays, which are not to stay with a plan.
                 self.prepared.scans[scan] = job
         return self._noted(scan, *run_table_job(job))
@@ -76,14 +71,14 @@ class JobRun:
     def _on_newer_rows(self, delta: DeltaScan) -> pa.Table:
         deltas = self.prepared.deltas
         if delta not in deltas:
-            deltas[delta] = prepare_delta(delta, self.tables, self.cache)
-        with self.new_memory() as memory:
+            deltas[delta] = prepare_delta(delta, self.tables, self.context.cache)
+        with self.context.new_memory() as memory:
             return self._noted(delta, *run_delta(delta, deltas[delta], self.tables, memory))
 
     def _noted(self, job: FusedJob, groups: pa.Table, made: PreparedJob | None) -> pa.Table:
         """Keep what a prepared job says of its run."""
         if made is not None:
-            self.told.extend(made.warnings())
+            self.context.warnings.extend(made.warnings())
             if (ran_on := made.ran_on()) is not None:
                 self.ran_on[job] = ran_on
         return groups

@@ -1,6 +1,6 @@
 """The general path: physical plans run vectorised over Arrow.
 
-    table = run_plan(plan, Sources(tables, run_fused, memory))
+    table = run_plan(plan, Sources(tables, run_fused, context, memory))
 
 Filters and computed columns run together over morsels of rows in threads; joins and aggregates run
 on numbers in NumPy, sorts in pyarrow.compute. A node gives only the columns that something above
@@ -84,14 +84,9 @@ from raydb.planner.stars.table_scan import FusedTableScan
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from raydb.engine.fused.derived_cache import DerivedCache
+    from raydb.engine.context.statement_context import StatementContext
     from raydb.engine.operators.trace import Trace
-    from raydb.kernels.vector.conformal import Calibration
-    from raydb.kernels.vector.exact_search import Neighbours
     from raydb.storage.tables.table import Table
-
-    # Is shown what a search has found by a calibration of an index.
-    Watch = Callable[[str, Calibration, Neighbours], None]
 
 _FilteredCall = TypeVar("_FilteredCall", AggregateCall, WindowCall)
 
@@ -101,19 +96,15 @@ class Sources:
     """Where rows come from: stored tables, and the jobs of the fused path.
 
     `run_fused` runs a fused job and names its columns as `run_plan` does.
-    `trace` notes what each node does; `watch` is shown what searches with a promise find. `cache`
-    has what was made of whole tables before, and `told` collects what a run has to say beside its
-    rows. `shared` keeps the rows of SharedRows, all their columns, and `working` those of
-    WorkingRows.
+    `context` is the statement's, and `memory` the plan's; `trace` notes what each node does.
+    `shared` keeps the rows of SharedRows, all their columns, and `working` those of WorkingRows.
     """
 
     tables: Mapping[str, Table]
     run_fused: Callable[[FusedScanAggregate | FusedTableScan | DeltaScan], pa.Table]
+    context: StatementContext
     memory: Memory = field(default_factory=Memory)
     trace: Trace | None = None
-    watch: Watch | None = None
-    cache: DerivedCache | None = None
-    told: list[str] = field(default_factory=list)
     shared: dict[int, Relation] = field(default_factory=dict)
     working: dict[int, Relation] = field(default_factory=dict)
 

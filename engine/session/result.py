@@ -22,12 +22,12 @@ class Result:
     """Rows with the names of their columns, or (rows is None) how many a statement wrote.
 
     row_count is -1 for statements that neither read nor write rows; types are None where there
-    are no rows. notices: what went otherwise than it was asked for, such as a device that failed.
+    are no rows. warnings: what went otherwise than it was asked for, such as a device that failed.
     The table may be made when it is first asked for, out of the few groups of a fused
     job.
     """
 
-    __slots__ = ("_rows", "names", "notices", "row_count", "types")
+    __slots__ = ("_rows", "names", "row_count", "types", "warnings")
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Result:
         self._rows: pa.Table | DirectRows | None = rows
         self.names = names
         self.row_count = row_count
-        self.notices: tuple[str, ...] = ()
+        self.warnings: tuple[str, ...] = ()
         self.types = None if rows is None else tuple(rows.schema.types)
 
     @staticmethod

@@ -6,11 +6,15 @@ import os
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from raydb.engine.context.memory import DEFAULT_LIMIT, parse_device_memory, parse_limit
 from raydb.errors import OperationalError, ProgrammingError, did_you_mean
 from raydb.kernels.backends.choice import ENCODINGS, FALLBACKS, SETTINGS, check_setting
 from raydb.planner import PlannerOptions
+
+if TYPE_CHECKING:
+    from raydb.running import DeviceMemory
 
 MERGES = ("background", "checkpoint")
 SWITCH = {"on": True, "true": True, "off": False, "false": False}
@@ -37,6 +41,11 @@ class Settings:
     replacement_scans: bool = True
     bvh_merge: str = "background"
     bvh_merge_share: str = "1%"
+
+    @property
+    def device_budget(self) -> DeviceMemory:
+        """What may be held on each device."""
+        return parse_device_memory(self.device_memory)
 
 
 def with_setting(settings: Settings, name: str, value: str) -> Settings:

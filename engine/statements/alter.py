@@ -11,7 +11,7 @@ import pyarrow as pa
 from raydb import sql
 from raydb.engine.statements.dependents import settle
 from raydb.engine.statements.names import check_free, check_table
-from raydb.engine.statements.statement_context import check_rows, compute
+from raydb.engine.statements.row_checks import check_rows, compute
 from raydb.errors import (
     IntegrityError,
     NotSupportedError,
@@ -33,35 +33,35 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from raydb.engine.catalog.snapshot import Snapshot
-    from raydb.engine.statements.statement_context import Work
+    from raydb.engine.context.statement_context import StatementContext
     from raydb.storage.tables.table import Constraint, Table, TableDefinition
 
 
-def alter_table(statement: ast.AlterTable, work: Work) -> Snapshot:
+def alter_table(statement: ast.AlterTable, context: StatementContext) -> Snapshot:
     """Return the snapshot that ALTER TABLE leaves.
 
     Raises ProgrammingError for unknown names and for what a view or a BVH needs, IntegrityError for
     rows that break a new constraint.
     """
     name = statement.table
-    if statement.if_exists and name not in work.snapshot.tables:
-        return work.snapshot
-    check_table(name, work.snapshot)
-    snapshot = work.snapshot
+    if statement.if_exists and name not in context.snapshot.tables:
+        return context.snapshot
+    check_table(name, context.snapshot)
+    snapshot = context.snapshot
     cascade: bool | None = None
     for alteration in statement.alterations:
-        snapshot = _alter(alteration, snapshot.tables[name], replace(work, snapshot=snapshot))
+        snapshot = _alter(alteration, snapshot.tables[name], replace(context, snapshot=snapshot))
         if isinstance(alteration, ast.DropColumn | ast.DropConstraint):
             cascade = bool(cascade) or alteration.cascade
     what = f"table '{name}' cannot be changed so"
-    return settle(work.snapshot, snapshot, work.files, what, cascade=cascade)
+    return settle(context, snapshot, what, cascade=cascade)
 
 
-def _alter(alteration: ast.Alteration, table: Table, work: Work) -> Snapshot:
-    snapshot, definition = work.snapshot, table.definition
+def _alter(alteration: ast.Alteration, table: Table, context: StatementContext) -> Snapshot:
+    snapshot, definition = context.snapshot, table.definition
     match alteration:
         case ast.AddColumn():
-            return _add_column(alteration, table, work)
+            return _add_column(alteration, table, context)
         case ast.DropColumn():
             return _drop_column(alteration, table, snapshot)
         case ast.RenameColumn():
@@ -80,9 +80,9 @@ def _alter(alteration: ast.Alteration, table: Table, work: Work) -> Snapshot:
         case ast.SetNotNull():
             return _set_not_null(alteration, table, snapshot)
         case ast.SetType():
-            return _set_type(alteration, table, work)
+            return _set_type(alteration, table, context)
         case ast.AddConstraint(definition=added):
-            return _with_constraints(table, added, work)
+            return _with_constraints(table, added, context)
         case ast.DropConstraint():
             return _drop_constraint(alteration, table, snapshot)
         case _:
@@ -104,24 +104,24 @@ def _check_column(column: str, definition: TableDefinition) -> None:
 # -- columns
 
 
-def _add_column(alteration: ast.AddColumn, table: Table, work: Work) -> Snapshot:
+def _add_column(alteration: ast.AddColumn, table: Table, context: StatementContext) -> Snapshot:
     added = alteration.definition
     (field,) = added.schema
     if field.name in table.definition.schema.names:
         if alteration.if_not_exists:
-            return work.snapshot
+            return context.snapshot
         raise ProgrammingError(f"column '{field.name}' exists already in '{table.name}'")
     sql.check_texts(replace(added, checks=()))
     values = None
     if added.defaults:
         default = sql.bind_default(added, field.name)
         numbers = pa.table({"number": np.arange(table.row_count, dtype=np.int32)})
-        (values,) = compute([default], numbers, work)
+        (values,) = compute([default], numbers, context)
     after = add_column(table, field.with_nullable(True), values)
-    return _with_constraints(after, added, work)
+    return _with_constraints(after, added, context)
 
 
-def _with_constraints(table: Table, added: TableDefinition, work: Work) -> Snapshot:
+def _with_constraints(table: Table, added: TableDefinition, context: StatementContext) -> Snapshot:
     """Return the snapshot in which a table has the constraints of another definition too.
 
     The columns that are NOT NULL in the other definition are so then.
@@ -143,16 +143,16 @@ def _with_constraints(table: Table, added: TableDefinition, work: Work) -> Snaps
         defaults=old.defaults + added.defaults,
     )
     sql.check_texts(definition)
-    after = redefine(table, definition, work.snapshot.tables)
-    _check_visible_rows(after, added.checks, work)
-    return work.snapshot.with_table(after)
+    after = redefine(table, definition, context.snapshot.tables)
+    _check_visible_rows(after, added.checks, context)
+    return context.snapshot.with_table(after)
 
 
-def _check_visible_rows(table: Table, checks: tuple[Check, ...], work: Work) -> None:
+def _check_visible_rows(table: Table, checks: tuple[Check, ...], context: StatementContext) -> None:
     if checks:
         names = table.definition.schema.names
         rows = pa.table([table.live_column(name) for name in names], names=names)
-        check_rows(table.definition, rows, "row", checks, work)
+        check_rows(table.definition, rows, "row", checks, context)
 
 
 def _drop_column(alteration: ast.DropColumn, table: Table, snapshot: Snapshot) -> Snapshot:
@@ -219,9 +219,9 @@ def _set_not_null(alteration: ast.SetNotNull, table: Table, snapshot: Snapshot) 
     return _redefined(table, replace(definition, schema=schema), snapshot)
 
 
-def _set_type(alteration: ast.SetType, table: Table, work: Work) -> Snapshot:
+def _set_type(alteration: ast.SetType, table: Table, context: StatementContext) -> Snapshot:
     """Convert a column; its keys and all checks are verified on the new values."""
-    name, definition, snapshot = alteration.column, table.definition, work.snapshot
+    name, definition, snapshot = alteration.column, table.definition, context.snapshot
     _check_column(name, definition)
     for index in definition.ivf_indexes:
         if name in index.columns:
@@ -236,7 +236,7 @@ def _set_type(alteration: ast.SetType, table: Table, work: Work) -> Snapshot:
         _refuse_foreign_keys(table, name, snapshot)
     names = definition.schema.names
     rows = pa.table([table.live_column(each) for each in names], names=names)
-    (values,) = compute([sql.bind_conversion(definition, field, alteration.using)], rows, work)
+    (values,) = compute([sql.bind_conversion(definition, field, alteration.using)], rows, context)
     if table.live is not None:
         # Rows that are gone are not converted: they might not be convertible.
         places = np.cumsum(table.live) - 1
@@ -249,7 +249,7 @@ def _set_type(alteration: ast.SetType, table: Table, work: Work) -> Snapshot:
     converted = replace(definition, schema=schema)
     sql.check_texts(converted)
     after = redefine(after, converted, {**snapshot.tables, table.name: after})
-    _check_visible_rows(after, converted.checks, work)
+    _check_visible_rows(after, converted.checks, context)
     return snapshot.with_table(after)
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from raydb import sql
 from raydb.engine.catalog.stored_calibration import StoredCalibration
 from raydb.engine.catalog.vector_index import check_vectors, vector_blocks
-from raydb.engine.context.memory import Memory, memory_limit
 from raydb.engine.context.progress import report, report_compiling
+from raydb.engine.session.statement_sources import open_sources
 from raydb.engine.statements.names import check_known
 from raydb.errors import ProgrammingError
 from raydb.kernels.vector.conformal import MAX_QUERIES, MAX_TUNING, calibrate, least_queries
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from raydb.engine.catalog.snapshot import Snapshot
     from raydb.engine.catalog.stored_calibration import Calibrations
-    from raydb.engine.statements.statement_context import Work
+    from raydb.engine.context.statement_context import StatementContext
     from raydb.kernels.vector.ivf import Ivf
     from raydb.kernels.vector.stop_rule import Score
     from raydb.sql import ast
@@ -61,13 +61,15 @@ class _Request:
     seed: int
 
 
-def calibrate_index(statement: ast.Calibrate, indexes: Mapping[str, Table], work: Work) -> Snapshot:
+def calibrate_index(
+    statement: ast.Calibrate, indexes: Mapping[str, Table], context: StatementContext
+) -> Snapshot:
     """Return the snapshot in which an index is calibrated; `indexes` has the table of each index.
 
     Raises ProgrammingError for an index that is none of vectors and for too few queries or rows,
     DataError for a query vector without distances.
     """
-    name, snapshot = statement.index, work.snapshot
+    name, snapshot = statement.index, context.snapshot
     check_known("index", name, indexes)
     if name not in snapshot.vector_indexes:
         raise ProgrammingError(f"index '{name}' is no ivf index: there is nothing to calibrate")
@@ -77,17 +79,19 @@ def calibrate_index(statement: ast.Calibrate, indexes: Mapping[str, Table], work
     if statement.queries is None:
         sample = _held_out_rows(index, table, statement.seed)
     else:
-        sample = _given_queries(statement.queries, request, index, work)
-    made = _calibrated(request, index, table, sample)
+        sample = _given_queries(statement.queries, request, index, context)
+    made = _calibrated(request, index, table, sample, context)
     keys = {stored.key for stored in made}
     kept = (each for each in snapshot.calibrations.get(name, ()) if each.key not in keys)
     return _with_calibrations(snapshot, name, (*kept, *made))
 
 
-def recalibrated(snapshot: Snapshot, name: str, table: Table, told: list[str]) -> Snapshot:
+def recalibrated(
+    snapshot: Snapshot, name: str, table: Table, context: StatementContext
+) -> Snapshot:
     """Return the snapshot with an index's calibrations made anew, of the same queries.
 
-    Those for which the index has too few rows now are gone, and `told` gets a sentence for each.
+    Those for which the index has too few rows now are gone, with a warning for each.
     """
     known = snapshot.calibrations.get(name, ())
     index = snapshot.vector_indexes[name]
@@ -102,11 +106,13 @@ def recalibrated(snapshot: Snapshot, name: str, table: Table, told: list[str]) -
             sample = _held_out_rows(index, table, first.calibration.seed)
         else:
             sample = _Sample(first.queries, None, first.null_queries)
-        possible = [each for each in members if _can_stay(name, each, index, table, sample, told)]
+        possible = [
+            each for each in members if _can_stay(name, each, index, table, sample, context)
+        ]
         if possible:
             keys = {each.key for each in possible}
             request = _request(name, possible)
-            every = _calibrated(request, index, table, sample)
+            every = _calibrated(request, index, table, sample, context)
             made += (each for each in every if each.key in keys)
     return _with_calibrations(snapshot, name, tuple(made)) if known else snapshot
 
@@ -129,13 +135,13 @@ def _can_stay(
     index: Ivf,
     table: Table,
     sample: _Sample,
-    told: list[str],
+    context: StatementContext,
 ) -> bool:
     """Tell whether a calibration can be made anew, and say what it lacks where it cannot."""
     lack = _lack(_request(name, [stored]), index, table, sample)
     if lack is not None:
         k, fnr, score = stored.key
-        told.append(
+        context.warnings.append(
             f"index '{name}' has lost its calibration for k => {k}, fnr => {fnr:g}, "
             f"score => '{score}'; it cannot be calibrated for {lack}"
         )
@@ -158,13 +164,15 @@ def _held_out_rows(index: Ivf, table: Table, seed: int) -> _Sample:
     return _Sample(np.ascontiguousarray(index.vectors[chosen]), rows)
 
 
-def _given_queries(queries: ast.Select, request: _Request, index: Ivf, work: Work) -> _Sample:
+def _given_queries(
+    queries: ast.Select, request: _Request, index: Ivf, context: StatementContext
+) -> _Sample:
     """Return the vectors that a query gives, of very many as many as are made use of."""
-    files = work.open_files(queries)
-    catalog = work.snapshot.with_changes(files).describe()
+    files = open_sources(queries, context)
+    catalog = context.snapshot.with_changes(files).describe()
     width = index.vectors.shape[1]
-    plan = sql.bind_sample(queries, request.index, width, catalog, work.parameters)
-    values = work.run(plan, files).column(0)
+    plan = sql.bind_sample(queries, request.index, width, catalog, context.parameters)
+    values = context.run(plan, files).column(0)
     what = f"the query vector of CALIBRATE INDEX '{request.index}'"
     found = list(vector_blocks(values, what))
     if not found:
@@ -178,13 +186,15 @@ def _given_queries(queries: ast.Select, request: _Request, index: Ivf, work: Wor
     return _Sample(np.ascontiguousarray(vectors), None, null_count)
 
 
-def _calibrated(request: _Request, index: Ivf, table: Table, sample: _Sample) -> Calibrations:
+def _calibrated(
+    request: _Request, index: Ivf, table: Table, sample: _Sample, context: StatementContext
+) -> Calibrations:
     """Return the calibrations that are asked for, once rows and queries are known to suffice."""
     name = request.index
     lack = _lack(request, index, table, sample)
     if lack is not None:
         raise ProgrammingError(f"index '{name}' cannot be calibrated for {lack}")
-    Memory(memory_limit()).check(_need(request, index, sample), f"CALIBRATE INDEX '{name}'")
+    context.new_memory().check(_need(request, index, sample), f"CALIBRATE INDEX '{name}'")
     step = f"index {name}: calibration"
     made = calibrate(
         index,

@@ -11,6 +11,7 @@ import pyarrow as pa
 from raydb import sql
 from raydb.engine.catalog.stored_bvh import rebuilt
 from raydb.engine.catalog.vector_index import check_alone, renumber_rows, with_vector_index
+from raydb.engine.session.statement_sources import open_sources
 from raydb.engine.statements.alter import alter_table, drop_references
 from raydb.engine.statements.calibrate import calibrate_index, recalibrated
 from raydb.engine.statements.dependents import bind_view, settle
@@ -34,54 +35,54 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from raydb.engine.catalog.snapshot import Snapshot
-    from raydb.engine.statements.statement_context import Work
+    from raydb.engine.context.statement_context import StatementContext
     from raydb.storage.tables.table import Index
 
 
-def apply_definition(statement: ast.Definition, work: Work) -> tuple[Snapshot, int]:
+def apply_definition(statement: ast.Definition, context: StatementContext) -> tuple[Snapshot, int]:
     """Return the snapshot that a statement leaves, and how many rows it wrote (-1: it writes none).
 
     Raises ProgrammingError for names that are taken or do not exist and for what a view or a BVH
     needs, IntegrityError for a DROP or TRUNCATE of a table that another one refers to.
     """
-    snapshot = work.snapshot
+    snapshot = context.snapshot
     match statement:
         case ast.CreateTableAs():
-            return _create_table_as(statement, work)
+            return _create_table_as(statement, context)
         case ast.CreateTable():
-            return _create_table(statement, work), -1
+            return _create_table(statement, context), -1
         case ast.CreateView():
-            return _create_view(statement, work), -1
+            return _create_view(statement, context), -1
         case ast.CreateBvh():
-            return _create_bvh(statement, snapshot), -1
+            return _create_bvh(statement, context), -1
         case ast.AlterTable():
-            return alter_table(statement, work), -1
+            return alter_table(statement, context), -1
         case ast.RenameView():
-            return _rename_view(statement, work), -1
+            return _rename_view(statement, context), -1
         case ast.Truncate():
-            return _truncate(statement, snapshot), -1
+            return _truncate(statement, context), -1
         case ast.Drop():
-            return _drop(statement, work), -1
+            return _drop(statement, context), -1
         case ast.CreateIndex():
-            return _create_index(statement, snapshot), -1
+            return _create_index(statement, context), -1
         case ast.Reindex():
-            return _reindex(statement, work), -1
+            return _reindex(statement, context), -1
         case ast.Calibrate():
-            return calibrate_index(statement, _indexes(snapshot), work), -1
+            return calibrate_index(statement, _indexes(snapshot), context), -1
 
 
-def _drop(statement: ast.Drop, work: Work) -> Snapshot:
+def _drop(statement: ast.Drop, context: StatementContext) -> Snapshot:
+    snapshot = context.snapshot
     match statement.kind:
         case "table":
-            return _drop_tables(statement, work)
+            return _drop_tables(statement, context)
         case "view":
-            return _drop_views(statement, work)
+            return _drop_views(statement, context)
         case "index":
-            return _drop_indexes(statement, work.snapshot)
+            return _drop_indexes(statement, snapshot)
         case "bvh":
-            bvhs = work.snapshot.bvhs
-            names = names_to_drop("BVH", statement.names, bvhs, statement.if_exists)
-            return replace(work.snapshot, bvhs=_without(bvhs, names))
+            names = names_to_drop("BVH", statement.names, snapshot.bvhs, statement.if_exists)
+            return replace(snapshot, bvhs=_without(snapshot.bvhs, names))
 
 
 def _without(known: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
@@ -91,14 +92,14 @@ def _without(known: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
 # -- tables
 
 
-def _create_table(statement: ast.CreateTable, work: Work) -> Snapshot:
+def _create_table(statement: ast.CreateTable, context: StatementContext) -> Snapshot:
     name = statement.definition.name
-    if statement.if_not_exists and name in work.snapshot.tables:
-        return work.snapshot
-    snapshot = _with_room(name, statement.or_replace, work.snapshot)
+    if statement.if_not_exists and name in context.snapshot.tables:
+        return context.snapshot
+    snapshot = _with_room(name, statement.or_replace, context.snapshot)
     sql.check_texts(statement.definition)
     table = define_table(statement.definition, snapshot.tables)
-    return _settle_new(table, snapshot, work)
+    return _settle_new(table, snapshot, context)
 
 
 def _with_room(name: str, or_replace: bool, snapshot: Snapshot) -> Snapshot:
@@ -110,21 +111,23 @@ def _with_room(name: str, or_replace: bool, snapshot: Snapshot) -> Snapshot:
     return snapshot
 
 
-def _settle_new(table: Table, snapshot: Snapshot, work: Work) -> Snapshot:
+def _settle_new(table: Table, snapshot: Snapshot, context: StatementContext) -> Snapshot:
     after = snapshot.with_table(table)
-    if table.name not in work.snapshot.tables:
+    if table.name not in context.snapshot.tables:
         return after
-    return settle(work.snapshot, after, work.files, f"table '{table.name}' cannot be replaced")
+    return settle(context, after, f"table '{table.name}' cannot be replaced")
 
 
-def _create_table_as(statement: ast.CreateTableAs, work: Work) -> tuple[Snapshot, int]:
+def _create_table_as(
+    statement: ast.CreateTableAs, context: StatementContext
+) -> tuple[Snapshot, int]:
     name, columns = statement.name, statement.columns
-    if statement.if_not_exists and name in work.snapshot.tables:
-        return work.snapshot, 0
-    snapshot = _with_room(name, statement.or_replace, work.snapshot)
-    files = work.open_files(statement.select)
-    catalog = work.snapshot.with_changes(files).describe()
-    logical = sql.bind_select(statement.select, catalog, work.parameters)
+    if statement.if_not_exists and name in context.snapshot.tables:
+        return context.snapshot, 0
+    snapshot = _with_room(name, statement.or_replace, context.snapshot)
+    files = open_sources(statement.select, context)
+    catalog = context.snapshot.with_changes(files).describe()
+    logical = sql.bind_select(statement.select, catalog, context.parameters)
     output = logical.columns
     if len(columns) > len(output):
         raise ProgrammingError(
@@ -136,16 +139,16 @@ def _create_table_as(statement: ast.CreateTableAs, work: Work) -> tuple[Snapshot
     )
     table = define_table(TableDefinition(name, schema), snapshot.tables)
     if statement.with_data:
-        found = work.run(logical, files)
+        found = context.run(logical, files)
         is_borrowed = any(each.rows.is_borrowed for each in files.values())
         rows = copied(found) if is_borrowed else found
         rows = pa.Table.from_arrays(rows.columns, schema=schema)
         table = append_rows(table, rows, snapshot.tables)
-    return _settle_new(table, snapshot, work), table.row_count
+    return _settle_new(table, snapshot, context), table.row_count
 
 
-def _drop_tables(statement: ast.Drop, work: Work) -> Snapshot:
-    snapshot = work.snapshot
+def _drop_tables(statement: ast.Drop, context: StatementContext) -> Snapshot:
+    snapshot = context.snapshot
     for name in statement.names:
         if name in snapshot.views:
             check_table(name, snapshot)
@@ -162,11 +165,12 @@ def _drop_tables(statement: ast.Drop, work: Work) -> Snapshot:
         snapshot = snapshot.without_table(name)
     listed = ", ".join(f"'{name}'" for name in names)
     what = f"table{'s' if len(names) > 1 else ''} {listed} cannot be dropped"
-    return settle(work.snapshot, snapshot, work.files, what, cascade=statement.cascade)
+    return settle(context, snapshot, what, cascade=statement.cascade)
 
 
-def _truncate(statement: ast.Truncate, snapshot: Snapshot) -> Snapshot:
+def _truncate(statement: ast.Truncate, context: StatementContext) -> Snapshot:
     """Empty tables at once: no row numbers are kept, unlike by DELETE."""
+    snapshot = context.snapshot
     emptied = list(dict.fromkeys(statement.names))
     for name in emptied:
         check_table(name, snapshot)
@@ -186,7 +190,7 @@ def _truncate(statement: ast.Truncate, snapshot: Snapshot) -> Snapshot:
     after = snapshot.with_changes({name: _emptied(snapshot.tables[name]) for name in emptied})
     for bvh in snapshot.bvhs.values():
         if bvh.definition.table in emptied:
-            after = after.with_stored(rebuilt(bvh, after.tables))
+            after = after.with_stored(rebuilt(bvh, after.tables, context))
     return after
 
 
@@ -206,22 +210,22 @@ def _emptied(table: Table) -> Table:
 # -- views
 
 
-def _create_view(statement: ast.CreateView, work: Work) -> Snapshot:
+def _create_view(statement: ast.CreateView, context: StatementContext) -> Snapshot:
     """Store a view's text once it binds."""
-    name, snapshot = statement.name, work.snapshot
+    name, snapshot = statement.name, context.snapshot
     if statement.if_not_exists and name in snapshot.views:
         return snapshot
     if not (statement.or_replace and name in snapshot.views):
         check_free(name, snapshot)
     after = replace(snapshot, views={**snapshot.views, name: statement.text})
-    bind_view(name, after, work.files)
+    bind_view(name, after, context)
     if name not in snapshot.views:
         return after
-    return settle(snapshot, after, work.files, f"view '{name}' cannot be replaced")
+    return settle(context, after, f"view '{name}' cannot be replaced")
 
 
-def _rename_view(statement: ast.RenameView, work: Work) -> Snapshot:
-    name, snapshot = statement.name, work.snapshot
+def _rename_view(statement: ast.RenameView, context: StatementContext) -> Snapshot:
+    name, snapshot = statement.name, context.snapshot
     if statement.if_exists and name not in snapshot.views:
         return snapshot
     check_view(name, snapshot)
@@ -230,11 +234,11 @@ def _rename_view(statement: ast.RenameView, work: Work) -> Snapshot:
         statement.to if other == name else other: text for other, text in snapshot.views.items()
     }
     after = replace(snapshot, views=views)
-    return settle(snapshot, after, work.files, f"view '{name}' cannot be renamed")
+    return settle(context, after, f"view '{name}' cannot be renamed")
 
 
-def _drop_views(statement: ast.Drop, work: Work) -> Snapshot:
-    snapshot = work.snapshot
+def _drop_views(statement: ast.Drop, context: StatementContext) -> Snapshot:
+    snapshot = context.snapshot
     for name in statement.names:
         if name in snapshot.tables:
             check_view(name, snapshot)
@@ -242,16 +246,18 @@ def _drop_views(statement: ast.Drop, work: Work) -> Snapshot:
     after = replace(snapshot, views=_without(snapshot.views, names))
     listed = ", ".join(f"'{name}'" for name in names)
     what = f"view{'s' if len(names) > 1 else ''} {listed} cannot be dropped"
-    return settle(snapshot, after, work.files, what, cascade=statement.cascade)
+    return settle(context, after, what, cascade=statement.cascade)
 
 
 # -- BVHs
 
 
-def _create_bvh(statement: ast.CreateBvh, snapshot: Snapshot) -> Snapshot:
+def _create_bvh(statement: ast.CreateBvh, context: StatementContext) -> Snapshot:
+    snapshot = context.snapshot
     if statement.name in snapshot.bvhs:
         raise ProgrammingError(f"BVH '{statement.name}' exists already")
-    return snapshot.with_bvh(canonical_definition(sql.bind_bvh(statement, snapshot.describe())))
+    definition = canonical_definition(sql.bind_bvh(statement, snapshot.describe()))
+    return snapshot.with_bvh(definition, context)
 
 
 # -- indexes
@@ -266,8 +272,8 @@ def _indexes(snapshot: Snapshot) -> dict[str, Table]:
     }
 
 
-def _create_index(statement: ast.CreateIndex, snapshot: Snapshot) -> Snapshot:
-    name = statement.index.name
+def _create_index(statement: ast.CreateIndex, context: StatementContext) -> Snapshot:
+    name, snapshot = statement.index.name, context.snapshot
     if name in _indexes(snapshot):
         if statement.if_not_exists:
             return snapshot
@@ -279,12 +285,12 @@ def _create_index(statement: ast.CreateIndex, snapshot: Snapshot) -> Snapshot:
     if statement.index.ivf is None:
         return after
     check_alone(statement.index, table.definition)
-    return with_vector_index(after, table.name, statement.index)
+    return with_vector_index(after, table.name, statement.index, context)
 
 
-def _reindex(statement: ast.Reindex, work: Work) -> Snapshot:
+def _reindex(statement: ast.Reindex, context: StatementContext) -> Snapshot:
     """Build and calibrate vector indexes anew; of other indexes there is nothing to build."""
-    name, snapshot = statement.name, work.snapshot
+    name, snapshot = statement.name, context.snapshot
     if name is not None:
         if statement.kind == "table":
             check_table(name, snapshot)
@@ -293,8 +299,8 @@ def _reindex(statement: ast.Reindex, work: Work) -> Snapshot:
     for table in snapshot.tables.values():
         for index in table.definition.ivf_indexes:
             if name in (None, table.name if statement.kind == "table" else index.name):
-                snapshot = with_vector_index(snapshot, table.name, index)
-                snapshot = recalibrated(snapshot, index.name, table, work.told)
+                snapshot = with_vector_index(snapshot, table.name, index, context)
+                snapshot = recalibrated(snapshot, index.name, table, context)
     return snapshot
 
 

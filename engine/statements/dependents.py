@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING
 
 from raydb import sql
 from raydb.engine.session.python_tables import PythonTables
-from raydb.engine.session.statement_sources import Uses, open_sources
+from raydb.engine.session.statement_sources import open_sources
 from raydb.errors import Error, ProgrammingError
 from raydb.planner.stars.star import canonical_definition
 from raydb.sql import ast
 
 if TYPE_CHECKING:
     from raydb.engine.catalog.snapshot import Snapshot
-    from raydb.engine.session.file_access import FileAccess
+    from raydb.engine.context.statement_context import StatementContext
 
 # A view that named a Python object would mean something else wherever it is read.
 _NO_OBJECTS = PythonTables(finds_variables=False)
 
 
 def settle(
-    before: Snapshot, after: Snapshot, files: FileAccess, what: str, *, cascade: bool | None = None
+    context: StatementContext, after: Snapshot, what: str, *, cascade: bool | None = None
 ) -> Snapshot:
     """Return the snapshot `after` with the BVHs and views that it leaves.
 
@@ -47,18 +47,19 @@ def settle(
             after = replace(after, bvhs=rest)
             continue
         if definition != bvh.definition:
-            after = after.with_bvh(definition)
-    return _settle_views(before, after, files, what, hint, cascade=bool(cascade))
+            after = after.with_bvh(definition, context)
+    return _settle_views(context, after, what, hint, cascade=bool(cascade))
 
 
 def _settle_views(
-    before: Snapshot, after: Snapshot, files: FileAccess, what: str, hint: str, *, cascade: bool
+    context: StatementContext, after: Snapshot, what: str, hint: str, *, cascade: bool
 ) -> Snapshot:
+    before = context.snapshot
     while True:
         for name in after.views:
-            error = view_error(name, after, files)
+            error = view_error(name, after, context)
             known = before.views.get(name) == after.views[name]
-            if error is None or not known or view_error(name, before, files) is not None:
+            if error is None or not known or view_error(name, before, context) is not None:
                 continue
             if not cascade:
                 why = hint or f" ({error.sentence})"
@@ -70,16 +71,16 @@ def _settle_views(
             return after
 
 
-def view_error(name: str, snapshot: Snapshot, files: FileAccess) -> Error | None:
+def view_error(name: str, snapshot: Snapshot, context: StatementContext) -> Error | None:
     """Return why a view cannot be read, None if it can."""
     try:
-        bind_view(name, snapshot, files)
+        bind_view(name, snapshot, context)
     except Error as error:
         return error
     return None
 
 
-def bind_view(name: str, snapshot: Snapshot, files: FileAccess) -> None:
+def bind_view(name: str, snapshot: Snapshot, context: StatementContext) -> None:
     """Raise the error, if there is one, that reading a view gives.
 
     It has no position, for that would be one in the view's text.
@@ -87,10 +88,12 @@ def bind_view(name: str, snapshot: Snapshot, files: FileAccess) -> None:
     (select,) = sql.parse(snapshot.views[name])
     assert isinstance(select, ast.Select)
     others = {other: text for other, text in snapshot.views.items() if other != name}
-    alone = replace(snapshot, views=others)
+    alone = replace(
+        context, snapshot=replace(snapshot, views=others), python=_NO_OBJECTS, parameters=()
+    )
     try:
-        opened = open_sources(select, alone, files, _NO_OBJECTS, Uses(), ())
-        sql.bind_select(select, alone.with_changes(opened).describe())
+        opened = open_sources(select, alone)
+        sql.bind_select(select, alone.snapshot.with_changes(opened).describe())
     except Error as error:
         error.position = None
         raise

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from raydb import sql
 from raydb.engine.statements.row_changes import Written, returned_names, split_rows
-from raydb.engine.statements.statement_context import Work, check_rows, table_of
+from raydb.engine.statements.row_checks import check_rows, table_of
 from raydb.errors import ProgrammingError
 from raydb.storage.tables.changes import Append, Replace
 from raydb.storage.tables.constraints import find_key
@@ -18,6 +18,7 @@ from raydb.storage.tables.keys import first_repeat, keep_first
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from raydb.engine.context.statement_context import StatementContext
     from raydb.sql import ast
     from raydb.storage.tables.changes import Change
     from raydb.storage.tables.table import Table
@@ -46,14 +47,14 @@ def update_conflicts(
     conflict: sql.Conflict,
     rows: pa.Table,
     returned: pa.Table | None,
-    work: Work,
+    context: StatementContext,
 ) -> Written:
     """Return what ON CONFLICT DO UPDATE changes: new rows, and rows with their keys that are there.
 
     rows: those of the statement; returned: what RETURNING gives for them if they are inserted.
     Raises ProgrammingError where two rows of the statement meet the same row.
     """
-    table = work.snapshot.tables[statement.table]
+    table = context.snapshot.tables[statement.table]
     definition = table.definition
     (key,) = conflict.keys
     found = find_key(rows, table, key)
@@ -63,17 +64,17 @@ def update_conflicts(
         _raise_second_time(statement.table)
     met = rows.filter(pa.array(~fresh))
     source = _conflicts(table, met, found[~fresh])
-    name = _free_name(work)
+    name = _free_name(context)
     tables = {name: table_of(name, source)}
     logical = sql.bind_upsert(
-        statement, name, work.snapshot.with_changes(tables).describe(), work.parameters
+        statement, name, context.snapshot.with_changes(tables).describe(), context.parameters
     )
-    changed = work.run(logical, tables)
+    changed = context.run(logical, tables)
     numbers = changed.column(0).to_numpy()
     if len(np.unique(numbers)) < len(numbers):
         _raise_second_time(statement.table)
     updated, returned_updated = split_rows(changed, 1, definition)
-    check_rows(definition, updated, "updated row", definition.checks, work)
+    check_rows(definition, updated, "updated row", definition.checks, context)
     changes: list[Change] = []
     if updated.num_rows:
         changes.append(Replace(table.name, numbers, updated))
@@ -105,10 +106,10 @@ def _conflicts(table: Table, rows: pa.Table, numbers: NDArray[np.int32]) -> pa.T
     return pa.table(columns, names=[str(position) for position in range(len(columns))])
 
 
-def _free_name(work: Work) -> str:
+def _free_name(context: StatementContext) -> str:
     """Return a name that no table of the database has."""
     name = "conflicts"
-    while name in work.snapshot.tables or name in work.snapshot.views:
+    while name in context.snapshot.tables or name in context.snapshot.views:
         name += "'"
     return name
 

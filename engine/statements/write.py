@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, assert_never
 import numpy as np
 
 from raydb import sql
-from raydb.engine.context.progress import listener, report
+from raydb.engine.context.progress import report
+from raydb.engine.session.statement_sources import open_sources
 from raydb.engine.statements.row_changes import Written, returned_names, returned_rows, split_rows
-from raydb.engine.statements.statement_context import Work, check_rows, compute
+from raydb.engine.statements.row_checks import check_rows, compute
 from raydb.engine.statements.upsert import skip_conflicts, update_conflicts
 from raydb.interrupts import beside
 from raydb.sql import ast
@@ -29,90 +30,93 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from raydb.engine.context.statement_context import StatementContext
     from raydb.planner.plan.nodes import Plan
     from raydb.storage.tables.table import Table, TableDefinition
 
 
-def write(statement: ast.Write, work: Work) -> Written:
+def write(statement: ast.Write, context: StatementContext) -> Written:
     """Return what a statement changes, and the rows of its RETURNING."""
-    definition = work.snapshot.tables[statement.table].definition
+    definition = context.snapshot.tables[statement.table].definition
     match statement:
         case ast.Insert():
-            return _insert(statement, definition, work)
+            return _insert(statement, definition, context)
         case ast.Copy():
-            return _copy(statement, definition, work)
+            return _copy(statement, definition, context)
         case ast.Update():
-            return _update(statement, definition, work)
+            return _update(statement, definition, context)
         case ast.Delete():
-            return _delete(statement, work)
+            return _delete(statement, context)
         case _:
             assert_never(statement)
 
 
 def bind_change(
-    statement: ast.Insert | ast.Update | ast.Delete, work: Work
+    statement: ast.Insert | ast.Update | ast.Delete, context: StatementContext
 ) -> tuple[Plan, Mapping[str, Table], sql.Changed]:
     """Return the plan of the rows to write, the files that it reads, and what they would change."""
-    files = work.open_files(statement)
-    catalog = work.snapshot.with_changes(files).describe()
+    files = open_sources(statement, context)
+    catalog = context.snapshot.with_changes(files).describe()
     match statement:
         case ast.Insert():
-            logical = sql.bind_insert(statement, catalog, work.parameters)
+            logical = sql.bind_insert(statement, catalog, context.parameters)
         case ast.Update():
-            logical = sql.bind_update(statement, catalog, work.parameters)
+            logical = sql.bind_update(statement, catalog, context.parameters)
         case ast.Delete():
-            logical = sql.bind_delete(statement, catalog, work.parameters)
+            logical = sql.bind_delete(statement, catalog, context.parameters)
         case _:
             assert_never(statement)
     return logical, files, sql.describe_change(statement, catalog)
 
 
-def _insert(statement: ast.Insert, definition: TableDefinition, work: Work) -> Written:
-    files = work.open_files(statement)
-    catalog = work.snapshot.with_changes(files).describe()
-    logical = sql.bind_insert(statement, catalog, work.parameters)
+def _insert(
+    statement: ast.Insert, definition: TableDefinition, context: StatementContext
+) -> Written:
+    files = open_sources(statement, context)
+    catalog = context.snapshot.with_changes(files).describe()
+    logical = sql.bind_insert(statement, catalog, context.parameters)
     conflict = sql.bind_conflict(statement, catalog)
-    found = _run(logical, files, work)
+    found = _run(logical, files, context)
     rows, returned = split_rows(found, 0, definition)
-    check_rows(definition, rows, "row", definition.checks, work)
+    check_rows(definition, rows, "row", definition.checks, context)
     names = returned_names(logical, len(definition.schema))
     if conflict is None:
         change = Append(definition.name, rows)
         return Written((change,) if rows.num_rows else (), rows.num_rows, returned, names)
     check_required(definition, rows)
     if conflict.updates:
-        return update_conflicts(statement, conflict, rows, returned, work)
-    kept = skip_conflicts(rows, conflict, work.snapshot.tables[definition.name])
+        return update_conflicts(statement, conflict, rows, returned, context)
+    kept = skip_conflicts(rows, conflict, context.snapshot.tables[definition.name])
     rows = rows.filter(kept)
     change = Append(definition.name, rows)
     returned = None if returned is None else returned.filter(kept)
     return Written((change,) if rows.num_rows else (), rows.num_rows, returned, names)
 
 
-def _copy(statement: ast.Copy, definition: TableDefinition, work: Work) -> Written:
-    work.files.check(statement.path)
-    counted = _count_bytes(statement)
+def _copy(statement: ast.Copy, definition: TableDefinition, context: StatementContext) -> Written:
+    context.files.check(statement.path)
+    counted = _count_bytes(statement, context)
     columns, options = statement.columns, statement.options
     rows = beside(lambda: read_rows(statement.path, definition, columns, options, counted))
     report(f"COPY {definition.name}: check rows", 0.0)
     given = definition.schema.names if statement.columns is None else statement.columns
     missing = [name for name, _ in definition.defaults if name not in given]
     defaults = [sql.bind_default(definition, name) for name in missing]
-    for name, values in zip(missing, compute(defaults, rows, work), strict=True):
+    for name, values in zip(missing, compute(defaults, rows, context), strict=True):
         position = rows.schema.get_field_index(name)
         rows = rows.set_column(position, rows.schema.field(position), values)
-    check_rows(definition, rows, "row", definition.checks, work)
+    check_rows(definition, rows, "row", definition.checks, context)
     change = Append(definition.name, rows)
     return Written((change,) if rows.num_rows else (), rows.num_rows, None, ())
 
 
-def _count_bytes(statement: ast.Copy) -> Callable[[int], None] | None:
+def _count_bytes(statement: ast.Copy, context: StatementContext) -> Callable[[int], None] | None:
     """Return what tells the listener which share of the files is read, given the bytes of one.
 
     A new file has begun where the bytes are no more than before. None where nobody listens.
     """
-    told = listener.get()
-    if told is None:
+    listener = context.running.listener
+    if listener is None:
         return None
     sizes = [Path(path).stat().st_size for path in expand(statement.path) if Path(path).is_file()]
     place, before = 0, -1
@@ -123,36 +127,38 @@ def _count_bytes(statement: ast.Copy) -> Callable[[int], None] | None:
         before = size_bytes
         # Bytes may be those of a text that was compressed.
         share = (sum(sizes[:place]) + size_bytes) / max(sum(sizes), 1)
-        told(f"COPY {statement.table}: read", min(share, 1.0))
+        listener(f"COPY {statement.table}: read", min(share, 1.0))
 
     return count
 
 
-def _update(statement: ast.Update, definition: TableDefinition, work: Work) -> Written:
-    files = work.open_files(statement)
-    catalog = work.snapshot.with_changes(files).describe()
-    logical = sql.bind_update(statement, catalog, work.parameters)
-    found = _each_row_once(_run(logical, files, work))
+def _update(
+    statement: ast.Update, definition: TableDefinition, context: StatementContext
+) -> Written:
+    files = open_sources(statement, context)
+    catalog = context.snapshot.with_changes(files).describe()
+    logical = sql.bind_update(statement, catalog, context.parameters)
+    found = _each_row_once(_run(logical, files, context))
     rows, returned = split_rows(found, 1, definition)
-    check_rows(definition, rows, "updated row", definition.checks, work)
+    check_rows(definition, rows, "updated row", definition.checks, context)
     change = Replace(definition.name, found.column(0).to_numpy(), rows)
     names = returned_names(logical, 1 + len(definition.schema))
     return Written((change,) if rows.num_rows else (), rows.num_rows, returned, names)
 
 
-def _delete(statement: ast.Delete, work: Work) -> Written:
-    files = work.open_files(statement)
-    catalog = work.snapshot.with_changes(files).describe()
-    logical = sql.bind_delete(statement, catalog, work.parameters)
-    found = _each_row_once(_run(logical, files, work))
+def _delete(statement: ast.Delete, context: StatementContext) -> Written:
+    files = open_sources(statement, context)
+    catalog = context.snapshot.with_changes(files).describe()
+    logical = sql.bind_delete(statement, catalog, context.parameters)
+    found = _each_row_once(_run(logical, files, context))
     change = Remove(statement.table, found.column(0).to_numpy())
     changes = (change,) if found.num_rows else ()
     returned = returned_rows(found, 1)
     return Written(changes, found.num_rows, returned, returned_names(logical, 1))
 
 
-def _run(logical: Plan, files: Mapping[str, Table], work: Work) -> pa.Table:
-    found = work.run(logical, files)
+def _run(logical: Plan, files: Mapping[str, Table], context: StatementContext) -> pa.Table:
+    found = context.run(logical, files)
     return copied(found) if any(table.rows.is_borrowed for table in files.values()) else found
 
 

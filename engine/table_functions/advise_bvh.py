@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.engine.catalog.snapshot import Snapshot
+    from raydb.engine.context.statement_context import StatementContext
     from raydb.engine.session.file_access import FileAccess
-    from raydb.engine.table_functions.opened import OpenDatabase
     from raydb.planner.advisor.advise import Proposal
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Attribute, Expression
@@ -92,7 +92,7 @@ class AdviseBvh(OpenedFunction):
     name = "advise_bvh"
     arguments = (Argument("workload"), Argument("memory"), Argument("max_bvhs", default=MAX_BVHS))
 
-    def open(self, call: FunctionCall, database: OpenDatabase) -> pa.Table:
+    def open(self, call: FunctionCall, context: StatementContext) -> pa.Table:
         """Return the rows; raises as `advice` does."""
         workload, memory, max_bvhs = (call.value(each.name) for each in self.arguments)
         if not isinstance(workload, str):
@@ -107,8 +107,8 @@ class AdviseBvh(OpenedFunction):
         if not isinstance(max_bvhs, int) or isinstance(max_bvhs, bool) or max_bvhs < 1:
             raise ProgrammingError(f"max_bvhs is a number of BVHs from 1, not {max_bvhs}")
         limit = None if memory is None else parse_limit(memory, "memory")
-        text = _text_of(workload, database.files)
-        return advice(text, limit, max_bvhs, database.snapshot)
+        text = _text_of(workload, context.files)
+        return advice(text, limit, max_bvhs, context.snapshot)
 
 
 def _text_of(workload: str, files: FileAccess) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from raydb.engine.catalog.stored_bvh import StoredBvh
-    from raydb.engine.table_functions.opened import OpenDatabase
+    from raydb.engine.context.statement_context import StatementContext
     from raydb.planner.catalog import BvhDefinition, CatalogInfo
     from raydb.planner.plan.table_function import FunctionCall
 
@@ -47,14 +47,14 @@ class Bvhs(OpenedFunction):
 
     name = "bvhs"
 
-    def open(self, call: FunctionCall, database: OpenDatabase) -> pa.Table:
+    def open(self, call: FunctionCall, context: StatementContext) -> pa.Table:
         """Return the rows."""
         del call
-        snapshot = database.snapshot
+        snapshot = context.snapshot
         catalog = snapshot.describe()
         rows: list[dict[str, object]] = []
         for name, bvh in snapshot.bvhs.items():
-            use = database.uses.get(name)
+            use = context.usage.bvhs.get(name)
             rows.append(
                 {
                     "name": name,

@@ -7,11 +7,11 @@ import threading
 import weakref
 from collections import OrderedDict
 from contextlib import contextmanager
-from contextvars import ContextVar, copy_context
-from dataclasses import dataclass
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from raydb.errors import OperationalError
+from raydb.running import device_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 T = TypeVar("T")
-
-# The rest of a device's memory is for results, for what a build sorts and for other programs.
-BUDGET_SHARE = 0.8
 
 # What a job writes is not weighed below this, so that a driver is not asked at every launch.
 SMALL_BYTES = 2**24
@@ -37,26 +34,6 @@ class DeviceError(OperationalError):
 
 class LibraryError(Exception):
     """What a device's library reports that raises no error class of its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceMemory:
-    """What may be held on each device: bytes, or a share (0 to 1) of what is free or held."""
-
-    size_bytes: int | None = None
-    share: float = BUDGET_SHARE
-
-    def budget(self, available_bytes: int) -> int:
-        """Return the bytes that may be held where so many are free or held already."""
-        if self.size_bytes is not None:
-            return min(self.size_bytes, available_bytes)
-        return int(self.share * available_bytes)
-
-
-DEFAULT_MEMORY = DeviceMemory()
-
-device_memory: ContextVar[DeviceMemory] = ContextVar("raydb device memory", default=DEFAULT_MEMORY)
-"""What the running statement may hold on each device."""
 
 
 class Faults:
@@ -147,7 +124,7 @@ class Columns:
     @property
     def budget_bytes(self) -> int:
         """What all copies may take together, as the running statement has it."""
-        return device_memory.get().budget(self._free_bytes() + self.size_bytes)
+        return device_memory().budget(self._free_bytes() + self.size_bytes)
 
     @property
     def size_bytes(self) -> int:
@@ -162,7 +139,7 @@ class Columns:
         """
         wanted = {id(host): host for host in hosts}
         missing = {key: host for key, host in wanted.items() if key not in self._copies}
-        limit = device_memory.get().size_bytes
+        limit = device_memory().size_bytes
         if missing or (limit is not None and self.size_bytes > limit):
             if not self._make_room(wanted, sum(host.nbytes for host in missing.values())):
                 return None
@@ -175,7 +152,7 @@ class Columns:
 
     def has_room(self, size_bytes: int) -> bool:
         """Whether something that is not kept may take so many bytes, once copies have left."""
-        limit = device_memory.get().size_bytes
+        limit = device_memory().size_bytes
         if size_bytes <= SMALL_BYTES and limit is None:
             return True
         return size_bytes <= self.budget_bytes

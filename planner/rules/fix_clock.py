@@ -8,8 +8,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from raydb.planner.expressions.clock import moment
 from raydb.planner.expressions.nodes import Call, Expression, Literal, Subquery, rewrite
+from raydb.running import moment
 
 if TYPE_CHECKING:
     import datetime as dt

@@ -46,9 +46,9 @@ def gate(monkeypatch):
     gate = threading.Event()
     rebuilt = merging.rebuilt
 
-    def wait(bvh, tables):
+    def wait(bvh, tables, context):
         assert gate.wait(60)
-        return rebuilt(bvh, tables)
+        return rebuilt(bvh, tables, context)
 
     monkeypatch.setattr(merging, "rebuilt", wait)
     yield gate
@@ -65,7 +65,7 @@ def check(con):
 
 
 def wait(con):
-    con._session.merger.wait()
+    con._session.changes.merger.wait()
 
 
 def parts(con):
@@ -111,7 +111,7 @@ def test_with_checkpoint_nothing_is_merged_before(con, due):
     con.execute("INSERT INTO f VALUES (0, 1000)")
     con.execute("UPDATE d SET name = 'new' WHERE id = 4")
     before = check(con)
-    assert con._session.merger.is_idle
+    assert con._session.changes.merger.is_idle
     assert parts(con) == (90, 1, 0, True, None)
     con.execute("CHECKPOINT")
     assert parts(con) == (91, 0, 0, False, None)
@@ -177,13 +177,13 @@ def test_a_merge_waits_for_the_end_of_a_transaction(con, due, gate):
 def test_no_merge_begins_within_a_transaction(con, due):
     con.execute("BEGIN; INSERT INTO f VALUES (1, 2000)")
     check(con)
-    assert con._session.merger.is_idle
+    assert con._session.changes.merger.is_idle
     con.execute("ROLLBACK")
     assert parts(con) == (90, 0, 0, False, None)
 
 
 def test_a_failed_merge_is_told_and_not_tried_again(con, due, monkeypatch):
-    def fail(definition, tables):
+    def fail(definition, tables, context):
         raise MemoryError
 
     con.execute("INSERT INTO f VALUES (0, 1000)")
@@ -201,7 +201,7 @@ def test_a_failed_merge_is_told_and_not_tried_again(con, due, monkeypatch):
 
 
 def test_an_interrupted_checkpoint_changes_nothing(con, monkeypatch):
-    def interrupt(definition, tables):
+    def interrupt(definition, tables, context):
         raise KeyboardInterrupt
 
     con.execute("INSERT INTO f VALUES (0, 1000)")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import raydb
-from raydb.planner.expressions import clock
+from raydb import running
 
 START = dt.datetime(2024, 2, 29, 12)
 
@@ -25,7 +25,7 @@ def con(monkeypatch: pytest.MonkeyPatch) -> Any:
         def now(cls, tz: dt.tzinfo | None = None) -> Any:
             return START + dt.timedelta(seconds=next(seconds))
 
-    monkeypatch.setattr(clock, "dt", SimpleNamespace(**{**vars(dt), "datetime": Clock}))
+    monkeypatch.setattr(running, "dt", SimpleNamespace(**{**vars(dt), "datetime": Clock}))
     with raydb.connect() as connection:
         connection.execute("CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (1), (2)")
         yield connection

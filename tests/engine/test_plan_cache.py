@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 import raydb
-from raydb import sql
-from raydb.engine.session import plan_cache, session
-from raydb.planner.expressions import clock as planner_clock
+from raydb import running, sql
+from raydb.engine.session import plan_cache, queries
 
 SCHEMA = """
     CREATE TABLE t (a TINYINT, b BIGINT, c DECIMAL(9, 2), d DATE, e VARCHAR, f DOUBLE, g BOOLEAN);
@@ -36,7 +35,7 @@ class Calls:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.counts = {"parse": 0, "bind_template": 0, "plan_query": 0}
-        for module, name in ((sql, "parse"), (sql, "bind_template"), (session, "plan_query")):
+        for module, name in ((sql, "parse"), (sql, "bind_template"), (queries, "plan_query")):
             monkeypatch.setattr(module, name, self._counting(name, getattr(module, name)))
 
     def _counting(self, name: str, function: Any) -> Any:
@@ -303,7 +302,7 @@ def test_constants_of_the_clock_are_computed_each_time(
             return cls.moment
 
     clock = SimpleNamespace(**{**vars(dt), "datetime": Clock})
-    monkeypatch.setattr(planner_clock, "dt", clock)
+    monkeypatch.setattr(running, "dt", clock)
     asked = text + (" WHERE 1 = ?" if parameters else "") + padding
     for _ in range(3):
         assert con.execute(asked, parameters).fetchall() == [(CLOCK_IN_PLANS[text],)]
@@ -315,7 +314,7 @@ def test_constants_of_the_clock_are_computed_each_time(
 
 
 def test_cache_is_bounded(con: raydb.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache = con._session._cache
+    cache = con._session.queries.cache
     monkeypatch.setattr(plan_cache, "MAX_BYTES", 3 * plan_cache.PLAN_BYTES)
     monkeypatch.setattr(plan_cache, "MAX_SHAPES", 4)
     for number in range(20):
@@ -333,6 +332,6 @@ def test_arrays_of_jobs_count(con: raydb.Connection) -> None:
     con.execute("CREATE BVH d ON t (SCAN (a, e), GROUP BY (g), AGGREGATE (b))")
     text = "SELECT g, sum(b) FROM t WHERE a < 3 GROUP BY g ORDER BY g"
     assert rows(con, text) == [(False, 20), (True, 10)]
-    (kept,) = con._session._cache._plans.values()
+    (kept,) = con._session.queries.cache._plans.values()
     assert kept[0].finish is not None
     assert kept[1] > plan_cache.PLAN_BYTES

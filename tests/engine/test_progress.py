@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from raydb.engine.context import progress
+from raydb.running import Running
 
 if TYPE_CHECKING:
     import pytest
@@ -13,16 +14,13 @@ if TYPE_CHECKING:
 
 def test_the_logger_hears_of_compilation_once(caplog: pytest.LogCaptureFixture) -> None:
     steps: list[str] = []
-    token = progress.listener.set(lambda step, _: steps.append(step))
     progress._log_once.cache_clear()
-    try:
+    with Running(listener=lambda step, _: steps.append(step)):
         with caplog.at_level(logging.INFO, logger="raydb"):
             progress._tell_of_loop("first")
             progress._tell_of_loop("second")
         with caplog.at_level(logging.DEBUG, logger="raydb"):
             progress._tell_of_loop("third")
-    finally:
-        progress.listener.reset(token)
     assert [record.getMessage() for record in caplog.records] == [
         "compiling loops, once on this machine: it takes 10 to 25 seconds",
         "compiling third",

@@ -18,10 +18,11 @@ from raydb.kernels.backends.cuda import memory as cuda_memory
 from raydb.kernels.backends.cuda import work as cuda_work
 from raydb.kernels.backends.cuda.cuda_backend import CudaBackend
 from raydb.kernels.backends.cuda.memory import Device, devices
-from raydb.kernels.backends.device import DEFAULT_MEMORY, DeviceError, DeviceMemory, device_memory
+from raydb.kernels.backends.device import DeviceError
 from raydb.kernels.bvh import partition as split
 from raydb.kernels.bvh.arrays import to_arrays
 from raydb.kernels.bvh.build_input import BuildControl, Room, source_of, unwatched
+from raydb.running import DeviceMemory, Running, current
 
 CUDA = CudaBackend()
 
@@ -30,12 +31,12 @@ CUDA = CudaBackend()
 def columns():
     """The columns on the first device, which has all of its memory again afterwards."""
     yield devices()[0].columns
-    device_memory.set(DEFAULT_MEMORY)
+    current.set(None)
     devices()[0].columns.clear()
 
 
 def allow(size_bytes):
-    device_memory.set(DeviceMemory(size_bytes))
+    current.set(Running(device_memory=DeviceMemory(size_bytes)))
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -12,9 +12,10 @@ from raydb.kernels.backends.cuda import memory as cuda_memory
 from raydb.kernels.backends.cuda.cuda_backend import CudaBackend
 from raydb.kernels.backends.cuda.list_scan import search_on_device
 from raydb.kernels.backends.cuda.memory import devices
-from raydb.kernels.backends.device import DEFAULT_MEMORY, DeviceMemory, device_memory, faults
+from raydb.kernels.backends.device import faults
 from raydb.kernels.bvh.build_input import source_of, unwatched
 from raydb.kernels.vector.ivf import build_ivf, search_ivf
+from raydb.running import DeviceMemory, Running, current
 
 CUDA = CudaBackend()
 
@@ -23,7 +24,7 @@ CUDA = CudaBackend()
 def columns():
     """The columns on the first device, which has all of its memory again afterwards."""
     yield devices()[0].columns
-    device_memory.set(DEFAULT_MEMORY)
+    current.set(None)
     devices()[0].columns.clear()
 
 
@@ -79,7 +80,7 @@ def works():
 
     def in_turns(check):
         control = CUDA.prepare(bvh, job).shares[0].work.control
-        device_memory.set(DeviceMemory(control.nbytes + 3_000))
+        current.set(Running(device_memory=DeviceMemory(control.nbytes + 3_000)))
         check(CUDA, bvh, job)
 
     def search():

@@ -8,15 +8,16 @@ import pytest
 from raydb.kernels.backends.cuda import list_scan as cuda_nearest
 from raydb.kernels.backends.cuda.list_scan import _scores_of, find_kth, search_on_device
 from raydb.kernels.backends.cuda.memory import argument, devices, send, to_host, xp
-from raydb.kernels.backends.device import DEFAULT_MEMORY, DeviceError, DeviceMemory, device_memory
+from raydb.kernels.backends.device import DeviceError
 from raydb.kernels.vector.exact_search import METRICS
 from raydb.kernels.vector.ivf import build_ivf, search_ivf
+from raydb.running import DeviceMemory, Running, current
 
 
 @pytest.fixture(autouse=True)
 def columns():
     yield devices()[0].columns
-    device_memory.set(DEFAULT_MEMORY)
+    current.set(None)
     devices()[0].columns.clear()
 
 
@@ -74,12 +75,12 @@ def test_queries_that_do_not_fit_together_are_compared_in_turns(columns):
     queries = rng.normal(size=(5, 8)).astype(np.float32)
     kept = index.vectors.nbytes + index.row_ids.nbytes
     most = int(np.diff(index.offsets).max())
-    device_memory.set(DeviceMemory(kept + 3 * most * cuda_nearest.SCORED_BYTES))
+    current.set(Running(device_memory=DeviceMemory(kept + 3 * most * cuda_nearest.SCORED_BYTES)))
     check(index, queries, 5, 2)
-    device_memory.set(DeviceMemory(kept + 16))
+    current.set(Running(device_memory=DeviceMemory(kept + 16)))
     with pytest.raises(DeviceError, match="the lists of a query do not fit"):
         search_on_device(index, queries, 5, 2)
-    device_memory.set(DeviceMemory(kept - 16))
+    current.set(Running(device_memory=DeviceMemory(kept - 16)))
     with pytest.raises(DeviceError, match="the vectors of the index do not fit"):
         search_on_device(index, queries, 5, 2)
 

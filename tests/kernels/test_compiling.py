@@ -10,10 +10,10 @@ import threading
 import numba
 import pytest
 
-from raydb.engine.context.progress import listener, report_compiling
-from raydb.interrupts import Hearing, Interrupt, Interrupts
+from raydb.engine.context.progress import report_compiling
 from raydb.kernels.backends.cpu.threads import run_parts
 from raydb.kernels.compiling import tell_of_compiling
+from raydb.running import Interrupt, Interrupts, Running
 
 
 def new_loops():
@@ -42,12 +42,9 @@ def test_each_loop_is_told_once() -> None:
 def test_progress_names_the_loop() -> None:
     report_compiling()
     steps: list[tuple[str, float]] = []
-    token = listener.set(lambda step, share: steps.append((step, share)))
-    try:
+    with Running(listener=lambda step, share: steps.append((step, share))):
         _, outer = new_loops()
         assert outer(1) == 4
-    finally:
-        listener.reset(token)
     assert ("compile, once on a machine: inner", 0.0) in steps
 
 
@@ -60,12 +57,8 @@ def test_an_interrupt_ends_a_compilation_which_can_be_begun_again() -> None:
         if step.endswith("outer"):
             interrupts.interrupt()
 
-    token = listener.set(interrupt)
-    try:
-        with Hearing(interrupts), pytest.raises(Interrupt):
-            outer(1)
-    finally:
-        listener.reset(token)
+    with Running(interrupts, interrupt), pytest.raises(Interrupt):
+        outer(1)
     assert not inner.signatures
     assert not outer.signatures
     assert outer(1) == 4
@@ -82,11 +75,8 @@ def test_other_threads_of_a_launch_report_to_its_statement() -> None:
         together.wait(10)
         return int(loops[part](part))
 
-    token = listener.set(lambda step, _: steps.append(step))
-    try:
+    with Running(listener=lambda step, _: steps.append(step)):
         assert run_parts(run, range(2)) == [2, 4]
-    finally:
-        listener.reset(token)
     assert steps.count("compile, once on a machine: outer") == 2
 
 

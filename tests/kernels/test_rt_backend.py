@@ -9,7 +9,7 @@ from random_jobs import hierarchy, random_case, random_job
 from ray_simulator import RaySimulator, intersect, load_scene, trace_rays
 
 from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
-from raydb.kernels.backends.device import DEFAULT_MEMORY, DeviceError, DeviceMemory, device_memory
+from raydb.kernels.backends.device import DeviceError
 from raydb.kernels.backends.rt import rays as rays_module
 from raydb.kernels.backends.rt.rays import HITS_A_RAY, LONGEST_SEGMENT, find_segments, plan_rays
 from raydb.kernels.backends.rt.rt_backend import RtBackend, Scenes, Share
@@ -25,6 +25,7 @@ from raydb.kernels.backends.rt.scene import (
 )
 from raydb.kernels.bvh import partition as split
 from raydb.kernels.bvh.build_input import source_of, unwatched
+from raydb.running import DeviceMemory, Running, current
 
 ENCODINGS = ("lanes", "paper")
 WHOLE = np.array([[0, 1]])
@@ -34,7 +35,7 @@ SUM = (Accumulator("sum", 0), Accumulator("count", 0))
 @pytest.fixture(autouse=True)
 def whole_device():
     yield
-    device_memory.set(DEFAULT_MEMORY)
+    current.set(None)
 
 
 @pytest.fixture(params=ENCODINGS)
@@ -334,7 +335,7 @@ def test_a_scene_has_no_more_triangles_than_is_weighed(encoding, seed):
 def test_a_scene_that_does_not_fit_is_cut_along_y(backend, seed):
     rng, hierarchies, codes, measures = random_case(seed, 1_500)
     bvh = agreement.CPU.build(source_of(hierarchies, codes, measures, 1_500), unwatched())
-    device_memory.set(DeviceMemory(scene_bytes(bvh, "lanes") // 3))
+    current.set(Running(device_memory=DeviceMemory(scene_bytes(bvh, "lanes") // 3)))
     job, _ = random_job(rng, bvh)
     agreement.check_launch(backend, bvh, job)
     assert backend.scenes[0].tracer.loads >= 2
@@ -343,7 +344,7 @@ def test_a_scene_that_does_not_fit_is_cut_along_y(backend, seed):
 
 def test_one_group_that_does_not_fit_is_said():
     backend = RtBackend("lanes", [Scenes(RaySimulator())])
-    device_memory.set(DeviceMemory(1_000))
+    current.set(Running(device_memory=DeviceMemory(1_000)))
     bvh = agreement.flat_bvh(np.arange(500))
     job = FusedJob(WHOLE, (), 1, SUM)
     with pytest.raises(DeviceError, match="does not fit the device's memory"):
@@ -353,7 +354,7 @@ def test_one_group_that_does_not_fit_is_said():
 def test_the_least_recently_used_scene_leaves_first():
     first, second, third = (agreement.flat_bvh(np.arange(100)) for _ in range(3))
     scenes = Scenes(RaySimulator())
-    device_memory.set(DeviceMemory(2 * scene_bytes(first, "lanes") + 10))
+    current.set(Running(device_memory=DeviceMemory(2 * scene_bytes(first, "lanes") + 10)))
     for bvh in (first, second, first, third, first):
         list(scenes.parts(bvh, "lanes", Share(scenes, None, 100)))
     assert scenes.tracer.loads == 3
@@ -399,7 +400,7 @@ def test_several_devices_have_a_range_of_y_each(encoding, seed, monkeypatch):
     if seed % 3:  # Else some devices may have nothing to trace.
         assert [scenes.tracer.loads > 0 for scenes in backend.scenes] == [True] * 3
     # Each device cuts its own range further where that does not fit.
-    device_memory.set(DeviceMemory(scene_bytes(bvh, "lanes") // 7))
+    current.set(Running(device_memory=DeviceMemory(scene_bytes(bvh, "lanes") // 7)))
     loads = sum(scenes.tracer.loads for scenes in backend.scenes)
     agreement.check_launch(backend, bvh, job)
     assert sum(scenes.tracer.loads for scenes in backend.scenes) > loads + 3
@@ -420,7 +421,7 @@ def test_a_smaller_limit_drops_scenes_that_are_kept():
     for bvh in (first, second):
         list(scenes.parts(bvh, "lanes", Share(scenes, None, 100)))
     assert scenes.size_bytes == 2 * scene_bytes(first, "lanes")
-    device_memory.set(DeviceMemory(scene_bytes(first, "lanes")))
+    current.set(Running(device_memory=DeviceMemory(scene_bytes(first, "lanes"))))
     list(scenes.parts(second, "lanes", Share(scenes, None, 100)))
     assert scenes.size_bytes == scene_bytes(first, "lanes")
     assert scenes.tracer.loads == 2

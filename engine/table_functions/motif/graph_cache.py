@@ -122,11 +122,11 @@ def kept_graph(
         sources.memory.check(_ROW_BYTES * count, f"the temporal graph of {count} rows")
         return make_graph(starts, ends, times, plan.function.name)
 
-    if sources.cache is None or plan.how is None:
+    if plan.how is None:
         return make(), False
     owners, what = _key(plan.how, sources.tables)
-    is_kept = sources.cache.has(owners, what)
-    found: EdgeGraph = sources.cache.get(owners, what, make)
+    is_kept = sources.context.cache.has(owners, what)
+    found: EdgeGraph = sources.context.cache.get(owners, what, make)
     return found, is_kept
 
 

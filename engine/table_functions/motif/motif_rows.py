@@ -82,7 +82,9 @@ def motif_rows(plan: SearchRows, columns: Sequence[Column], sources: Sources) ->
     answers = concatenate(parts, plan.found).combined()
     every = {**queries.take(pa.array(numbers, pa.int64())).columns, **answers.columns}
     rows = Relation({column: every[column] for column in columns}, answers.row_count)
-    sources.told.extend([*plan.options.notes, *graphs.warnings(), *_shortcomings(questions, found)])
+    sources.context.warnings.extend(
+        [*plan.options.notes, *graphs.warnings(), *_shortcomings(questions, found)]
+    )
     if sources.trace is not None:
         sources.trace.note(plan, _how(found) + built)
     return rows

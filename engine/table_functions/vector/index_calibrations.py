@@ -14,7 +14,7 @@ from raydb.planner.plan.table_function import OpenedFunction
 
 if TYPE_CHECKING:
     from raydb.engine.catalog.stored_calibration import StoredCalibration
-    from raydb.engine.table_functions.opened import OpenDatabase
+    from raydb.engine.context.statement_context import StatementContext
     from raydb.engine.table_functions.vector.search_drift import SearchDrift
     from raydb.planner.plan.table_function import FunctionCall
     from raydb.storage.tables.table import Table
@@ -57,12 +57,12 @@ class IndexCalibrations(OpenedFunction):
     arguments = (Argument("index", NAME),)
     usage = "the name of an index, or nothing"
 
-    def open(self, call: FunctionCall, database: OpenDatabase) -> pa.Table:
+    def open(self, call: FunctionCall, context: StatementContext) -> pa.Table:
         """Return the rows.
 
         Raises ProgrammingError for an index that does not exist, or is none of vectors.
         """
-        index, snapshot = _index_name(call), database.snapshot
+        index, snapshot = _index_name(call), context.snapshot
         owners = {
             each.name: table
             for table in snapshot.tables.values()
@@ -73,7 +73,7 @@ class IndexCalibrations(OpenedFunction):
             if index not in snapshot.vector_indexes:
                 raise ProgrammingError(f"index '{index}' is no ivf index: it has no calibrations")
         rows = [
-            _row(name, stored, owners[name], database.uses.searches)
+            _row(name, stored, owners[name], context.usage.searches)
             for name, known in snapshot.calibrations.items()
             if index in (None, name)
             for stored in known

@@ -9,7 +9,7 @@ import pyarrow as pa
 from raydb.planner.plan.table_function import OpenedFunction
 
 if TYPE_CHECKING:
-    from raydb.engine.table_functions.opened import OpenDatabase
+    from raydb.engine.context.statement_context import StatementContext
     from raydb.planner.plan.table_function import FunctionCall
     from raydb.storage.tables.table import Index
 
@@ -34,10 +34,10 @@ class VectorIndexes(OpenedFunction):
 
     name = "vector_indexes"
 
-    def open(self, call: FunctionCall, database: OpenDatabase) -> pa.Table:
+    def open(self, call: FunctionCall, context: StatementContext) -> pa.Table:
         """Return the rows."""
         del call
-        snapshot = database.snapshot
+        snapshot = context.snapshot
         rows = [
             {
                 "name": index.name,

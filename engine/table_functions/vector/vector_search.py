@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.engine.context.statement_context import StatementContext
     from raydb.engine.operators.run import Sources
     from raydb.engine.table_functions.vector.choose_index import VectorIndex
     from raydb.kernels.vector.exact_search import Neighbours
@@ -60,7 +61,7 @@ def nearest_rows(plan: SearchRows, columns: Sequence[Column], sources: Sources) 
     Raises DataError for a vector that has no distance to others, ProgrammingError where a table has
     fewer than k rows, and OperationalError where memory is too small for what may be found.
     """
-    sources.told.extend([plan.how.note] if plan.how.note else [])
+    sources.context.warnings.extend([plan.how.note] if plan.how.note else [])
     of_queries = [column for column in plan.left.columns if column in columns]
     of_rows = [column for column in plan.right.columns if column in columns]
     needed = list(dict.fromkeys((*of_queries, *(column for column, _ in plan.pairs))))
@@ -125,8 +126,10 @@ def _show(plan: SearchRows, sources: Sources, found: Neighbours) -> None:
         return
     if sources.trace is not None:
         sources.trace.note_probes(plan, found.probes)
-    if sources.watch is not None and index.calibrated is not None and plan.selection is None:
-        sources.watch(index.name, index.calibrated.calibration, found)
+    # A query that EXPLAIN ANALYZE runs is nobody's question.
+    elif index.calibrated is not None and plan.selection is None:
+        searches = sources.context.usage.searches
+        searches.observe(index.name, index.calibrated.calibration, found)
 
 
 def _search_own_rows(
@@ -186,7 +189,7 @@ def _search_table(
             f"table '{table.name}' has {table.live_count}"
         )
     if plan.how.index is not None:
-        return _search_index(plan, plan.how.index, vectors, table, selected)
+        return _search_index(plan, plan.how.index, vectors, table, selected, sources.context)
     vector = _vector_of(plan)
     found = no_neighbours(len(vectors), plan.options.k)
     if selected is None:
@@ -216,6 +219,7 @@ def _search_index(
     vectors: NDArray[np.float32],
     table: Table,
     selected: NDArray[np.int64] | None,
+    context: StatementContext,
 ) -> tuple[Neighbours, list[str]]:
     """Search the lists of an index, and compare all rows beside it."""
     arrays, k, metric = index.arrays, plan.options.k, plan.how.metric
@@ -233,7 +237,7 @@ def _search_index(
         nearest(_index_blocks(index, allowed), vectors, k, metric, found)
     else:
         rule = ANYWHERE if index.calibrated is None else index.calibrated.calibration.rule
-        found = search_ivf(arrays, vectors, k, index.nprobe, allowed, rule=rule)
+        found = search_ivf(arrays, vectors, k, index.nprobe, allowed, rule, context)
     nearest(_beside(table, _vector_of(plan).name, index, allowed), vectors, k, metric, found)
     partial = "filtered" if selected is not None else _promise(index)
     complete = np.logical_or(is_exact, found.probes == arrays.list_count)

@@ -15,7 +15,7 @@ import numpy as np
 
 from raydb.kernels.backends.backend import PreparedJob
 from raydb.kernels.backends.cpu.cpu_backend import CpuBackend, accumulate_rows
-from raydb.kernels.backends.device import DeviceError, at_once, device_memory, faults
+from raydb.kernels.backends.device import DeviceError, at_once, faults
 from raydb.kernels.backends.device_totals import (
     Input,
     answer,
@@ -27,6 +27,7 @@ from raydb.kernels.backends.rt.rays import Segments, find_segments, plan_rays
 from raydb.kernels.backends.rt.scene import SLAB_ENTRIES, build_scene, scene_bytes
 from raydb.kernels.bvh import partition as split
 from raydb.kernels.bvh.partition import cut_tuples, number_tuples
+from raydb.running import device_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -91,7 +92,7 @@ class Scenes:
     @property
     def budget_bytes(self) -> int:
         """What all scenes may take together, as the running statement has it."""
-        return device_memory.get().budget(self.tracer.free_bytes() + self.size_bytes)
+        return device_memory().budget(self.tracer.free_bytes() + self.size_bytes)
 
     @property
     def size_bytes(self) -> int:
@@ -105,7 +106,7 @@ class Scenes:
         owner = bvh.offsets if bvh.dead is None else bvh.dead
         key = id(owner), id(bvh.offsets), encoding, share.y_range
         kept = self._kept.get(key)
-        limit = device_memory.get().size_bytes
+        limit = device_memory().size_bytes
         if kept is None or (limit is not None and self.size_bytes > limit):
             size = scene_bytes(bvh, encoding) * share.row_count // max(bvh.row_count, 1)
             budget = self.budget_bytes

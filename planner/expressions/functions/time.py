@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.planner.expressions.casts.casts import Values, each, relabel
-from raydb.planner.expressions.clock import moment
 from raydb.planner.expressions.function import Function, arrow
 from raydb.planner.expressions.functions.time_arithmetic import TIME_ARITHMETIC
 from raydb.planner.expressions.functions.time_format import TIME_FORMAT
@@ -28,6 +27,7 @@ from raydb.planner.expressions.moments import (
     month_number,
     split_moment,
 )
+from raydb.running import moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

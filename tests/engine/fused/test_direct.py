@@ -110,7 +110,7 @@ def test_repeated_result_has_everything(con: raydb.Connection) -> None:
         assert again.to_arrow_table().equals(table)
     (kept,) = (
         prepared.direct
-        for prepared, _ in con._session._cache._plans.values()
+        for prepared, _ in con._session.queries.cache._plans.values()
         if prepared.has_repeated and prepared.names == ("year", "kind", "s", "n")
     )
     assert kept is not None
@@ -137,7 +137,7 @@ def test_most_questions_are_answered_straight(con: raydb.Connection) -> None:
     texts = [question(random.Random(seed)) for seed in range(150)]
     for text in (*texts, *texts):
         asked(con, text)
-    plans = [prepared for prepared, _ in con._session._cache._plans.values()]
+    plans = [prepared for prepared, _ in con._session.queries.cache._plans.values()]
     straight = [plan for plan in plans if plan.has_repeated and plan.direct is not None]
     assert len(straight) > 20, len(plans)
 

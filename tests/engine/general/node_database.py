@@ -13,8 +13,10 @@ import duckdb
 import pyarrow as pa
 
 from raydb.engine.operators.run import Sources, run_plan
+from raydb.engine.session.session import Session
 from raydb.planner.expressions.nodes import Call, Column, Literal
 from raydb.planner.plan.nodes import Scan
+from raydb.running import Running
 from raydb.storage.tables.parts import ArrowPart
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import Table, TableDefinition
@@ -76,7 +78,7 @@ class Database:
         return Scan(name, tuple(columns.values())), columns
 
     def run(self, plan):
-        table = run_plan(plan, Sources(self.tables, no_fused_jobs))
+        table = run_plan(plan, Sources(self.tables, no_fused_jobs, statement_context()))
         columns = plan.columns
         assert table.column_names == [f"c{column.number}" for column in columns]
         assert table.schema.types == [column.type for column in columns]
@@ -85,6 +87,11 @@ class Database:
 
     def sql(self, text):
         return rows_of(self.duck.sql(text).to_arrow_table())
+
+
+def statement_context():
+    """Return what a statement of a database in memory works with."""
+    return Session()._begin((), Running(), [])
 
 
 def no_fused_jobs(plan):

@@ -20,6 +20,7 @@ from node_database import (
     no_fused_jobs,
     rows_of,
     same_rows,
+    statement_context,
 )
 
 from raydb.engine.operators import relation
@@ -47,7 +48,7 @@ from raydb.planner.stars.table_scan import FusedTableScan
 def test_scan_is_zero_copy(db):
     scan, t = db.scan("t")
     pruned = Scan("t", (t["s"], t["a"]))
-    table = run_plan(pruned, Sources(db.tables, no_fused_jobs))
+    table = run_plan(pruned, Sources(db.tables, no_fused_jobs, statement_context()))
     source = db.tables["t"].rows.column("a").chunk(0).buffers()[1].address
     assert table.column(1).chunk(0).buffers()[1].address == source
     same_rows(db.run(scan), db.sql("FROM t"))
@@ -322,7 +323,7 @@ def test_fused_jobs_are_handed_over(db):
     job = FusedTableScan(star, "cpu", "", "", 3)
     result = pa.table({f"c{key.number}": ["a", "b"], f"c{total.number}": [1, 2]})
     plan = Limit(Sort(job, (SortKey(total, descending=True),)), 1, 0)
-    table = run_plan(plan, Sources({}, {job: result}.__getitem__))
+    table = run_plan(plan, Sources({}, {job: result}.__getitem__, statement_context()))
     assert rows_of(table) == [("b", 2)]
 
 
@@ -372,7 +373,7 @@ def test_failures(monkeypatch, db, failure, raised, message):
     monkeypatch.setattr(relation, "MORSEL_ROWS", 7)
     monkeypatch.setattr(general, "evaluate", fail)
     with pytest.raises(raised, match=message):
-        run_plan(Filter(scan, t["f"]), Sources(db.tables, no_fused_jobs))
+        run_plan(Filter(scan, t["f"]), Sources(db.tables, no_fused_jobs, statement_context()))
     monkeypatch.undo()
     assert len(db.run(Filter(scan, t["f"]))) == db.sql("SELECT count(*) FROM t WHERE f")[0][0]
 

@@ -216,7 +216,7 @@ def test_a_loss_of_power_during_a_merge_changes_nothing(
         con.execute(change)
         disk.observe = crash
         expected = state(con)  # the merge begins with the first query
-        con._session.merger.wait()
+        con._session.changes.merger.wait()
         assert state(con) == expected
         if ending == "close":
             con.close()

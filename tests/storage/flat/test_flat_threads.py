@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from raydb.interrupts import Hearing, Interrupt, Interrupts
+from raydb.errors import OperationalError
+from raydb.running import Interrupts, Running
 from raydb.storage.flat import column_plan, write
 from raydb.storage.flat.write import write_stream
 
@@ -75,6 +76,6 @@ def test_an_interrupt_ends_the_threads(rows):
             return super().write(data)
 
     before = threading.active_count()
-    with pytest.raises(Interrupt), Hearing(interrupts):
+    with pytest.raises(OperationalError, match="interrupted"), Running(interrupts):
         write_stream(Sink(), rows)
     assert threading.active_count() == before

@@ -1,8 +1,7 @@
-"""What a statement works with: the database as it is, and how to run a bound query on it."""
+"""Values of expressions over rows in memory, and the CHECKs of a table on rows to be written."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb import sql
-from raydb.engine.session.statement_sources import open_sources
 from raydb.errors import IntegrityError
 from raydb.planner.expressions.nodes import Column
 from raydb.planner.plan.nodes import Project, Scan
@@ -20,45 +18,13 @@ from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import Table, TableDefinition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
-    from raydb.engine.catalog.snapshot import Snapshot
-    from raydb.engine.session.file_access import FileAccess
-    from raydb.engine.session.python_tables import PythonTables
-    from raydb.engine.session.statement_sources import Uses
+    from raydb.engine.context.statement_context import StatementContext
     from raydb.planner.expressions.nodes import Expression
-    from raydb.planner.plan.nodes import Plan
-    from raydb.sql import ast
     from raydb.storage.tables.table import Check
 
-    Parameters = Sequence[object] | Mapping[str, object]
-
 _ROWS = "rows"
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Work:
-    """A snapshot with the files, the parameters and the means of one statement.
-
-    `run` gives the rows of a bound query, which may scan some tables beside the snapshot's. `told`
-    collects what the statement has to say beside its answer.
-    """
-
-    snapshot: Snapshot
-    files: FileAccess
-    python: PythonTables
-    uses: Uses
-    parameters: Parameters
-    run: Callable[[Plan, Mapping[str, Table]], pa.Table]
-    told: list[str]
-
-    def open_files(
-        self, statement: ast.Select | ast.Insert | ast.Update | ast.Delete
-    ) -> Mapping[str, Table]:
-        """Open the files, Python objects and reports that a statement names."""
-        return open_sources(
-            statement, self.snapshot, self.files, self.python, self.uses, self.parameters
-        )
 
 
 def table_of(name: str, rows: pa.Table) -> Table:
@@ -66,7 +32,9 @@ def table_of(name: str, rows: pa.Table) -> Table:
     return Table(TableDefinition(name, rows.schema), Rows(rows.schema, (ArrowPart(rows),)), 0)
 
 
-def compute(expressions: Sequence[Expression], rows: pa.Table, work: Work) -> list[pa.ChunkedArray]:
+def compute(
+    expressions: Sequence[Expression], rows: pa.Table, context: StatementContext
+) -> list[pa.ChunkedArray]:
     """Return the values of expressions over rows; column number n is the n-th of the rows."""
     width = len(rows.schema)
     items = tuple(
@@ -74,18 +42,22 @@ def compute(expressions: Sequence[Expression], rows: pa.Table, work: Work) -> li
         for number, expression in enumerate(expressions)
     )
     plan = Project(Scan(_ROWS, sql.table_columns(rows.schema)), items)
-    found: list[pa.ChunkedArray] = work.run(plan, {_ROWS: table_of(_ROWS, rows)}).columns
+    found: list[pa.ChunkedArray] = context.run(plan, {_ROWS: table_of(_ROWS, rows)}).columns
     return found
 
 
 def check_rows(
-    definition: TableDefinition, rows: pa.Table, kind: str, checks: Sequence[Check], work: Work
+    definition: TableDefinition,
+    rows: pa.Table,
+    kind: str,
+    checks: Sequence[Check],
+    context: StatementContext,
 ) -> None:
     """Raise IntegrityError for the first row (of the `kind`) for which a CHECK is false."""
     if not checks or not rows.num_rows:
         return
     conditions = [sql.bind_check(check, definition) for check in checks]
-    for check, holds in zip(checks, compute(conditions, rows, work), strict=True):
+    for check, holds in zip(checks, compute(conditions, rows, context), strict=True):
         broken = pc.invert(holds).fill_null(False).to_numpy()
         if broken.any():
             row = int(np.argmax(broken))

@@ -1,0 +1,142 @@
+"""The statement that runs on this thread, as the layers below the engine may ask about it.
+
+    with Running(interrupts, listener) as running:      a statement begins ... and ends
+        moment()                                        what now() is
+        check_interrupt()                               see `raydb.interrupts`
+
+The engine hands its own context down to whatever works for a statement. This is for code that no
+context reaches: a loop deep in storage or kernels, which asks whether it is to end; a backend,
+whose copies of columns belong to the whole process; now() in an expression; numba, which compiles a
+loop wherever it is first called. It is one variable of the thread; threads that work for a
+statement get it with a copy of the thread's variables.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self, TypeAlias
+
+from raydb.errors import OperationalError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextvars import Token
+    from types import TracebackType
+
+    # Is told the name of a step and the share of it that is done, from 0 to 1.
+    Listener: TypeAlias = Callable[[str, float], None]
+
+# The rest of a device's memory is for results, for what a build sorts and for other programs.
+BUDGET_SHARE = 0.8
+
+
+class Interrupt(BaseException):
+    """Ends the statement that asked; no `except Exception` takes it for an error of its own."""
+
+
+class Interrupts:
+    """Tells the statements of one connection that they are to end."""
+
+    def __init__(self) -> None:
+        # One value, which is replaced as a whole, needs no lock.
+        self.moment = object()
+
+    def interrupt(self) -> None:
+        """End what runs; it hears that when it asks."""
+        self.moment = object()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceMemory:
+    """What may be held on each device: bytes, or a share (0 to 1) of what is free or held."""
+
+    size_bytes: int | None = None
+    share: float = BUDGET_SHARE
+
+    def budget(self, available_bytes: int) -> int:
+        """Return the bytes that may be held where so many are free or held already."""
+        if self.size_bytes is not None:
+            return min(self.size_bytes, available_bytes)
+        return int(self.share * available_bytes)
+
+
+class Running:
+    """A running statement. Used as a context manager, it is that of this thread.
+
+    interrupts: end it, those from now on; None for none. listener: is told how far long work has
+    come. At the end an Interrupt becomes an OperationalError.
+    """
+
+    __slots__ = ("_before", "_began", "device_memory", "is_over", "listener")
+
+    def __init__(
+        self,
+        interrupts: Interrupts | None = None,
+        listener: Listener | None = None,
+        device_memory: DeviceMemory = DeviceMemory(),
+    ) -> None:
+        self.is_over = _never
+        if interrupts is not None:
+            begun = interrupts.moment
+            self.is_over = lambda: interrupts.moment is not begun
+        self.listener = listener
+        self.device_memory = device_memory
+        self._began: dt.datetime | None = None
+        self._before: Token[Running | None] | None = None
+
+    def begin(self, device_memory: DeviceMemory) -> None:
+        """Go on with the next statement of a text, which has a moment of its own."""
+        self.device_memory = device_memory
+        self._began = None
+
+    def moment(self) -> dt.datetime:
+        """Return what now() is, however often it is asked: when it was first asked, in local time.
+
+        A statement may be several plans, such as those of INSERT ... ON CONFLICT, and a plan may
+        hold queries that are optimized one by one.
+        """
+        if self._began is None:
+            self._began = dt.datetime.now()
+        return self._began
+
+    def on_a_thread(self, is_over: Callable[[], bool]) -> Running:
+        """Return the statement as a thread has it that may be told to end on its own."""
+        running = Running(None, self.listener, self.device_memory)
+        running.is_over, running._began = is_over, self.moment()
+        return running
+
+    def __enter__(self) -> Self:
+        self._before = current.set(self)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self._before is not None
+        current.reset(self._before)
+        if kind is Interrupt:
+            raise OperationalError("the statement was interrupted") from None
+
+
+def _never() -> bool:
+    return False
+
+
+current: ContextVar[Running | None] = ContextVar("raydb statement", default=None)
+
+
+def moment() -> dt.datetime:
+    """Return the moment of the statement that runs on this thread, in local time."""
+    running = current.get()
+    return dt.datetime.now() if running is None else running.moment()
+
+
+def device_memory() -> DeviceMemory:
+    """Return what the statement that runs on this thread may hold on each device."""
+    running = current.get()
+    return DeviceMemory() if running is None else running.device_memory

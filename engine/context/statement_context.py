@@ -1,0 +1,71 @@
+"""The context of a statement: what it works with, handed down to whatever it calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from tempfile import gettempdir
+from typing import TYPE_CHECKING
+
+from raydb.engine.context.memory import Memory, parse_limit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+
+    from raydb.engine.catalog.snapshot import Snapshot
+    from raydb.engine.context.usage import Usage
+    from raydb.engine.fused.derived_cache import DerivedCache
+    from raydb.engine.session.file_access import FileAccess
+    from raydb.engine.session.python_tables import PythonTables
+    from raydb.engine.session.queries import Queries
+    from raydb.engine.session.settings import Settings
+    from raydb.planner.plan.nodes import Plan
+    from raydb.running import Running
+    from raydb.storage.tables.table import Table
+
+    Parameters = Sequence[object] | Mapping[str, object]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class StatementContext:
+    """What one statement works with.
+
+    snapshot: the database as it is. files, python: what FROM may name beside its tables.
+    cache: what was made of whole tables before. folder: for temporary files, where no setting names
+    another; None for the system's. queries: those of the session, which plan and run. running: the
+    part of it that the layers below the engine ask about. warnings: what the text has to say beside
+    its answer, such as a device that failed.
+    """
+
+    snapshot: Snapshot
+    settings: Settings
+    files: FileAccess
+    python: PythonTables
+    usage: Usage
+    cache: DerivedCache
+    folder: str | None
+    queries: Queries
+    running: Running
+    parameters: Parameters = ()
+    warnings: list[str] = field(default_factory=list)
+
+    def run(self, logical: Plan, tables: Mapping[str, Table]) -> pa.Table:
+        """Return the rows of a bound query, which may scan some tables beside the snapshot's."""
+        rows = self.queries.run_bound(logical, tables, self).rows
+        assert rows is not None
+        return rows
+
+    def memory_limit(self) -> int | None:
+        """Return the bytes that the statement may hold beside what is kept, None for any number."""
+        limit = parse_limit(self.settings.memory_limit)
+        return None if limit is None else max(limit - self.cache.size_bytes, limit // 2)
+
+    def new_memory(self) -> Memory:
+        """Return the memory of a plan or a job.
+
+        Its files are in the database directory by default, whose disk has room for a database; the
+        system's folder may itself be in memory.
+        """
+        folder = self.settings.temp_directory or self.folder or gettempdir()
+        return Memory(self.memory_limit(), folder)

@@ -1,0 +1,218 @@
+"""Queries of a session: from text to rows.
+
+    text -> parse (sql) -> bind (sql) -> plan (planner) -> run (engine over storage and kernels)
+
+A text that ran before on the same tables and settings starts at its physical plan, and one that
+differs from such a text in constants or parameters at its bound plan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from raydb import sql
+from raydb.engine.fused.post_aggregate import prepare_finish
+from raydb.engine.fused.row_fast_path import prepare_direct
+from raydb.engine.session import plan_runner
+from raydb.engine.session.plan_cache import PlanCache, PreparedPlan, plan_key
+from raydb.engine.session.result import Result
+from raydb.engine.session.statement_sources import open_sources
+from raydb.engine.statements.names import check_table
+from raydb.engine.statements.write import bind_change
+from raydb.errors import ProgrammingError
+from raydb.planner import plan_query
+from raydb.planner.plan.common_tables import contents, tables_of
+from raydb.planner.plan.nodes import Aggregate, Plan
+from raydb.sql import ast
+from raydb.storage.formats.copy import write_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    from raydb.engine.context.statement_context import StatementContext
+    from raydb.engine.session.changes import Changes
+    from raydb.engine.session.plan_runner import Stream
+    from raydb.planner.catalog import CatalogInfo
+    from raydb.storage.tables.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Caching:
+    """What the plan of a text is kept by, and its template; None for what is not kept."""
+
+    key: Hashable | None = None
+    shape: sql.Shape | None = None
+
+
+class Queries:
+    """Answers queries over the tables of a database, and keeps what makes them faster again."""
+
+    def __init__(self, changes: Changes) -> None:
+        self._changes = changes
+        self.cache = PlanCache()
+
+    # -- texts that come again ------------------------------------------------------------------
+
+    def repeat(self, text: str, context: StatementContext) -> Result | Caching:
+        """Return the rows of a text that is known; of another one what to keep its plan by."""
+        if self.cache.expect(context.snapshot):
+            context.cache.forget_gone()
+        if not context.settings.plan_cache:
+            return Caching()
+        key = plan_key(text, context.parameters, context.settings.planner)
+        prepared = self.cache.plan(key)
+        if prepared is not None:
+            return self._run_again(prepared, key, context)
+        caching = Caching(key, sql.shape_of(text))
+        logical = self.cache.filled(caching.shape, context.parameters)
+        if logical is None:
+            return caching
+        return self._run_new(self._plan(logical, {}, context), caching, context)
+
+    def parse(self, text: str, context: StatementContext) -> Sequence[ast.Statement]:
+        """Return the statements of a text; one that takes parameters is likely to come again."""
+        if not context.parameters:
+            return sql.parse(text)
+        known = self.cache.statement(text)
+        if known is not None:
+            return (known,)
+        statements = sql.parse(text)
+        if len(statements) > 1:
+            raise ProgrammingError(
+                f"parameters go with one statement, and the text has {len(statements)}"
+            )
+        (statement,) = statements
+        if context.settings.plan_cache and not isinstance(statement, ast.Select):
+            self.cache.keep_statement(text, statement)
+        return statements
+
+    def ask(self, select: ast.Select, caching: Caching, context: StatementContext) -> Result:
+        """Run the query of a text that is not known, and keep its plan and its template."""
+        shape = caching.shape
+        if shape is None:
+            return self._run_new(self._prepare(select, context), caching, context)
+        files, catalog = self._describe(select, context)
+        template = sql.bind_template(select, catalog, context.parameters, shape)
+        logical = template.plan(shape.constants, context.parameters)
+        assert logical is not None, "a template fits the query that it was made of"
+        prepared = self._plan(logical, files, context, reads_clock=template.reads_clock)
+        if not (files or template.reads_clock):
+            self.cache.expect(self._changes.database.snapshot)
+            self.cache.keep_template(shape, template)
+        return self._run_new(prepared, caching, context)
+
+    def _run_new(
+        self, prepared: PreparedPlan, caching: Caching, context: StatementContext
+    ) -> Result:
+        """Run a plan for the first time, and keep it with what its jobs have made."""
+        result = plan_runner.run(prepared, context)
+        if caching.key is not None:
+            # Planning may have gone on with a snapshot whose BVHs leave deleted rows out.
+            self.cache.expect(self._changes.database.snapshot)
+            self.cache.keep_plan(caching.key, prepared)
+        return result
+
+    def _run_again(
+        self, prepared: PreparedPlan, key: Hashable, context: StatementContext
+    ) -> Result:
+        """Run a plan that is kept; from the second time on, its groups' texts are kept with it."""
+        if not prepared.has_repeated:
+            direct = prepare_direct(prepared.plan, prepared.plan.columns)
+            prepared = replace(prepared, direct=direct, has_repeated=True)
+            self.cache.keep_plan(key, prepared)
+        return plan_runner.repeat(prepared, context)
+
+    # -- queries --------------------------------------------------------------------------------
+
+    def run(self, select: ast.Select, context: StatementContext) -> Result:
+        """Return the rows of a query."""
+        return plan_runner.run(self._prepare(select, context), context)
+
+    def run_bound(
+        self, logical: Plan, tables: Mapping[str, Table], context: StatementContext
+    ) -> Result:
+        """Return the rows of a bound query, which may scan some tables beside the database's."""
+        return plan_runner.run(self._plan(logical, tables, context), context)
+
+    def stream(self, select: ast.Select, context: StatementContext) -> Stream:
+        """Return the rows of a query to come."""
+        return plan_runner.stream(self._prepare(select, context), context)
+
+    def explain(
+        self, statement: ast.Explain, explained: ast.Statement, context: StatementContext
+    ) -> Result:
+        """Describe a plan. Of a statement that writes rows, what gives them; nothing is written."""
+        change = None
+        if isinstance(explained, ast.Select):
+            plan = self._prepare(explained, context)
+        else:
+            assert isinstance(explained, ast.Insert | ast.Update | ast.Delete), explained
+            check_table(explained.table, context.snapshot)
+            logical, files, change = bind_change(explained, context)
+            plan = self._plan(logical, files, context)
+        lines = plan_runner.explain(plan, context, statement, change)
+        return Result(pa.table({"c0": pa.array(lines, pa.string())}), ("explain",), len(lines))
+
+    def describe(
+        self, statement: ast.Describe | ast.ShowTables, context: StatementContext
+    ) -> Result:
+        """Return the columns of a query, or the tables of the database."""
+        if isinstance(statement, ast.ShowTables):
+            return self.run_bound(sql.bind_show_tables(context.snapshot.describe()), {}, context)
+        files, catalog = self._describe(statement.select, context)
+        logical = sql.bind_describe(statement, catalog, context.parameters)
+        return self.run_bound(logical, files, context)
+
+    def copy_to(self, statement: ast.CopyTo, context: StatementContext) -> Result:
+        """Write the rows of a query to a file."""
+        context.files.check(statement.path)
+        result = self.run(statement.select, context)
+        assert result.rows is not None
+        rows = result.rows.rename_columns(list(result.names))
+        write_rows(statement.path, rows, statement.options)
+        return Result(None, (), rows.num_rows)
+
+    # -- plans ----------------------------------------------------------------------------------
+
+    def _prepare(self, select: ast.Select, context: StatementContext) -> PreparedPlan:
+        """Bind and plan a query."""
+        files, catalog = self._describe(select, context)
+        bound = sql.bind_at_once(select, catalog, context.parameters)
+        return self._plan(bound.plan, files, context, reads_clock=bound.reads_clock)
+
+    def _describe(
+        self, select: ast.Select, context: StatementContext
+    ) -> tuple[Mapping[str, Table], CatalogInfo]:
+        """Return the files that a query reads, and the catalog with them in it."""
+        files = open_sources(select, context)
+        return files, context.snapshot.with_changes(files).describe()
+
+    def _plan(
+        self,
+        logical: Plan,
+        files: Mapping[str, Table],
+        context: StatementContext,
+        *,
+        reads_clock: bool = False,
+    ) -> PreparedPlan:
+        """Plan a bound query; where an aggregate may use BVHs, they know every row.
+
+        reads_clock: whether binding has read it.
+        """
+        found = contents(logical)
+        if Aggregate in found:
+            self._changes.use_bvhs(tables_of(logical), context)
+        catalog = self._changes.database.snapshot.with_changes(files).describe()
+        plan = plan_query(logical, catalog, context.settings.planner)
+        columns = logical.columns
+        return PreparedPlan(
+            plan,
+            tuple(column.name for column in columns),
+            tuple(column.type for column in columns),
+            prepare_finish(plan),
+            files=files,
+            reads_clock=reads_clock or "now" in found,
+        )
