@@ -18,7 +18,7 @@ from raydb.errors import InterfaceError, OperationalError, ProgrammingError
 from raydb.interrupts import check_interrupt
 from raydb.kernels.backends.choice import warm_up
 from raydb.running import Interrupts, Running
-from raydb.storage.durable.database_directory import Home
+from raydb.storage.durable.database_directory import DatabaseDirectory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,12 +42,12 @@ def open_connection(
         if read_only:
             raise ProgrammingError("a database in memory is empty at first: read_only has no use")
         return Connection(Session(external_access=external_access))
-    home = Home.open(_path_of(database), read_only=read_only)
+    directory = DatabaseDirectory.open(_path_of(database), read_only=read_only)
     try:
-        session = Session(Store(home), read_only=read_only, external_access=external_access)
+        session = Session(Store(directory), read_only=read_only, external_access=external_access)
         return Connection(session)
     except BaseException:
-        home.close()
+        directory.close()
         raise
 
 

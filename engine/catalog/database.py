@@ -72,7 +72,7 @@ class Database:
         """
         if self.store is None or self.in_transaction or self._state.unsaved != ():
             return
-        files = self.store.home.files
+        files = self.store.directory.shown.files
         if all(self.store.file_of(bvh.info) in files for bvh in self.snapshot.bvhs.values()):
             return
         with suppress(OperationalError, InterfaceError):
@@ -208,10 +208,10 @@ class Database:
 
     def reload(self) -> None:
         """Let a reader see what the writer has committed since, between transactions."""
-        if self.store is not None and not self.in_transaction and self.store.home.refresh():
+        if self.store is not None and not self.in_transaction and self.store.directory.refresh():
             self._state = _State(self.store.load())
 
     def close(self) -> None:
         """Give the directory back; an open transaction is rolled back."""
         if self.store is not None:
-            self.store.home.close()
+            self.store.directory.close()

@@ -153,4 +153,4 @@ def _run(work: _Work, context: StatementContext) -> None:
 def _discard(work: _Work) -> None:
     """Give up the file of a merge that nobody takes; garbage collection removes it."""
     if work.store is not None and work.file is not None:
-        work.store.home.discard_file(work.file)
+        work.store.directory.discard_file(work.file)

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from raydb.engine.catalog.stored_calibration import Calibrations
     from raydb.kernels.vector.ivf import Ivf
     from raydb.planner.catalog import BvhDefinition
-    from raydb.storage.durable.database_directory import Home
+    from raydb.storage.durable.database_directory import DatabaseDirectory
     from raydb.storage.tables.changes import Change
 
     Arrays = dict[str, NDArray[Any]]
@@ -75,10 +75,10 @@ LOG_BYTES = 2**26
 
 
 class Store:
-    """Saves snapshots in a home and loads them from it."""
+    """Saves snapshots in a database directory and loads them from it."""
 
-    def __init__(self, home: Home) -> None:
-        self.home = home
+    def __init__(self, directory: DatabaseDirectory) -> None:
+        self.directory = directory
         # The files of arrays that are written already, by the identity of what they hold; the
         # value itself is kept beside the name, so that its identity is not given to another one.
         self._files: dict[int, tuple[object, str]] = {}
@@ -91,13 +91,13 @@ class Store:
     @property
     def position(self) -> tuple[int, int]:
         """Where the durable database ends; it moves when a change has become durable."""
-        return self.home.version, self.home.log_bytes
+        return self.directory.version, self.directory.log_bytes
 
     def load(self) -> Snapshot:
-        """Return the database as of the home's version and log."""
-        if not self.home.state:
+        """Return the database as of the directory's version and log."""
+        if not self.directory.shown.state:
             return Snapshot()
-        state = json.loads(self.home.state)
+        state = json.loads(self.directory.shown.state)
         if state["version"] not in READ_VERSIONS:
             raise NotSupportedError(
                 f"the database was written with state version {state['version']}; "
@@ -111,7 +111,7 @@ class Store:
         )
         for described in state["bvhs"]:
             snapshot = self._load_bvh(snapshot, described)
-        for record in self.home.records:
+        for record in self.directory.shown.records:
             for change in _decode_changes(record):
                 snapshot = snapshot.with_change(change)
         return snapshot
@@ -123,9 +123,9 @@ class Store:
         """
         if changes is not None and sum(map(_size_bytes, changes)) <= LOGGED_BYTES:
             record = _encode_changes(changes)
-            if not self._is_log_in_doubt and self.home.log_bytes + len(record) <= LOG_BYTES:
+            if not self._is_log_in_doubt and self.directory.log_bytes + len(record) <= LOG_BYTES:
                 self._is_log_in_doubt = True
-                self.home.append(record)
+                self.directory.append(record)
                 self._is_log_in_doubt = False
                 return after
         return self.checkpoint(after)
@@ -135,18 +135,18 @@ class Store:
         self._written = []
         try:
             snapshot, state, files = self._write_files(snapshot)
-            self.home.commit(json.dumps(state).encode(), files)
+            self.directory.commit(json.dumps(state).encode(), files)
         except BaseException:
-            unnamed = set(self._written) - set(self.home.files)
+            unnamed = set(self._written) - set(self.directory.shown.files)
             for name in unnamed:
-                self.home.discard_file(name)
+                self.directory.discard_file(name)
             self._files = {k: known for k, known in self._files.items() if known[1] not in unnamed}
             raise
         self._is_log_in_doubt = False
         self._files = {k: known for k, known in self._files.items() if known[1] in set(files)}
         # The change is durable; what can't be removed now is removed after the next one.
         with suppress(OperationalError):
-            self.home.collect_garbage()
+            self.directory.collect_garbage()
         return snapshot
 
     def _write_files(self, snapshot: Snapshot) -> tuple[Snapshot, Properties, list[str]]:
@@ -179,7 +179,7 @@ class Store:
         return snapshot, state, files
 
     def _write_file(self, kind: str, write: Callable[[BinaryIO], None]) -> str:
-        name = self.home.write_file(kind, write)
+        name = self.directory.write_file(kind, write)
         self._written.append(name)
         return name
 
@@ -203,7 +203,7 @@ class Store:
             if isinstance(part, ArrowPart) and part.row_count:
                 write = partial(_write_part, part, table.definition.layout)
                 name = self._write_file("flat", write)
-                parts.append(FilePart(name, open_table(self.home.path_of(name))))
+                parts.append(FilePart(name, open_table(self.directory.path_of(name))))
             elif part.row_count:
                 parts.append(part)
         return replace(table, rows=Rows(table.rows.schema, tuple(parts), dict(table.rows.finders)))
@@ -262,7 +262,7 @@ class Store:
         parts = tuple(
             FilePart(
                 name,
-                open_table(self.home.path_of(name)),
+                open_table(self.directory.path_of(name)),
                 renamed,
                 {column: schema.field(column).type for column in absent},
             )
@@ -270,13 +270,13 @@ class Store:
         )
         foreign_rows = {}
         if described["keys"] is not None:
-            arrays = read_sections(self.home.path_of(described["keys"])).arrays
+            arrays = read_sections(self.directory.path_of(described["keys"])).arrays
             keys = definition.foreign_keys
             foreign_rows = {key: arrays[str(number)] for number, key in enumerate(keys)}
             self._files[id(foreign_rows)] = (foreign_rows, described["keys"])
         live = None
         if described["live"] is not None:
-            live = read_sections(self.home.path_of(described["live"])).arrays["live"]
+            live = read_sections(self.directory.path_of(described["live"])).arrays["live"]
             self._files[id(live)] = (live, described["live"])
         return Table(definition, Rows(schema, parts), described["version"], foreign_rows, live)
 
@@ -286,7 +286,7 @@ class Store:
         """Map the arrays of vector indexes, whose files are given by name."""
         found = {}
         for name, file in described.items():
-            sections = read_sections(self.home.path_of(file))
+            sections = read_sections(self.directory.path_of(file))
             index = ivf.from_arrays(sections.arrays, sections.properties)
             self._files[id(index)] = (index, file)
             found[name] = index
@@ -296,7 +296,7 @@ class Store:
         """Map the calibrations of vector indexes, whose files are given by name."""
         found = {}
         for name, file in described.items():
-            sections = read_sections(self.home.path_of(file))
+            sections = read_sections(self.directory.path_of(file))
             known = stored_calibration.from_arrays(sections.arrays, sections.properties)
             self._files[id(known)] = (known, file)
             found[name] = known
@@ -324,7 +324,9 @@ class Store:
     def write_bvh(self, info: BvhInfo) -> str:
         """Write a BVH's arrays to a file that `adopt_bvh` is told of; any thread may do so."""
         arrays, properties = _bvh_content(info)
-        return self.home.write_file("bvh", lambda sink: write_sections(sink, arrays, properties))
+        return self.directory.write_file(
+            "bvh", lambda sink: write_sections(sink, arrays, properties)
+        )
 
     def file_of(self, info: BvhInfo) -> str | None:
         """Return the file that a BVH's arrays are in, None where they are in none."""
@@ -348,7 +350,7 @@ class Store:
         )
 
     def _read_bvh(self, definition: BvhDefinition, described: dict[str, Any]) -> BvhInfo:
-        sections = read_sections(self.home.path_of(described["file"]))
+        sections = read_sections(self.directory.path_of(described["file"]))
         attributes = dict.fromkeys(definition.scan + definition.group_by)
         places = (tuple(place) for place in sections.properties["levels"])
         return BvhInfo(

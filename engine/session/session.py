@@ -68,7 +68,7 @@ class Session:
         self._read_only = read_only
         self._prepared = PreparedStatements()
         self._usage = Usage()
-        self._folder = None if store is None or read_only else str(store.home.folder)
+        self._folder = None if store is None or read_only else str(store.directory.folder)
 
     def execute(
         self, text: str, parameters: Parameters = (), running: Running | None = None

@@ -2,7 +2,7 @@
 
     shop.raydb/
       LOCK                       locked by the process that writes, with its number for messages
-      CURRENT                    what was acknowledged last (manifest.Mark): a hint
+      CURRENT                    what was acknowledged last (mark.Mark): a hint
       manifests/<version>.man    a version: the engine's state, its data files, its log
       data/<uuid>.<kind>         a data file, never changed
       wal/<version>-<id>.log     the records appended after that manifest
@@ -34,24 +34,22 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, BinaryIO
 
 from raydb.errors import InterfaceError, InternalError, OperationalError
-from raydb.storage.durable.database_files import TEMPORARY, Directory, log_name
+from raydb.storage.durable.database_files import TEMPORARY, DatabaseFiles, log_name
 from raydb.storage.durable.filesystem import LOCAL, reported
 from raydb.storage.durable.manifest import (
     DataFile,
     Manifest,
-    Mark,
     encode_manifest,
-    encode_mark,
     is_data_name,
 )
-from raydb.storage.durable.wal import HEADER_SIZE, REMEDY, LogWriter, Tail, encode_header
+from raydb.storage.durable.mark import Mark, MarkFile
+from raydb.storage.durable.wal import HEADER_SIZE, REMEDY, Tail, WalWriter, encode_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from raydb.storage.durable.filesystem import File, FileSystem, Lock
 
-_ENTRIES = {"LOCK", "CURRENT", "manifests", "data", "wal"}
 # A reader starts over when the version that it is about to lock has just been collected, or CURRENT
 # is being overwritten. Each time a newer version exists; so many in a row do not happen by chance.
 _ATTEMPTS = 100
@@ -59,8 +57,13 @@ _UNFINISHED = f"a commit did not finish, so {REMEDY}"
 
 
 @dataclass(frozen=True)
-class Snapshot:
-    """What a database holds at one moment; `files` are the data files with their sizes."""
+class Version:
+    """What a database holds at one moment.
+
+    state: what was given to the commit of this version; b"" in a new database. records: those after
+    the manifest, in order; of a writer, those that were there when it opened: it knows what it
+    appends itself. files: the sizes in bytes of the data files, by name.
+    """
 
     version: int
     state: bytes
@@ -68,59 +71,60 @@ class Snapshot:
     files: Mapping[str, int]
 
 
-class Home:
+class DatabaseDirectory:
     """A database directory: one writer process, any number of reader processes.
 
-    >>> home = Home.open("shop.raydb", read_only=False)
-    >>> name = home.write_file("flat", lambda stream: stream.write(b"column chunks"))
-    >>> home.commit(b"catalog: one table", [name])
+    >>> directory = DatabaseDirectory.open("shop.raydb", read_only=False)
+    >>> name = directory.write_file("flat", lambda stream: stream.write(b"column chunks"))
+    >>> directory.commit(b"catalog: one table", [name])
     2
-    >>> home.append(b"insert one row")
-    >>> home.close()
-    >>> home = Home.open("shop.raydb", read_only=True)
-    >>> home.version, home.state, home.records
+    >>> directory.append(b"insert one row")
+    >>> directory.close()
+    >>> directory = DatabaseDirectory.open("shop.raydb", read_only=True)
+    >>> shop = directory.shown
+    >>> shop.version, shop.state, shop.records
     (2, b'catalog: one table', (b'insert one row',))
 
     Threads may share it. Errors of the file system are OperationalError and name the path.
     """
 
     def __init__(self, path: Path, files: FileSystem, *, read_only: bool) -> None:
-        """Prepare; use `Home.open`."""
+        """Prepare; use `DatabaseDirectory.open`."""
         self.read_only = read_only
         self._path = path
         self._system = files
-        self._directory = Directory(path, files)
+        self._disk = DatabaseFiles(path, files)
         self._process = os.getpid()
         self._mutex = threading.RLock()  # one commit, collection or refresh at a time
         self._closed = False
         self._lock: Lock | None = None
-        self._writer = LogWriter(lambda size: self._acknowledge(self.version, size))
-        self._mark_file: File | None = None
+        self._writer = WalWriter(lambda size: self._mark.write(self.version, size))
+        self._mark = MarkFile(path / "CURRENT", files)
         self._pending: dict[str, DataFile] = {}  # written, not in the newest version
         self._unsynced: set[str] = set()  # of those, the ones whose names are not durable
         self._writing: set[str] = set()
         self._manifest = Manifest(0, 0, {}, b"")
         self._tail = Tail((), 0, 0, 0)
-        self._snapshot = Snapshot(0, b"", (), MappingProxyType({}))
+        self._shown = Version(0, b"", (), MappingProxyType({}))
 
     @staticmethod
-    def open(path: str | Path, *, read_only: bool, files: FileSystem = LOCAL) -> Home:
+    def open(path: str | Path, *, read_only: bool, files: FileSystem = LOCAL) -> DatabaseDirectory:
         """Open a database directory; a writer creates it when it is absent.
 
         Raises OperationalError if it does not exist or cannot be read, if another process has it
         open for writing, and for whatever of it is damaged or missing.
         """
-        home = Home(Path(path), files, read_only=read_only)
+        directory = DatabaseDirectory(Path(path), files, read_only=read_only)
         try:
             with reported(f"database '{path}' cannot be opened"):
                 if read_only:
-                    home._open_reader()
+                    directory._open_reader()
                 else:
-                    home._open_writer()
+                    directory._open_writer()
         except BaseException:
-            home.close()
+            directory.close()
             raise
-        return home
+        return directory
 
     @property
     def folder(self) -> Path:
@@ -128,32 +132,14 @@ class Home:
         return self._path
 
     @property
-    def snapshot(self) -> Snapshot:
+    def shown(self) -> Version:
         """Version, state, records and files that belong together, whatever another thread does."""
-        return self._snapshot
+        return self._shown
 
     @property
     def version(self) -> int:
         """The version of the manifest; a new database has version 1."""
-        return self._snapshot.version
-
-    @property
-    def state(self) -> bytes:
-        """What was given to the commit of this version; b"" in a new database."""
-        return self._snapshot.state
-
-    @property
-    def records(self) -> tuple[bytes, ...]:
-        """The records after the manifest, in order.
-
-        Of a writer, those that were there when it opened: it knows what it appends itself.
-        """
-        return self._snapshot.records
-
-    @property
-    def files(self) -> Mapping[str, int]:
-        """The sizes in bytes of the data files, by name."""
-        return self._snapshot.files
+        return self._shown.version
 
     @property
     def log_bytes(self) -> int:
@@ -162,18 +148,18 @@ class Home:
 
     def path_of(self, name: str) -> Path:
         """Return the path of a data file that is part of this version, or was written for one."""
-        if name not in self._snapshot.files and name not in self._pending:
+        if name not in self._shown.files and name not in self._pending:
             raise InternalError(
                 f"file '{name}' is not part of version {self.version} of database '{self._path}'"
             )
-        return self._directory.data_path(name)
+        return self._disk.data_path(name)
 
     def verify(self) -> None:
         """Read every data file, and raise OperationalError for one whose checksum is wrong."""
         self._check_open()
         with reported(f"database '{self._path}' cannot be verified"):
             for name, file in self._manifest.files.items():
-                self._directory.verify(name, file)
+                self._disk.verify(name, file)
 
     def append(self, record: bytes) -> None:
         """Add a record to the log, durable when this returns; threads share one sync.
@@ -199,12 +185,12 @@ class Home:
         self._check_writer()
         name = f"{uuid.uuid4().hex}.{kind}"
         assert is_data_name(name), name
-        target = self._directory.data_path(name)
+        target = self._disk.data_path(name)
         temporary = target.with_name(name + TEMPORARY)
         failure = f"database '{self._path}' cannot write a file"
         self._writing.add(name)
         try:
-            entry = self._directory.write_data(temporary, write, failure)
+            entry = self._disk.write_data(temporary, write, failure)
             with reported(failure):
                 self._system.rename(temporary, target)
             self._unsynced.add(name)
@@ -237,7 +223,7 @@ class Home:
             if not self._unsynced.isdisjoint(entries):
                 self._system.sync_directory(self._path / "data")
                 self._unsynced.difference_update(entries)
-            version = max([self.version, *self._directory.versions()]) + 1
+            version = max([self.version, *self._disk.versions()]) + 1
             manifest = Manifest(version, secrets.randbits(64), entries, state)
             log = self._publish(manifest)
             self._begin(manifest, log)
@@ -266,8 +252,8 @@ class Home:
         with self._mutex, reported(f"database '{self._path}' cannot collect garbage"):
             removed, kept = self._collect_manifests()
             logs = {log_name(manifest) for manifest in kept}
-            garbage = [f"wal/{name}" for name in self._directory.log_names() if name not in logs]
-            present = self._directory.data_names()
+            garbage = [f"wal/{name}" for name in self._disk.log_names() if name not in logs]
+            present = self._disk.data_names()
             # Asked for after the names: a file that is written meanwhile is here or not listed.
             needed = {*self._writing, *self._pending, *keep}
             needed |= {name for manifest in kept for name in manifest.files}
@@ -286,16 +272,12 @@ class Home:
         self._closed = True
         if os.getpid() == self._process:
             self._writer.close()
-            if self._mark_file is not None:
-                # A hint: without it, a later open only knows less of what must be there.
-                with suppress(OSError):
-                    self._mark_file.sync()
-        if self._mark_file is not None:
-            self._mark_file.close()
+            self._mark.sync()
+        self._mark.close()
         if self._lock is not None:
             self._lock.close()
 
-    def __enter__(self) -> Home:
+    def __enter__(self) -> DatabaseDirectory:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -319,7 +301,7 @@ class Home:
     def _show(self, manifest: Manifest, tail: Tail) -> None:
         self._manifest, self._tail = manifest, tail
         sizes = MappingProxyType({name: file.size for name, file in manifest.files.items()})
-        self._snapshot = Snapshot(manifest.version, manifest.state, tail.records, sizes)
+        self._shown = Version(manifest.version, manifest.state, tail.records, sizes)
 
     # What a reader does
 
@@ -337,14 +319,14 @@ class Home:
     def _follow(self) -> bool:
         """Show and pin the newest version that a reader may see; tell whether that is news."""
         for _ in range(_ATTEMPTS):
-            mark = self._directory.read_mark()
+            mark = self._mark.read()
             # In the boot that it was written in, the mark is the upper bound as well.
             live = mark is not None and mark.boot != "" and mark.boot == self._system.boot
             bound = mark if live else None
             if bound and (bound.version, bound.log_size) == (self.version, self._tail.end):
                 return False
-            versions = self._directory.versions()
-            version = self._directory.newest(versions, mark)
+            versions = self._disk.versions()
+            version = self._disk.newest(versions, mark)
             if not version:
                 raise OperationalError(f"database '{self._path}' has not been created completely")
             if bound and bound.version in versions:
@@ -360,7 +342,7 @@ class Home:
 
     def _pin(self, version: int) -> Lock | None:
         """Keep a version from being collected; None if it is being, or has been."""
-        path = self._directory.manifest_path(version)
+        path = self._disk.manifest_path(version)
         try:
             return self._system.lock(path, exclusive=False, create=False)
         except FileNotFoundError:
@@ -368,7 +350,7 @@ class Home:
 
     def _move(self, pin: Lock, version: int, mark: Mark | None, limit: int) -> None:
         try:
-            manifest, tail = self._directory.load(version, mark, limit)
+            manifest, tail = self._disk.load(version, mark, limit)
         except BaseException:
             pin.close()
             raise
@@ -379,7 +361,7 @@ class Home:
 
     def _read_on(self, mark: Mark | None, limit: int) -> bool:
         """Show the records that were appended to the log since."""
-        tail = self._directory.load_more(self._manifest, self._tail, mark, limit)
+        tail = self._disk.load_more(self._manifest, self._tail, mark, limit)
         if tail.end == self._tail.end:
             return False
         self._show(self._manifest, tail)
@@ -388,63 +370,35 @@ class Home:
     # What a writer does
 
     def _open_writer(self) -> None:
-        self._enter_directory()
+        self._disk.enter()
         path = self._path / "LOCK"
         self._lock = self._system.lock(path, exclusive=True, create=True)
         if self._lock is None:
             holder = self._system.read(path, 0, 20)
             who = f"process {holder.decode()}" if holder.isdigit() else "another process"
             raise OperationalError(f"database '{self._path}' is open for writing in {who}")
-        self._make_parts()
-        mark = self._directory.read_mark()
-        version = self._directory.newest(self._directory.versions(), mark)
+        self._disk.make_parts()
+        mark = self._mark.read()
+        version = self._disk.newest(self._disk.versions(), mark)
         if not version:
             self._create()
             return
-        manifest, tail = self._directory.load(version, mark, -1)
+        manifest, tail = self._disk.load(version, mark, -1)
         if mark is None or mark.version != version:
             # Whoever linked it may have died before its name was durable.
             self._system.sync_directory(self._path / "manifests")
-        log = self._system.open(self._directory.log_path(manifest))
+        log = self._system.open(self._disk.log_path(manifest))
         self._show(manifest, tail)
         self._writer.switch(log, manifest.log_id, tail)
-        size = self._system.size(self._directory.log_path(manifest))
+        size = self._system.size(self._disk.log_path(manifest))
         if mark is None or (mark.version, mark.log_size) != (version, tail.end) or size > tail.end:
-            self._directory.repair_log(log, manifest, tail)
+            self._disk.repair_log(log, manifest, tail)
         if mark != Mark(version, tail.end, self._system.boot):
-            self._acknowledge(version, tail.end)
-
-    def _enter_directory(self) -> None:
-        """Make the directory if it is absent; raise if it is something else than a database."""
-        try:
-            names = self._system.names(self._path)
-        except NotADirectoryError:
-            raise OperationalError(f"'{self._path}' is a file, not a database directory") from None
-        except FileNotFoundError:
-            names = []
-            try:
-                with suppress(FileExistsError):  # another process was faster; the lock decides
-                    self._system.make_directory(self._path)
-            except FileNotFoundError:
-                raise OperationalError(f"directory '{self._path.parent}' does not exist") from None
-        foreign = sorted(set(names) - _ENTRIES)
-        if foreign and "manifests" not in names:
-            raise OperationalError(
-                f"directory '{self._path}' is not a database: it holds '{foreign[0]}', no manifests"
-            )
-
-    def _make_parts(self) -> None:
-        made = False
-        for part in ("manifests", "data", "wal"):
-            with suppress(FileExistsError):
-                self._system.make_directory(self._path / part)
-                made = True
-        if made:
-            self._system.sync_directory(self._path)
+            self._mark.write(version, tail.end)
 
     def _create(self) -> None:
         """Make version 1, in a directory that a crash may have left half-made."""
-        if self._directory.data_names():
+        if self._disk.data_names():
             raise OperationalError(
                 f"database '{self._path}' has data files, and no manifest is left"
             )
@@ -457,34 +411,12 @@ class Home:
         """Go on with a version that has just been made durable, and with its log."""
         tail = Tail((), 0, 0, HEADER_SIZE)
         try:
-            self._acknowledge(manifest.version, tail.end)
+            self._mark.write(manifest.version, tail.end)
         except BaseException:
             log.close()
             raise
         self._show(manifest, tail)
         self._writer.switch(log, manifest.log_id, tail)
-
-    def _acknowledge(self, version: int, log_size: int) -> None:
-        """Overwrite CURRENT: a version and so many bytes of its log are durable.
-
-        If that fails it is removed, as readers would trust the earlier mark, and if that fails too,
-        what was to be acknowledged is not: OSError.
-        """
-        path = self._path / "CURRENT"
-        mark = encode_mark(Mark(version, log_size, self._system.boot))
-        try:
-            if self._mark_file is None:
-                try:
-                    self._mark_file = self._system.open(path)
-                except FileNotFoundError:
-                    self._mark_file = self._system.create(path)
-            self._mark_file.write(mark, 0)
-        except OSError:
-            if self._mark_file is not None:
-                self._mark_file.close()
-            self._mark_file = None
-            with suppress(FileNotFoundError):
-                self._system.unlink(path)
 
     def _entries(self, names: Iterable[str]) -> dict[str, DataFile]:
         """Return what is known of data files for the next manifest."""
@@ -502,21 +434,21 @@ class Home:
         From the moment that the manifest has its name a crash may bring it back, so that the
         earlier log takes no more records, whatever happens here.
         """
-        target = self._directory.manifest_path(manifest.version)
+        target = self._disk.manifest_path(manifest.version)
         temporary = target.with_name(uuid.uuid4().hex + TEMPORARY)
-        log_path = self._directory.log_path(manifest)
+        log_path = self._disk.log_path(manifest)
         log: File | None = None
         distrust, self._writer.distrust = self._writer.distrust, _UNFINISHED
         try:
-            log = self._directory.write_new(log_path, encode_header(manifest.log_id))
+            log = self._disk.write_new(log_path, encode_header(manifest.log_id))
             self._system.sync_directory(log_path.parent)
-            self._directory.write_new(temporary, encode_manifest(manifest)).close()
+            self._disk.write_new(temporary, encode_manifest(manifest)).close()
             self._system.link(temporary, target)
             self._system.sync_directory(target.parent)
         except BaseException:
             if log is not None:
                 log.close()
-            if not self._directory.may_exist(target):
+            if not self._disk.may_exist(target):
                 self._writer.distrust = distrust
                 for path in (temporary, log_path):
                     with suppress(OSError):
@@ -529,23 +461,23 @@ class Home:
     def _collect_manifests(self) -> tuple[list[str], list[Manifest]]:
         """Remove the manifests that nobody needs; return their names, and the manifests kept."""
         removed, kept = [], [self._manifest]
-        for version in self._directory.versions():
+        for version in self._disk.versions():
             if version == self.version:
                 continue
             # A newer one than ours is left by a commit that failed at its last sync.
             pin = None
             if version < self.version:
-                path = self._directory.manifest_path(version)
+                path = self._disk.manifest_path(version)
                 pin = self._system.lock(path, exclusive=True, create=False)
             if pin is None:
-                kept.append(self._directory.read_manifest(version))
+                kept.append(self._disk.read_manifest(version))
                 continue
             try:
-                self._system.unlink(self._directory.manifest_path(version))
+                self._system.unlink(self._disk.manifest_path(version))
             finally:
                 pin.close()
             removed.append(f"manifests/{version}.man")
-        for name in self._directory.temporary_manifests():
+        for name in self._disk.temporary_manifests():
             self._system.unlink(self._path / "manifests" / name)
             removed.append(f"manifests/{name}")
         return removed, kept

@@ -1,12 +1,14 @@
 """The files of a database directory: how they are named, read, checked and written.
 
-Nothing here remembers anything; `home` knows which version is open and who holds a lock.
+Nothing here remembers anything; `DatabaseDirectory` knows which version is open and who holds a
+lock.
 """
 
 from __future__ import annotations
 
 import io
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -19,9 +21,7 @@ from raydb.storage.durable.filesystem import reported
 from raydb.storage.durable.manifest import (
     DataFile,
     Manifest,
-    Mark,
     decode_manifest,
-    decode_mark,
     is_data_name,
 )
 from raydb.storage.durable.wal import Tail, decode_frames, decode_log
@@ -31,15 +31,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raydb.storage.durable.filesystem import File, FileSystem
+    from raydb.storage.durable.mark import Mark
 
 # What is not yet written to its end has this after its name.
 TEMPORARY = ".tmp"
 
 _MANIFEST_NAME = re.compile(r"([1-9][0-9]{0,17})\.man")
 _LOG_NAME = re.compile(r"[1-9][0-9]{0,17}-[0-9a-f]{16}\.log")
+_ENTRIES = {"LOCK", "CURRENT", "manifests", "data", "wal"}
 _READ_BYTES = 1 << 22
 _WRITE_BYTES = 1 << 20
-_MARK_BYTES = 256  # more than any mark has
 
 
 def log_name(manifest: Manifest) -> str:
@@ -48,8 +49,8 @@ def log_name(manifest: Manifest) -> str:
 
 
 @dataclass(frozen=True)
-class Directory:
-    """A database directory in a file system."""
+class DatabaseFiles:
+    """The files of a database directory in a file system."""
 
     path: Path
     system: FileSystem
@@ -65,6 +66,37 @@ class Directory:
     def data_path(self, name: str) -> Path:
         """Return the path of a data file."""
         return self.path / "data" / name
+
+    # The directory
+
+    def enter(self) -> None:
+        """Make the directory if it is absent; raise if it is something else than a database."""
+        try:
+            names = self.system.names(self.path)
+        except NotADirectoryError:
+            raise OperationalError(f"'{self.path}' is a file, not a database directory") from None
+        except FileNotFoundError:
+            names = []
+            try:
+                with suppress(FileExistsError):  # another process was faster; the lock decides
+                    self.system.make_directory(self.path)
+            except FileNotFoundError:
+                raise OperationalError(f"directory '{self.path.parent}' does not exist") from None
+        foreign = sorted(set(names) - _ENTRIES)
+        if foreign and "manifests" not in names:
+            raise OperationalError(
+                f"directory '{self.path}' is not a database: it holds '{foreign[0]}', no manifests"
+            )
+
+    def make_parts(self) -> None:
+        """Make the folders that are absent."""
+        made = False
+        for part in ("manifests", "data", "wal"):
+            with suppress(FileExistsError):
+                self.system.make_directory(self.path / part)
+                made = True
+        if made:
+            self.system.sync_directory(self.path)
 
     # Names
 
@@ -100,17 +132,6 @@ class Directory:
         return True
 
     # Reading
-
-    def read_mark(self) -> Mark | None:
-        """Return what CURRENT says was acknowledged, or None if it says nothing."""
-        for _ in range(3):  # a writer may be overwriting it at this moment
-            try:
-                mark = decode_mark(self.system.read(self.path / "CURRENT", 0, _MARK_BYTES))
-            except FileNotFoundError:
-                return None
-            if mark is not None:
-                return mark
-        return None
 
     def newest(self, versions: Iterable[int], mark: Mark | None) -> int:
         """Return the newest of the versions (0: none), which must not be older than the mark."""

@@ -30,22 +30,6 @@ if TYPE_CHECKING:
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
-class File(Protocol):
-    """A file that is open for writing."""
-
-    def write(self, data: bytes | memoryview, offset: int) -> None:
-        """Write all the bytes at an offset; past the end, the file grows."""
-
-    def truncate(self, size: int) -> None:
-        """Cut the file off."""
-
-    def sync(self) -> None:
-        """Return when the content and size survive a loss of power; the name may not."""
-
-    def close(self) -> None:
-        """Give the file back; a second call does nothing."""
-
-
 class Lock(Protocol):
     """A lock on a file, which the system releases when the process dies, however it dies."""
 
@@ -53,71 +37,27 @@ class Lock(Protocol):
         """Release the lock."""
 
 
-class FileSystem(Protocol):
-    """What a database directory needs. Every call but `sync` may be undone by a crash."""
-
-    @property
-    def boot(self) -> str:
-        """What differs after the machine has lost its memory, or "" if nothing tells."""
-
-    def create(self, path: Path) -> File:
-        """Open a new, empty file; FileExistsError if the name is taken."""
-
-    def open(self, path: Path) -> File:
-        """Open a file that exists."""
-
-    def read(self, path: Path, offset: int = 0, size: int = -1) -> bytes:
-        """Return at most `size` bytes (-1: all) from an offset; fewer at the end of the file."""
-
-    def size(self, path: Path) -> int:
-        """Return the size of a regular file in bytes."""
-
-    def names(self, directory: Path) -> list[str]:
-        """Return the names in a directory, in no order; NotADirectoryError for a file."""
-
-    def make_directory(self, path: Path) -> None:
-        """Make a directory; FileExistsError if the name is taken."""
-
-    def sync_directory(self, path: Path) -> None:
-        """Return when the names in a directory survive a loss of power."""
-
-    def rename(self, source: Path, target: Path) -> None:
-        """Give a file another name in its directory, in one step."""
-
-    def link(self, source: Path, target: Path) -> None:
-        """Give a file a second name, in one step; FileExistsError if the name is taken."""
-
-    def unlink(self, path: Path) -> None:
-        """Remove a name."""
-
-    def lock(self, path: Path, *, exclusive: bool, create: bool) -> Lock | None:
-        """Lock a file, at once or not at all: None while another has a lock that excludes this.
-
-        FileNotFoundError if the name was removed before the lock was taken.
-        """
-
-
-class LocalFileSystem:
-    """The file system of this machine."""
+class FileSystem:
+    """The file system of this machine. Every call but `sync` may be undone by a crash."""
 
     @cached_property
     def boot(self) -> str:
-        """Return Linux's boot id, and "" on other systems."""
+        """What differs after the machine has lost its memory: Linux's boot id, "" elsewhere."""
         try:
             return _BOOT_ID.read_text(encoding="ascii").strip()
         except OSError:
             return ""
 
     def create(self, path: Path) -> File:
-        """Open a new, empty file."""
-        return _LocalFile(path, "xb")
+        """Open a new, empty file; FileExistsError if the name is taken."""
+        return File(path, "xb")
 
     def open(self, path: Path) -> File:
         """Open a file that exists."""
-        return _LocalFile(path, "r+b")
+        return File(path, "r+b")
 
     def read(self, path: Path, offset: int = 0, size: int = -1) -> bytes:
-        """Return bytes of a file."""
+        """Return at most `size` bytes (-1: all) from an offset; fewer at the end of the file."""
         with _naming(path), path.open("rb", buffering=0) as file:
             file.seek(offset)
             parts = []
@@ -127,22 +67,22 @@ class LocalFileSystem:
             return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def size(self, path: Path) -> int:
-        """Return the size of a regular file."""
+        """Return the size of a regular file in bytes."""
         status = path.stat()
         if not S_ISREG(status.st_mode):
             raise OSError(None, "not a regular file", str(path))
         return status.st_size
 
     def names(self, directory: Path) -> list[str]:
-        """Return the names in a directory."""
+        """Return the names in a directory, in no order; NotADirectoryError for a file."""
         return os.listdir(directory)  # noqa: PTH208  (a Path for each name takes 5 times as long)
 
     def make_directory(self, path: Path) -> None:
-        """Make a directory."""
+        """Make a directory; FileExistsError if the name is taken."""
         path.mkdir()
 
     def sync_directory(self, path: Path) -> None:
-        """Make the names in a directory survive a loss of power."""
+        """Return when the names in a directory survive a loss of power."""
         handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         try:
             with _naming(path):
@@ -151,11 +91,11 @@ class LocalFileSystem:
             os.close(handle)
 
     def rename(self, source: Path, target: Path) -> None:
-        """Give a file another name."""
+        """Give a file another name in its directory, in one step."""
         source.replace(target)
 
     def link(self, source: Path, target: Path) -> None:
-        """Give a file a second name."""
+        """Give a file a second name, in one step; FileExistsError if the name is taken."""
         try:
             target.hardlink_to(source)
         except FileExistsError as error:
@@ -167,7 +107,11 @@ class LocalFileSystem:
         path.unlink()
 
     def lock(self, path: Path, *, exclusive: bool, create: bool) -> Lock | None:
-        """Lock a file with flock; a new one is signed with the number of this process."""
+        """Lock a file, at once or not at all: None while another has a lock that excludes this.
+
+        A new one is signed with the number of this process. FileNotFoundError if the name was
+        removed before the lock was taken.
+        """
         file = path.open("ab" if create else "rb", buffering=0)
         try:
             with _naming(path):
@@ -187,17 +131,18 @@ class LocalFileSystem:
         return file
 
 
-LOCAL = LocalFileSystem()
+LOCAL = FileSystem()
 
 
-class _LocalFile:
-    """A file of this machine. One that is dropped is closed, as Python's own files are."""
+class File:
+    """A file that is open for writing; one that is dropped is closed, as Python's own are."""
 
     def __init__(self, path: Path, mode: str) -> None:
         self._path = path
         self._file = path.open(mode, buffering=0)
 
     def write(self, data: bytes | memoryview, offset: int) -> None:
+        """Write all the bytes at an offset; past the end, the file grows."""
         rest = memoryview(data).cast("B")
         with _naming(self._path):
             while rest:
@@ -206,10 +151,12 @@ class _LocalFile:
                 offset += written
 
     def truncate(self, size: int) -> None:
+        """Cut the file off."""
         with _naming(self._path):
             os.ftruncate(self._file.fileno(), size)
 
     def sync(self) -> None:
+        """Return when the content and size survive a loss of power; the name may not."""
         handle = self._file.fileno()
         with _naming(self._path):
             if hasattr(fcntl, "F_FULLFSYNC"):  # macOS: fsync leaves the bytes in the drive's cache
@@ -218,6 +165,7 @@ class _LocalFile:
                 os.fdatasync(handle)
 
     def close(self) -> None:
+        """Give the file back; a second call does nothing."""
         self._file.close()
 
 

@@ -1,4 +1,4 @@
-"""The bytes of a manifest, which is one version of a database, and of the mark in CURRENT.
+"""The bytes of a manifest, which is one version of a database.
 
 A manifest names the data files of its version, with their sizes and checksums, and the log that
 follows it; the rest is the engine's state, which means nothing here. Little-endian:
@@ -12,10 +12,6 @@ follows it; the rest is the engine's state, which means nothing here. Little-end
     40            for each file: u8 bytes of name, u64 size, u64 XXH3-64 of the content, name
                   state
                   u64 XXH3-64 of everything before it
-
-CURRENT is a line of text that says what was acknowledged last: version, bytes of its log, boot id
-("-": none), XXH3-64 of the line before. It is overwritten in place and not synced, so a crash may
-leave an older or a broken one. A broken one is no mark at all.
 """
 
 from __future__ import annotations
@@ -40,7 +36,6 @@ _HEADER = struct.Struct("<8sIIQQQ")
 _ENTRY = struct.Struct("<BQQ")
 _CHECKSUM = struct.Struct("<Q")
 _DATA_NAME = re.compile(r"[0-9a-f]{32}\.[a-z0-9_]{1,16}")
-_MARK = re.compile(rb"(\d{20}) (\d{20}) ([0-9a-f-]{1,40}) ([0-9a-f]{16})\n")
 
 
 @dataclass(frozen=True)
@@ -59,15 +54,6 @@ class Manifest:
     log_id: int
     files: Mapping[str, DataFile]
     state: bytes
-
-
-@dataclass(frozen=True)
-class Mark:
-    """What had been acknowledged: a version, so many bytes of its log, in one boot ("": any)."""
-
-    version: int
-    log_size: int
-    boot: str
 
 
 def is_data_name(name: str) -> bool:
@@ -136,27 +122,3 @@ def _decode_entry(data: bytes, position: int, end: int, path: Path) -> tuple[str
     if not is_data_name(name):
         raise damaged(str(path), start, "the name of a data file", repr(name))
     return name, DataFile(size, checksum), start + length
-
-
-def encode_mark(mark: Mark) -> bytes:
-    r"""Return the line for CURRENT.
-
-    >>> encode_mark(Mark(7, 32, ""))
-    b'00000000000000000007 00000000000000000032 - 31026c912927e74e\n'
-    """
-    line = f"{mark.version:020d} {mark.log_size:020d} {mark.boot or '-'} ".encode("ascii")
-    return line + f"{xxh3_64_intdigest(line):016x}\n".encode("ascii")
-
-
-def decode_mark(data: bytes) -> Mark | None:
-    """Return the mark that `encode_mark` made a line of, or None for anything else.
-
-    A line may be followed by the rest of a longer one.
-    """
-    match = _MARK.match(data)
-    if match is None:
-        return None
-    version, log_size, boot, checksum = match.groups()
-    if int(checksum, 16) != xxh3_64_intdigest(data[: match.start(4)]):
-        return None
-    return Mark(int(version), int(log_size), "" if boot == b"-" else boot.decode())

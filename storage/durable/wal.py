@@ -13,7 +13,7 @@ a stale frame of this log nor one of another log is ever taken for the next.
 Where a whole frame is expected and not found, two cases are told apart. A later frame follows: then
 this one was once whole, and its loss is damage. None follows: then this one was being written when
 the process or the machine died, nobody was told that it is durable, and it is dropped. How much was
-acknowledged (`manifest.Mark`) narrows the second case down.
+acknowledged (`mark.Mark`) narrows the second case down.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ class _Entry:
     failure: str | None = None
 
 
-class LogWriter:
+class WalWriter:
     """Appends to the log of the newest version, for any number of threads.
 
     A thread that finds nobody writing writes what all of them have queued, as one frame, and syncs

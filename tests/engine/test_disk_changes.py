@@ -239,7 +239,9 @@ def test_an_interrupted_vacuum(path, step, monkeypatch):
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(f"raydb.storage.durable.database_directory.Home.{step}", interrupt)
+            patch.setattr(
+                f"raydb.storage.durable.database_directory.DatabaseDirectory.{step}", interrupt
+            )
             with pytest.raises(KeyboardInterrupt):
                 con.execute("VACUUM")
         assert answers(con) == expected

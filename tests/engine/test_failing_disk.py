@@ -15,8 +15,8 @@ import raydb
 from raydb.engine.api.connection import Connection
 from raydb.engine.catalog.store import Store
 from raydb.engine.session.session import Session
-from raydb.storage.durable.database_directory import Home
-from raydb.storage.durable.filesystem import LocalFileSystem
+from raydb.storage.durable.database_directory import DatabaseDirectory
+from raydb.storage.durable.filesystem import FileSystem
 
 SETUP = """
 CREATE TABLE d (id INTEGER PRIMARY KEY, name VARCHAR);
@@ -59,7 +59,7 @@ class CountedFile:
         self.close = file.close
 
 
-class FailingFileSystem(LocalFileSystem):
+class FailingFileSystem(FileSystem):
     """The machine's file system, whose n-th call fails once it is armed."""
 
     def __init__(self, number):
@@ -106,7 +106,7 @@ def attempt(con, statement):
 def run(path, number):
     """Run the workload with the n-th call failing; return whether a call failed."""
     files = FailingFileSystem(number)
-    con = Connection(Session(Store(Home.open(path, read_only=False, files=files))))
+    con = Connection(Session(Store(DatabaseDirectory.open(path, read_only=False, files=files))))
     con.execute(SETUP)
     files.left = number
     failures = 0

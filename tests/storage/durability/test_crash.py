@@ -17,7 +17,7 @@ import pytest
 from faults import Crash, Fault, SimulatedDisk
 
 from raydb.errors import OperationalError
-from raydb.storage.durable.database_directory import Home
+from raydb.storage.durable.database_directory import DatabaseDirectory
 
 SEED = int(os.environ.get("RAYDB_CRASH_SEED", "1"))
 RUNS = int(os.environ.get("RAYDB_CRASH_RUNS", "1"))
@@ -36,16 +36,16 @@ class Model:
     records: tuple[bytes, ...] = ()
 
 
-def contents(home: Home, disk: SimulatedDisk) -> Model:
+def contents(directory: DatabaseDirectory, disk: SimulatedDisk) -> Model:
     """Return what a database holds, every byte checked."""
-    home.verify()
-    files = tuple((name, disk.peek(home.path_of(name))) for name in home.files)
-    return Model(home.state, files, home.records)
+    directory.verify()
+    files = tuple((name, disk.peek(directory.path_of(name))) for name in directory.shown.files)
+    return Model(directory.shown.state, files, directory.shown.records)
 
 
 def reopened(disk: SimulatedDisk) -> Model:
-    with Home.open(PATH, read_only=False, files=disk) as home:
-        return contents(home, disk)
+    with DatabaseDirectory.open(PATH, read_only=False, files=disk) as directory:
+        return contents(directory, disk)
 
 
 class Run:
@@ -56,58 +56,58 @@ class Run:
         self.created = model is not None
         self.model = model or Model()
         self.allowed = (self.model,)
-        self.home: Home | None = None
-        self.reader: Home | None = None
+        self.directory: DatabaseDirectory | None = None
+        self.reader: DatabaseDirectory | None = None
 
     def step(self, random: Random) -> None:
         """Do one step of the workload; what it changes is in `model` when it returns."""
-        if self.home is None:
+        if self.directory is None:
             self.open()
         kinds = (self.append, self.commit, self.collect, self.reopen, self.read)
         random.choices(kinds, weights=(50, 25, 8, 7, 10))[0](random)
 
     def open(self) -> None:
-        self.home = Home.open(PATH, read_only=False, files=self.disk)
-        assert contents(self.home, self.disk) == self.model
+        self.directory = DatabaseDirectory.open(PATH, read_only=False, files=self.disk)
+        assert contents(self.directory, self.disk) == self.model
         self.created = True
 
     def append(self, random: Random) -> None:
-        assert self.home is not None
+        assert self.directory is not None
         record = random.randbytes(random.choice((0, 1, 20, 200, 2000)))
         self.change(replace(self.model, records=(*self.model.records, record)))
-        self.home.append(record)
+        self.directory.append(record)
         self.model = self.allowed[-1]
 
     def commit(self, random: Random) -> None:
-        assert self.home is not None
+        assert self.directory is not None
         files = [file for file in self.model.files if random.random() < 0.7]
         for _ in range(random.choice((0, 1, 1, 2))):
             content = random.randbytes(random.choice((0, 10, 3000)))
-            name = self.home.write_file("flat", lambda stream, b=content: stream.write(b))
+            name = self.directory.write_file("flat", lambda stream, b=content: stream.write(b))
             if random.random() < 0.9:
                 files.append((name, content))
             else:
-                self.home.discard_file(name)
+                self.directory.discard_file(name)
         state = random.randbytes(random.choice((1, 100, 1500)))
         self.change(Model(state, tuple(files), ()))
-        self.home.commit(state, [name for name, _ in files])
+        self.directory.commit(state, [name for name, _ in files])
         self.model = self.allowed[-1]
 
     def collect(self, random: Random) -> None:
-        assert self.home is not None
-        self.home.collect_garbage()
+        assert self.directory is not None
+        self.directory.collect_garbage()
 
     def reopen(self, random: Random) -> None:
-        assert self.home is not None
-        self.home.close()
-        self.home = None
+        assert self.directory is not None
+        self.directory.close()
+        self.directory = None
         self.open()
 
     def read(self, random: Random) -> None:
         """Move the reader, or a new one; in between it keeps what it has."""
         if self.reader is None or random.random() < 0.3:
             self.close_reader()
-            self.reader = Home.open(PATH, read_only=True, files=self.disk)
+            self.reader = DatabaseDirectory.open(PATH, read_only=True, files=self.disk)
         else:
             contents(self.reader, self.disk)
             self.reader.refresh()
@@ -137,7 +137,7 @@ def crashes(run: Run, disk: SimulatedDisk, random: Random) -> None:
             after.crash_at = after.operations + random.randint(1, 25)
             allowed = run.allowed
             try:
-                Home.open(PATH, read_only=False, files=after)
+                DatabaseDirectory.open(PATH, read_only=False, files=after)
                 allowed = (found,)
             except Crash:
                 pass
@@ -151,7 +151,7 @@ def check_crashed(disk: SimulatedDisk, run: Run, allowed: tuple[Model, ...] = ()
     disk = disk.kill()
     seen = None
     if run.created:
-        with Home.open(PATH, read_only=True, files=disk) as reader:
+        with DatabaseDirectory.open(PATH, read_only=True, files=disk) as reader:
             seen = contents(reader, disk)
             assert seen in allowed
     found = reopened(disk)
@@ -159,9 +159,9 @@ def check_crashed(disk: SimulatedDisk, run: Run, allowed: tuple[Model, ...] = ()
     if seen is not None and disk.boot != run.disk.boot:
         assert seen == found
     assert reopened(disk.cut_power(0)) == found
-    with Home.open(PATH, read_only=False, files=disk) as home:
-        home.append(b"after the crash")
-        home.collect_garbage()
+    with DatabaseDirectory.open(PATH, read_only=False, files=disk) as directory:
+        directory.append(b"after the crash")
+        directory.collect_garbage()
         again = disk.cut_power(0)
     assert reopened(again) == replace(found, records=(*found.records, b"after the crash"))
     return found
@@ -217,30 +217,30 @@ def failures(run: Run, before: SimulatedDisk, step: int, random: Random) -> int:
 
 def check_failed(run: Run, failed: OperationalError | None, random: Random) -> None:
     """Check what a step leaves that failed at one operation, now that the disk works again."""
-    if run.home is None or random.random() < 0.3:
+    if run.directory is None or random.random() < 0.3:
         # The process dies, or gives up and opens the database again.
         disk = run.disk.kill() if random.random() < 0.5 else run.disk.cut_power(random.random())
         check_crashed(disk, run)
         return
     try:
-        run.home.append(b"next")
+        run.directory.append(b"next")
     except OperationalError:
         assert failed is not None
         if random.random() < 0.3:
-            run.home.close()
+            run.directory.close()
             found = reopened(run.disk)
             assert found in run.allowed
             assert reopened(run.disk.cut_power(0)) == found
             return
-        run.home.commit(b"all of it", [])
+        run.directory.commit(b"all of it", [])
         run.model = Model(b"all of it")
-        run.home.append(b"next")
+        run.directory.append(b"next")
     # The append worked: what failed is not there, and never will be.
     run.model = replace(run.model, records=(*run.model.records, b"next"))
     run.settle()
-    run.home.collect_garbage()
+    run.directory.collect_garbage()
     check_crashed(run.disk.cut_power(random.random()), run)
-    run.home.close()
+    run.directory.close()
     assert reopened(run.disk) == run.model
 
 
@@ -254,9 +254,9 @@ def test_a_failure_at_any_operation_is_clear_and_leaves_a_usable_database(seed: 
     for step in range(STEPS):
         count += failures(run, disk, step, random)
         # The step itself, which works, from the same place and with the same choices.
-        if run.home is not None:
+        if run.directory is not None:
             run.close_reader()
-            run.home.close()
+            run.directory.close()
             run.open()
         run.step(Random(f"{SEED} {step}"))
         run.settle()

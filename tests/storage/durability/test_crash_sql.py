@@ -20,7 +20,7 @@ import raydb
 from raydb.engine.api.connection import Connection
 from raydb.engine.catalog import store
 from raydb.engine.session.session import Session
-from raydb.storage.durable.database_directory import Home
+from raydb.storage.durable.database_directory import DatabaseDirectory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -132,7 +132,9 @@ def workload(random: Random) -> Iterator[str]:
 
 
 def connect(disk: SimulatedDisk) -> Connection:
-    return Connection(Session(store.Store(Home.open(PATH, read_only=False, files=disk))))
+    return Connection(
+        Session(store.Store(DatabaseDirectory.open(PATH, read_only=False, files=disk)))
+    )
 
 
 def state(con: Connection) -> list[list[tuple[object, ...]]] | None:

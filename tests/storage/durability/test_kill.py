@@ -16,7 +16,7 @@ import time
 from random import Random
 from typing import TYPE_CHECKING
 
-from raydb.storage.durable.database_directory import Home
+from raydb.storage.durable.database_directory import DatabaseDirectory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,40 +28,40 @@ SEED = int(os.environ.get("RAYDB_KILL_SEED", "1"))
 WRITER = """
 import sys
 from random import Random
-from raydb.storage.durable.database_directory import Home
+from raydb.storage.durable.database_directory import DatabaseDirectory
 
 path, random = sys.argv[1], Random(sys.argv[2])
-home = Home.open(path, read_only=False)
-number = int(home.state or b"0") + len(home.records)
+directory = DatabaseDirectory.open(path, read_only=False)
+number = int(directory.shown.state or b"0") + len(directory.shown.records)
 while True:
     number += 1
     if random.random() < 0.8:
-        home.append(b"%d " % number + random.randbytes(random.choice((0, 100, 9000))))
+        directory.append(b"%d " % number + random.randbytes(random.choice((0, 100, 9000))))
     else:
         numbers = b" ".join(b"%d" % n for n in range(1, number + 1))
-        name = home.write_file("numbers", lambda stream: stream.write(numbers))
-        home.commit(b"%d" % number, [name])
+        name = directory.write_file("numbers", lambda stream: stream.write(numbers))
+        directory.commit(b"%d" % number, [name])
         if random.random() < 0.5:
-            home.collect_garbage()
+            directory.collect_garbage()
     print(number, flush=True)
 """
 
 
-def numbers_of(home: Home) -> list[int]:
+def numbers_of(directory: DatabaseDirectory) -> list[int]:
     """Return the numbers that one version of the database holds, from its file and its log."""
-    snapshot = home.snapshot
+    snapshot = directory.shown
     numbers: list[int] = []
     for name in snapshot.files:
-        content = home.path_of(name).read_bytes()
+        content = directory.path_of(name).read_bytes()
         assert len(content) == snapshot.files[name]
         numbers += map(int, content.split())
     assert len(numbers) == int(snapshot.state or b"0")
     return numbers + [int(record.split(b" ")[0]) for record in snapshot.records]
 
 
-def check_whole(home: Home) -> int:
+def check_whole(directory: DatabaseDirectory) -> int:
     """Check that a database holds 1, 2, ... m, and return m."""
-    numbers = numbers_of(home)
+    numbers = numbers_of(directory)
     assert numbers == list(range(1, len(numbers) + 1))
     return len(numbers)
 
@@ -70,11 +70,11 @@ def watch(path: Path, acknowledged: Callable[[], int], stop: threading.Event) ->
     """Read until told to stop, as other processes do; return what is wrong."""
     faults: list[str] = []
     newest = 0
-    with Home.open(path, read_only=True) as home:
+    with DatabaseDirectory.open(path, read_only=True) as directory:
         while not stop.is_set():
             least = acknowledged()
-            home.refresh()
-            count = check_whole(home)
+            directory.refresh()
+            count = check_whole(directory)
             if count < max(least, newest):
                 faults.append(f"{count} numbers after {newest}, {least} acknowledged")
             newest = count
@@ -86,7 +86,7 @@ def test_a_killed_writer_loses_nothing(tmp_path: Path) -> None:
     print(f"RAYDB_KILL_SEED={SEED} RAYDB_KILLS={KILLS}")
     random = Random(SEED)
     path = tmp_path / "shop.raydb"
-    Home.open(path, read_only=False).close()
+    DatabaseDirectory.open(path, read_only=False).close()
     acknowledged = 0
     faults: list[str] = []
     failures: list[BaseException] = []
@@ -104,21 +104,21 @@ def test_a_killed_writer_loses_nothing(tmp_path: Path) -> None:
     try:
         for kill in range(KILLS):
             acknowledged = write_until_killed(path, f"{SEED} {kill}", random.random() * 0.15)
-            with Home.open(path, read_only=True) as home:
-                assert check_whole(home) >= acknowledged
-            with Home.open(path, read_only=False) as home:
+            with DatabaseDirectory.open(path, read_only=True) as directory:
+                assert check_whole(directory) >= acknowledged
+            with DatabaseDirectory.open(path, read_only=False) as directory:
                 # At most the number that was being written when it was killed.
-                assert acknowledged <= check_whole(home) <= acknowledged + 1
-                home.verify()
-                acknowledged = check_whole(home)
+                assert acknowledged <= check_whole(directory) <= acknowledged + 1
+                directory.verify()
+                acknowledged = check_whole(directory)
     finally:
         stop.set()
         reader.join()
     assert not faults
     assert not failures
     print(f"{acknowledged} numbers")
-    with Home.open(path, read_only=False) as home:
-        home.collect_garbage()
+    with DatabaseDirectory.open(path, read_only=False) as directory:
+        directory.collect_garbage()
     assert len(list((path / "manifests").iterdir())) == 1
     assert len(list((path / "wal").iterdir())) == 1
     assert len(list((path / "data").iterdir())) <= 1

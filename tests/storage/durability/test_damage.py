@@ -9,7 +9,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from homes import SEED, SHOP, outcome, small_disk, writer
+from directories import SEED, SHOP, outcome, small_disk, writer
 from xxhash import xxh3_64_intdigest
 
 from raydb.errors import (
@@ -18,8 +18,9 @@ from raydb.errors import (
     OperationalError,
 )
 from raydb.storage.durable import wal as log
-from raydb.storage.durable.database_directory import Snapshot
-from raydb.storage.durable.manifest import Mark, decode_manifest, decode_mark, encode_mark
+from raydb.storage.durable.database_directory import Version
+from raydb.storage.durable.manifest import decode_manifest
+from raydb.storage.durable.mark import Mark, decode_mark, encode_mark
 
 if TYPE_CHECKING:
     from faults import SimulatedDisk
@@ -53,7 +54,7 @@ def flips(content: bytes) -> list[bytes]:
 def test_every_flip_and_truncation_is_named_or_harmless(suffix: str) -> None:
     disk = small_disk()
     expected = outcome(disk, read_only=True)
-    assert isinstance(expected, Snapshot)
+    assert isinstance(expected, Version)
     path = damageable(disk, suffix)
     content = disk.peek(path)
     said = 0
@@ -73,8 +74,8 @@ def test_without_a_mark_only_the_last_frame_can_be_taken_for_torn() -> None:
     disk = small_disk()
     disk.unlink(SHOP / "CURRENT")
     expected = outcome(disk, read_only=True)
-    assert isinstance(expected, Snapshot)
-    shorter = Snapshot(expected.version, expected.state, expected.records[:-1], expected.files)
+    assert isinstance(expected, Version)
+    shorter = Version(expected.version, expected.state, expected.records[:-1], expected.files)
     path = damageable(disk, ".log")
     content = disk.peek(path)
     last = len(content) - len(log.encode_frame([b"the third"], 3, 0))
@@ -88,14 +89,14 @@ def test_without_a_mark_only_the_last_frame_can_be_taken_for_torn() -> None:
 
 
 def test_a_torn_tail_is_cut_off(path: Path) -> None:
-    with writer(path) as home:
-        home.append(b"record")
+    with writer(path) as directory:
+        directory.append(b"record")
     (file,) = (path / "wal").iterdir()
     whole = file.read_bytes()
     for tail in (b"\0" * 5000, log.encode_frame([b"next"], 2, 0), b"\xf1RAY" * 100):
         file.write_bytes(whole + tail)
-        with writer(path) as home:
-            assert home.records == (b"record",)
+        with writer(path) as directory:
+            assert directory.shown.records == (b"record",)
             assert file.read_bytes() == whole
 
 

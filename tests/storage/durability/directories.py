@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from faults import SimulatedDisk
 
 from raydb.errors import OperationalError
-from raydb.storage.durable.database_directory import Home, Snapshot
+from raydb.storage.durable.database_directory import DatabaseDirectory, Version
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,12 +27,12 @@ def write(content: bytes) -> Callable[[BinaryIO], None]:
     return to
 
 
-def writer(path: Path) -> Home:
-    return Home.open(path, read_only=False)
+def writer(path: Path) -> DatabaseDirectory:
+    return DatabaseDirectory.open(path, read_only=False)
 
 
-def reader(path: Path) -> Home:
-    return Home.open(path, read_only=True)
+def reader(path: Path) -> DatabaseDirectory:
+    return DatabaseDirectory.open(path, read_only=True)
 
 
 def listing(path: Path) -> list[str]:
@@ -42,19 +42,21 @@ def listing(path: Path) -> list[str]:
 def small_disk() -> SimulatedDisk:
     """Return a disk with a database that was closed: 2 versions, 2 files, 3 records."""
     disk = SimulatedDisk(ROOT, Random(SEED))
-    with Home.open(SHOP, read_only=False, files=disk) as home:
-        files = [home.write_file("flat", write(content)) for content in (b"one", b"number two")]
-        home.commit(b"state", files)
+    with DatabaseDirectory.open(SHOP, read_only=False, files=disk) as directory:
+        files = [
+            directory.write_file("flat", write(content)) for content in (b"one", b"number two")
+        ]
+        directory.commit(b"state", files)
         for record in (b"first", b"", b"the third"):
-            home.append(record)
+            directory.append(record)
     return disk
 
 
-def outcome(disk: SimulatedDisk, *, read_only: bool) -> Snapshot | str:
+def outcome(disk: SimulatedDisk, *, read_only: bool) -> Version | str:
     """Open a copy of a disk; return what it holds, or what is said about it."""
     try:
-        with Home.open(SHOP, read_only=read_only, files=disk.kill()) as home:
-            home.verify()
-            return home.snapshot
+        with DatabaseDirectory.open(SHOP, read_only=read_only, files=disk.kill()) as directory:
+            directory.verify()
+            return directory.shown
     except OperationalError as error:
         return str(error)
