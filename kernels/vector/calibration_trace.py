@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raydb.kernels.vector.exact_search import METRICS, address_of, nearest, no_neighbours, prepared
+from raydb.kernels.vector.exact_search import METRICS, nearest, no_neighbours, prepared
+from raydb.kernels.vector.ivf import loop_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -72,8 +73,7 @@ def trace(
     """
     # numba takes 0.3 s to import, and few processes search vectors.
     from raydb.kernels.backends.cpu.threads import run_slices  # noqa: PLC0415
-    from raydb.kernels.vector import trace_loops as loops  # noqa: PLC0415
-    from raydb.kernels.vector.distance_loops import Targets  # noqa: PLC0415
+    from raydb.kernels.vector.trace_loops import trace_lists  # noqa: PLC0415
 
     count = len(queries)
     all_ = (count, index.list_count if with_all else 0)
@@ -87,25 +87,16 @@ def trace(
         np.empty(count),
     )
     own = np.full(count, -1, np.int64) if own_rows is None else own_rows.astype(np.int64)
-    permitted = np.empty(0, np.bool_) if allowed is None else np.ascontiguousarray(allowed)
-    counts = (address_of(permitted), len(permitted))
     asked = prepared(queries, index.metric, index.longest)
     bounds = _bounds(index, farthest)
     bounds += np.abs(bounds) * asked.slack[:, 0] + asked.slack[:, 1]
+    metric, (rows, lists, _) = METRICS.index(index.metric), loop_arrays(index, allowed)
     wanted = np.array(farthest), bounds, own
     results = tuple(getattr(found, each.name) for each in fields(found))
 
     def follow(part: slice) -> None:
-        some = asked.take(part)
-        loops.trace_lists(
-            METRICS.index(index.metric),
-            index.table,
-            counts,
-            Targets(some.queries, some.scaled, some.slack),
-            some.terms,
-            loops.Wanted(wanted[0][part], wanted[1][part], wanted[2][part]),
-            loops.Found(*(each[part] for each in results)),
-        )
+        parts = (tuple(each[part] for each in arrays) for arrays in (asked, wanted, results))
+        trace_lists(metric, rows, lists, *parts)
 
     for first in range(0, count, _QUERIES):
         if keep_going is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
+
+    from raydb.kernels.vector.stop_loops import Prepared
 
     Vectors = NDArray[np.float32]
     # Some rows' vectors (n, d) and their numbers (n).
@@ -44,6 +46,10 @@ _MAX_QUERIES = 1024
 _MAX_COMPARED = 2**32
 
 _NO_SCALES = np.empty(0, np.float32)
+
+# For loops, that all rows count.
+EVERY = np.empty(0, np.bool_)
+EVERY.flags.writeable = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -91,33 +97,10 @@ def first_unusable(vectors: Vectors, metric: Metric) -> tuple[int, str] | None:
     return None
 
 
-class Prepared(NamedTuple):
-    """Queries (q, d) and what their scores are computed with.
-
-    scaled (q, d): the queries, unit vectors under cosine. slack (q, 2) float32: how far float32 may
-    be off a score, in parts of it and beside. terms (q, 4) float64: how scores become squared
-    distances: the factor and the summand for a list's score, those for a row's score.
-
-    l2 and cosine are distances already, cosine of unit vectors. Under ip the rows x are taken to
-    (x, sqrt(longest^2 - |x|^2)) and queries to length `longest`, which orders rows by distance as
-    products do (Bachrach et al., Speeding Up the Xbox Recommender System, RecSys 2014, section 3).
-    A squared distance is then 2 longest (longest - q x / |q|), and a list's the mean of its rows'.
-    """
-
-    queries: Vectors
-    scaled: Vectors
-    slack: Vectors
-    terms: NDArray[np.float64]
-
-    def take(self, part: slice) -> Prepared:
-        """Return the part of some queries."""
-        return Prepared(self.queries[part], self.scaled[part], self.slack[part], self.terms[part])
-
-
 def prepared(queries: Vectors, metric: Metric, longest: float) -> Prepared:
     """Return what scores of queries with rows are computed with; longest: a row's greatest norm."""
     # numba takes 0.3 s to import, and few processes search vectors.
-    from raydb.kernels.vector.stop_loops import prepare  # noqa: PLC0415
+    from raydb.kernels.vector.stop_loops import Prepared, prepare  # noqa: PLC0415
 
     own, (count, width) = writable(queries), queries.shape
     scaled = np.empty((count, width), np.float32) if metric == "cosine" else own
@@ -149,11 +132,18 @@ def nearest(
             longest, asked = max(longest, float(norms.max(initial=0.0))), None
         asked = asked or prepared(queries, metric, longest)
         numbers = row_ids.astype(np.uint32, copy=False)
-        arrays = [np.ascontiguousarray(each) for each in (vectors, numbers, scales)]
+        arrays = [frozen(np.ascontiguousarray(each)) for each in (vectors, numbers, scales)]
         for first in range(0, len(queries), _MAX_QUERIES):
             some = slice(first, first + _MAX_QUERIES)
-            part = found if len(queries) <= _MAX_QUERIES else found.take(some)
-            _nearest_of(arrays, asked.take(some), k, metric, part, threads)
+            one, part = asked, found
+            if len(queries) > _MAX_QUERIES:
+                one, part = _part(asked, some), found.take(some)
+            _nearest_of(arrays, one, k, metric, part, threads)
+
+
+def _part(asked: Any, some: slice) -> Any:
+    """Return the part of some queries."""
+    return asked._make(each[some] for each in asked)
 
 
 def _nearest_of(
@@ -170,40 +160,23 @@ def _nearest_of(
     from raydb.kernels.vector.distance_loops import search_rows  # noqa: PLC0415
     from raydb.kernels.vector.ranking import merge  # noqa: PLC0415
 
-    code, adding, table = METRICS.index(metric), Lock(), rows_table(*arrays)
-    queries, scaled, slack, _ = asked
-    heaps = _heaps(found, metric)
-    (row_count, width), query_count = arrays[0].shape, len(queries)
+    code, adding, (row_count, width) = METRICS.index(metric), Lock(), arrays[0].shape
+    heaps, given, query_count = _heaps(found, metric), tuple(asked), len(asked.queries)
 
     def search(part: slice) -> None:
-        rows, given = (part.start, part.stop), (queries, scaled, slack)
+        scales = arrays[2][part] if len(arrays[2]) else arrays[2]
+        rows = (arrays[0][part], arrays[1][part], scales, EVERY)
         if part.stop - part.start == row_count:
-            search_rows(code, table, *rows, *given, heaps, found.distances, found.rows)
+            search_rows(code, rows, given, heaps, found.distances, found.rows)
             return
         some = no_neighbours(query_count, k)
-        search_rows(code, table, *rows, *given, heaps.copy(), some.distances, some.rows)
+        search_rows(code, rows, given, heaps.copy(), some.distances, some.rows)
         with adding:
             merge(some.distances, some.rows, found.distances, found.rows)
 
     least = max(_MIN_COMPARED // max(query_count, 1), 1)
     most = max(_MAX_COMPARED // max(query_count * width, 1), least)
     run_slices(search, row_count, least, most, threads)
-
-
-def rows_table(vectors: Vectors, row_ids: NDArray[np.uint32], scales: Vectors) -> NDArray[np.int64]:
-    """Return where compiled loops find rows (`Rows` of theirs); whoever holds it keeps the arrays.
-
-    All are C-contiguous.
-    """
-    places = [address_of(each) for each in (vectors, row_ids, scales)]
-    return np.array([*vectors.shape, *places, len(scales)], np.int64)
-
-
-def address_of(array: NDArray[Any]) -> int:
-    """Return where the elements of a C-contiguous array begin."""
-    # `ctypes.data` takes half as long again.
-    address: int = array.__array_interface__["data"][0]
-    return address
 
 
 def writable(vectors: Vectors) -> Vectors:

@@ -14,26 +14,22 @@ Centroids under cosine are those of unit vectors. After Sivic and Zisserman, Vid
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from functools import cache
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raydb.interrupts import check_interrupt
 from raydb.kernels.bvh.build_input import unwatched
 from raydb.kernels.vector.exact_search import (
+    EVERY,
     METRICS,
     Metric,
     Neighbours,
-    address_of,
     frozen,
     no_neighbours,
     norms_of,
     prepared,
-    rows_table,
     unit,
-    writable,
 )
 from raydb.kernels.vector.kmeans import assign, train
 from raydb.kernels.vector.stop_rule import ANYWHERE, SCORES, StopRule
@@ -58,13 +54,8 @@ SAMPLE_PER_LIST = 64
 # Rows that are put in lists between two reports.
 _PIECE = 2**17
 
-# Fewer queries share no lists to speak of: each then ends where its rule says, and scans no more.
+# Fewer queries share no lists to speak of: each is then searched alone, and scans none too many.
 _SHARING = 16
-
-# Below so many bytes a search is over before another thread could have done a part of it.
-# A rule is taken to scan so many lists or more: fewer are worth help where they are long.
-_HELPED_BYTES = 2**19
-_RULE_LISTS = 4
 
 # Fewer queries are not worth a thread; of more, the scores of all lists leave the cache.
 _MIN_QUERIES = 16
@@ -82,8 +73,7 @@ _RULE_SHARE = 1 / 16
 class Ivf:
     """Vectors in lists; see the module. `row_count` rows were there when it was built.
 
-    longest: the greatest norm of a vector. table: see `index_table`. list_bytes: what a scan of a
-    list reads in the mean.
+    longest: the greatest norm of a vector.
     """
 
     metric: Metric
@@ -100,17 +90,12 @@ class Ivf:
     code_centers: Vectors
     code_steps: Vectors
     code_errors: Vectors
-    table: NDArray[np.int64] = field(init=False, repr=False)
-    list_bytes: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only, as mapped ones are, and note where they are."""
+        """Make the arrays read-only, as mapped ones are."""
         for name in _ARRAYS:
             array = np.ascontiguousarray(getattr(self, name))
             object.__setattr__(self, name, frozen(array))
-        scanned = self.codes if self.is_quantised else self.vectors
-        object.__setattr__(self, "table", index_table(self))
-        object.__setattr__(self, "list_bytes", scanned.nbytes / max(self.list_count, 1))
 
     @property
     def list_count(self) -> int:
@@ -126,14 +111,6 @@ class Ivf:
     def size_bytes(self) -> int:
         """The bytes of all arrays."""
         return sum(getattr(self, name).nbytes for name in _ARRAYS)
-
-
-def index_table(index: Ivf) -> NDArray[np.int64]:
-    """Return where compiled loops find the arrays of an index, after those of its rows."""
-    rows = rows_table(index.vectors, index.row_ids, index.scales)
-    lists = [address_of(each) for each in (index.centroids, index.squares, index.offsets)]
-    codes = [address_of(getattr(index, name)) for name in _CODES]
-    return np.array([*rows, index.list_count, *lists, *codes], np.int64)
 
 
 def no_codes(width: int) -> dict[str, NDArray[Any]]:
@@ -303,116 +280,41 @@ def search_ivf(
     Further lists are scanned until there are k rows and the rule ends the search. allowed: whether
     a row counts, by its number; None for all. `first_unusable` finds none of the queries.
     """
-    if len(queries) < _SHARING:
-        return _search_few(index, queries, k, nprobe, allowed, threads, rule)
     # numba takes 0.3 s to import, and few processes search vectors.
     from raydb.kernels.backends.cpu.threads import run_slices  # noqa: PLC0415
-    from raydb.kernels.vector import list_search as lists  # noqa: PLC0415
-    from raydb.kernels.vector.distance_loops import Targets  # noqa: PLC0415
+    from raydb.kernels.vector.list_search import search_lists  # noqa: PLC0415
 
     found = no_neighbours(len(queries), k)
     asked = prepared(queries, index.metric, index.longest)
-    metric, is_coded = METRICS.index(index.metric), index.is_quantised or None
-    counts, permitted = _allowed(allowed)
-    ends = lists.Rule(nprobe, *_numbers(rule))
+    metric, rows, lists, codes = METRICS.index(index.metric), *loop_arrays(index, allowed)
+    score, numbers = SCORES.index(rule.score), (rule.gamma, rule.scale, rule.share, rule.threshold)
+    gamma, scale, share, threshold = map(float, numbers)
+    ends = (nprobe, score, gamma, int(rule.kreg), scale, share, threshold)
 
     def search(part: slice) -> None:
-        some, into = asked.take(part), found.take(part)
-        targets = Targets(some.queries, some.scaled, some.slack)
-        results = lists.Found(into.distances, into.rows, into.probes, into.margins)
-        lists.search_lists(
-            metric, index.table, is_coded, permitted, targets, ends, some.terms, results
-        )
+        some, into = tuple(each[part] for each in asked), found.take(part)
+        results = (into.distances, into.rows, into.probes, into.margins)
+        search_lists(metric, rows, lists, codes, some, ends, results)
 
-    share = min(nprobe / max(index.list_count, 1), 1.0)
-    compared = index.vectors.size * (share if rule is ANYWHERE else max(share, _RULE_SHARE))
-    most = min(max(int(_MAX_COMPARED / max(compared, 1.0)), _SHARING_QUERIES), _MAX_QUERIES)
+    most = 1
+    if len(queries) >= _SHARING:
+        scanned = min(nprobe / max(index.list_count, 1), 1.0)
+        scanned = scanned if rule is ANYWHERE else max(scanned, _RULE_SHARE)
+        compared = max(index.vectors.size * scanned, 1.0)
+        most = min(max(int(_MAX_COMPARED / compared), _SHARING_QUERIES), _MAX_QUERIES)
     run_slices(search, len(queries), _MIN_QUERIES, most, threads)
-    # Their addresses are all that the loops have of them.
-    del counts
     return found
 
 
-def _allowed(
-    allowed: NDArray[np.bool_] | None,
-) -> tuple[NDArray[np.bool_] | None, tuple[int, int]]:
-    """Return what is allowed as one run of memory, with its address and length."""
-    if allowed is None:
-        return None, (0, 0)
-    counts = np.ascontiguousarray(allowed)
-    return counts, (address_of(counts), len(counts))
+def loop_arrays(index: Ivf, allowed: NDArray[np.bool_] | None) -> tuple[Any, Any, Any]:
+    """Return `Rows`, `Lists` and `Codes` of the loops as plain tuples; None where it has no codes.
 
-
-def _numbers(rule: StopRule) -> tuple[int, float, int, float, float, float]:
-    """Return what ends a search, each number of one type: for one machine code."""
-    gamma, scale, share = float(rule.gamma), float(rule.scale), float(rule.share)
-    score, threshold = SCORES.index(rule.score), float(rule.threshold)
-    return score, gamma, int(rule.kreg), scale, share, threshold
-
-
-_ANYWHERE = _numbers(ANYWHERE)
-_NO_WORDS = np.empty(0, np.int64)
-
-
-@cache
-def _alone() -> tuple[Any, Any]:
-    """Return the modules of searches of few queries, once they are wanted."""
-    # numba takes 0.3 s to import, and few processes search vectors.
-    from raydb.kernels.vector import helper_thread as helping  # noqa: PLC0415
-    from raydb.kernels.vector import single_query as alone  # noqa: PLC0415
-
-    return alone, helping
-
-
-def _search_few(
-    index: Ivf,
-    queries: Vectors,
-    k: int,
-    nprobe: int,
-    allowed: NDArray[np.bool_] | None,
-    threads: int | None,
-    rule: StopRule,
-) -> Neighbours:
-    """Search for queries one by one, with the help of another thread where there is much to do."""
-    check_interrupt()
-    alone, helping = _alone()
-    own, (count, width) = writable(queries), queries.shape
-    scaled = np.empty((count, width), np.float32) if index.metric == "cosine" else own
-    slack, terms = np.empty((count, 2), np.float32), np.empty((count, 4))
-    rows, distances = np.empty((count, k), np.int64), np.empty((count, k))
-    probes, margins = np.empty(count, np.int64), np.empty(count)
-    counts, permitted = _allowed(allowed)
-    is_coded = index.is_quantised or None
-    helper = None
-    least = nprobe if rule is ANYWHERE else max(nprobe, _RULE_LISTS)
-    if index.list_bytes * least >= _HELPED_BYTES:
-        helper = helping.borrow(k, is_coded, threads, (index, scaled, slack, counts))
-    try:
-        alone.search_few(
-            METRICS.index(index.metric),
-            index.table,
-            is_coded,
-            index.longest,
-            own,
-            scaled,
-            slack,
-            terms,
-            *permitted,
-            nprobe,
-            *(_ANYWHERE if rule is ANYWHERE else _numbers(rule)),
-            _NO_WORDS if helper is None else helper.words,
-            distances,
-            rows,
-            probes,
-            margins,
-        )
-    except BaseException:
-        if helper is not None:
-            helping.leave(helper)
-        raise
-    if helper is not None:
-        helping.give_back(helper)
-    return Neighbours(rows, distances, probes, margins)
+    allowed: whether a row counts, by its number; None for all.
+    """
+    counts = EVERY if allowed is None else frozen(np.ascontiguousarray(allowed))
+    rows = index.vectors, index.row_ids, index.scales, counts
+    codes = tuple(getattr(index, name) for name in _CODES) if index.is_quantised else None
+    return rows, (index.centroids, index.squares, index.offsets), codes
 
 
 def renumber(index: Ivf, live: NDArray[np.bool_]) -> Ivf:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import inf, nan
 from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
 
+from raydb.kernels.jit import entry
 from raydb.kernels.vector.simd import PADDED, add_up, at_most, trailing_zeros
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _GROUP = 32
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def nearest_centroids(
     vectors: NDArray[np.float32],
     centroids: NDArray[np.float32],
@@ -49,7 +49,7 @@ def nearest_centroids(
             members[row] = chosen
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def add_members(
     vectors: NDArray[np.float32],
     members: NDArray[np.int32],
@@ -64,7 +64,7 @@ def add_members(
         sizes[members[row]] += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def list_places(
     members: NDArray[np.int32], next_places: NDArray[np.int64], places: NDArray[np.uint32]
 ) -> None:
@@ -74,7 +74,7 @@ def list_places(
         next_places[members[row]] += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def put_rows(
     vectors: NDArray[np.float32], places: NDArray[np.uint32], kept: NDArray[np.float32]
 ) -> None:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from math import inf, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numba
 import numpy as np
 
-from raydb.kernels.vector.simd import leaf
+from raydb.kernels.jit import entry, leaf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +33,7 @@ class Codes(NamedTuple):
     errors: NDArray[np.float32]
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def encode_lists(
     vectors: NDArray[np.float32],
     scales: NDArray[np.float32],

@@ -9,9 +9,8 @@ from __future__ import annotations
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
-import numba
-
-from raydb.kernels.vector.simd import exact_sum, leaf
+from raydb.kernels.jit import entry, leaf
+from raydb.kernels.vector.simd import exact_sum
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,7 +55,7 @@ def insert(
     rows[place] = row
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def merge(
     some_distances: NDArray[np.float64],
     some_rows: NDArray[np.int64],

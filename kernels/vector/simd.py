@@ -1,7 +1,6 @@
 """Sums over pairs of vectors in vector instructions, several pairs at a time, in one fixed order.
 
-    4 rows x 4 queries:   accumulators of LANES numbers stay in registers
-    rows x 1 query:       one row after the other, which memory is read fastest by
+    4 rows x 4 queries, 4 x 1 or 1 x 1:  accumulators of LANES numbers stay in registers
     accumulators  ->  lanes are added by pairs, log2(LANES) times  ->  one sum a pair
 
 Written in LLVM's own language, whose vectors every processor has in its way: left to itself, LLVM
@@ -12,10 +11,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numba
 from llvmlite import binding, ir
 from numba.core import cgutils, config, types
 from numba.extending import intrinsic
+
+from raydb.kernels.jit import entry, leaf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -41,19 +41,11 @@ BLOCK_QUERIES = LANES // BLOCK_ROWS
 # Scores of a query are compared so many at a time.
 PADDED = 16
 
-# numba's types do not name all of its settings.
-_compiled: Any = numba.njit
-_OPTIONS = {"cache": True, "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-
-# For functions that other compiled ones alone call: they are compiled without what Python calls.
-inner: Any = _compiled(**_OPTIONS)
-
-# Of those, such as neither make nor return arrays: they count no references, each of which takes
-# 5 ns and the compiler's time.
-leaf: Any = _compiled(**_OPTIONS, _nrt=False)
-
 # What the type checker knows as functions without types.
 _emit: Any = cgutils
+_unituple: Any = types.UniTuple
+
+_two_longs = _unituple(types.int64, 2)
 
 _FLOAT, _DOUBLE = ir.FloatType(), ir.DoubleType()
 _BIT, _BYTE, _INT, _LONG = (ir.IntType(bits) for bits in (1, 8, 32, 64))
@@ -120,12 +112,6 @@ def _added(builder: Any, sums: list[Any], lanes: int) -> Any:
     return sums[0]
 
 
-def _multiply_add(builder: Any, number: Any, vector: Any) -> Any:
-    name = f"llvm.fmuladd.v{vector.count}{'f32' if number is _FLOAT else 'f64'}"
-    signature = ir.FunctionType(vector, [vector] * 3)
-    return _emit.get_or_insert_function(builder.module, signature, name)
-
-
 def _for_kinds(builder: Any, element: Any, is_l2: Any, emit: Callable[[bool], None]) -> None:
     """Emit `emit(True)` for squares of differences, else `emit(False)` for products."""
     if element is _BYTE:
@@ -138,133 +124,87 @@ def _for_kinds(builder: Any, element: Any, is_l2: Any, emit: Callable[[bool], No
             emit(False)
 
 
-def _element_of(rows: Any) -> Any:
-    return _BYTE if rows.dtype == types.int8 else _FLOAT
+def _emit_sums(
+    builder: Any,
+    element: Any,
+    vector: Any,
+    is_l2: Any,
+    width: Any,
+    rows: list[Any],
+    queries: list[Any],
+) -> list[Any]:
+    """Emit the sums of each query with each row, by their addresses, in the lanes of a vector each.
 
-
-def _declare_block(
-    _context: Any,
-    rows: Any,
-    _is_l2: Any,
-    _width: Any,
-    _row: Any,
-    _row_bytes: Any,
-    _query: Any,
-    _query_bytes: Any,
-    _target: Any,
-    _target_bytes: Any,
-) -> Any:
-    """Write the sums of BLOCK_ROWS rows by BLOCK_QUERIES queries: by query, then by row.
-
-    Takes the rows for their type, the width, the addresses of the first row and the first query
-    with the bytes from each to the next, and the address of the sums with those of a query's.
+    Products, or squared differences where the emitted `is_l2` says so; by query, then by row.
     """
-    element = _element_of(rows)
-    vector = ir.VectorType(_FLOAT, LANES)
+    name = f"llvm.fmuladd.v{vector.count}{'f32' if vector.element is _FLOAT else 'f64'}"
+    signature = ir.FunctionType(vector, [vector] * 3)
+    multiply_add = _emit.get_or_insert_function(builder.module, signature, name)
+    sums = [_emit.alloca_once(builder, vector) for _ in range(len(rows) * len(queries))]
+    for each in sums:
+        builder.store(ir.Constant(vector, None), each)
 
-    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        _, is_l2, width, row, row_bytes, query, query_bytes, target, target_bytes = arguments
-        sums = [_emit.alloca_once(builder, vector) for _ in range(LANES)]
-        for each in sums:
-            builder.store(ir.Constant(vector, None), each)
-        row_starts, queries, targets = (
-            [builder.add(first, builder.mul(step, _LONG(i))) for i in range(count)]
-            for first, step, count in (
-                (row, row_bytes, BLOCK_ROWS),
-                (query, query_bytes, BLOCK_QUERIES),
-                (target, target_bytes, BLOCK_QUERIES),
-            )
-        )
-        multiply_add = _multiply_add(builder, _FLOAT, vector)
-
-        def emit(is_squares: bool) -> None:
-            def step(place: Any, mask: Any) -> None:
-                others = [_at(builder, each, place, mask, _FLOAT, vector) for each in queries]
-                for i, start in enumerate(row_starts):
-                    one = _at(builder, start, place, mask, element, vector)
-                    for j, other in enumerate(others):
-                        total = sums[j * BLOCK_ROWS + i]
-                        factors = [builder.fsub(one, other)] * 2 if is_squares else [one, other]
-                        added = builder.call(multiply_add, [*factors, builder.load(total)])
-                        builder.store(added, total)
-
-            _for_lanes(builder, width, LANES, step)
-
-        _for_kinds(builder, element, is_l2, emit)
-        done = _added(builder, [builder.load(each) for each in sums], LANES)
-        for i, address in enumerate(targets):
-            chosen = _places(range(i * BLOCK_ROWS, (i + 1) * BLOCK_ROWS))
-            part = builder.shuffle_vector(done, done, chosen)
-            stored = builder.store(part, builder.inttoptr(address, part.type.as_pointer()))
-            stored.align = 4
-        return context.get_dummy_value()
-
-    return types.void(rows, types.boolean, *[types.int64] * 7), generate
-
-
-def _declare_rows(
-    _context: Any,
-    rows: Any,
-    _is_l2: Any,
-    _width: Any,
-    _row: Any,
-    _row_bytes: Any,
-    _count: Any,
-    _query: Any,
-    _target: Any,
-) -> Any:
-    """Write the sums of at most LANES rows by one query: one row is read after the other.
-
-    Arguments as of `_declare_block`.
-    """
-    element = _element_of(rows)
-    vector = ir.VectorType(_FLOAT, LANES)
-
-    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        _, is_l2, width, row, row_bytes, count, query, target = arguments
-        room = _emit.alloca_once(builder, ir.ArrayType(vector, LANES))
-        slots = [builder.gep(room, [_INT(0), _INT(i)]) for i in range(LANES)]
-        is_full = builder.icmp_signed("==", count, _LONG(LANES))
-        with builder.if_then(builder.not_(is_full)):
-            for each in slots:
-                builder.store(ir.Constant(vector, None), each)
-        multiply_add = _multiply_add(builder, _FLOAT, vector)
-        total = _emit.alloca_once(builder, vector)
-
-        def emit(is_squares: bool) -> None:
-            with cgutils.for_range(builder, count, intp=_LONG) as loop:
-                start = builder.add(row, builder.mul(row_bytes, loop.index))
-                builder.store(ir.Constant(vector, None), total)
-
-                def step(place: Any, mask: Any) -> None:
-                    other = _at(builder, query, place, mask, _FLOAT, vector)
-                    one = _at(builder, start, place, mask, element, vector)
+    def add(row_numbers: range, is_squares: bool) -> None:
+        def step(place: Any, mask: Any) -> None:
+            others = [_at(builder, each, place, mask, _FLOAT, vector) for each in queries]
+            for i in row_numbers:
+                one = _at(builder, rows[i], place, mask, element, vector)
+                for j, other in enumerate(others):
+                    total = sums[j * len(rows) + i]
                     factors = [builder.fsub(one, other)] * 2 if is_squares else [one, other]
                     added = builder.call(multiply_add, [*factors, builder.load(total)])
                     builder.store(added, total)
 
-                _for_lanes(builder, width, LANES, step)
-                place = builder.gep(room, [_INT(0), builder.trunc(loop.index, _INT)])
-                builder.store(builder.load(total), place)
+        _for_lanes(builder, width, vector.count, step)
 
-        _for_kinds(builder, element, is_l2, emit)
-        done = _added(builder, [builder.load(each) for each in slots], LANES)
-        pointer = builder.inttoptr(target, vector.as_pointer())
-        with builder.if_else(is_full) as (full, partial):
-            with full:
-                builder.store(done, pointer).align = 4
-            with partial:
-                mask = _below(builder, count, LANES)
-                signature = ir.FunctionType(ir.VoidType(), [vector, pointer.type, _INT, mask.type])
-                name = f"llvm.masked.store.v{LANES}f32.p0"
-                store = _emit.get_or_insert_function(builder.module, signature, name)
-                builder.call(store, [done, pointer, _INT(4), mask])
-        return context.get_dummy_value()
+    def emit(is_squares: bool) -> None:
+        # For one query memory is what takes time, which is read fastest row after row.
+        together = 1 if len(queries) == 1 else len(rows)
+        for first in range(0, len(rows), together):
+            add(range(first, first + together), is_squares)
 
-    return types.void(rows, types.boolean, *[types.int64] * 6), generate
+    _for_kinds(builder, element, is_l2, emit)
+    return [builder.load(each) for each in sums]
 
 
-def _one_pair(number: Any) -> Any:
+def _tile(row_count: int, query_count: int) -> Any:
+    """Make a function that writes the sums of some rows by some queries: by query, then by row.
+
+    It takes the rows for their type, the width, the addresses of the first row and the first query
+    with the bytes from each to the next, and the address of the sums with those of a query's.
+    """
+
+    def declare(
+        _context: Any, rows: Any, _is_l2: Any, _width: Any, _row: Any, _query: Any, _target: Any
+    ) -> Any:
+        element = _BYTE if rows.dtype == types.int8 else _FLOAT
+        vector = ir.VectorType(_FLOAT, LANES)
+
+        def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            _, is_l2, width, *pairs = arguments
+            row_starts, queries, targets = (
+                [builder.add(first, builder.mul(step, _LONG(i))) for i in range(count)]
+                for (first, step), count in zip(
+                    ((builder.extract_value(pair, i) for i in range(2)) for pair in pairs),
+                    (row_count, query_count, query_count),
+                    strict=True,
+                )
+            )
+            sums = _emit_sums(builder, element, vector, is_l2, width, row_starts, queries)
+            done = _added(builder, sums, LANES)
+            for i, address in enumerate(targets):
+                chosen = _places(range(i * row_count, (i + 1) * row_count))
+                part = builder.shuffle_vector(done, done, chosen)
+                stored = builder.store(part, builder.inttoptr(address, part.type.as_pointer()))
+                stored.align = 4
+            return context.get_dummy_value()
+
+        return types.void(rows, types.boolean, types.int64, *[_two_longs] * 3), generate
+
+    return intrinsic(declare)
+
+
+def _pair(number: Any) -> Any:
     """Make a function that returns the sum of one row by one query, both of float32.
 
     It takes whether squares are added up, the width and both addresses. number: what is added up.
@@ -276,23 +216,8 @@ def _one_pair(number: Any) -> Any:
     def declare(_context: Any, _is_l2: Any, _width: Any, _row: Any, _query: Any) -> Any:
         def generate(_: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             is_l2, width, row, query = arguments
-            multiply_add = _multiply_add(builder, number, vector)
-            total = _emit.alloca_once(builder, vector)
-            builder.store(ir.Constant(vector, None), total)
-
-            def emit(is_squares: bool) -> None:
-                def step(place: Any, mask: Any) -> None:
-                    one, other = (
-                        _at(builder, start, place, mask, _FLOAT, vector) for start in (row, query)
-                    )
-                    factors = [builder.fsub(one, other)] * 2 if is_squares else [one, other]
-                    added = builder.call(multiply_add, [*factors, builder.load(total)])
-                    builder.store(added, total)
-
-                _for_lanes(builder, width, lanes, step)
-
-            _for_kinds(builder, _FLOAT, is_l2, emit)
-            return builder.extract_element(_added(builder, [builder.load(total)], lanes), _INT(0))
+            sums = _emit_sums(builder, _FLOAT, vector, is_l2, width, [row], [query])
+            return builder.extract_element(_added(builder, sums, lanes), _INT(0))
 
         result = types.float32 if number is _FLOAT else types.float64
         return result(types.boolean, *[types.int64] * 3), generate
@@ -328,10 +253,10 @@ def _count_zeros(_context: Any, _bits: Any) -> Any:
 at_most: Any = intrinsic(_make_mask)
 trailing_zeros: Any = intrinsic(_count_zeros)
 
-_sum_block: Any = intrinsic(_declare_block)
-_sum_rows: Any = intrinsic(_declare_rows)
-_sum_pair = _one_pair(_FLOAT)
-_sum_exactly = _one_pair(_DOUBLE)
+_sum_block = _tile(BLOCK_ROWS, BLOCK_QUERIES)
+_sum_rows = _tile(BLOCK_ROWS, 1)
+_sum_row = _tile(1, 1)
+_sum_pair, _sum_exactly = _pair(_FLOAT), _pair(_DOUBLE)
 
 
 @leaf
@@ -346,7 +271,7 @@ def sum_of(is_l2: bool, one: NDArray[np.float32], other: NDArray[np.float32]) ->
     return _sum_pair(is_l2, len(one), one.ctypes.data, other.ctypes.data)
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def add_up(is_l2: bool, rows: Any, queries: NDArray[np.float32], sums: NDArray[np.float32]) -> None:
     """Write the products, or the squared differences, of each query with each row.
 
@@ -356,15 +281,17 @@ def add_up(is_l2: bool, rows: Any, queries: NDArray[np.float32], sums: NDArray[n
     count, width = rows.shape
     row_bytes, query_bytes, step = rows.strides[0], queries.strides[0], sums.strides[0]
     row, query, target = rows.ctypes.data, queries.ctypes.data, sums.ctypes.data
-    together = len(queries) - len(queries) % BLOCK_QUERIES
-    in_blocks = count - count % BLOCK_ROWS if together else 0
-    for i in range(0, in_blocks, BLOCK_ROWS):
-        for j in range(0, together, BLOCK_QUERIES):
-            one, other = row + i * row_bytes, query + j * query_bytes
-            into = target + j * step + i * 4
-            _sum_block(rows, is_l2, width, one, row_bytes, other, query_bytes, into, step)
-    for j in range(len(queries)):
-        other = query + j * query_bytes
-        for i in range(in_blocks if j < together else 0, count, LANES):
-            one, some = row + i * row_bytes, min(LANES, count - i)
-            _sum_rows(rows, is_l2, width, one, row_bytes, some, other, target + j * step + i * 4)
+    in_blocks = len(queries) - len(queries) % BLOCK_QUERIES
+    for i in range(0, count, BLOCK_ROWS):
+        one, some = (row + i * row_bytes, row_bytes), min(BLOCK_ROWS, count - i)
+        for j in range(0, in_blocks if some == BLOCK_ROWS else 0, BLOCK_QUERIES):
+            other, into = query + j * query_bytes, target + j * step + i * 4
+            _sum_block(rows, is_l2, width, one, (other, query_bytes), (into, step))
+        for j in range(in_blocks if some == BLOCK_ROWS else 0, len(queries)):
+            other, into = query + j * query_bytes, target + j * step + i * 4
+            if some == BLOCK_ROWS:
+                _sum_rows(rows, is_l2, width, one, (other, 0), (into, 0))
+            else:
+                for k in range(some):
+                    each = row + (i + k) * row_bytes, 0
+                    _sum_row(rows, is_l2, width, each, (other, 0), (into + 4 * k, 0))

@@ -1,27 +1,57 @@
-"""What scores of queries are computed with, and the test that ends a search: compiled loops."""
+"""The numbers that scores of queries are computed with, and the test that ends a search."""
 
 from __future__ import annotations
 
 from math import inf, sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-import numba
-
+from raydb.kernels.jit import compiled, entry, leaf
 from raydb.kernels.vector.ranking import COSINE, L2
-from raydb.kernels.vector.simd import exact_sum, leaf
+from raydb.kernels.vector.simd import exact_sum
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-KTH, RATIO = 0, 1
+KTH = 0
 
 # Half a unit in the last place of float32, relative; squares below the least float32 vanish.
 _ROUNDING = 2.0**-24
 _VANISHING = 1e-36
 
 
-@numba.njit(cache=True, nogil=True)
+class Rule(NamedTuple):
+    """A `StopRule`: a search ends at `least_probes` lists where the threshold is -inf."""
+
+    least_probes: int
+    score: int
+    gamma: float
+    kreg: int
+    scale: float
+    share: float
+    threshold: float
+
+
+class Prepared(NamedTuple):
+    """Queries (q, d) and what their scores are computed with.
+
+    scaled (q, d): the queries, unit vectors under cosine. slack (q, 2) float32: how far float32 may
+    be off a score, in parts of it and beside. terms (q, 4) float64: how scores become squared
+    distances: the factor and the summand for a list's score, those for a row's score.
+
+    l2 and cosine are distances already, cosine of unit vectors. Under ip the rows x are taken to
+    (x, sqrt(longest^2 - |x|^2)) and queries to length `longest`, which orders rows by distance as
+    products do (Bachrach et al., Speeding Up the Xbox Recommender System, RecSys 2014, section 3).
+    A squared distance is then 2 longest (longest - q x / |q|), and a list's the mean of its rows'.
+    """
+
+    queries: NDArray[np.float32]
+    scaled: NDArray[np.float32]
+    slack: NDArray[np.float32]
+    terms: NDArray[np.float64]
+
+
+@entry
 def prepare(
     metric: int,
     longest: float,
@@ -53,7 +83,7 @@ def prepare(
             terms[i, 0], terms[i, 1], terms[i, 2], terms[i, 3] = factor, summand, factor, summand
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def squared(score: float, factor: float, summand: float) -> float:
     """Return the squared distance that a score stands for; see `Prepared`."""
     # Rounding may leave a little less than no distance.
@@ -61,28 +91,18 @@ def squared(score: float, factor: float, summand: float) -> float:
 
 
 @leaf
-def stop_score(
-    stop: int,
-    gamma: float,
-    kreg: int,
-    scale: float,
-    share: float,
-    lists: int,
-    nearest: float,
-    following: float,
-    reached: float,
-) -> float:
+def stop_score(rule: Rule, lists: int, nearest: float, following: float, reached: float) -> float:
     """Return E_p of `raydb.kernels.vector.stop_rule.stop_scores` for one query that has k rows."""
-    if stop == KTH:
-        score = 1.0 - min(reached / scale, 1.0)
+    if rule.score == KTH:
+        score = 1.0 - min(reached / rule.scale, 1.0)
     elif reached == 0.0:
         score = inf
     else:
-        score = sqrt(max(following - share * nearest, 0.0) / reached)
-    return score + gamma * max(0, lists - kreg)
+        score = sqrt(max(following - rule.share * nearest, 0.0) / reached)
+    return score + rule.gamma * max(0, lists - rule.kreg)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def margin(nearest: float, following: float) -> float:
     """Return the distance of the nearest centroid in parts of that of the second, by their squares.
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numba
 import numpy as np
 
-from raydb.kernels.vector.distance_loops import rows_at
-from raydb.kernels.vector.list_search import lists_at, nearest_lists, score_lists
+from raydb.kernels.jit import entry, leaf
+from raydb.kernels.vector.distance_loops import Rows
+from raydb.kernels.vector.list_search import Lists, nearest_lists, score_lists
 from raydb.kernels.vector.ranking import COSINE, L2, distance, sink
-from raydb.kernels.vector.simd import PADDED, add_up, leaf
-from raydb.kernels.vector.stop_loops import margin, squared
+from raydb.kernels.vector.simd import PADDED, add_up
+from raydb.kernels.vector.stop_loops import Prepared, margin, squared
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from raydb.kernels.vector.distance_loops import Rows, Targets
 
 
 class Wanted(NamedTuple):
@@ -60,21 +58,17 @@ def _score_rows(
             scores[0, place] *= -rows.scales[start + place] if metric == COSINE else -1
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def trace_lists(
-    metric: int,
-    table: NDArray[np.int64],
-    allowed: tuple[int, int],
-    targets: Targets,
-    stop_terms: NDArray[np.float64],
-    wanted: Wanted,
-    found: Found,
+    metric: int, compared: Any, listed: Any, asked: Any, looked_for: Any, results: Any
 ) -> None:
     """Scan lists, the nearest first, until each query's k nearest rows are found.
 
-    Arguments as of `search_lists`. All lists are looked at where `found` has columns for them.
+    Arguments as of `search_lists`, with `Wanted` and `Found` as plain tuples, too. All lists are
+    looked at where `Found` has columns for them.
     """
-    lists, rows = lists_at(table), rows_at(table, allowed[0], allowed[1])
+    rows, lists, targets = Rows(*compared), Lists(*listed), Prepared(*asked)
+    wanted, found = Wanted(*looked_for), Found(*results)
     list_count = len(lists.squares)
     scores = np.empty((1, list_count + -list_count % PADDED), np.float32)
     order, heap = np.empty(list_count, np.int32), np.empty(list_count, np.uint64)
@@ -89,11 +83,10 @@ def trace_lists(
         scaled = targets.scaled[query : query + 1]
         score_lists(metric, lists, scaled, scores)
         nearest_lists(scores[0], heap, order)
-        terms = stop_terms[query]
+        terms = targets.terms[query]
         best[:] = inf
-        count = 0
         # Nothing ends a search before its first list.
-        away, reached = inf, inf
+        count, away, reached = 0, inf, inf
         for probed in range(1, list_count + 1):
             if count == k and not has_all:
                 break

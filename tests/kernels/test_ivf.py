@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -16,11 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raydb.kernels.backends.cpu import threads
 from raydb.kernels.bvh.build_input import BuildControl, Room
-from raydb.kernels.vector import helper_thread as helping
-from raydb.kernels.vector import ivf
-from raydb.kernels.vector import single_query as alone
 from raydb.kernels.vector.exact_search import METRICS, nearest, no_neighbours
 from raydb.kernels.vector.ivf import (
     build_from,
@@ -265,58 +260,3 @@ def test_processors_without_wide_vectors_add_up_the_same_sums(tmp_path):
         check=False,
     )
     assert (run.stdout, run.stderr) == ("8\n", "")
-
-
-@pytest.mark.parametrize("has_codes", [False, True])
-@pytest.mark.parametrize("metric", METRICS)
-def test_another_thread_helps_to_the_same_answers(
-    metric: Metric, has_codes: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each search is offered to the other thread, which comes to some of them in time."""
-    monkeypatch.setattr(ivf, "_HELPED_BYTES", 0)
-    monkeypatch.setattr(helping, "processor_count", lambda: 2)
-    monkeypatch.setattr(threads, "processor_count", lambda: 2)
-    vectors, queries = make(SEED + 9, 20_000, 40), make(SEED + 10, 40, 40)
-    index = build(vectors, 60, metric, has_codes=has_codes)
-    allowed = np.random.default_rng(SEED).random(20_000) < 0.5
-    # Compiled by the first search that wants help, which does not wait for it.
-    alone.help_searches(alone.Help().words, has_codes or None)
-    helped, deadline = 0, time.monotonic() + 20
-    while not helped and time.monotonic() < deadline:
-        for k, nprobe, ends in ((1, 1, ANYWHERE), (10, 40, ANYWHERE), (100, 1, rule(1.2))):
-            for some in (None, allowed):
-                every = search_ivf(index, queries, k, nprobe, some, rule=ends)
-                for query in range(40):
-                    asked = queries[query : query + 1]
-                    one = search_ivf(index, asked, k, nprobe, some, rule=ends)
-                    np.testing.assert_array_equal(one.rows[0], every.rows[query])
-                    np.testing.assert_array_equal(one.distances[0], every.distances[query])
-                    assert one.probes[0] == every.probes[query]
-                    helped += has_helped(has_codes)
-    print(f"helped with {helped} searches")
-    assert helped
-
-
-def has_helped(has_codes: bool) -> bool:
-    """Tell whether the other thread has done a part of the last search."""
-    words = helping._helpers[has_codes or None].words
-    return bool((words[alone._STATES : alone._STATES + words[alone.LIMIT]] == alone._DONE).any())
-
-
-def test_a_thread_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The room says that a thread is awake, and there is none; or it takes a unit and sleeps."""
-    monkeypatch.setattr(ivf, "_HELPED_BYTES", 0)
-    monkeypatch.setattr(helping, "processor_count", lambda: 2)
-    monkeypatch.setattr(helping, "_helpers", {})
-    index, queries = build(make(SEED + 9, 5_000, 40), 30, "l2"), make(SEED + 10, 3, 40)
-    expected = search_ivf(index, queries, 10, 20, threads=1)
-    helper = helping.Helper(None)
-    helping._helpers[None] = helper
-    helper.words[alone.IS_AWAKE] = 1
-    check_same(expected, search_ivf(index, queries, 10, 20))
-    assert helper.words[alone.JOB] == alone.NOBODYS
-    assert helper.kept is None
-    # A job that was taken and never ended: its arrays are kept, and further searches do without.
-    helper.words[alone.JOB], helper.kept = alone.TAKEN, (index,)
-    check_same(expected, search_ivf(index, queries, 10, 20))
-    assert helper.kept == (index,)

@@ -6,7 +6,6 @@ import sys
 import textwrap
 import threading
 import time
-from contextvars import ContextVar
 
 import pytest
 
@@ -87,22 +86,6 @@ def test_a_forked_process_makes_threads_of_its_own():
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
 
 
-def test_a_thread_that_is_lent_tells_no_statement():
-    """The statement that lent it may be over while it still compiles."""
-    statement, seen, done = ContextVar("statement", default=""), [], threading.Event()
-    statement.set("runs")
-
-    def work():
-        seen.append(statement.get())
-        done.set()
-
-    while not threads.lend_thread(work):
-        time.sleep(0.01)
-    assert done.wait(60)
-    assert seen == [""]
-    assert threads.run_parts(lambda _: statement.get(), range(2)) == ["runs", "runs"]
-
-
 def test_a_process_ends_while_a_part_starts_a_launch():
     """A thread that has ended gets no part, which would never be done."""
     code = """
@@ -117,7 +100,7 @@ def test_a_process_ends_while_a_part_starts_a_launch():
             first.thread.join()
             print(threads.run_parts(lambda part: part, range(3)), flush=True)
 
-        assert threads.lend_thread(work)
+        assert threads._give(work)
     """
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],

@@ -10,7 +10,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from contextvars import Context, copy_context
+from contextvars import copy_context
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -117,12 +117,6 @@ def run_slices(
             list(starts)  # After an interrupt nobody goes on.
 
     run_parts(work, range(min(wanted, -(-count // step))) or range(1))
-
-
-def lend_thread(run: Callable[[], None]) -> bool:
-    """Have a free thread do something that nobody waits for; tell whether there is one."""
-    # No statement hears of it either: this one may have ended by then.
-    return _give(lambda: Context().run(run)) is not None
 
 
 def _hand_over(run: Callable[[P], T], part: P) -> _Task | None:

@@ -28,18 +28,18 @@ from raydb.kernels.backends.cuda.compiled import (
 )
 from raydb.kernels.backends.cuda.memory import argument, devices, send, to_host, upload, xp
 from raydb.kernels.backends.device import DeviceError, faults
-from raydb.kernels.vector.distance_loops import Entries, Rows, Targets, rank
+from raydb.kernels.vector.distance_loops import Entries, Pairs, Rows, rank
 from raydb.kernels.vector.exact_search import METRICS, frozen, no_neighbours, prepared
 from raydb.kernels.vector.list_search import Lists, score_lists
 from raydb.kernels.vector.simd import PADDED
-from raydb.kernels.vector.stop_loops import margin, squared
+from raydb.kernels.vector.stop_loops import Prepared, margin, squared
 from raydb.kernels.vector.stop_rule import ANYWHERE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.kernels.backends.device import Columns
-    from raydb.kernels.vector.exact_search import Neighbours, Prepared, Vectors
+    from raydb.kernels.vector.exact_search import Neighbours, Vectors
     from raydb.kernels.vector.ivf import Ivf
     from raydb.kernels.vector.stop_rule import StopRule
 
@@ -236,19 +236,11 @@ def search_on_device(
                 kths, hits, scores = _compare(
                     [*held, marked], index.metric == "l2", scaled[part], slack[part], k, pairs
                 )
-                targets = Targets(*map(frozen, (queries[part], scaled[part], slack[part])))
+                targets = Prepared(*(frozen(each[part]) for each in (queries, *asked[1:])))
                 heads, entries = pairs.entries(hits, scores)
-                rank(
-                    metric,
-                    rows,
-                    targets,
-                    np.arange(len(heads)),
-                    heads,
-                    kths[:, None],
-                    entries,
-                    found.distances[part],
-                    found.rows[part],
-                )
+                of_queries = Pairs(np.arange(len(heads)), heads, True)
+                into = found.distances[part], found.rows[part]
+                rank(metric, rows, targets, kths[:, None], of_queries, entries, *into)
     return found
 
 
@@ -313,7 +305,7 @@ class _Pairs:
         ends = np.searchsorted(queries, np.arange(self.query_count), side="right")
         is_empty = ends == np.searchsorted(queries, np.arange(self.query_count), side="left")
         heads = np.where(is_empty, -1, ends - 1).astype(np.int32)
-        return heads, Entries(scores, places.astype(np.uint32), before)
+        return heads, Entries(scores, places.astype(np.uint32), before, np.zeros(1, np.int64))
 
 
 def _parts(
