@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from raydb.planner.expressions.nodes import Attribute, Expression
     from raydb.storage.tables.table import TableDefinition
 
+CATALOG = "raydb"
+"""The name of the one catalog."""
+
+MAIN = "main"
+"""The schema of all tables and views."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TableInfo:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
-from raydb.planner.expressions.evaluator import may_raise
 from raydb.planner.expressions.nodes import Attribute, Call, Column, Literal, conjuncts
+from raydb.planner.expressions.registry import may_raise
 from raydb.planner.plan.nodes import IndexLookup
 from raydb.storage.tables.finder import MAX_KEYS, MIN_ROWS, is_searchable
 from raydb.storage.tables.table import ROW_NUMBER, UniqueKey, constraint_names

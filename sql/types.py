@@ -1,22 +1,12 @@
-"""SQL types and their Arrow types: names, what casts to what, and the type that two have in common.
-
-There is no type system of our own: a SQL type is an Arrow type, and this is the table of names.
-"""
+"""SQL types as they are written: `DECIMAL(10, 2)`, `INTEGER[]`, and their Arrow types."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-MAX_PRECISION = 38  # of decimal128
-INTERVAL = pa.month_day_nano_interval()
+from raydb.planner.expressions.types import HUGEINT, INTERVAL, MAX_PRECISION, is_float
 
 _DType = exp.DType
 _TYPES: dict[exp.DType, pa.DataType] = {
@@ -25,7 +15,7 @@ _TYPES: dict[exp.DType, pa.DataType] = {
     _DType.SMALLINT: pa.int16(),
     _DType.INT: pa.int32(),
     _DType.BIGINT: pa.int64(),
-    _DType.INT128: pa.decimal128(38, 0),
+    _DType.INT128: HUGEINT,
     _DType.FLOAT: pa.float32(),
     _DType.DOUBLE: pa.float64(),
     _DType.VARCHAR: pa.string(),
@@ -40,9 +30,6 @@ _TYPES: dict[exp.DType, pa.DataType] = {
 }
 _MORE_NAMES = ("BLOB", "BYTEA", "DECIMAL", "HUGEINT", "INTEGER", "NUMERIC", "REAL")
 _TYPE_NAMES = (*(kind.value for kind in _TYPES), *_MORE_NAMES)
-# The decimal digits that an integer type needs.
-_INTEGER_DIGITS = {pa.int8(): 3, pa.int16(): 5, pa.int32(): 10, pa.int64(): 19}
-INTEGERS = tuple(_INTEGER_DIGITS)  # from narrow to wide
 
 
 def data_type_of(node: exp.DataType) -> pa.DataType:
@@ -111,141 +98,3 @@ def _decimal(parameters: list[int]) -> pa.DataType:
             f"the scale of a DECIMAL is at most its digits, {precision}, not {scale}"
         )
     return pa.decimal128(precision, scale)
-
-
-def is_integer(data_type: pa.DataType) -> bool:
-    """Say whether a type is TINYINT, SMALLINT, INTEGER or BIGINT."""
-    return data_type in _INTEGER_DIGITS
-
-
-def is_decimal(data_type: pa.DataType) -> bool:
-    """Say whether a type is DECIMAL."""
-    return bool(pa.types.is_decimal128(data_type))
-
-
-def is_float(data_type: pa.DataType) -> bool:
-    """Say whether a type is REAL or DOUBLE."""
-    return bool(data_type in (pa.float32(), pa.float64()))
-
-
-def is_number(data_type: pa.DataType) -> bool:
-    """Say whether a type has arithmetic."""
-    return is_integer(data_type) or is_decimal(data_type) or is_float(data_type)
-
-
-def is_numbers(data_type: pa.DataType) -> bool:
-    """Say whether a type is a list of numbers, or of nothing but NULLs."""
-    return is_list(data_type) and (
-        is_number(data_type.value_type) or pa.types.is_null(data_type.value_type)
-    )
-
-
-def is_moment(data_type: pa.DataType) -> bool:
-    """Say whether a type is DATE or TIMESTAMP."""
-    return bool(data_type in (pa.date32(), pa.timestamp("us")))
-
-
-def is_interval(data_type: pa.DataType) -> bool:
-    """Say whether a type is INTERVAL."""
-    return bool(pa.types.is_interval(data_type))
-
-
-def is_temporal(data_type: pa.DataType) -> bool:
-    """Say whether a type is DATE, TIME, TIMESTAMP or INTERVAL."""
-    return is_moment(data_type) or data_type == pa.time64("us") or is_interval(data_type)
-
-
-def is_list(data_type: pa.DataType) -> bool:
-    """Say whether a type is a list, of any or of a fixed length."""
-    return bool(pa.types.is_list(data_type) or pa.types.is_fixed_size_list(data_type))
-
-
-def as_decimal_type(data_type: pa.DataType) -> pa.DataType:
-    """Return the decimal type that holds every value of an integer or decimal type."""
-    if is_integer(data_type):
-        return pa.decimal128(_INTEGER_DIGITS[data_type], 0)
-    return data_type
-
-
-def wider_integer(types: Iterable[pa.DataType]) -> pa.DataType:
-    """Return the widest of some integer types."""
-    return max(types, key=INTEGERS.index)
-
-
-def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
-    """Return the type in which two values can be compared, or None.
-
-    NULL takes the other's type; integers the wider; an integer or a decimal beside a decimal the
-    decimal with the integer digits and the scale of both, or DOUBLE where that exceeds 38 digits;
-    other mixes of numbers DOUBLE; DATE beside TIMESTAMP is TIMESTAMP.
-
-    >>> common_type(pa.int32(), pa.decimal128(4, 2))
-    Decimal128Type(decimal128(12, 2))
-    """
-    if left == right or pa.types.is_null(right):
-        return left
-    if pa.types.is_null(left):
-        return right
-    if is_integer(left) and is_integer(right):
-        return wider_integer((left, right))
-    if is_number(left) and is_number(right):
-        if is_float(left) or is_float(right):
-            return pa.float64()
-        left, right = as_decimal_type(left), as_decimal_type(right)
-        scale = max(left.scale, right.scale)
-        digits = max(left.precision - left.scale, right.precision - right.scale)
-        return (
-            pa.decimal128(digits + scale, scale)
-            if digits + scale <= MAX_PRECISION
-            else pa.float64()
-        )
-    if is_moment(left) and is_moment(right):
-        return pa.timestamp("us")
-    if is_list(left) and is_list(right):
-        return _common_list_type(left, right)
-    return None
-
-
-def _common_list_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
-    """Return the vector's type of a vector and a list of numbers, else a list of what is common."""
-    for one, other in ((left, right), (right, left)):
-        if pa.types.is_fixed_size_list(one) and pa.types.is_list(other):
-            return one if is_number(other.value_type) else None
-    if pa.types.is_fixed_size_list(left) and left.list_size != right.list_size:
-        return None
-    element = common_type(left.value_type, right.value_type)
-    if element is None or pa.types.is_list(left):
-        return None if element is None else pa.list_(element)
-    return pa.list_(element, left.list_size)
-
-
-def can_cast(source: pa.DataType, target: pa.DataType) -> bool:
-    """Say whether CAST is defined from one type to the other."""
-    text = pa.string()
-    if source == target or pa.types.is_null(source):
-        return True
-    if text in (source, target):
-        return True
-    if is_list(source) and is_list(target):
-        return can_cast(source.value_type, target.value_type)
-    if is_number(source) and is_number(target):
-        return True
-    if is_moment(source) and is_moment(target):
-        return True
-    boolean, clock = pa.bool_(), pa.time64("us")
-    if (source, target) == (pa.timestamp("us"), clock) or {source, target} == {clock, INTERVAL}:
-        return True
-    return bool(
-        (source == boolean and is_integer(target)) or (is_integer(source) and target == boolean)
-    )
-
-
-def can_assign(source: pa.DataType, target: pa.DataType) -> bool:
-    """Say whether INSERT stores a value of one type in a column of the other without a CAST."""
-    if source == target or pa.types.is_null(source):
-        return True
-    if target == pa.string():
-        return not (source == pa.binary() or is_list(source))
-    if is_list(source) and is_list(target):
-        return can_assign(source.value_type, target.value_type)
-    return (is_number(source) and is_number(target)) or (is_moment(source) and is_moment(target))

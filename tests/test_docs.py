@@ -28,10 +28,6 @@ from test_golden import is_ordered, read_statements
 
 import raydb
 from raydb.engine.session.python_values import interval_word
-from raydb.planner.plan.table_function import TABLE_FUNCTIONS
-from raydb.sql.bind.expression import window_call as bind_window
-from raydb.sql.functions.aggregates import AGGREGATES, WITHIN_GROUP
-from raydb.sql.functions.scalar import SCALARS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -214,18 +210,6 @@ def test_python(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             exec(block, names)
         for expected in re.findall(r"print\(.*\)  # (.+)", block):
             assert expected in output.getvalue().splitlines()
-
-
-def test_reference_names_everything() -> None:
-    """No function, setting or table of the information schema is missing from the reference."""
-    text = "\n".join(path.read_text(encoding="utf-8") for path in REFERENCE)
-    tables = {name for name in TABLE_FUNCTIONS if "." in name}
-    of_from = TABLE_FUNCTIONS.keys() - tables
-    functions = {*SCALARS, *AGGREGATES, *WITHIN_GROUP, *of_from, *bind_window._FUNCTIONS}
-    assert not sorted(name for name in functions if f"{name}(" not in text)
-    assert not [table for table in tables if f"`{table}`" not in text]
-    settings = ("backend", "external_access", "fused_path", "memory_limit", "temp_directory")
-    assert not [name for name in settings if f"`{name}`" not in text]
 
 
 def test_update_writes_what_is_compared() -> None:

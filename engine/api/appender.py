@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from raydb.engine.statements.names import check_known, check_table
 from raydb.errors import DataError, InterfaceError, ProgrammingError
-from raydb.planner.expressions.casts.casts import cast_values
+from raydb.planner.expressions.casts.cast import cast_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

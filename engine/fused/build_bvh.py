@@ -26,7 +26,7 @@ from raydb.kernels.bvh.encode import (
 )
 from raydb.kernels.bvh.sieve import build_sieve
 from raydb.planner.catalog import BvhDefinition, BvhInfo
-from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Attribute, Expression, attributes_of
 from raydb.planner.expressions.show import show
 

@@ -20,7 +20,7 @@ import pyarrow.types as pt
 from raydb.engine.operators.relation import Relation, column_name, joined
 from raydb.engine.operators.sort import row_order
 from raydb.errors import InternalError
-from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Column, Expression, columns_of
 from raydb.planner.plan.nodes import Filter, Limit, Project, Sort
 from raydb.planner.stars.fuse import FusedScanAggregate

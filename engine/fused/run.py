@@ -21,7 +21,7 @@ from raydb.kernels.backends.backend import FusedResult
 from raydb.kernels.backends.fallback import prepare_job
 from raydb.kernels.bvh.bvh import Measure, narrow_measure
 from raydb.kernels.bvh.encode import EncodedColumn, encode_column, join_codes
-from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import AggregateCall, Expression, attributes_of
 from raydb.planner.stars.fuse import FusedScanAggregate, Running
 

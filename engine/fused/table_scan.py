@@ -33,7 +33,7 @@ from raydb.kernels.backends.cpu.scan import ScanColumn, launch_scan, prepare_sca
 from raydb.kernels.bvh.bvh import Bvh, Measure, narrow_measure
 from raydb.kernels.bvh.encode import Hierarchy, encode_column, join_codes
 from raydb.planner.catalog import BvhDefinition, BvhInfo
-from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import (
     Attribute,
     Call,

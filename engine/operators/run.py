@@ -41,8 +41,8 @@ from raydb.engine.operators.spill import aggregate_rows, window_rows
 from raydb.engine.operators.unnest import unnest_lists
 from raydb.errors import InternalError, OperationalError
 from raydb.interrupts import check_interrupt
-from raydb.planner.expressions.casts.casts import cast_values
-from raydb.planner.expressions.functions import evaluate, may_raise
+from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import (
     AggregateCall,
     Call,
@@ -53,6 +53,7 @@ from raydb.planner.expressions.nodes import (
     columns_of,
     expressions_of,
 )
+from raydb.planner.expressions.registry import may_raise
 from raydb.planner.plan.nodes import (
     Aggregate,
     Apply,

@@ -22,8 +22,9 @@ import pyarrow.compute as pc
 
 from raydb.engine.operators.relation import Collector, Relation, for_each_morsel, joined
 from raydb.interrupts import check_interrupt
-from raydb.planner.expressions.functions import evaluate, is_volatile, may_raise
+from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal, columns_of, conjuncts
+from raydb.planner.expressions.registry import is_volatile, may_raise
 from raydb.planner.stars.table_scan import is_small
 from raydb.storage.tables.finder import candidates
 from raydb.storage.tables.parts import Comparison

@@ -26,7 +26,7 @@ from raydb.engine.operators.partition import part_count, split_by_hash, work_byt
 from raydb.engine.operators.relation import Collector, Relation, concatenate, joined
 from raydb.engine.operators.window.window import compute_windows
 from raydb.interrupts import beside
-from raydb.planner.expressions.casts.casts import cast_values
+from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.nodes import AggregateCall, Column
 
 if TYPE_CHECKING:

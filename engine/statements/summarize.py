@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.interrupts import beside
-from raydb.planner.expressions.casts.casts import cast_values
+from raydb.planner.expressions.casts.cast import cast_values
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:

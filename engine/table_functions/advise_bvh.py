@@ -27,7 +27,7 @@ from raydb.kernels.bvh.bvh import narrow_measure
 from raydb.kernels.bvh.encode import encode_column
 from raydb.planner.advisor.advise import Asked, advise, attributes_wanted, measures_wanted
 from raydb.planner.advisor.bvh_model import Profile, distinct_tuples
-from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import attributes_of
 from raydb.planner.optimizer import optimize
 from raydb.planner.plan.common_tables import queries_in

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from raydb.planner.expressions.aggregates import AGGREGATES, WINDOW_FUNCTIONS, WITHIN_GROUP
+from raydb.planner.expressions.registry import SCALARS
 from raydb.planner.plan.table_function import TABLE_FUNCTIONS, RowsFunction, TableFunction
-from raydb.sql.bind.expression.window_call import window_functions
-from raydb.sql.functions.aggregates import AGGREGATES, WITHIN_GROUP
-from raydb.sql.functions.scalar import SCALARS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +32,7 @@ class Functions(RowsFunction):
         names = {
             "scalar": SCALARS,
             "aggregate": {*AGGREGATES, *WITHIN_GROUP},
-            "window": window_functions(),
+            "window": WINDOW_FUNCTIONS,
             # A table of the information schema is a function too, which nobody calls.
             "table": (name for name in TABLE_FUNCTIONS if "." not in name),
         }

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
+from raydb.planner.catalog import CATALOG, MAIN
 from raydb.planner.plan.table_function import RowsFunction
-from raydb.sql.parse.schema_names import CATALOG, INFORMATION, MAIN
+from raydb.sql.parse.schema_names import INFORMATION
 from raydb.storage.tables.table import Check, ForeignKey, UniqueKey, constraint_names
 from raydb.storage.type_names import sql_type_name
 

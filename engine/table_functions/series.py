@@ -15,13 +15,13 @@ import pyarrow as pa
 
 from raydb.errors import DataError, ProgrammingError
 from raydb.planner.expressions.describe import describe
-from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Expression, Literal
+from raydb.planner.expressions.operators import arithmetic
+from raydb.planner.expressions.types import is_integer, is_interval, is_moment
 from raydb.planner.plan.function_arguments import Argument
 from raydb.planner.plan.nodes import Plan, Project, Series, Values
 from raydb.planner.plan.table_function import PlannedFunction
-from raydb.sql.bind.expression.operators import arithmetic
-from raydb.sql.types import is_integer, is_interval, is_moment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,6 @@ Rules that hold throughout:
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard, assert_never
 
@@ -19,18 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+import raydb.planner.expressions.functions  # noqa: F401  # registers them
 from raydb.errors import DataError, NotSupportedError
-from raydb.planner.expressions.casts.casts import Values, cast_values, try_cast_values
-from raydb.planner.expressions.function import Function, arrow, as_array
-from raydb.planner.expressions.functions.comparisons import COMPARISONS
-from raydb.planner.expressions.functions.decimals import Scaled, calculate, narrow, widen
-from raydb.planner.expressions.functions.lists import LISTS
-from raydb.planner.expressions.functions.mathematics import MATHEMATICS
-from raydb.planner.expressions.functions.numbers import NUMBERS
-from raydb.planner.expressions.functions.patterns import PATTERNS
-from raydb.planner.expressions.functions.randomness import VOLATILE, random_numbers, set_seed
-from raydb.planner.expressions.functions.text import TEXT
-from raydb.planner.expressions.functions.time import TIME
+from raydb.planner.expressions.arrays import as_array
+from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.exact_decimals import Scaled, calculate, narrow, widen
 from raydb.planner.expressions.nodes import (
     Attribute,
     Call,
@@ -40,40 +32,13 @@ from raydb.planner.expressions.nodes import (
     Subquery,
     leaves,
 )
+from raydb.planner.expressions.registry import FUNCTIONS
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-_BOOLEAN = pa.bool_()
-
-
-def _widens(cast: Call) -> bool:
-    """Tell whether the type of a cast has room for all values of the type of its argument."""
-    source, target = cast.arguments[0].type, cast.type
-    if pt.is_integer(source):
-        wider = pt.is_integer(target) and target.bit_width >= source.bit_width
-        return bool(wider or pt.is_floating(target) or pt.is_string(target))
-    if pt.is_decimal(source) and pt.is_decimal(target):
-        whole = source.precision - source.scale <= target.precision - target.scale
-        return bool(whole and source.scale <= target.scale)
-    return bool(pt.is_decimal(source) and pt.is_float64(target))
-
-
-# Functions of their arguments' values, by the names that calls use.
-FUNCTIONS: Mapping[str, Function] = {
-    **COMPARISONS,
-    **MATHEMATICS,
-    **NUMBERS,
-    **TEXT,
-    **PATTERNS,
-    **TIME,
-    **LISTS,
-    "not": arrow(pc.invert),
-    "setseed": Function(set_seed),
-    "try_cast": Function(lambda call, value: try_cast_values(value, call.type)),
-    "cast": Function(lambda _, value: value, can_fail=True, is_safe=_widens),
-}
+    from raydb.planner.expressions.arrays import Values
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -82,6 +47,45 @@ class Rows:
 
     inputs: Mapping[Any, pa.Array | pa.ChunkedArray]
     count: int
+
+    def value(self, expression: Expression) -> Values:
+        """Return an expression's values: a scalar where it is constant, else `count` of them."""
+        match expression:
+            case Literal(value=value, type=data_type):
+                return pa.scalar(value, data_type)
+            case Column() | Attribute():
+                return self.inputs[expression]
+            case Call(function=name, arguments=arguments):
+                if _is_exact(expression):
+                    result = _exact(expression, self)
+                    return widen(result, expression.type) if isinstance(result, Scaled) else result
+                function = FUNCTIONS.get(name)
+                if function is None or function.compute is None:
+                    raise NotSupportedError(f"the function '{name}' is not supported")
+                compute = function.compute
+                if function.takes == "rows":
+                    return _answer(expression, lambda: compute(expression, self))
+                return _apply(expression, [self.value(argument) for argument in arguments])
+            case Subquery():
+                raise AssertionError("a subquery has become a join before it is evaluated")
+            case _:
+                assert_never(expression)
+
+    def value_where(self, expression: Expression, mask: pa.Array) -> pa.Array:
+        """Return an expression's values on the rows where `mask` is true, and NULL elsewhere.
+
+        Only those rows are evaluated. `mask` holds no NULLs.
+        """
+        count = pc.sum(mask, min_count=0).as_py()
+        if count == 0:
+            return pa.nulls(self.count, expression.type)
+        if count == self.count:
+            return as_array(evaluate(expression, self.inputs, count), count)
+        needed = {leaf for leaf in leaves(expression) if not isinstance(leaf, Literal)}
+        chosen = {leaf: self.inputs[leaf].filter(mask) for leaf in needed}
+        values = evaluate(expression, chosen, count)
+        places = pc.subtract(pc.cumulative_sum(pc.cast(mask, pa.int64())), 1)
+        return as_array(values, count).take(pc.if_else(mask, places, pa.scalar(None, pa.int64())))
 
 
 def evaluate(
@@ -99,60 +103,12 @@ def evaluate(
     """
     if row_count == 0:
         return pa.array([], expression.type)
-    values = cast_values(_value(expression, Rows(inputs, row_count)), expression.type)
+    values = cast_values(Rows(inputs, row_count).value(expression), expression.type)
     if not isinstance(values, pa.Scalar):
         return values
     if not values.is_valid:
         return pa.nulls(row_count, expression.type)
     return pa.repeat(values, row_count)
-
-
-def may_raise(expression: Expression) -> bool:
-    """Tell whether some row could make the expression fail."""
-    match expression:
-        case Call(function=name, arguments=arguments):
-            function = FUNCTIONS.get(name)
-            return any(may_raise(argument) for argument in arguments) or (
-                function is not None
-                and function.can_fail
-                and not (function.is_safe and function.is_safe(expression))
-            )
-        case _:
-            return False
-
-
-def is_volatile(expression: Expression) -> bool:
-    """Tell whether an expression may have another value each time it is computed."""
-    return isinstance(expression, Call) and (
-        expression.function in VOLATILE or any(map(is_volatile, expression.arguments))
-    )
-
-
-def is_known(function: str) -> bool:
-    """Tell whether there is a function of that name."""
-    return function in FUNCTIONS or function in _FORMS
-
-
-def _value(expression: Expression, rows: Rows) -> Values:
-    """Return the expression's values: a scalar where it is constant, else `rows.count` of them."""
-    match expression:
-        case Literal(value=value, type=data_type):
-            return pa.scalar(value, data_type)
-        case Column() | Attribute():
-            return rows.inputs[expression]
-        case Call(function=function, arguments=arguments):
-            if _is_exact(expression):
-                result = _exact(expression, rows)
-                return widen(result, expression.type) if isinstance(result, Scaled) else result
-            if function in _FORMS:
-                return _answer(expression, lambda: _FORMS[function](expression, rows))
-            if function not in FUNCTIONS:
-                raise NotSupportedError(f"the function '{function}' is not supported")
-            return _apply(expression, [_value(argument, rows) for argument in arguments])
-        case Subquery():
-            raise AssertionError("a subquery has become a join before it is evaluated")
-        case _:
-            assert_never(expression)
 
 
 def _is_exact(expression: Expression) -> TypeGuard[Call]:
@@ -170,7 +126,7 @@ def _exact(expression: Expression, rows: Rows) -> Scaled | Values:
     So `price * (1 - discount) * (1 + tax)` reads each column and writes its result once.
     """
     if not _is_exact(expression):
-        values = _value(expression, rows)
+        values = rows.value(expression)
         return narrow(values) or values
     operands = [_exact(argument, rows) for argument in expression.arguments]
     left, right = operands
@@ -193,9 +149,11 @@ def _full(operand: Scaled | Values, argument: Expression) -> Values:
 def _apply(call: Call, values: Sequence[Values]) -> Values:
     """Return a function's values for those of its arguments."""
     function = FUNCTIONS[call.function]
-    if function.strict and any(pt.is_null(value.type) for value in values):
+    compute = function.compute
+    assert compute is not None, "calls name functions that are computed"
+    if function.takes == "values" and any(pt.is_null(value.type) for value in values):
         return pa.scalar(None, call.type)
-    return _answer(call, lambda: function.compute(call, *values))
+    return _answer(call, lambda: compute(call, *values))
 
 
 def _answer(call: Call, compute: Callable[[], Values]) -> Values:
@@ -214,7 +172,7 @@ def _answer(call: Call, compute: Callable[[], Values]) -> Values:
 
 def _fit(values: Values, call: Call) -> Values:
     """Return a function's values in its type; the error of an operator names the operator."""
-    if _operation(call) is None:
+    if FUNCTIONS[call.function].operation is None:
         return cast_values(values, call.type)
     try:
         return cast_values(values, call.type)
@@ -222,105 +180,9 @@ def _fit(values: Values, call: Call) -> Values:
         raise DataError(_sentence(call, "overflow")) from None
 
 
-def _operation(call: Call) -> str | None:
-    return FUNCTIONS[call.function].operation if call.function in FUNCTIONS else None
-
-
 def _sentence(call: Call, reason: str) -> str:
     """Return what to tell the user of a function that failed."""
     if "divide by zero" in reason.lower():
         return "division by zero"
-    name = _operation(call) or call.function
+    name = FUNCTIONS[call.function].operation or call.function
     return f"the result of the {name} is out of range for {sql_type_name(call.type)}"
-
-
-# -- rows that need a value, and rows that do not
-
-
-def _value_where(expression: Expression, rows: Rows, mask: pa.Array) -> pa.Array:
-    """Return the expression's values on the rows where `mask` is true, and NULL elsewhere.
-
-    Only those rows are evaluated. `mask` holds no NULLs.
-    """
-    count = pc.sum(mask, min_count=0).as_py()
-    if count == 0:
-        return pa.nulls(rows.count, expression.type)
-    if count == rows.count:
-        return as_array(evaluate(expression, rows.inputs, count), count)
-    needed = {leaf for leaf in leaves(expression) if not isinstance(leaf, Literal)}
-    chosen = {leaf: rows.inputs[leaf].filter(mask) for leaf in needed}
-    values = evaluate(expression, chosen, count)
-    positions = pc.subtract(pc.cumulative_sum(pc.cast(mask, pa.int64())), 1)
-    return as_array(values, count).take(pc.if_else(mask, positions, pa.scalar(None, pa.int64())))
-
-
-def _is_true(condition: pa.Array) -> pa.Array:
-    """Return the condition with NULL as false."""
-    return pc.fill_null(condition, False)
-
-
-def _connective(name: str, call: Call, rows: Rows) -> Values:
-    """Three-valued AND or OR; an argument that may raise sees the undecided rows only."""
-    combine = pc.and_kleene if name == "and" else pc.or_kleene
-    decided = pa.scalar(name == "or", _BOOLEAN)
-    result = _value(call.arguments[0], rows)
-    for argument in call.arguments[1:]:
-        if may_raise(argument):
-            result = as_array(result, rows.count)
-            undecided = pc.fill_null(pc.not_equal(result, decided), True)
-            value: Values = _value_where(argument, rows, undecided)
-        else:
-            value = _value(argument, rows)
-        result = combine(cast_values(result, _BOOLEAN), cast_values(value, _BOOLEAN))
-    return result
-
-
-def _case(call: Call, rows: Rows) -> Values:
-    """CASE: condition, value, condition, value, ..., else."""
-    *pairs, otherwise = call.arguments
-    branches = list(zip(pairs[::2], pairs[1::2], strict=True))
-    if not may_raise(Call("coalesce", call.arguments, call.type)):
-        result = cast_values(_value(otherwise, rows), call.type)
-        for condition, value in reversed(branches):
-            taken = _is_true(cast_values(_value(condition, rows), _BOOLEAN))
-            result = pc.if_else(taken, cast_values(_value(value, rows), call.type), result)
-        return result
-    result = pa.nulls(rows.count, call.type)
-    pending = pa.repeat(pa.scalar(True), rows.count)
-    for condition, value in branches:
-        taken = _is_true(cast_values(_value_where(condition, rows, pending), _BOOLEAN))
-        result = pc.if_else(taken, cast_values(_value_where(value, rows, taken), call.type), result)
-        pending = pc.and_not(pending, taken)
-    last = cast_values(_value_where(otherwise, rows, pending), call.type)
-    return pc.if_else(pending, last, result)
-
-
-def _coalesce(call: Call, rows: Rows) -> Values:
-    result = cast_values(_value(call.arguments[0], rows), call.type)
-    for argument in call.arguments[1:]:
-        if may_raise(argument):
-            result = as_array(result, rows.count)
-            value: Values = _value_where(argument, rows, pc.is_null(result))
-        else:
-            value = _value(argument, rows)
-        result = pc.coalesce(result, cast_values(value, call.type))
-    return result
-
-
-def _is_null(call: Call, rows: Rows) -> Values:
-    return pc.is_null(_value(call.arguments[0], rows))
-
-
-def _random(_: Call, rows: Rows) -> Values:
-    return random_numbers(rows.count)
-
-
-# Functions of the rows: most evaluate their arguments themselves, on the rows that need them.
-_FORMS: Mapping[str, Callable[[Call, Rows], Values]] = {
-    "and": functools.partial(_connective, "and"),
-    "or": functools.partial(_connective, "or"),
-    "case": _case,
-    "coalesce": _coalesce,
-    "is_null": _is_null,
-    "random": _random,
-}

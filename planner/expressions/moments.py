@@ -4,6 +4,7 @@
     TIMESTAMP  microseconds since 1970-01-01 00:00   INTERVAL  months, days and microseconds
 
 Years are 1 to 9999, as in Python's `datetime`: a result beyond them is out of range.
+The parts of an interval are kept apart: a month has 28 to 31 days, and only a date decides.
 """
 
 from __future__ import annotations
@@ -17,16 +18,17 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
-from raydb.planner.expressions.interval_text import DAY_MICROSECONDS
+from raydb.planner.expressions.arrays import as_array, common_length
+from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, MONTH_DAYS
+from raydb.planner.expressions.types import INTERVAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from raydb.planner.expressions.casts.casts import Values
+    from raydb.planner.expressions.arrays import Values
 
 Integers: TypeAlias = NDArray[np.int64]
 
-INTERVAL = pa.month_day_nano_interval()
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31
 _FIRST_MOMENT, _LAST_MOMENT = FIRST_DAY * DAY_MICROSECONDS, (LAST_DAY + 1) * DAY_MICROSECONDS - 1
 _PARTS = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")])
@@ -50,11 +52,11 @@ def compute(function: Callable[..., Any], target: pa.DataType, *values: Values) 
     for each row, or a single one for a scalar, and returns what `target` is made of. The result is
     a scalar where all values are. Raises pa.ArrowInvalid for a result that is out of range.
     """
-    count = next((len(value) for value in values if not isinstance(value, pa.Scalar)), None)
+    count = common_length(values)
     if any(isinstance(value, pa.Scalar) and not value.is_valid for value in values):
         nothing = pa.scalar(None, target)
         return nothing if count is None else pa.nulls(count, target)
-    arrays = [_one_array(value) for value in values]
+    arrays = [as_array(value, 1) for value in values]
     valid = _valid_rows([array for array in arrays if array.null_count])
     if valid is None:
         result = array_of(function(*map(numbers_of, arrays)), target, 1 if count is None else count)
@@ -63,12 +65,6 @@ def compute(function: Callable[..., Any], target: pa.DataType, *values: Values) 
     found = array_of(function(*map(numbers_of, arrays)), target, pc.sum(valid, min_count=0).as_py())
     places = pc.subtract(pc.cumulative_sum(valid.cast(pa.int64())), 1)
     return found.take(pc.if_else(valid, places, pa.scalar(None, pa.int64())))
-
-
-def _one_array(values: Values) -> pa.Array:
-    if isinstance(values, pa.Scalar):
-        return pa.repeat(values, 1)
-    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
 
 
 def _valid_rows(arrays: list[pa.Array]) -> pa.Array | None:
@@ -186,3 +182,54 @@ def add_interval(days: Integers, clock: Integers | int, intervals: Intervals) ->
     days = days + intervals.days + more
     check_range(days, FIRST_DAY, LAST_DAY)
     return days * DAY_MICROSECONDS + clock
+
+
+# -- intervals
+
+
+def add_intervals(left: Intervals, right: Intervals) -> Intervals:
+    """Return the sums, part by part."""
+    check_range(np.abs(left.microseconds) // 2 + np.abs(right.microseconds) // 2, 0, 2**62 - 1)
+    return Intervals(
+        left.months + right.months,
+        left.days + right.days,
+        left.microseconds + right.microseconds,
+    )
+
+
+def negate_intervals(intervals: Intervals) -> Intervals:
+    """Return the intervals backwards."""
+    return Intervals(-intervals.months, -intervals.days, -intervals.microseconds)
+
+
+def scale_intervals(intervals: Intervals, factors: NDArray[np.int64 | np.float64]) -> Intervals:
+    """Return intervals times numbers; what is left of a month becomes days, of a day time.
+
+    As PostgreSQL's interval_mul(): half a month is 15 days, half a day 12 hours.
+    """
+    if not np.isfinite(factors).all():
+        raise pa.ArrowInvalid("out of range")
+    if np.issubdtype(factors.dtype, np.integer):
+        whole = factors.astype(np.int64)
+        parts = (intervals.months, intervals.days, intervals.microseconds)
+        for part in parts:
+            check_range(part.astype(np.float64) * factors, -(2.0**62), 2.0**62)
+        return Intervals(*(part * whole for part in parts))
+    months = np.trunc(intervals.months * factors)
+    # Rounded to a microsecond, so that 0.1 + 0.2 months is no 0.30000000000000004.
+    left = np.round((intervals.months * factors - months) * MONTH_DAYS, 6)
+    days = np.trunc(intervals.days * factors)
+    left_days = np.round(intervals.days * factors - days + left - np.trunc(left), 6)
+    days += np.trunc(left) + np.trunc(left_days)
+    microseconds = intervals.microseconds * factors
+    microseconds = np.rint(microseconds + (left_days - np.trunc(left_days)) * DAY_MICROSECONDS)
+    for part in (months, days, microseconds):
+        check_range(part, -(2.0**62), 2.0**62)
+    return Intervals(*(part.astype(np.int64) for part in (months, days, microseconds)))
+
+
+def moments_apart(left: Integers, right: Integers) -> Intervals:
+    """Return left - right of timestamps as days and time, both of one sign."""
+    difference = left - right
+    days = np.sign(difference) * (np.abs(difference) // DAY_MICROSECONDS)
+    return Intervals(np.zeros_like(days), days, difference - days * DAY_MICROSECONDS)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.errors import Error
-from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, Column, Expression, columns_of, conjuncts
 from raydb.planner.plan.nodes import Aggregate, CommonTable, Plan, Project, Recursive, Scan, Union
 from raydb.storage.tables.table import ROW_NUMBER

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.planner.expressions.functions import is_volatile
 from raydb.planner.expressions.nodes import (
     Call,
     Column,
@@ -18,6 +17,7 @@ from raydb.planner.expressions.nodes import (
     conjuncts,
     substitute,
 )
+from raydb.planner.expressions.registry import is_volatile
 from raydb.planner.plan.nodes import Filter, PhysicalPlan, Plan, Project, Scan
 from raydb.storage.tables.table import ROW_NUMBER
 

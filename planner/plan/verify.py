@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.planner.expressions.functions import is_known
 from raydb.planner.expressions.nodes import Call, Column, Expression
+from raydb.planner.expressions.registry import FUNCTIONS
 from raydb.planner.plan.common_tables import free_columns, subqueries_in
 from raydb.planner.plan.nodes import (
     Apply,
@@ -99,7 +99,7 @@ def _verify_expression(expression: Expression, author: str) -> None:
     if not isinstance(expression, Call):
         assert not isinstance(expression, Column) or expression.type is not None, author
         return
-    assert is_known(expression.function), f"{author}: no function '{expression.function}'"
+    assert expression.function in FUNCTIONS, f"{author}: no function '{expression.function}'"
     for argument in expression.arguments:
         _verify_expression(argument, author)
     types = {argument.type for argument in expression.arguments}

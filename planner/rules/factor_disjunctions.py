@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.planner.expressions.functions import may_raise
 from raydb.planner.expressions.nodes import Call, Expression, Literal, conjuncts, rewrite
+from raydb.planner.expressions.registry import may_raise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import DataError
-from raydb.planner.expressions.casts.casts import literal_value
-from raydb.planner.expressions.functions import evaluate
-from raydb.planner.expressions.functions.randomness import VOLATILE
+from raydb.planner.expressions.casts.cast import literal_value
+from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, Expression, Literal, rewrite
+from raydb.planner.expressions.registry import is_volatile
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
@@ -33,10 +33,9 @@ def _fold(expression: Expression) -> Expression:
             return _fold_logic(expression, function, arguments)
         case Call(function="not", arguments=(Call(function="not", arguments=(inner,)),)):
             return inner
-        case Call(function=function, arguments=arguments, type=kind) if (
-            function not in VOLATILE
-            and all(isinstance(argument, Literal) for argument in arguments)
-        ):
+        case Call(arguments=arguments, type=kind) if all(
+            isinstance(argument, Literal) for argument in arguments
+        ) and not is_volatile(expression):
             try:
                 value = literal_value(evaluate(expression, {}, 1)[0])
             except DataError:

@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raydb.planner.expressions.functions import may_raise
 from raydb.planner.expressions.nodes import (
     Call,
     Column,
@@ -24,6 +23,7 @@ from raydb.planner.expressions.nodes import (
     conjuncts,
     substitute,
 )
+from raydb.planner.expressions.registry import may_raise
 from raydb.planner.plan.nodes import InnerJoin, Plan
 from raydb.planner.rules.factor_disjunctions import all_of, any_of
 from raydb.planner.stars.star import map_unfused_sources

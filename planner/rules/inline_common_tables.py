@@ -13,7 +13,7 @@ import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raydb.planner.expressions.functions import is_volatile
+from raydb.planner.expressions.registry import is_volatile
 from raydb.planner.plan.common_tables import (
     free_columns,
     highest_number,

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raydb.planner.expressions.functions import is_volatile
 from raydb.planner.expressions.nodes import Column, Expression, substitute
+from raydb.planner.expressions.registry import is_volatile
 from raydb.planner.plan.nodes import Aggregate, Filter, InnerJoin, Plan, Project
 
 if TYPE_CHECKING:

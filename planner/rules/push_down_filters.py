@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.planner.expressions.functions import is_volatile
 from raydb.planner.expressions.nodes import (
     Call,
     Expression,
@@ -22,6 +21,7 @@ from raydb.planner.expressions.nodes import (
     conjuncts,
     substitute,
 )
+from raydb.planner.expressions.registry import is_volatile
 from raydb.planner.plan.nodes import (
     Aggregate,
     Filter,

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.planner.expressions.functions import is_volatile
 from raydb.planner.expressions.nodes import (
     Attribute,
     Call,
@@ -29,6 +28,7 @@ from raydb.planner.expressions.nodes import (
     map_aggregate,
     rewrite,
 )
+from raydb.planner.expressions.registry import is_volatile
 from raydb.planner.plan.nodes import Aggregate, Filter, InnerJoin, NoStar, Plan, Scan, Search, Star
 
 if TYPE_CHECKING:

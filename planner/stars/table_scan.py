@@ -16,13 +16,13 @@ import pyarrow.compute as pc
 
 from raydb.kernels.arrow_numbers import is_number
 from raydb.kernels.backends.choice import ELSE
-from raydb.planner.expressions.evaluator import may_raise
 from raydb.planner.expressions.nodes import (
     AggregateCall,
     Attribute,
     Expression,
     attributes_of,
 )
+from raydb.planner.expressions.registry import may_raise
 from raydb.planner.plan.nodes.aggregate import GroupedRows
 from raydb.planner.stars.fuse import DENSE_GROUPS, INT64_DIGITS, FusedScanAggregate
 from raydb.storage.type_names import sql_type_name

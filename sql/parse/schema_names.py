@@ -7,19 +7,14 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from raydb.errors import ProgrammingError, did_you_mean
+from raydb.planner.catalog import MAIN
 from raydb.sql.parse.nodes import nodes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-CATALOG = "raydb"
-"""The name of the one catalog."""
-
-MAIN = "main"
-"""The schema of all tables and views."""
-
 INFORMATION = "information_schema"
-"""The schema of what describes them."""
+"""The schema of what describes the tables and views."""
 
 
 def check_schema(name: str) -> None:

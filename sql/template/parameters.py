@@ -12,11 +12,11 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.planner.expressions.literals import decimal_literal, integer_literal, list_literal
 from raydb.planner.expressions.nodes import Literal
-from raydb.sql.bind.expression.literals import decimal_literal, integer_literal, list_literal
+from raydb.planner.expressions.types import INTERVAL
+from raydb.planner.expressions.typing_rules import unify
 from raydb.sql.parse.nodes import nodes_of
-from raydb.sql.types import INTERVAL
-from raydb.sql.typing_rules import unify
 
 Parameters = Sequence[object] | Mapping[str, object]
 

@@ -17,22 +17,23 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from raydb.errors import Error
+from raydb.planner.expressions.literals import constant
 from raydb.planner.expressions.nodes import Column, Literal
+from raydb.planner.expressions.slots import SlotLiteral
 from raydb.planner.plan.nodes import Scan
 from raydb.sql.bind.binding import Binding
-from raydb.sql.bind.expression.literals import constant
 from raydb.sql.bind.query.query import bind_query
 from raydb.sql.parse.nodes import refuse_deep_nesting
-from raydb.sql.template.parameterize import SlotLiteral, Slots
+from raydb.sql.template.parameterize import Slots
 from raydb.sql.template.parameters import Parameters, bind_parameters, bind_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.expressions.slots import Slot
     from raydb.planner.plan.nodes import Plan
     from raydb.sql.ast import Select
-    from raydb.sql.template.parameterize import Slot
 
 # Quoted names and comments are skipped, for they may hold what looks like a constant.
 _PARTS = re.compile(

@@ -10,7 +10,7 @@ from decimal import Decimal
 import duckdb
 import pyarrow as pa
 
-from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, Column, Literal
 
 BOOL, INT32, INT64, DOUBLE, TEXT, DATE = (

@@ -32,8 +32,8 @@ from function_rows import (
 )
 
 from raydb.errors import DataError, NotSupportedError
-from raydb.planner.expressions.casts.casts import cast_values
-from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Column
 
 

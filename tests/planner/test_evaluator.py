@@ -27,8 +27,10 @@ from function_rows import (
 )
 
 from raydb.errors import DataError, NotSupportedError
-from raydb.planner.expressions.functions import FUNCTIONS, evaluate, may_raise, order_codes
+from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Column
+from raydb.planner.expressions.order import order_codes
+from raydb.planner.expressions.registry import FUNCTIONS, may_raise
 
 
 def _guard(condition, value):
@@ -97,7 +99,7 @@ def test_may_raise():
 
 def test_every_function_takes_null_arguments():
     for name, function in FUNCTIONS.items():
-        if function.strict:
+        if function.takes == "values":
             nothing = [lit(None, pa.null())] * 2
             values = evaluate(call(name, *nothing, kind=BOOL), {}, 2)
             assert values.to_pylist() == [None] * 2, name

@@ -30,7 +30,7 @@ from function_rows import (
 )
 
 from raydb.errors import DataError
-from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.evaluator import evaluate
 
 COMPARISONS = {
     "equal": "=",

@@ -11,9 +11,10 @@ import pyarrow as pa
 import pytest
 
 from raydb.errors import DataError
-from raydb.planner.expressions.functions import evaluate, may_raise
-from raydb.planner.expressions.functions.decimals import calculate, narrow, widen
+from raydb.planner.expressions.evaluator import evaluate
+from raydb.planner.expressions.exact_decimals import calculate, narrow, widen
 from raydb.planner.expressions.nodes import Call, Column, Literal
+from raydb.planner.expressions.registry import may_raise
 
 OPERATIONS = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul}
 COMPARISONS = {"less": operator.lt, "greater_equal": operator.ge, "equal": operator.eq}

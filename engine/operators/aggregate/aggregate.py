@@ -22,8 +22,8 @@ from raydb.engine.operators.aggregate.ordered import list_values, mode, quantile
 from raydb.engine.operators.aggregate.statistics import ENTROPY, MOMENTS, PAIR_STATISTICS
 from raydb.engine.operators.codes import encode, group_rows
 from raydb.engine.operators.relation import Relation, joined
-from raydb.planner.expressions.casts.casts import cast_values
-from raydb.planner.expressions.functions import canonical_floats
+from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.order import canonical_floats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

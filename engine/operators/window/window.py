@@ -32,7 +32,7 @@ from raydb.engine.operators.window.frame import (
     spread,
 )
 from raydb.errors import DataError
-from raydb.planner.expressions.casts.casts import cast_values
+from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.nodes import AggregateCall, Column, expressions_of
 
 if TYPE_CHECKING:

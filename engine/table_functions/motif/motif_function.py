@@ -27,11 +27,11 @@ from raydb.engine.table_functions.motif.motif_text import motif_text
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, interval_text
 from raydb.planner.expressions.show import show
+from raydb.planner.expressions.types import is_integer, is_interval, is_list
+from raydb.planner.expressions.typing_rules import unify
 from raydb.planner.plan.function_arguments import COLUMN, Argument, whole
 from raydb.planner.plan.nodes import Search, SearchRows
 from raydb.planner.plan.table_function import ONE_ROW, SearchFunction
-from raydb.sql.types import is_integer, is_interval, is_list
-from raydb.sql.typing_rules import unify
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:

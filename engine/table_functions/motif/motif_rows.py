@@ -22,7 +22,7 @@ from raydb.engine.table_functions.motif.motif_question import question_of_row
 from raydb.engine.table_functions.motif.motif_search import Clock, search_motif
 from raydb.engine.table_functions.paired_rows import PairedRows
 from raydb.interrupts import check_interrupt
-from raydb.planner.expressions.casts.casts import literal_value
+from raydb.planner.expressions.casts.cast import literal_value
 from raydb.planner.expressions.nodes import Column, Literal
 
 if TYPE_CHECKING:

@@ -17,14 +17,14 @@ from raydb.engine.table_functions.vector.choose_index import SearchOptions, lowe
 from raydb.engine.table_functions.vector.vector_search import nearest_rows
 from raydb.errors import ProgrammingError
 from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.literals import is_bare_string
 from raydb.planner.expressions.nodes import Column, Expression, Literal
 from raydb.planner.expressions.show import show
+from raydb.planner.expressions.types import is_numbers
+from raydb.planner.expressions.typing_rules import cast, explicit_cast
 from raydb.planner.plan.function_arguments import COLUMN, FLAG, Argument, number, whole, word
 from raydb.planner.plan.nodes import Search
 from raydb.planner.plan.table_function import ONE_ROW, SearchFunction
-from raydb.sql.bind.expression.literals import is_bare_string
-from raydb.sql.types import is_numbers
-from raydb.sql.typing_rules import cast, explicit_cast
 from raydb.storage.tables.constraints import is_vector
 from raydb.storage.type_names import sql_type_name
 

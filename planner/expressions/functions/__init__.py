@@ -1,21 +1,7 @@
-"""The scalar functions of SQL, and the vectorised evaluator that runs them over Arrow arrays."""
+"""The scalar functions, a family a file: each registers its own as it is imported."""
 
-from raydb.planner.expressions.doubles import canonical_floats, doubles_of_codes, order_codes
-from raydb.planner.expressions.evaluator import (
-    FUNCTIONS,
-    evaluate,
-    is_known,
-    is_volatile,
-    may_raise,
-)
+import importlib
+import pkgutil
 
-__all__ = [
-    "FUNCTIONS",
-    "canonical_floats",
-    "doubles_of_codes",
-    "evaluate",
-    "is_known",
-    "is_volatile",
-    "may_raise",
-    "order_codes",
-]
+for _family in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_family.name}")

@@ -1,4 +1,4 @@
-"""Comparisons."""
+"""Comparisons, with the elements of a list too, and the value of a subquery."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.errors import DataError
-from raydb.planner.expressions.casts.casts import Values, cast_values
-from raydb.planner.expressions.doubles import canonical_floats, order_codes
-from raydb.planner.expressions.function import Function
-from raydb.planner.expressions.functions.decimals import is_narrow, unscaled
-from raydb.planner.expressions.functions.lists import by_columns, equal_lists, lists_of
-from raydb.planner.expressions.intervals import order_intervals
+from raydb.planner.expressions.adapters import of_columns
+from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.exact_decimals import is_narrow, unscaled
+from raydb.planner.expressions.list_columns import equal_lists, lists_of
+from raydb.planner.expressions.order import canonical_floats, order_codes, order_intervals
+from raydb.planner.expressions.registry import scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from raydb.planner.expressions.arrays import Values
     from raydb.planner.expressions.nodes import Call
 
 
@@ -55,15 +54,17 @@ def _compare_any(name: str, call: Call, operand: Values, values: Values) -> Valu
         unknown[parents[pc.is_null(answers).to_numpy(zero_copy_only=False)]] = True
         return pa.array(found, mask=~found & (unknown | ~lists.valid))
 
-    return by_columns(compare)(call, operand, values)
+    return of_columns(compare)(call, operand, values)
 
 
+@scalar(name="not_distinct", takes="nulls")
 def _not_distinct(call: Call, left: Values, right: Values) -> Values:
     """Compare as `equal` does, but NULL equals NULL and nothing else."""
     both_null = pc.and_(pc.is_null(left), pc.is_null(right))
     return pc.coalesce(_compare("equal", call, left, right), both_null)
 
 
+@scalar(name="in")
 def _in(call: Call, operand: Values, *members: Values) -> Values:
     """Return whether the operand is in the list: NULL for a NULL operand."""
     assert all(isinstance(member, pa.Scalar) for member in members), "the list is constant"
@@ -76,6 +77,7 @@ def _in(call: Call, operand: Values, *members: Values) -> Values:
     return pc.if_else(pc.is_valid(operand), found, pa.scalar(None, pa.bool_()))
 
 
+@scalar(name="single", can_fail=True, takes="nulls")
 def _single(_: Call, value: Values, count: Values) -> Values:
     """Return the first value of a subquery's rows, unless there is one more."""
     if pc.any(pc.greater(count, 1)).as_py():
@@ -83,13 +85,6 @@ def _single(_: Call, value: Values, count: Values) -> Values:
     return value
 
 
-COMPARISONS: Mapping[str, Function] = {
-    **{name: Function(functools.partial(_compare, name)) for name in _COMPARED},
-    **{
-        f"any_{name}": Function(functools.partial(_compare_any, name), strict=False)
-        for name in _COMPARED
-    },
-    "not_distinct": Function(_not_distinct, strict=False),
-    "in": Function(_in),
-    "single": Function(_single, can_fail=True, strict=False),
-}
+for _name in _COMPARED:
+    scalar(name=_name)(functools.partial(_compare, _name))
+    scalar(name=f"any_{_name}", takes="nulls")(functools.partial(_compare_any, _name))

@@ -1,224 +1,253 @@
-"""Functions of lists: FLOAT[3] is a list of a fixed length, INTEGER[] one of any length.
-
-Each list is a run of one array of elements, so that whole columns are computed at once. Elements
-count from 1; NULL elements are equal to each other, as in PostgreSQL's arrays.
-"""
+"""Functions of lists. Elements count from 1."""
 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from raydb.errors import DataError, NotSupportedError
-from raydb.planner.expressions.casts.casts import Values, cast_values
-from raydb.planner.expressions.doubles import canonical_floats, order_codes
-from raydb.planner.expressions.function import Function
-from raydb.planner.expressions.intervals import order_intervals
-from raydb.storage.type_names import sql_type_name
+from raydb.errors import DataError, NotSupportedError, ProgrammingError
+from raydb.planner.expressions.adapters import of_columns
+from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.list_columns import (
+    Lists,
+    array_of_lists,
+    equal_elements,
+    is_missing,
+    lists_of,
+    nullable,
+    order_keys,
+    places_of,
+)
+from raydb.planner.expressions.literals import list_literal
+from raydb.planner.expressions.nodes import Call, Column, Expression, Literal
+from raydb.planner.expressions.operators import concatenate_lists
+from raydb.planner.expressions.order import canonical_floats
+from raydb.planner.expressions.registry import composed, scalar
+from raydb.planner.expressions.signature import require_list, require_text
+from raydb.planner.expressions.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    TEXT,
+    is_decimal,
+    is_integer,
+    is_list,
+    is_number,
+)
+from raydb.planner.expressions.typing_rules import cast, typed, unify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from raydb.planner.expressions.nodes import Call
-
-# Rows whose vectors are widened to doubles at a time: 12 MB of 768 dimensions.
-_BLOCK_ROWS = 2048
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Lists:
-    """Lists as one array of elements: list i is `lengths[i]` elements from `starts[i]` on.
-
-    A NULL has the length 0, and is false in `valid`.
-    """
-
-    elements: pa.Array
-    starts: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-    valid: NDArray[np.bool_]
-
-    def parents(self) -> NDArray[np.int64]:
-        """Return the number of the list that each element belongs to."""
-        return np.repeat(np.arange(len(self.lengths)), self.lengths)
-
-
-def lists_of(array: pa.Array) -> Lists:
-    """Return lists with their elements in one array."""
-    lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy().astype(np.int64)
-    starts = np.cumsum(lengths) - lengths
-    valid = array.is_valid().to_numpy(zero_copy_only=False)
-    return Lists(array.flatten(), starts, lengths, valid)
-
-
-def _array_of(
-    elements: pa.Array, lengths: NDArray[np.int64], valid: NDArray[np.bool_] | None = None
-) -> pa.Array:
-    ends = pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
-    mask = None if valid is None or valid.all() else pa.array(~valid)
-    return pa.ListArray.from_arrays(ends, elements, mask=mask)
-
-
-def by_columns(
-    function: Callable[..., pa.Array], target: pa.DataType | None = None
-) -> Callable[..., Values]:
-    """Make a function of (call, *arrays of one length) a function of values of the call's type."""
-
-    def run(call: Any, *values: Values) -> Values:
-        count = next((len(value) for value in values if not isinstance(value, pa.Scalar)), None)
-        arrays = [_repeated(value, 1 if count is None else count) for value in values]
-        result = cast_values(function(call, *arrays), target or call.type)
-        return result[0] if count is None else result
-
-    return run
-
-
-def _repeated(values: Values, count: int) -> pa.Array:
-    if isinstance(values, pa.Scalar):
-        return pa.repeat(values, count)
-    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-
-
-def _nullable(values: NDArray[Any], valid: NDArray[np.bool_]) -> pa.Array:
-    return pa.array(values, mask=~valid)
-
-
-def _keys(elements: pa.Array) -> pa.Array:
-    """Return elements as Arrow orders and compares them."""
-    if pt.is_nested(elements.type):
-        raise NotSupportedError(f"the order of {sql_type_name(elements.type)} is not supported")
-    return order_intervals(order_codes(elements))
+    from raydb.planner.expressions.arrays import Values
 
 
 # -- making and joining
 
 
+def list_of(elements: Sequence[Expression]) -> Expression:
+    """Return [a, b, ...]: a list of the elements' common type."""
+    if not elements:
+        return Literal((), pa.list_(pa.null()))
+    unified = unify(elements, "combine")
+    constants = [each for each in unified if isinstance(each, Literal)]
+    if len(constants) == len(unified):
+        return list_literal(constants, unified[0].type)
+    return Call("list_value", unified, pa.list_(unified[0].type))
+
+
+@scalar(
+    "[a, b, ...], ARRAY[a, b, ...], list_value([a, ...])",
+    "a list of values of a common type: [1, 2, 3] -> [1, 2, 3]",
+    bind=lambda _, *elements: list_of(elements),
+    takes="nulls",
+)
+@of_columns
 def _list_value(call: Call, *elements: pa.Array) -> pa.Array:
     """Return the lists of one element from each argument."""
     kind, count = call.type.value_type, len(elements[0])
     together = pa.concat_arrays([cast_values(array, kind) for array in elements])
     places = np.arange(len(elements) * count).reshape(len(elements), count).T.ravel()
-    return _array_of(together.take(pa.array(places)), np.full(count, len(elements)))
+    return array_of_lists(together.take(pa.array(places)), np.full(count, len(elements)))
 
 
+def _bind_concat(name: str, left: Expression, right: Expression) -> Expression:
+    for side in (left, right):
+        if not pt.is_null(side.type):
+            require_list(f"{name}()", side)
+    if pt.is_null(left.type) and pt.is_null(right.type):
+        return Literal(None, pa.null())
+    return concatenate_lists(left, right)
+
+
+@scalar(
+    "list_concat(list, other), array_concat(list, other), array_cat(list, other)",
+    "both, `list || list`: list_concat([1], [2]) -> [1, 2]",
+    bind=_bind_concat,
+)
+@of_columns
 def _concat(call: Call, left: pa.Array, right: pa.Array) -> pa.Array:
     """Join lists; NULL beside a list is an empty one."""
     one, other = (lists_of(cast_values(array, call.type)) for array in (left, right))
     together = pa.concat_arrays([one.elements, other.elements])
     starts = np.stack([one.starts, len(one.elements) + other.starts], axis=1).ravel()
     lengths = np.stack([one.lengths, other.lengths], axis=1).ravel()
-    elements = together.take(pa.array(_places(starts, lengths)))
-    return _array_of(elements, one.lengths + other.lengths, one.valid | other.valid)
+    elements = together.take(pa.array(places_of(starts, lengths)))
+    return array_of_lists(elements, one.lengths + other.lengths, one.valid | other.valid)
 
 
-def _places(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the numbers in runs, one run after the other.
+def _element(operand: Expression) -> Column:
+    """Return what stands for an element of a list where types are compared."""
+    return Column(-1, "element", operand.type.value_type)
 
-    >>> _places(np.array([5, 0]), np.array([2, 3]))
-    array([5, 6, 0, 1, 2])
-    """
-    before = np.cumsum(lengths) - lengths
-    places: NDArray[np.int64] = np.arange(int(lengths.sum()))
-    shifts: NDArray[np.int64] = np.repeat(starts - before, lengths)
-    return places + shifts
+
+def _adapted(element: Expression, operand: Expression) -> Expression:
+    """Return the list of an element that is joined to a list."""
+    return list_of((unify((_element(operand), element), "combine")[1],))
+
+
+@composed(
+    "list_append(list, a), array_append(list, a)",
+    "with one more element: list_append([1], 2) -> [1, 2]",
+)
+def _append(name: str, operand: Expression, element: Expression) -> Expression:
+    operand = require_list(f"{name}()", operand)
+    return concatenate_lists(operand, _adapted(element, operand))
+
+
+@composed(
+    "list_prepend(a, list), array_prepend(a, list)",
+    "with one more in front: list_prepend(1, [2]) -> [1, 2]",
+)
+def _prepend(name: str, element: Expression, operand: Expression) -> Expression:
+    operand = require_list(f"{name}()", operand)
+    return concatenate_lists(_adapted(element, operand), operand)
 
 
 # -- looking in
 
 
+def _bind_length(name: str, operand: Expression, *dimension: Expression) -> Expression:
+    if name == "len" and not is_list(operand.type):
+        return Call("length", (require_text(name, operand),), BIGINT)
+    if dimension and not (isinstance(dimension[0], Literal) and dimension[0].value == 1):
+        raise NotSupportedError(f"{name}() of another dimension than 1 is not supported")
+    return Call("list_length", (require_list(f"{name}()", operand),), BIGINT)
+
+
+@scalar(
+    "len(list), list_length(list), array_length(list [, 1]), cardinality(list)",
+    "the number of elements; `len` also of text: len([10, 20]) -> 2",
+    name="list_length",
+    bind=_bind_length,
+)
+@of_columns
 def _length(_: Call, array: pa.Array) -> pa.Array:
     return pc.list_value_length(array)
 
 
+def _subscript(operand: Expression) -> Expression:
+    operand = typed(operand, BIGINT)
+    if not is_integer(operand.type):
+        raise ProgrammingError(f"a subscript is an integer, not {describe(operand)}")
+    return cast(operand, BIGINT)
+
+
+def list_element(operand: Expression, index: Expression) -> Expression:
+    """Return list[index], counted from 1; NULL outside of the list."""
+    operand = require_list("a subscript", operand)
+    return Call("list_extract", (operand, _subscript(index)), operand.type.value_type)
+
+
+@scalar(
+    "list[n], list_extract(list, n), list_element(list, n), array_extract(list, n)",
+    "an element, NULL outside of the list: [10, 20][2] -> 20",
+    bind=lambda _, *arguments: list_element(*arguments),
+)
+@of_columns
 def _extract(_: Call, array: pa.Array, index: pa.Array) -> pa.Array:
-    """Return the element at a place, NULL outside of the list."""
     lists = lists_of(array)
     number = pc.fill_null(index, 0).to_numpy().astype(np.int64)
     inside = (number >= 1) & (number <= lists.lengths)
-    return lists.elements.take(_nullable(lists.starts + number - 1, inside))
+    return lists.elements.take(nullable(lists.starts + number - 1, inside))
 
 
+def list_slice(
+    operand: Expression, first: Expression | None, last: Expression | None
+) -> Expression:
+    """Return list[first:last], both ends included."""
+    operand = require_list("a slice", operand)
+    start = Literal(1, BIGINT) if first is None else _subscript(first)
+    stop = Call("list_length", (operand,), BIGINT) if last is None else _subscript(last)
+    return Call("list_slice", (operand, start, stop), pa.list_(operand.type.value_type))
+
+
+@scalar(
+    "list[n:m], list_slice(list, n, m), array_slice(list, n, m)",
+    "the elements from `n` to `m`, both included: [10, 20, 30][2:3] -> [20, 30]",
+    bind=lambda _, *arguments: list_slice(*arguments),
+)
+@of_columns
 def _slice(_: Call, array: pa.Array, first: pa.Array, last: pa.Array) -> pa.Array:
-    """Return the elements from one place to another, both included, as far as there are any."""
     lists = lists_of(array)
-    valid = lists.valid & ~_nulls(first, last)
+    valid = lists.valid & ~is_missing(first, last)
     start = np.maximum(pc.fill_null(first, 1).to_numpy().astype(np.int64), 1)
     stop = np.minimum(pc.fill_null(last, 0).to_numpy().astype(np.int64), lists.lengths)
     lengths = np.where(valid, np.maximum(stop - start + 1, 0), 0)
-    places = _places(lists.starts + start - 1, lengths)
-    return _array_of(lists.elements.take(pa.array(places)), lengths, valid)
-
-
-def _nulls(*arrays: pa.Array) -> NDArray[np.bool_]:
-    missing: NDArray[np.bool_] = arrays[0].is_null().to_numpy(zero_copy_only=False)
-    for array in arrays[1:]:
-        missing = missing | array.is_null().to_numpy(zero_copy_only=False)
-    return missing
+    places = places_of(lists.starts + start - 1, lengths)
+    return array_of_lists(lists.elements.take(pa.array(places)), lengths, valid)
 
 
 def _hits(array: pa.Array, wanted: pa.Array) -> tuple[Lists, NDArray[np.bool_], NDArray[np.int64]]:
     """Return lists, which of their elements are what is wanted in their list, and their parents."""
     lists = lists_of(array)
     parents = lists.parents()
-    return lists, _equal_elements(lists.elements, wanted.take(pa.array(parents))), parents
+    return lists, equal_elements(lists.elements, wanted.take(pa.array(parents))), parents
 
 
+def _bind_search(
+    function: str, kind: pa.DataType, name: str, operand: Expression, wanted: Expression
+) -> Expression:
+    operand = require_list(f"{name}()", operand)
+    # A constant adapts to the elements: NULL stands for them.
+    element, wanted = unify((_element(operand), wanted), "compare")
+    return Call(function, (cast(operand, pa.list_(element.type)), wanted), kind)
+
+
+@scalar(
+    "list_contains(list, a), list_has(list, a), array_contains(list, a), array_has(list, a)",
+    "whether it has an element: list_contains([1, 2], 2) -> true",
+    bind=functools.partial(_bind_search, "list_contains", BOOLEAN),
+)
+@of_columns
 def _contains(_: Call, array: pa.Array, wanted: pa.Array) -> pa.Array:
     lists, hits, parents = _hits(array, wanted)
     found = np.zeros(len(array), np.bool_)
     found[parents[hits]] = True
-    return _nullable(found, lists.valid & ~_nulls(wanted))
+    return nullable(found, lists.valid & ~is_missing(wanted))
 
 
+@scalar(
+    "list_position(list, a), array_position(list, a)",
+    "where the first such element is, NULL if nowhere: list_position([5, 7], 7) -> 2",
+    bind=functools.partial(_bind_search, "list_position", BIGINT),
+)
+@of_columns
 def _position(_: Call, array: pa.Array, wanted: pa.Array) -> pa.Array:
-    """Return the place of the first such element, or of the first NULL; NULL without one."""
     lists, hits, parents = _hits(array, wanted)
     places = np.flatnonzero(hits)
     rows, first = np.unique(parents[hits], return_index=True)
     found = np.zeros(len(array), np.int64)
     found[rows] = places[first] - lists.starts[rows] + 1
-    return _nullable(found, found > 0)
-
-
-# -- comparing
-
-
-def equal_lists(left: Values, right: Values) -> Values:
-    """Return whether lists of one type have the same elements."""
-
-    def compare(_: None, *arrays: pa.Array) -> pa.Array:
-        one, other = map(lists_of, arrays)
-        return _nullable(_equal_lists(one, other), one.valid & other.valid)
-
-    return by_columns(compare, pa.bool_())(None, left, right)
-
-
-def _equal_lists(one: Lists, other: Lists) -> NDArray[np.bool_]:
-    same: NDArray[np.bool_] = one.lengths == other.lengths
-    lengths = np.where(same, one.lengths, 0)
-    sides = [each.elements.take(pa.array(_places(each.starts, lengths))) for each in (one, other)]
-    different = np.repeat(np.arange(len(lengths)), lengths)[~_equal_elements(*sides)]
-    same[different] = False
-    return same
-
-
-def _equal_elements(left: pa.Array, right: pa.Array) -> NDArray[np.bool_]:
-    """Return where elements are equal or both NULL."""
-    if pt.is_null(left.type) or pt.is_null(right.type):
-        return _nulls(left) & _nulls(right)
-    if pt.is_nested(left.type):
-        one, other = lists_of(left), lists_of(right)
-        return _equal_lists(one, other) & ~(one.valid ^ other.valid)
-    equal = pc.fill_null(pc.equal(_keys(left), _keys(right)), False)
-    found: NDArray[np.bool_] = equal.to_numpy(zero_copy_only=False)
-    return found | (_nulls(left) & _nulls(right))
+    return nullable(found, found > 0)
 
 
 # -- ordering
@@ -226,49 +255,100 @@ def _equal_elements(left: pa.Array, right: pa.Array) -> NDArray[np.bool_]:
 
 def _order(lists: Lists, descending: bool = False) -> NDArray[np.int64]:
     """Return the places of elements list by list, each list in order, NULL last."""
-    table = pa.table({"list": lists.parents(), "element": _keys(lists.elements)})
+    table = pa.table({"list": lists.parents(), "element": order_keys(lists.elements)})
     direction = "descending" if descending else "ascending"
     order = pc.sort_indices(table, sort_keys=[("list", "ascending"), ("element", direction)])
     places: NDArray[np.int64] = order.to_numpy().astype(np.int64)
     return places
 
 
-def _sort(descending: bool, _: Call, array: pa.Array) -> pa.Array:
+def _bind_reordered(function: str, name: str, operand: Expression) -> Expression:
+    operand = require_list(f"{name}()", operand)
+    return Call(function, (operand,), pa.list_(operand.type.value_type))
+
+
+def _reordered(stem: str, says: str) -> Callable[[Callable[..., Values]], Callable[..., Values]]:
+    """Register a function of a list that gives some of its elements in another order."""
+    bind = functools.partial(_bind_reordered, f"list_{stem}")
+    return scalar(f"list_{stem}(list), array_{stem}(list)", says, bind=bind)
+
+
+@_reordered("sort", "in ascending order, NULLs last: list_sort([3, 1, NULL, 2]) -> [1, 2, 3, NULL]")
+@of_columns
+def _sort(_: Call, array: pa.Array) -> pa.Array:
+    return _sorted(array, descending=False)
+
+
+@_reordered("reverse_sort", "in descending order: list_reverse_sort([3, 1, 2]) -> [3, 2, 1]")
+@of_columns
+def _reverse_sort(_: Call, array: pa.Array) -> pa.Array:
+    return _sorted(array, descending=True)
+
+
+def _sorted(array: pa.Array, *, descending: bool) -> pa.Array:
     lists = lists_of(array)
     elements = lists.elements.take(pa.array(_order(lists, descending)))
-    return _array_of(elements, lists.lengths, lists.valid)
+    return array_of_lists(elements, lists.lengths, lists.valid)
 
 
+@_reordered("reverse", "backwards: list_reverse([3, 1, 2]) -> [2, 1, 3]")
+@of_columns
 def _reverse(_: Call, array: pa.Array) -> pa.Array:
     lists = lists_of(array)
     ends = np.repeat(2 * lists.starts + lists.lengths - 1, lists.lengths)
     elements = lists.elements.take(pa.array(ends - np.arange(len(lists.elements))))
-    return _array_of(elements, lists.lengths, lists.valid)
+    return array_of_lists(elements, lists.lengths, lists.valid)
 
 
+@_reordered("distinct", "each value once, without NULL: list_distinct([1, 2, 1, NULL]) -> [1, 2]")
+@of_columns
 def _distinct(_: Call, array: pa.Array) -> pa.Array:
     """Return the first of equal elements, without NULL."""
     lists = lists_of(array)
     elements = canonical_floats(lists.elements)
-    codes = pc.fill_null(_keys(elements).dictionary_encode().indices, -1).to_numpy()
+    codes = pc.fill_null(order_keys(elements).dictionary_encode().indices, -1).to_numpy()
     parents = lists.parents()
     pairs = np.stack([parents, codes.astype(np.int64)], axis=1)[codes >= 0]
     first = np.unique(pairs, axis=0, return_index=True)[1]
     kept = np.flatnonzero(codes >= 0)[np.sort(first)]
     lengths = np.bincount(parents[kept], minlength=len(array))
-    return _array_of(lists.elements.take(pa.array(kept)), lengths, lists.valid)
+    return array_of_lists(lists.elements.take(pa.array(kept)), lengths, lists.valid)
+
+
+# -- folding
+
+
+def _bind_fold(name: str, operand: Expression) -> Expression:
+    """Return list_min, list_max, list_sum or list_avg."""
+    operand = require_list(f"{name}()", operand)
+    element = operand.type.value_type
+    if name in ("list_min", "list_max"):
+        return Call(name, (operand,), element)
+    if not is_number(element):
+        raise ProgrammingError(f"{name}() needs a list of numbers, not {describe(operand)}")
+    if name == "list_avg":
+        return Call(name, (operand,), DOUBLE)
+    exact = pa.decimal128(38, element.scale) if is_decimal(element) else DOUBLE
+    return Call(name, (operand,), BIGINT if is_integer(element) else exact)
 
 
 def _extreme(greatest: bool, _: Call, array: pa.Array) -> pa.Array:
     """Return the least or the greatest element, NULL where there is none."""
     lists = lists_of(array)
     first = _order(lists, greatest)[np.minimum(lists.starts, max(len(lists.elements) - 1, 0))]
-    return lists.elements.take(_nullable(first, lists.lengths > 0))
+    return lists.elements.take(nullable(first, lists.lengths > 0))
 
 
-# -- folding
+scalar("list_min(list)", "the least element: list_min([3, 1, 2]) -> 1", bind=_bind_fold)(
+    of_columns(functools.partial(_extreme, False))
+)
+scalar("list_max(list)", "the greatest element: list_max([3, 1, 2]) -> 3", bind=_bind_fold)(
+    of_columns(functools.partial(_extreme, True))
+)
 
 
+@scalar("list_sum(list)", "the sum: list_sum([3, 1, 2]) -> 6", bind=_bind_fold, can_fail=True)
+@of_columns
 def _sum(call: Call, array: pa.Array) -> pa.Array:
     """Return the exact sum of the elements, or that of doubles; NULL where there is none."""
     lists = lists_of(array)
@@ -280,101 +360,66 @@ def _sum(call: Call, array: pa.Array) -> pa.Array:
     return sums["x_sum"].combine_chunks().take(place)
 
 
+@scalar("list_avg(list)", "the average, a DOUBLE: list_avg([3, 1, 2]) -> 2.0", bind=_bind_fold)
+@of_columns
 def _average(_: Call, array: pa.Array) -> pa.Array:
     lists = lists_of(array)
-    present = ~_nulls(lists.elements)
+    present = ~is_missing(lists.elements)
     doubles = pc.fill_null(cast_values(lists.elements, pa.float64()), 0.0).to_numpy()
     parents = lists.parents()
     counts = np.bincount(parents[present], minlength=len(array))
     sums = np.bincount(parents, weights=doubles, minlength=len(array))
-    return _nullable(sums / np.maximum(counts, 1), counts > 0)
+    return nullable(sums / np.maximum(counts, 1), counts > 0)
 
 
+@composed(
+    "list_aggregate(list, name [, separator]), array_aggregate(list, name [, separator])",
+    "`min`, `max`, `sum`, `avg` or `string_agg`:"
+    " list_aggregate(['a', 'b'], 'string_agg', '-') -> 'a-b'",
+)
+def _aggregate(name: str, operand: Expression, which: Expression, *more: Expression) -> Expression:
+    match which, more:
+        case Literal(value="string_agg"), (separator,):
+            return Call(
+                "array_to_string",
+                (require_list(f"{name}()", operand), require_text(name, separator)),
+                TEXT,
+            )
+        case Literal(value="min" | "max" | "sum" | "avg" as function), ():
+            return _bind_fold(f"list_{function}", operand)
+    raise NotSupportedError(f"{name}() with {describe(which)} is not supported")
+
+
+@scalar(
+    "array_to_string(list, separator: text) -> VARCHAR",
+    "the elements as one text: array_to_string([1, 2], ', ') -> '1, 2'",
+)
+@of_columns
 def _to_string(_: Call, array: pa.Array, separator: pa.Array) -> pa.Array:
     """Join the texts of the elements that are not NULL."""
     lists = lists_of(array)
-    present = ~_nulls(lists.elements)
+    present = ~is_missing(lists.elements)
     lengths = np.bincount(lists.parents()[present], minlength=len(array))
     texts = cast_values(lists.elements, pa.string()).drop_null()
-    return pc.binary_join(_array_of(texts, lengths, lists.valid), separator)
+    return pc.binary_join(array_of_lists(texts, lengths, lists.valid), separator)
 
 
+def _bind_split(name: str, text: Expression, separator: Expression) -> Expression:
+    separator = require_text(name, separator)
+    if not isinstance(separator, Literal):
+        raise NotSupportedError(f"{name}() needs a constant separator, not {describe(separator)}")
+    return Call("string_split", (require_text(name, text), separator), pa.list_(TEXT))
+
+
+@scalar(
+    "string_split(text, separator), str_split(text, separator), split(text, separator),"
+    " string_to_array(text, separator)",
+    "the parts of a text: string_split('a-b', '-') -> ['a', 'b']",
+    bind=_bind_split,
+    can_fail=True,
+)
 def _split(_: Call, text: Values, separator: Values) -> Values:
     assert isinstance(separator, pa.Scalar), "the separator is constant"
     if not separator.as_py():
         raise DataError("the separator of string_split() must not be empty")
     return pc.split_pattern(text, separator.as_py())
-
-
-# -- vectors
-
-
-def _distance(measure: Callable[[Any, Any], Any], call: Call, *arrays: pa.Array) -> pa.Array:
-    """Return a measure of two vectors of the same length, computed in doubles."""
-    left, right = (lists_of(array) for array in arrays)
-    valid = left.valid & right.valid
-    if (valid & (left.lengths != right.lengths)).any():
-        raise DataError(f"{call.function}() needs two lists of the same length")
-    for lists in (left, right):
-        if _nulls(lists.elements).any():
-            raise DataError(f"{call.function}() of a list that contains NULL is not defined")
-    result = np.zeros(len(valid))
-    one, other = left.elements.to_numpy(), right.elements.to_numpy()
-    for length in np.unique(left.lengths[valid]):
-        rows = np.flatnonzero(valid & (left.lengths == length))
-        for start in range(0, len(rows), _BLOCK_ROWS):
-            block = rows[start : start + _BLOCK_ROWS]
-            steps = np.arange(length)
-            result[block] = measure(
-                one[left.starts[block, None] + steps].astype(np.float64),
-                other[right.starts[block, None] + steps].astype(np.float64),
-            )
-    return _nullable(result, valid)
-
-
-def _products(left: Any, right: Any) -> Any:
-    return np.einsum("ij,ij->i", left, right)
-
-
-def _euclidean(left: Any, right: Any) -> Any:
-    difference = left - right
-    return np.sqrt(_products(difference, difference))
-
-
-def _cosine_similarity(left: Any, right: Any) -> Any:
-    lengths = np.sqrt(_products(left, left)) * np.sqrt(_products(right, right))
-    with np.errstate(invalid="ignore"):  # a vector of zeros has no direction: NaN
-        return np.clip(_products(left, right) / lengths, -1.0, 1.0)
-
-
-_MEASURES: Mapping[str, Callable[[Any, Any], Any]] = {
-    "list_distance": _euclidean,
-    "list_inner_product": _products,
-    "list_negative_inner_product": lambda left, right: -_products(left, right),
-    "list_cosine_similarity": _cosine_similarity,
-    "list_cosine_distance": lambda left, right: 1.0 - _cosine_similarity(left, right),
-}
-
-LISTS: Mapping[str, Function] = {
-    "list_value": Function(by_columns(_list_value), strict=False),
-    "list_concat": Function(by_columns(_concat)),
-    "list_length": Function(by_columns(_length)),
-    "list_extract": Function(by_columns(_extract)),
-    "list_slice": Function(by_columns(_slice)),
-    "list_contains": Function(by_columns(_contains)),
-    "list_position": Function(by_columns(_position)),
-    "list_sort": Function(by_columns(functools.partial(_sort, False))),
-    "list_reverse_sort": Function(by_columns(functools.partial(_sort, True))),
-    "list_reverse": Function(by_columns(_reverse)),
-    "list_distinct": Function(by_columns(_distinct)),
-    "list_min": Function(by_columns(functools.partial(_extreme, False))),
-    "list_max": Function(by_columns(functools.partial(_extreme, True))),
-    "list_sum": Function(by_columns(_sum), can_fail=True),
-    "list_avg": Function(by_columns(_average)),
-    "array_to_string": Function(by_columns(_to_string)),
-    "string_split": Function(_split, can_fail=True),
-    **{
-        name: Function(by_columns(functools.partial(_distance, measure)), can_fail=True)
-        for name, measure in _MEASURES.items()
-    },
-}

@@ -15,13 +15,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError
-from raydb.planner.expressions.function import Function, arrow, as_array, of_doubles
+from raydb.planner.expressions.adapters import of_doubles, of_values
+from raydb.planner.expressions.arrays import as_array
+from raydb.planner.expressions.nodes import Call, Expression, Literal
+from raydb.planner.expressions.registry import composed, scalar
+from raydb.planner.expressions.signature import as_double
+from raydb.planner.expressions.types import DOUBLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from raydb.planner.expressions.casts.casts import Values
-    from raydb.planner.expressions.nodes import Call
+    from raydb.planner.expressions.arrays import Values
 
 
 def _checked(kernel: Callable[..., Values], call: Call, *values: Values) -> Values:
@@ -48,61 +52,81 @@ def _first(call: Call, values: tuple[Values, ...], mask: Values) -> str:
     return f"{call.function}({', '.join(str(argument) for argument in arguments)})"
 
 
-def _log(base: Values, value: Values) -> Values:
-    """Return the logarithm to a base, NaN for one that is not positive."""
-    base = pc.if_else(pc.less_equal(base, 0.0), pa.scalar(math.nan), base)
-    return pc.divide(pc.ln(value), pc.ln(base))
-
-
-def _cbrt(value: Values) -> Values:
-    return of_doubles(np.cbrt, value)
-
-
 def _cotangent(value: Values) -> Values:
     return pc.divide(1.0, pc.tan(value))
 
 
-def _degrees(value: Values) -> Values:
-    return of_doubles(np.degrees, value)
+for _signature, _says, _kernel in (
+    (
+        "power(x: double, y: double), pow(x, y)",
+        "`x ^ y`, a DOUBLE: power(2, 10) -> 1024.0",
+        pc.power,
+    ),
+    ("sqrt(x: double)", "square root: sqrt(16) -> 4.0", pc.sqrt),
+    ("exp(x: double)", "e to the power of `x`: exp(0) -> 1.0", pc.exp),
+    ("ln(x: double)", "natural logarithm: ln(1) -> 0.0", pc.ln),
+    ("log2(x: double)", "logarithm to the base 2: log2(8) -> 3.0", pc.log2),
+    ("log10(x: double)", "logarithm to the base 10: log10(1000) -> 3.0", pc.log10),
+    ("sin(x: double)", "sine; angles are in radians: sin(0) -> 0.0", pc.sin),
+    ("cos(x: double)", "cosine: cos(0) -> 1.0", pc.cos),
+    ("tan(x: double)", "tangent: tan(0) -> 0.0", pc.tan),
+    ("asin(x: double)", "inverse sine: asin(0) -> 0.0", pc.asin),
+    ("acos(x: double)", "inverse cosine: acos(1) -> 0.0", pc.acos),
+    ("sinh(x: double)", "hyperbolic sine: sinh(0) -> 0.0", pc.sinh),
+    ("cosh(x: double)", "hyperbolic cosine: cosh(0) -> 1.0", pc.cosh),
+    ("acosh(x: double)", "inverse hyperbolic cosine: acosh(1) -> 0.0", pc.acosh),
+    ("atanh(x: double)", "inverse hyperbolic tangent: atanh(0) -> 0.0", pc.atanh),
+    ("degrees(x: double)", "radians to degrees: degrees(pi()) -> 180.0", of_doubles(np.degrees)),
+):
+    scalar(f"{_signature} -> DOUBLE", _says, can_fail=True)(functools.partial(_checked, _kernel))
+
+for _signature, _says, _kernel in (
+    ("cbrt(x: double) -> DOUBLE", "cube root: cbrt(-27) -> -3.0", of_doubles(np.cbrt)),
+    ("cot(x: double) -> DOUBLE", "cotangent: round(cot(1), 3) -> 0.642", _cotangent),
+    ("atan(x: double) -> DOUBLE", "inverse tangent: atan(0) -> 0.0", pc.atan),
+    ("atan2(y: double, x: double) -> DOUBLE", "the angle of a point: atan2(0, 1) -> 0.0", pc.atan2),
+    ("tanh(x: double) -> DOUBLE", "hyperbolic tangent: tanh(0) -> 0.0", pc.tanh),
+    ("asinh(x: double) -> DOUBLE", "inverse hyperbolic sine: asinh(0) -> 0.0", pc.asinh),
+    (
+        "radians(x: double) -> DOUBLE",
+        "degrees to radians: radians(180) = pi() -> true",
+        of_doubles(np.radians),
+    ),
+    ("isnan(x: double) -> BOOLEAN", "whether it is NaN: isnan('NaN'::DOUBLE) -> true", pc.is_nan),
+    (
+        "isinf(x: double) -> BOOLEAN",
+        "whether it is infinite: isinf('-inf'::DOUBLE) -> true",
+        pc.is_inf,
+    ),
+    (
+        "isfinite(x: double) -> BOOLEAN",
+        "whether it is neither NaN nor infinite: isfinite(1) -> true",
+        pc.is_finite,
+    ),
+):
+    scalar(_signature, _says)(of_values(_kernel))
 
 
-def _radians(value: Values) -> Values:
-    return of_doubles(np.radians, value)
+def _bind_log(name: str, *arguments: Expression) -> Expression:
+    doubles = tuple(as_double(name, argument) for argument in arguments)
+    return Call("log" if len(doubles) == 2 else "log10", doubles, DOUBLE)
 
 
-_CHECKED: Mapping[str, Callable[..., Values]] = {
-    "power": pc.power,
-    "sqrt": pc.sqrt,
-    "exp": pc.exp,
-    "ln": pc.ln,
-    "log": _log,
-    "log2": pc.log2,
-    "log10": pc.log10,
-    "sin": pc.sin,
-    "cos": pc.cos,
-    "tan": pc.tan,
-    "asin": pc.asin,
-    "acos": pc.acos,
-    "sinh": pc.sinh,
-    "cosh": pc.cosh,
-    "acosh": pc.acosh,
-    "atanh": pc.atanh,
-    "degrees": _degrees,
-}
+@scalar(
+    "log(x), log(base, x)",
+    "logarithm to a base, 10 by default: log(1000), log(2, 8) -> 3.0 | 3.0",
+    bind=_bind_log,
+    can_fail=True,
+)
+def _log(call: Call, base: Values, value: Values) -> Values:
+    def logarithm(base: Values, value: Values) -> Values:
+        # NaN for a base that is not positive
+        base = pc.if_else(pc.less_equal(base, 0.0), pa.scalar(math.nan), base)
+        return pc.divide(pc.ln(value), pc.ln(base))
 
-MATHEMATICS: Mapping[str, Function] = {
-    **{
-        name: Function(functools.partial(_checked, kernel), can_fail=True)
-        for name, kernel in _CHECKED.items()
-    },
-    "cbrt": arrow(_cbrt),
-    "cot": arrow(_cotangent),
-    "atan": arrow(pc.atan),
-    "atan2": arrow(pc.atan2),
-    "tanh": arrow(pc.tanh),
-    "asinh": arrow(pc.asinh),
-    "radians": arrow(_radians),
-    "isnan": arrow(pc.is_nan),
-    "isinf": arrow(pc.is_inf),
-    "isfinite": arrow(pc.is_finite),
-}
+    return _checked(logarithm, call, base, value)
+
+
+@composed("pi()", "3.14159...: pi() > 3.14159 -> true")
+def _pi(_: str) -> Expression:
+    return Literal(math.pi, DOUBLE)

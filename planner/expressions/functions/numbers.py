@@ -1,4 +1,4 @@
-"""Functions of numbers."""
+"""Functions of numbers, and the operators of numbers."""
 
 from __future__ import annotations
 
@@ -12,22 +12,45 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from raydb.errors import DataError
-from raydb.planner.expressions.casts.casts import Values, cast_values, decimal_type, each, relabel
-from raydb.planner.expressions.function import (
-    Function,
-    arrow,
-    of_doubles,
+from raydb.errors import DataError, ProgrammingError
+from raydb.planner.expressions.adapters import (
     of_numpy,
+    of_values,
     row_by_row,
     with_constants,
 )
+from raydb.planner.expressions.arrays import Values, each
+from raydb.planner.expressions.casts.cast import cast_values, try_cast_values
+from raydb.planner.expressions.casts.numbers import decimal_type, relabel
+from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.nodes import Call, Expression, Literal
+from raydb.planner.expressions.operators import arithmetic, bitwise
+from raydb.planner.expressions.registry import composed, scalar
+from raydb.planner.expressions.signature import require_integer, require_number
+from raydb.planner.expressions.types import (
+    BIGINT,
+    INTEGER,
+    MAX_PRECISION,
+    is_decimal,
+    is_integer,
+    wider_integer,
+)
+from raydb.planner.expressions.typing_rules import cast, typed, unify
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from raydb.planner.expressions.nodes import Call
+# Doubles from 2**52 on are whole; times 10**290 they are still in the range of doubles.
+_ALL_WHOLE = 2.0**52
+_DOUBLE_DIGITS = 290
+_SMALLEST = 1e-300
+_FACTORIALS = pa.array(
+    [decimal.Decimal(math.factorial(n)) for n in range(34)], pa.decimal128(38, 0)
+)
+
+
+# -- operators
 
 
 def _arithmetic(name: str, call: Call, left: Values, right: Values) -> Values:
@@ -42,17 +65,27 @@ def _arithmetic(name: str, call: Call, left: Values, right: Values) -> Values:
     return compute(left, right)
 
 
-def _has_room(call: Call) -> bool:
-    """Tell whether every sum, difference or product fits the type of the call."""
+def _may_overflow(call: Call) -> bool:
+    """Tell whether some sum, difference or product does not fit the type of the call."""
     kinds = [argument.type for argument in call.arguments]
     if not all(pt.is_decimal(kind) for kind in (call.type, *kinds)):
-        return bool(pt.is_floating(call.type))
+        return not pt.is_floating(call.type)
     digits = max(kind.precision - kind.scale for kind in kinds) + 1
     scale = max(kind.scale for kind in kinds)
     if call.function == "multiply":
         digits = sum(kind.precision - kind.scale for kind in kinds)
         scale = sum(kind.scale for kind in kinds)
-    return bool(scale <= call.type.scale and digits <= call.type.precision - call.type.scale)
+    return bool(scale > call.type.scale or digits > call.type.precision - call.type.scale)
+
+
+for _name, _operation in (
+    ("add", "addition"),
+    ("subtract", "subtraction"),
+    ("multiply", "multiplication"),
+):
+    scalar(name=_name, can_fail=_may_overflow, operation=_operation)(
+        functools.partial(_arithmetic, _name)
+    )
 
 
 def _as_decimal(values: Values) -> Values:
@@ -70,6 +103,7 @@ def _in_256_bits(values: Values) -> Values:
     return each(wide, lambda array: relabel(array, label), label)
 
 
+@scalar(name="divide", can_fail=True, operation="division")
 def _divide(call: Call, left: Values, right: Values) -> Values:
     """Divide: integers towards zero, decimals rounding half away from zero."""
     if pt.is_decimal(call.type):
@@ -77,6 +111,7 @@ def _divide(call: Call, left: Values, right: Values) -> Values:
     return pc.divide_checked(cast_values(left, call.type), cast_values(right, call.type))
 
 
+@scalar(name="modulo", can_fail=True)
 def _modulo(call: Call, left: Values, right: Values) -> Values:
     """Return the remainder of the division towards zero: it has the sign of the dividend."""
     if pt.is_decimal(call.type):
@@ -93,7 +128,7 @@ def _modulo(call: Call, left: Values, right: Values) -> Values:
 def _float_remainder(left: Values, right: Values) -> Values:
     if pc.any(pc.and_(pc.equal(right, 0), pc.is_valid(left))).as_py():
         raise DataError("division by zero")
-    return of_doubles(np.fmod, left, right)
+    return of_numpy(np.fmod, pa.float64(), left, right)
 
 
 def _in_python(
@@ -114,8 +149,86 @@ def _in_python(
         return row_by_row(apply, pa.decimal256(76, call.type.scale), left, right)
 
 
+@scalar(name="negate", can_fail=True, operation="negation")
 def _negate(call: Call, value: Values) -> Values:
     return pc.negate_checked(cast_values(value, call.type))
+
+
+def _narrows(call: Call) -> bool:
+    """Tell whether the type of a cast has no room for some value of the type of its argument."""
+    source, target = call.arguments[0].type, call.type
+    if pt.is_integer(source):
+        wider = pt.is_integer(target) and target.bit_width >= source.bit_width
+        return not (wider or pt.is_floating(target) or pt.is_string(target))
+    if pt.is_decimal(source) and pt.is_decimal(target):
+        whole = source.precision - source.scale <= target.precision - target.scale
+        return not (whole and source.scale <= target.scale)
+    return not (pt.is_decimal(source) and pt.is_float64(target))
+
+
+scalar(name="cast", can_fail=_narrows)(lambda _, value: value)  # all calls end with a cast
+scalar(name="try_cast")(lambda call, value: try_cast_values(value, call.type))
+scalar(name="bit_and")(of_values(pc.bit_wise_and))
+scalar(name="bit_or")(of_values(pc.bit_wise_or))
+scalar(name="bit_xor")(of_values(pc.bit_wise_xor))
+scalar(name="bit_not")(of_values(pc.bit_wise_not))
+
+
+def _shift(name: str, call: Call, value: Values, count: Values) -> Values:
+    """Shift bits; those that leave the number are lost."""
+    width = call.type.bit_width
+    if pc.any(pc.or_(pc.less(count, 0), pc.greater_equal(count, width))).as_py():
+        raise DataError(f"{sql_type_name(call.type)} is shifted by 0 to {width - 1} bits")
+    return getattr(pc, name)(value, cast_values(count, call.type))
+
+
+for _name in ("shift_left", "shift_right"):
+    scalar(name=_name, can_fail=True)(functools.partial(_shift, _name))
+
+
+# -- rounding
+
+
+scalar(
+    "abs(x) -> x",
+    "absolute value: abs(-2.5) -> 2.5",
+    can_fail=True,
+    operation="absolute value",
+)(of_values(pc.abs_checked))
+
+
+def _bind_sign(name: str, operand: Expression) -> Expression:
+    operand = require_number(name, operand)
+    kind = pa.decimal128(1, 0) if is_decimal(operand.type) else operand.type
+    return Call(name, (operand,), kind)
+
+
+scalar("sign(x)", "-1, 0 or 1, in the type of `x`: sign(-2.5) -> -1", bind=_bind_sign)(
+    of_values(pc.sign)
+)
+
+
+def _rounded_type(kind: pa.DataType, digits: int, carry: int | None = None) -> pa.DataType:
+    """Return the type of a rounded number: a decimal keeps only the digits that can be there."""
+    if not is_decimal(kind):
+        return kind
+    scale = max(min(digits, kind.scale), 0)
+    if carry is None:
+        carry = 1 if scale < kind.scale else 0  # 9.99 rounds to 10.0
+    return pa.decimal128(min(kind.precision - kind.scale + scale + carry, MAX_PRECISION), scale)
+
+
+def _bind_round(name: str, operand: Expression, *digits: Expression) -> Expression:
+    operand = require_number(name, operand)
+    places = typed(digits[0], INTEGER) if digits else Literal(0, INTEGER)
+    if not is_integer(places.type):
+        raise ProgrammingError(f"{name}() needs a number of digits, not {describe(places)}")
+    function = "round" if name == "round" else "trunc"
+    if isinstance(places, Literal):
+        kind = _rounded_type(operand.type, places.value or 0)
+    else:  # as many digits as there may be, and one more in front: 9.99 rounds to 10.00
+        kind = _rounded_type(operand.type, MAX_PRECISION, carry=1)
+    return Call(function, (operand, places), kind)
 
 
 def _round(mode: str, _: Call, value: Values, digits: int = 0) -> Values:
@@ -133,6 +246,23 @@ def _round(mode: str, _: Call, value: Values, digits: int = 0) -> Values:
     return pc.round(cast_values(value, room), digits, mode)
 
 
+for _calls, _says, _mode in (
+    (
+        "round(x [, digits])",
+        "rounded, halves away from zero: round(2.345, 2) -> 2.35",
+        "half_towards_infinity",
+    ),
+    (
+        "trunc(x [, digits]), truncate(x [, digits])",
+        "cut off towards zero: trunc(-2.7) -> -2",
+        "towards_zero",
+    ),
+):
+    scalar(_calls, _says, bind=_bind_round, can_fail=True, operation="rounding")(
+        with_constants(functools.partial(_round, _mode))
+    )
+
+
 def _round_doubles(value: Values, digits: int, mode: str) -> Values:
     # Arrow multiplies by 10**digits, rounds and divides, so both ends of the range need care.
     if abs(digits) > _DOUBLE_DIGITS:
@@ -147,6 +277,13 @@ def _round_doubles(value: Values, digits: int, mode: str) -> Values:
     return pc.if_else(as_it_is, value, pc.round(pc.if_else(as_it_is, 0.0, value), digits, mode))
 
 
+def _bind_floor_or_ceil(function: str, name: str, operand: Expression) -> Expression:
+    operand = require_number(name, operand)
+    if is_integer(operand.type):
+        return operand
+    return Call(function, (operand,), _rounded_type(operand.type, 0))
+
+
 def _floor_or_ceil(name: str, _: Call, value: Values) -> Values:
     if pt.is_integer(value.type):
         return value
@@ -155,30 +292,43 @@ def _floor_or_ceil(name: str, _: Call, value: Values) -> Values:
     return getattr(pc, name)(value)
 
 
-def _sign(_: Call, value: Values) -> Values:
-    return pc.sign(value)
+for _name, _calls, _says in (
+    ("floor", "floor(x)", "the next whole number below: floor(-2.5) -> -3"),
+    ("ceil", "ceil(x), ceiling(x)", "the next whole number above: ceil(2.1) -> 3"),
+):
+    scalar(
+        _calls,
+        _says,
+        bind=functools.partial(_bind_floor_or_ceil, _name),
+        can_fail=True,
+        operation="rounding",
+    )(functools.partial(_floor_or_ceil, _name))
 
 
-def _greatest(_: Call, *values: Values) -> Values:
-    """Return the greatest value of each row, NULLs aside; NaN is greater than all other doubles."""
-    greatest = pc.max_element_wise(*values, skip_nulls=True)
-    if pt.is_floating(greatest.type):
-        for value in values:
-            is_nan = pc.fill_null(pc.is_nan(value), False)
-            greatest = pc.if_else(is_nan, pa.scalar(math.nan, greatest.type), greatest)
-    return greatest
+# -- integers
 
 
-def _least(_: Call, *values: Values) -> Values:
-    return pc.min_element_wise(*values, skip_nulls=True)
+@composed("mod(x, y)", "the remainder, `x % y`: mod(-7, 3) -> -1")
+def _mod(_: str, left: Expression, right: Expression) -> Expression:
+    return arithmetic("modulo", left, right)
 
 
+def _bind_integers(name: str, left: Expression, right: Expression) -> Expression:
+    left, right = require_integer(name, left), require_integer(name, right)
+    kind = wider_integer((left.type, right.type))
+    return Call(name, (cast(left, kind), cast(right, kind)), kind)
+
+
+@scalar(
+    "gcd(x, y)", "greatest common divisor: gcd(12, 18) -> 6", bind=_bind_integers, can_fail=True
+)
 def _gcd(call: Call, left: Values, right: Values) -> Values:
     """Return the greatest common divisor, which is never negative."""
     left, right = pc.abs_checked(left), pc.abs_checked(right)
     return of_numpy(np.gcd, call.type, left, right)
 
 
+@scalar("lcm(x, y)", "least common multiple: lcm(4, 6) -> 12", bind=_bind_integers, can_fail=True)
 def _lcm(call: Call, left: Values, right: Values) -> Values:
     """Return the least common multiple, 0 where a number is 0."""
     divisor = _gcd(call, left, right)
@@ -187,17 +337,17 @@ def _lcm(call: Call, left: Values, right: Values) -> Values:
     return pc.multiply_checked(factor, pc.abs_checked(right))
 
 
+@scalar(
+    "factorial(n) -> HUGEINT",
+    "1 * 2 * ... * n, a HUGEINT: factorial(20) -> 2432902008176640000",
+    can_fail=True,
+)
 def _factorial(_: Call, number: Values) -> Values:
     if pc.any(pc.less(number, 0)).as_py():
         raise DataError("the factorial of a negative number is not defined")
     if pc.any(pc.greater_equal(number, len(_FACTORIALS))).as_py():
         raise DataError("the result of factorial() has more than 38 digits")
     return each(number, _FACTORIALS.take, _FACTORIALS.type)
-
-
-def _width_bucket(call: Call, *values: Values) -> Values:
-    with decimal.localcontext(decimal.Context(prec=80)):
-        return row_by_row(_bucket_number, call.type, *values)
 
 
 def _bucket_number(value: Any, low: Any, high: Any, count: int) -> int:
@@ -215,58 +365,30 @@ def _bucket_number(value: Any, low: Any, high: Any, count: int) -> int:
     return min(int((value - low) * count // (high - low)), count - 1) + 1
 
 
-def _shift(name: str, call: Call, value: Values, count: Values) -> Values:
-    """Shift bits; those that leave the number are lost."""
-    width = call.type.bit_width
-    if pc.any(pc.or_(pc.less(count, 0), pc.greater_equal(count, width))).as_py():
-        raise DataError(f"{sql_type_name(call.type)} is shifted by 0 to {width - 1} bits")
-    return getattr(pc, name)(value, cast_values(count, call.type))
+def _bind_width_bucket(name: str, *arguments: Expression) -> Expression:
+    *three, count = arguments
+    numbers = unify([require_number(name, each) for each in three], "compare")
+    return Call(name, (*numbers, cast(require_integer(name, count), BIGINT)), BIGINT)
 
 
+@scalar(
+    "width_bucket(x, low, high, n)",
+    "which of `n` equal buckets `x` is in, from 1; 0 below, n + 1 above:"
+    " width_bucket(5.35, 0.024, 10.06, 5) -> 3",
+    bind=_bind_width_bucket,
+    can_fail=True,
+)
+def _width_bucket(call: Call, *values: Values) -> Values:
+    with decimal.localcontext(decimal.Context(prec=80)):
+        return row_by_row(_bucket_number, call.type, *values)
+
+
+@composed("xor(n, m)", "exclusive or, `n # m`: xor(5, 3) -> 6")
+def _xor(_: str, left: Expression, right: Expression) -> Expression:
+    return bitwise("#", left, right)
+
+
+@scalar("bit_count(n) -> INTEGER", "how many bits are set: bit_count(7) -> 3")
 def _bit_count(call: Call, value: Values) -> Values:
     unsigned = np.dtype(f"u{value.type.bit_width // 8}")
     return of_numpy(lambda bits: np.bitwise_count(bits.view(unsigned)), call.type, value)
-
-
-# Doubles from 2**52 on are whole; times 10**290 they are still in the range of doubles.
-_ALL_WHOLE = 2.0**52
-_DOUBLE_DIGITS = 290
-_SMALLEST = 1e-300
-_FACTORIALS = pa.array(
-    [decimal.Decimal(math.factorial(n)) for n in range(34)], pa.decimal128(38, 0)
-)
-
-NUMBERS: Mapping[str, Function] = {
-    **{
-        name: Function(functools.partial(_arithmetic, name), True, operation, is_safe=_has_room)
-        for name, operation in (
-            ("add", "addition"),
-            ("subtract", "subtraction"),
-            ("multiply", "multiplication"),
-        )
-    },
-    "divide": Function(_divide, True, "division"),
-    "modulo": Function(_modulo, True),
-    "negate": Function(_negate, True, "negation"),
-    "abs": Function(lambda _, value: pc.abs_checked(value), True, "absolute value"),
-    "round": Function(
-        with_constants(functools.partial(_round, "half_towards_infinity")), True, "rounding"
-    ),
-    "trunc": Function(with_constants(functools.partial(_round, "towards_zero")), True, "rounding"),
-    "floor": Function(functools.partial(_floor_or_ceil, "floor"), True, "rounding"),
-    "ceil": Function(functools.partial(_floor_or_ceil, "ceil"), True, "rounding"),
-    "sign": Function(_sign),
-    "greatest": Function(_greatest, strict=False),
-    "least": Function(_least, strict=False),
-    "gcd": Function(_gcd, can_fail=True),
-    "lcm": Function(_lcm, can_fail=True),
-    "factorial": Function(_factorial, can_fail=True),
-    "width_bucket": Function(_width_bucket, can_fail=True),
-    "bit_and": arrow(pc.bit_wise_and),
-    "bit_or": arrow(pc.bit_wise_or),
-    "bit_xor": arrow(pc.bit_wise_xor),
-    "bit_not": arrow(pc.bit_wise_not),
-    "shift_left": Function(functools.partial(_shift, "shift_left"), can_fail=True),
-    "shift_right": Function(functools.partial(_shift, "shift_right"), can_fail=True),
-    "bit_count": Function(_bit_count),
-}

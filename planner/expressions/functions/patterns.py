@@ -12,19 +12,42 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from raydb.errors import DataError
-from raydb.planner.expressions.casts.casts import Values, each
-from raydb.planner.expressions.function import (
-    Function,
-    by_constants,
-    require_room,
-    with_constants,
-)
+from raydb.errors import DataError, ProgrammingError
+from raydb.planner.expressions.adapters import require_room, with_constants
+from raydb.planner.expressions.arrays import Values, each
+from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.nodes import Call, Expression, Literal
+from raydb.planner.expressions.registry import constants_fail, scalar
+from raydb.planner.expressions.signature import require_integer, require_text
+from raydb.planner.expressions.types import BOOLEAN, INTEGER, TEXT
+from raydb.planner.expressions.typing_rules import typed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from raydb.planner.expressions.nodes import Call
+_OPERATORS = {
+    "like": ("LIKE", "like"),
+    "ilike": ("ILIKE", "ilike"),
+    "similar": ("SIMILAR TO", "similar"),
+    "glob": ("GLOB", "glob"),
+    "~": ("~", "regexp_matches"),
+    "~*": ("~*", "regexp_matches"),
+}
+
+
+def match(operator: str, *operands: Expression) -> Expression:
+    """Return `text operator pattern`, for LIKE and SIMILAR TO with an escape behind it.
+
+    `operator` is one of like, ilike, similar, glob, ~ and ~*.
+    """
+    written, function = _OPERATORS[operator]
+    texts = tuple(typed(operand, TEXT) for operand in operands)
+    for text in texts:
+        if text.type != TEXT:
+            raise ProgrammingError(f"{written} needs strings, not {describe(text)}")
+    if operator == "~*":
+        texts = (*texts, Literal("i", TEXT))
+    return Call(function, texts, BOOLEAN)
 
 
 # -- LIKE and SIMILAR TO
@@ -44,6 +67,14 @@ def _like(ignore_case: bool, _: Call, text: Values, pattern: str, escape: str = 
     return pc.match_substring_regex(text, f"(?s)^{regex}$", ignore_case=ignore_case)
 
 
+for _name, _ignores_case in (("like", False), ("ilike", True)):
+    scalar(name=_name, can_fail=constants_fail)(
+        with_constants(functools.partial(_like, _ignores_case))
+    )
+
+
+@scalar(name="similar", can_fail=constants_fail)
+@with_constants
 def _similar(_: Call, text: Values, pattern: str, escape: str = "\\") -> Values:
     """Match the regular expressions of the SQL standard: % and _ and | * + ? {m,n} ( ) [ ]."""
     meanings = {"%": ".*", "_": ".", "(": "(?:", **{each: each for each in "|*+?{}[])-,"}}
@@ -61,6 +92,8 @@ def _similar(_: Call, text: Values, pattern: str, escape: str = "\\") -> Values:
     return _search(text, f"(?s)^(?:{''.join(parts)})$", pattern)
 
 
+@scalar(name="glob", can_fail=constants_fail)
+@with_constants
 def _glob(_: Call, text: Values, pattern: str) -> Values:
     """Match as names of files are matched: * and ? and [a-z] and [!a-z]."""
     return _search(text, f"(?s)^{_GLOB_PART.sub(_glob_part, pattern)}$", pattern)
@@ -127,14 +160,34 @@ def _with_flags(pattern: str, flags: str) -> str:
     return f"(?{letters}){pattern}" if letters else pattern
 
 
+@scalar(
+    "regexp_matches(text, pattern: text [, flags: text]), regexp_like(text, pattern [, flags])"
+    " -> BOOLEAN",
+    "whether a part matches: regexp_matches('Bergen', '^b', 'i') -> true",
+    can_fail=constants_fail,
+)
+@with_constants
 def _regexp_matches(_: Call, text: Values, pattern: str, flags: str = "") -> Values:
     return _search(text, _with_flags(pattern, flags), pattern)
 
 
+@scalar(
+    "regexp_full_match(text, pattern: text [, flags: text]) -> BOOLEAN",
+    "whether all of it matches: regexp_full_match('Bergen', 'B.*') -> true",
+    can_fail=constants_fail,
+)
+@with_constants
 def _regexp_full_match(_: Call, text: Values, pattern: str, flags: str = "") -> Values:
     return _search(text, _with_flags(rf"\A(?:{pattern})\z", flags), pattern)
 
 
+@scalar(
+    "regexp_replace(text, pattern: text, new: text [, flags: text]) -> VARCHAR",
+    "the first match replaced, all with the flag `g`; `\\1` is a group:"
+    r" regexp_replace('a1b2', '(\d)', '<\1>', 'g') -> 'a<1>b<2>'",
+    can_fail=True,
+)
+@with_constants
 def _regexp_replace(
     _: Call, text: Values, pattern: str, replacement: str, flags: str = ""
 ) -> Values:
@@ -166,6 +219,22 @@ def _rewritten(escape: re.Match[str]) -> str:
     return rf"\{character}" if character in "123456789\\" and character else rf"\\{character}"
 
 
+def _bind_extract(name: str, *arguments: Expression) -> Expression:
+    """Without a group it is all of the match."""
+    kinds = (require_text, require_text, require_integer, require_text)
+    given = arguments if len(arguments) > 2 else (*arguments, Literal(0, INTEGER))
+    checked = [require(name, each) for require, each in zip(kinds, given, strict=False)]
+    return Call(name, tuple(checked), TEXT)
+
+
+@scalar(
+    "regexp_extract(text, pattern [, group [, flags]])",
+    "the first match or a group of it, '' if there is none:"
+    r" regexp_extract('2026-05', '(\d+)-(\d+)', 2) -> '05'",
+    bind=_bind_extract,
+    can_fail=constants_fail,
+)
+@with_constants
 def _regexp_extract(_: Call, text: Values, pattern: str, group: int = 0, flags: str = "") -> Values:
     """Return the first match, or a group of it; '' where there is none."""
     regex = _with_flags(_only_group(pattern, group), flags)
@@ -207,15 +276,3 @@ def _only_group(pattern: str, group: int) -> str:
     if not 0 < group < next(numbers):
         raise DataError(f"the regular expression '{pattern}' has no group {group}")
     return renamed
-
-
-PATTERNS: Mapping[str, Function] = {
-    "like": by_constants(functools.partial(_like, False)),
-    "ilike": by_constants(functools.partial(_like, True)),
-    "similar": by_constants(_similar),
-    "glob": by_constants(_glob),
-    "regexp_matches": by_constants(_regexp_matches),
-    "regexp_full_match": by_constants(_regexp_full_match),
-    "regexp_replace": Function(with_constants(_regexp_replace), can_fail=True),
-    "regexp_extract": by_constants(_regexp_extract),
-}

@@ -6,44 +6,118 @@ import binascii
 import functools
 import hashlib
 import re
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from raydb.errors import DataError
-from raydb.planner.expressions.casts.casts import Values, cast_values, each
-from raydb.planner.expressions.function import (
-    Function,
-    arrow,
-    by_constants,
+from raydb.errors import DataError, ProgrammingError
+from raydb.planner.expressions.adapters import (
+    of_rows,
+    of_values,
     require_room,
     row_by_row,
     with_constants,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from raydb.planner.expressions.nodes import Call
+from raydb.planner.expressions.arrays import Values, as_array, each
+from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.nodes import Call, Expression, Literal
+from raydb.planner.expressions.operators import arithmetic
+from raydb.planner.expressions.registry import composed, constants_fail, scalar
+from raydb.planner.expressions.signature import require_integer, require_text
+from raydb.planner.expressions.types import BIGINT, BLOB, TEXT, is_integer
+from raydb.planner.expressions.typing_rules import as_text, cast, typed
 
 # No value that a function makes longer has more characters; an Arrow array holds 2 GiB.
 _LONGEST = 10**8
 
 
+# -- lengths and cases
+
+
+scalar(
+    "length(text), char_length(text), character_length(text) -> BIGINT",
+    "number of characters: length('Zoë') -> 3",
+)(of_values(pc.utf8_length))
+
+
+def _bind_octets(_: str, operand: Expression) -> Expression:
+    operand = typed(operand, TEXT)
+    if operand.type != BLOB:
+        operand = require_text("octet_length", operand)
+    return Call("octet_length", (operand,), BIGINT)
+
+
+scalar(
+    "octet_length(text), strlen(text)",
+    "number of bytes, in UTF-8; also of a BLOB: octet_length('Zoë') -> 4",
+    bind=_bind_octets,
+)(of_values(pc.binary_length))
+
+
+@composed("bit_length(text)", "eight times that: bit_length('Zoë') -> 32")
+def _bit_length(name: str, operand: Expression) -> Expression:
+    octets = Call("octet_length", (require_text(name, operand),), BIGINT)
+    return arithmetic("multiply", octets, Literal(8, BIGINT))
+
+
+scalar("lower(text), lcase(text) -> VARCHAR", "in lower case: lower('Oslo') -> 'oslo'")(
+    of_values(pc.utf8_lower)
+)
+scalar("upper(text), ucase(text) -> VARCHAR", "in upper case: upper('Oslo') -> 'OSLO'")(
+    of_values(pc.utf8_upper)
+)
+
+
+@scalar(
+    "initcap(text) -> VARCHAR",
+    "each word with a capital: initcap('new york-east') -> 'New York-East'",
+)
+@of_rows
+def _initcap(text: str) -> str:
+    """Write each word, a run of letters and digits, with one capital at its beginning."""
+    return re.sub(r"[^\W_]+", lambda word: word[0][0].upper() + word[0][1:].lower(), text)
+
+
+# -- joining
+
+
+def text_or_nothing(operand: Expression) -> Expression:
+    """Return a value as a string, which is empty for NULL."""
+    return Call("coalesce", (as_text(operand), Literal("", TEXT)), TEXT)
+
+
+def _bind_concat(_: str, *operands: Expression) -> Expression:
+    return Call("concat", tuple(map(text_or_nothing, operands)), TEXT)
+
+
+@scalar(
+    "concat(a, ...)",
+    "all values joined; NULL counts for nothing: concat('a', NULL, 1) -> 'a1'",
+    bind=_bind_concat,
+)
 def _concat(_: Call, *values: Values) -> Values:
-    texts = [cast_values(value, pa.string()) for value in values]
+    texts = [cast_values(value, TEXT) for value in values]
     return pc.binary_join_element_wise(*texts, "", null_handling="emit_null")
 
 
+@scalar(
+    "concat_ws(separator: text, a: value, ...) -> VARCHAR",
+    "joined with a separator, NULLs left out: concat_ws('-', 2026, NULL, 5) -> '2026-5'",
+)
 def _concat_ws(_: Call, separator: Values, *texts: Values) -> Values:
-    """Join the texts that are not NULL."""
     return pc.binary_join_element_wise(*texts, separator, null_handling="skip")
 
 
 # -- parts
 
 
+@scalar(
+    "substring(text, start: n [, count: n]), substr(text, start [, count]) -> VARCHAR",
+    "a part; also `substring(text FROM 2 FOR 3)`: substring('Bergen', 2, 3) -> 'erg'",
+    can_fail=constants_fail,
+)
+@with_constants
 def _substring(_: Call, text: Values, start: int, length: int | None = None) -> Values:
     """Return the characters at the positions start, ..., start + length - 1 that exist.
 
@@ -58,20 +132,35 @@ def _substring(_: Call, text: Values, start: int, length: int | None = None) -> 
     return pc.utf8_slice_codeunits(text, first, max(start + length - 1, first))
 
 
+@scalar(
+    "left(text, n) -> VARCHAR",
+    "the first characters; all but the last `-n`:"
+    " left('Bergen', 3), left('Bergen', -2) -> 'Ber' | 'Berg'",
+)
+@with_constants
 def _left(_: Call, text: Values, count: int) -> Values:
-    """Return the first characters, or all but the last -count."""
     return pc.utf8_slice_codeunits(text, 0, count)
 
 
+@scalar(
+    "right(text, n) -> VARCHAR",
+    "the last characters; all but the first `-n`: right('Bergen', 3) -> 'gen'",
+)
+@with_constants
 def _right(_: Call, text: Values, count: int) -> Values:
-    """Return the last characters, or all but the first -count."""
     if count == 0:
         return pc.utf8_slice_codeunits(text, 0, 0)
     return pc.utf8_slice_codeunits(text, -count)
 
 
+@scalar(
+    "split_part(text, separator: text, n) -> VARCHAR",
+    "the n-th part, from the end if negative; '' if there is none:"
+    " split_part('a-b-c', '-', 2) -> 'b'",
+    can_fail=constants_fail,
+)
+@with_constants
 def _split_part(_: Call, text: Values, separator: str, number: int) -> Values:
-    """Return the part of that number, from the end where it is negative; '' where there is none."""
     if number == 0:
         raise DataError("split_part() counts from 1, or from -1 at the end; there is no part 0")
     if not separator:
@@ -85,35 +174,60 @@ def _split_part(_: Call, text: Values, separator: str, number: int) -> Values:
         exists = pc.greater_equal(pc.list_value_length(parts), abs(number))
         places = pc.if_else(exists, pc.add(ends, number), pa.scalar(None, pa.int32()))
         found = pc.fill_null(parts.values.take(places), "")
-        return pc.if_else(array.is_valid(), found, pa.scalar(None, pa.string()))
+        return pc.if_else(array.is_valid(), found, pa.scalar(None, TEXT))
 
-    return each(text, part, pa.string())
+    return each(text, part, TEXT)
 
 
 # -- searches
 
 
+@scalar(
+    "position(part IN text), strpos(text, part: text), instr(text, part), position(text, part)"
+    " -> BIGINT",
+    "where a part begins, 0 if it does not occur: position('g' IN 'Bergen') -> 4",
+    name="position",
+)
+@with_constants
 def _position(_: Call, text: Values, part: str) -> Values:
-    """Return where a part begins, 0 where it does not occur."""
     if pc.all(pc.string_is_ascii(text)).as_py() is not False:
         return pc.add(pc.find_substring(text, part), 1)  # in bytes
-    return row_by_row(lambda value: value.find(part) + 1, pa.int64(), text)
+    return row_by_row(lambda value: value.find(part) + 1, BIGINT, text)
 
 
+@scalar(
+    "starts_with(text, part: text), prefix(text, part) -> BOOLEAN",
+    "whether it is the beginning: starts_with('Bergen', 'Be') -> true",
+)
+@with_constants
 def _starts_with(_: Call, text: Values, part: str) -> Values:
     return pc.starts_with(text, part)
 
 
+@scalar(
+    "ends_with(text, part: text), suffix(text, part) -> BOOLEAN",
+    "whether it is the end: ends_with('Bergen', 'gen') -> true",
+)
+@with_constants
 def _ends_with(_: Call, text: Values, part: str) -> Values:
     return pc.ends_with(text, part)
 
 
+@scalar(
+    "contains(text, part: text) -> BOOLEAN", "whether it occurs: contains('Bergen', 'erg') -> true"
+)
+@with_constants
 def _contains(_: Call, text: Values, part: str) -> Values:
     return pc.match_substring(text, part)
 
 
+@scalar(
+    "levenshtein(text, other: text) -> BIGINT",
+    "how many characters must be inserted, deleted or replaced:"
+    " levenshtein('kitten', 'sitting') -> 3",
+)
+@of_rows
 def _levenshtein(one: str, other: str) -> int:
-    """Return how many characters must be inserted, deleted or replaced."""
     distances = list(range(len(other) + 1))
     for row, character in enumerate(one, 1):
         diagonal, distances[0] = distances[0], row
@@ -128,10 +242,54 @@ def _levenshtein(one: str, other: str) -> int:
 
 
 def _trim(side: str, _: Call, text: Values, characters: str = " ") -> Values:
-    """Remove the characters that are in a set from one side or both."""
     return getattr(pc, f"utf8_{side}")(text, characters) if characters else text
 
 
+for _side, _calls, _says in (
+    (
+        "trim",
+        "trim([BOTH] [characters FROM] text), btrim(text [, characters]),"
+        " trim(text [, characters])",
+        "without spaces, or a set of characters, at both ends:"
+        " trim('  a '), trim(BOTH 'x' FROM 'xax') -> 'a' | 'a'",
+    ),
+    (
+        "ltrim",
+        "ltrim(text [, characters])",
+        "the same on the left; also `trim(LEADING ...)`: ltrim('xxa', 'x') -> 'a'",
+    ),
+    (
+        "rtrim",
+        "rtrim(text [, characters])",
+        "the same on the right; also `trim(TRAILING ...)`: rtrim('axx', 'x') -> 'a'",
+    ),
+):
+    scalar(
+        _calls.replace("[, characters]", "[, characters: text]") + " -> VARCHAR", _says, name=_side
+    )(with_constants(functools.partial(_trim, _side)))
+
+
+@composed(
+    "overlay(text PLACING new FROM n [FOR n]), overlay(text, new, n [, n])",
+    "a part replaced by its place: overlay('Txxxxas' PLACING 'hom' FROM 2 FOR 4) -> 'Thomas'",
+)
+def _overlay(
+    name: str, operand: Expression, new: Expression, start: Expression, *length: Expression
+) -> Expression:
+    operand, new, one = require_text(name, operand), require_text(name, new), Literal(1, BIGINT)
+    start = arithmetic("multiply", require_integer(name, start), one)  # a BIGINT: no overflow
+    count = require_integer(name, length[0]) if length else Call("length", (new,), BIGINT)
+    before = Call("substring", (operand, one, arithmetic("subtract", start, one)), TEXT)
+    after = Call("substring", (operand, arithmetic("add", start, count)), TEXT)
+    return Call("concat", (before, new, after), TEXT)
+
+
+@scalar(
+    "replace(text, part: text, new: text) -> VARCHAR",
+    "every occurrence replaced: replace('banana', 'an', 'o') -> 'booa'",
+    can_fail=True,
+)
+@with_constants
 def _replace(_: Call, text: Values, part: str, replacement: str) -> Values:
     if not part:  # for which Arrow's replace_substring (26.0) never ends
         return text
@@ -140,24 +298,26 @@ def _replace(_: Call, text: Values, part: str, replacement: str) -> Values:
     return pc.replace_substring(text, part, replacement)
 
 
+@scalar(
+    "translate(text, characters: text, new: text) -> VARCHAR",
+    "characters replaced one by one: translate('12345', '143', 'ax') -> 'a2x5'",
+)
+@with_constants
 def _translate(_: Call, text: Values, characters: str, replacements: str) -> Values:
-    """Replace each character by the one at the same place, or remove it if there is none."""
     table: dict[int, str | None] = {}
     for place, character in enumerate(characters):
         table.setdefault(ord(character), replacements[place : place + 1] or None)
-    return row_by_row(lambda value: value.translate(table), pa.string(), text)
+    return row_by_row(lambda value: value.translate(table), TEXT, text)
 
 
+@scalar("repeat(text, n) -> VARCHAR", "`n` times: repeat('ab', 3) -> 'ababab'", can_fail=True)
+@with_constants
 def _repeat(_: Call, text: Values, count: int) -> Values:
     count = max(count, 0)
-    longest = pc.max(pc.binary_length(_at_least_one(text))).as_py() or 0
+    longest = pc.max(pc.binary_length(as_array(text, 1))).as_py() or 0
     if longest * count > _LONGEST:
         raise DataError(f"the result of repeat() is longer than {_LONGEST} bytes")
     return pc.binary_repeat(text, count)
-
-
-def _at_least_one(text: Values) -> Values:
-    return pa.repeat(text, 1) if isinstance(text, pa.Scalar) else text
 
 
 def _pad(name: str, _: Call, text: Values, width: int, fill: str = " ") -> Values:
@@ -170,13 +330,23 @@ def _pad(name: str, _: Call, text: Values, width: int, fill: str = " ") -> Value
         return getattr(pc, f"utf8_{name}")(cut, width, fill) if fill else cut
     padding = (fill * (width // len(fill) + 1))[:width]
     if name == "lpad":
-        return row_by_row(lambda value: padding[: width - len(value)] + value, pa.string(), cut)
-    return row_by_row(lambda value: value + padding[: width - len(value)], pa.string(), cut)
+        return row_by_row(lambda value: padding[: width - len(value)] + value, TEXT, cut)
+    return row_by_row(lambda value: value + padding[: width - len(value)], TEXT, cut)
 
 
-def _initcap(text: str) -> str:
-    """Write each word, a run of letters and digits, with one capital at its beginning."""
-    return re.sub(r"[^\W_]+", lambda word: word[0][0].upper() + word[0][1:].lower(), text)
+scalar(
+    "lpad(text, width: n [, fill: text]) -> VARCHAR",
+    "filled, or cut, to a width from the left: lpad('7', 3, '0') -> '007'",
+    can_fail=constants_fail,
+)(with_constants(functools.partial(_pad, "lpad")))
+scalar(
+    "rpad(text, width: n [, fill: text]) -> VARCHAR",
+    "the same from the right: rpad('a', 3, '.') -> 'a..'",
+    can_fail=constants_fail,
+)(with_constants(functools.partial(_pad, "rpad")))
+scalar("reverse(text) -> VARCHAR", "backwards: reverse('Oslo') -> 'olsO'")(
+    of_values(pc.utf8_reverse)
+)
 
 
 # -- characters and codes
@@ -188,26 +358,57 @@ def _code_point(of_nothing: int, _: Call, text: Values) -> Values:
     return row_by_row(lambda value: ord(value) if value else of_nothing, pa.int32(), first)
 
 
+scalar("ascii(text) -> INTEGER", "the number of the first character, 0 for '': ascii('A') -> 65")(
+    functools.partial(_code_point, 0)
+)
+scalar("unicode(text), ord(text) -> INTEGER", "the same, -1 for '': unicode('Å') -> 197")(
+    functools.partial(_code_point, -1)
+)
+
+
+@scalar("chr(n) -> VARCHAR", "the character of a number: chr(65) -> 'A'", can_fail=True)
+@of_rows
 def _character(number: int) -> str:
     if not 0 < number < 0x110000 or 0xD800 <= number < 0xE000:
         raise DataError(f"there is no character with the number {number}")
     return chr(number)
 
 
-def _hex_digits(bits: int, number: int) -> str:
-    return f"{number & ((1 << bits) - 1):x}"
-
-
+@scalar("to_hex(n) -> VARCHAR", "hexadecimal, in lower case: to_hex(255) -> 'ff'")
 def _to_hex(_: Call, number: Values) -> Values:
-    digits = functools.partial(_hex_digits, number.type.bit_width)
-    return row_by_row(digits, pa.string(), number)
+    mask = (1 << number.type.bit_width) - 1
+    return row_by_row(lambda value: f"{value & mask:x}", TEXT, number)
 
 
+def _bind_hex(name: str, operand: Expression) -> Expression:
+    operand = typed(operand, TEXT)
+    if is_integer(operand.type):
+        digits = Call("to_hex", (cast(operand, BIGINT),), TEXT)
+        return Call("upper", (digits,), TEXT)
+    if operand.type not in (TEXT, BLOB):
+        raise ProgrammingError(
+            f"{name}() needs an integer, a string or a BLOB, not {describe(operand)}"
+        )
+    return Call("hex", (operand,), TEXT)
+
+
+@scalar(
+    "hex(a)",
+    "the digits of an integer, or of the bytes of a text or BLOB:"
+    " hex('Ray'), hex(255) -> '526179' | 'FF'",
+    bind=_bind_hex,
+)
+@of_rows
 def _hex(value: str | bytes) -> str:
-    """Return the bytes of a text or a BLOB as hexadecimal digits."""
     return (value.encode() if isinstance(value, str) else value).hex().upper()
 
 
+@scalar(
+    "unhex(text), from_hex(text) -> BLOB",
+    "the BLOB of hexadecimal digits: unhex('526179') -> x'526179'",
+    can_fail=True,
+)
+@of_rows
 def _unhex(digits: str) -> bytes:
     try:
         return binascii.unhexlify(digits)
@@ -215,51 +416,7 @@ def _unhex(digits: str) -> bytes:
         raise DataError(f"'{digits}' is not an even number of hexadecimal digits") from None
 
 
-def _python(function: Callable[..., object]) -> Callable[..., Values]:
-    """Make a function of Python values a kernel."""
-    return lambda call, *values: row_by_row(function, call.type, *values)
-
-
-def _printf(form: str, *values: object) -> str:
-    return form % values
-
-
+@scalar("md5(text) -> VARCHAR", "the MD5 sum: md5('Ray') -> '9406e3c325bfc9873426e5eda4ba6e18'")
+@of_rows
 def _md5(text: str) -> str:
     return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
-
-
-TEXT: Mapping[str, Function] = {
-    "concat": Function(_concat),
-    "concat_ws": Function(_concat_ws),
-    "lower": arrow(pc.utf8_lower),
-    "upper": arrow(pc.utf8_upper),
-    "initcap": Function(_python(_initcap)),
-    "length": arrow(pc.utf8_length),
-    "octet_length": arrow(pc.binary_length),
-    "substring": by_constants(_substring),
-    "left": Function(with_constants(_left)),
-    "right": Function(with_constants(_right)),
-    "split_part": by_constants(_split_part),
-    "position": Function(with_constants(_position)),
-    "starts_with": Function(with_constants(_starts_with)),
-    "ends_with": Function(with_constants(_ends_with)),
-    "contains": Function(with_constants(_contains)),
-    "levenshtein": Function(_python(_levenshtein)),
-    "trim": Function(with_constants(functools.partial(_trim, "trim"))),
-    "ltrim": Function(with_constants(functools.partial(_trim, "ltrim"))),
-    "rtrim": Function(with_constants(functools.partial(_trim, "rtrim"))),
-    "replace": Function(with_constants(_replace), can_fail=True),
-    "translate": Function(with_constants(_translate)),
-    "reverse": arrow(pc.utf8_reverse),
-    "repeat": Function(with_constants(_repeat), can_fail=True),
-    "lpad": by_constants(functools.partial(_pad, "lpad")),
-    "rpad": by_constants(functools.partial(_pad, "rpad")),
-    "ascii": Function(functools.partial(_code_point, 0)),
-    "unicode": Function(functools.partial(_code_point, -1)),
-    "chr": Function(_python(_character), can_fail=True),
-    "to_hex": Function(_to_hex),
-    "hex": Function(_python(_hex)),
-    "unhex": Function(_python(_unhex), can_fail=True),
-    "printf": Function(_python(_printf)),
-    "md5": Function(_python(_md5)),
-}

@@ -13,11 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from raydb.planner.expressions.casts.casts import Values, each, relabel
-from raydb.planner.expressions.function import Function, arrow
-from raydb.planner.expressions.functions.time_arithmetic import TIME_ARITHMETIC
-from raydb.planner.expressions.functions.time_format import TIME_FORMAT
-from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, MONTH_DAYS, UNITS
+from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.planner.expressions.adapters import of_values
+from raydb.planner.expressions.arrays import Values, each
+from raydb.planner.expressions.casts.numbers import relabel
+from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, MONTH_DAYS, UNITS, unit_name
 from raydb.planner.expressions.moments import (
     Integers,
     Intervals,
@@ -27,13 +28,35 @@ from raydb.planner.expressions.moments import (
     month_number,
     split_moment,
 )
+from raydb.planner.expressions.nodes import Call, Expression, Literal
+from raydb.planner.expressions.registry import composed, scalar
+from raydb.planner.expressions.signature import as_timestamp, constant_text, require_moment
+from raydb.planner.expressions.types import (
+    BIGINT,
+    DATE,
+    INTERVAL,
+    TEXT,
+    TIME,
+    TIMESTAMP,
+    is_interval,
+    is_moment,
+)
+from raydb.planner.expressions.typing_rules import cast, typed
 from raydb.running import moment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from raydb.planner.expressions.nodes import Call
-
+_CLOCK_PARTS = ("hour", "minute", "second", "millisecond", "microsecond")
+_DAY_PARTS = ("week", "isoyear", "dow", "isodow", "doy")
+_PART_SYNONYMS = {"dayofweek": "dow", "weekday": "dow", "dayofyear": "doy", "weekofyear": "week"}
+_PARTS = ("epoch", *UNITS, *_DAY_PARTS)
+# The parts with digits behind the point, as in PostgreSQL.
+_PART_TYPES = {
+    "second": pa.decimal128(8, 6),
+    "millisecond": pa.decimal128(8, 3),
+    "epoch": pa.decimal128(18, 6),
+}
 _MINUTE, _HOUR = UNITS["minute"][2], UNITS["hour"][2]
 # A year of an interval is 365.25 days where it becomes seconds, as in PostgreSQL.
 _YEAR_MICROSECONDS = 31_557_600_000_000
@@ -47,8 +70,8 @@ def _part(
     of_moment: Callable[[Values], Values],
     of_interval: Callable[[Intervals], Integers],
     scale: int = 0,
-) -> Function:
-    """Make a function of dates, times and intervals.
+) -> Callable[..., Values]:
+    """Make a kernel of dates, times and intervals.
 
     `of_moment` gets Arrow values. The integers that it returns are units of 10**-scale.
     """
@@ -60,7 +83,7 @@ def _part(
             found = of_moment(values)
         return _shifted(found, scale) if scale else found
 
-    return Function(find, can_fail=True)
+    return find
 
 
 def _shifted(values: Values, scale: int) -> Values:
@@ -84,7 +107,7 @@ def _remainder(numbers: Integers, by: int) -> Integers:
     return numbers - _truncated(numbers, by) * by
 
 
-def _span_of_years(name: str) -> Function:
+def _span_of_years(name: str) -> Callable[..., Values]:
     years = _YEAR_SPANS[name]
     # The first century is the years 1 to 100, the first decade the years 1 to 9.
     before = 0 if name == "decade" else years - 1
@@ -119,46 +142,177 @@ def _interval_microseconds(intervals: Intervals) -> Integers:
     return years * _YEAR_MICROSECONDS + days * DAY_MICROSECONDS + intervals.microseconds
 
 
-def _weekday(values: Values) -> Values:
-    return pc.day_of_week(values, count_from_zero=True, week_start=7)
+def date_part(part: str, operand: Expression) -> Expression:
+    """Return EXTRACT(part FROM operand): a BIGINT, or a DECIMAL with the fraction of a second."""
+    name = _part_name(part)
+    operand = _as_moment(part, operand)
+    if operand.type == TIME:
+        known = name in (*_CLOCK_PARTS, "epoch")
+    else:
+        known = not is_interval(operand.type) or name not in ("week", *_DAY_PARTS)
+    if not known:
+        raise ProgrammingError(f"{describe(operand)} has no part '{part}'")
+    if operand.type == DATE and name in _CLOCK_PARTS:
+        operand = cast(operand, TIMESTAMP)
+    is_whole = operand.type == DATE and name == "epoch"
+    return Call(name, (operand,), BIGINT if is_whole else _PART_TYPES.get(name, BIGINT))
 
 
-def _iso_weekday(values: Values) -> Values:
-    return pc.day_of_week(values, count_from_zero=False, week_start=1)
+def _part_name(part: str) -> str:
+    word = part.lower()
+    name = _PART_SYNONYMS.get(word, word if word in _PARTS else unit_name(word))
+    if name is None:
+        raise ProgrammingError(
+            f"there is no part '{part}' of a date or time{did_you_mean(word, _PARTS)}"
+        )
+    return name
 
 
-_PARTS: Mapping[str, Function] = {
-    "year": _part(pc.year, _years),
-    "quarter": _part(pc.quarter, lambda i: _truncated(_remainder(i.months, 12), 3) + 1),
-    "month": _part(pc.month, lambda i: _remainder(i.months, 12)),
-    "day": _part(pc.day, lambda i: i.days),
-    "hour": _part(pc.hour, lambda i: _truncated(i.microseconds, _HOUR)),
-    "minute": _part(pc.minute, lambda i: _truncated(_remainder(i.microseconds, _HOUR), _MINUTE)),
-    "second": _part(_within_minute, _interval_minute, scale=6),
-    "millisecond": _part(_within_minute, _interval_minute, scale=3),
-    "microsecond": _part(_within_minute, _interval_minute),
-    "epoch": Function(_epoch, can_fail=True),
-    "week": arrow(pc.iso_week),
-    "isoyear": arrow(pc.iso_year),
-    "dow": arrow(_weekday),
-    "isodow": arrow(_iso_weekday),
-    "doy": arrow(pc.day_of_year),
-    **{name: _span_of_years(name) for name in _YEAR_SPANS},
-}
+def _as_moment(name: str, operand: Expression) -> Expression:
+    operand = typed(operand, DATE)
+    if not (is_moment(operand.type) or is_interval(operand.type) or operand.type == TIME):
+        raise ProgrammingError(f"{name}() needs a date, not {describe(operand)}")
+    return operand
+
+
+@composed(
+    "extract(part FROM moment), date_part(part, moment), datepart(part, moment)",
+    "a part, as below; also of a TIME or an INTERVAL: extract(quarter FROM DATE '2026-05-17') -> 2",
+)
+def _date_part(_: str, part: Expression, operand: Expression) -> Expression:
+    return date_part(constant_text("date_part", part), operand)
+
+
+for _calls, _says, _kernel in (
+    ("year(moment)", "the year: year(DATE '2026-05-17') -> 2026", _part(pc.year, _years)),
+    (
+        "quarter(moment)",
+        "1 to 4: quarter(DATE '2026-05-17') -> 2",
+        _part(pc.quarter, lambda i: _truncated(_remainder(i.months, 12), 3) + 1),
+    ),
+    (
+        "month(moment)",
+        "1 to 12: month(DATE '2026-05-17') -> 5",
+        _part(pc.month, lambda i: _remainder(i.months, 12)),
+    ),
+    (
+        "week(moment), weekofyear(moment)",
+        "the week of ISO 8601: week(DATE '2026-05-17') -> 20",
+        of_values(pc.iso_week),
+    ),
+    (
+        "isoyear(moment)",
+        "the year of that week: isoyear(DATE '2027-01-01') -> 2026",
+        of_values(pc.iso_year),
+    ),
+    (
+        "day(moment)",
+        "the day of the month: day(DATE '2026-05-17') -> 17",
+        _part(pc.day, lambda i: i.days),
+    ),
+    (
+        "dow(moment), dayofweek(moment), weekday(moment)",
+        "the day of the week, Sunday is 0: dow(DATE '2026-05-17') -> 0",
+        of_values(functools.partial(pc.day_of_week, count_from_zero=True, week_start=7)),
+    ),
+    (
+        "isodow(moment)",
+        "the day of the week, Monday is 1, Sunday 7: isodow(DATE '2026-05-17') -> 7",
+        of_values(functools.partial(pc.day_of_week, count_from_zero=False, week_start=1)),
+    ),
+    (
+        "doy(moment), dayofyear(moment)",
+        "the day of the year: doy(DATE '2026-05-17') -> 137",
+        of_values(pc.day_of_year),
+    ),
+    (
+        "decade(moment)",
+        "the year divided by ten: decade(DATE '2026-05-17') -> 202",
+        _span_of_years("decade"),
+    ),
+    (
+        "century(moment)",
+        "the century: century(DATE '2026-05-17') -> 21",
+        _span_of_years("century"),
+    ),
+    (
+        "millennium(moment)",
+        "the millennium: millennium(DATE '2026-05-17') -> 3",
+        _span_of_years("millennium"),
+    ),
+    (
+        "hour(moment)",
+        "the hour: hour(TIMESTAMP '2026-05-17 10:37:21.5') -> 10",
+        _part(pc.hour, lambda i: _truncated(i.microseconds, _HOUR)),
+    ),
+    (
+        "minute(moment)",
+        "the minute: minute(TIMESTAMP '2026-05-17 10:37:21.5') -> 37",
+        _part(pc.minute, lambda i: _truncated(_remainder(i.microseconds, _HOUR), _MINUTE)),
+    ),
+    (
+        "second(moment)",
+        "the second with its fraction: second(TIMESTAMP '2026-05-17 10:37:21.5') -> 21.500000",
+        _part(_within_minute, _interval_minute, scale=6),
+    ),
+    (
+        "millisecond(moment)",
+        "the second in milliseconds: millisecond(TIMESTAMP '2026-05-17 10:37:21.5') -> 21500.000",
+        _part(_within_minute, _interval_minute, scale=3),
+    ),
+    (
+        "microsecond(moment)",
+        "the second in microseconds: microsecond(TIMESTAMP '2026-05-17 10:37:21.5') -> 21500000",
+        _part(_within_minute, _interval_minute),
+    ),
+    (
+        "epoch(moment)",
+        "seconds since 1970-01-01 00:00: epoch(DATE '2026-05-17') -> 1778976000",
+        _epoch,
+    ),
+):
+    scalar(_calls, _says, bind=date_part, can_fail=_calls.split("(")[0] not in _DAY_PARTS)(_kernel)
+
 
 # -- cutting off
 
 
+def constant_unit(name: str, operand: Expression) -> Literal:
+    """Return the name of a unit of time, which a constant string says."""
+    text = constant_text(name, operand)
+    unit = unit_name(text)
+    if unit is None:
+        raise ProgrammingError(f"there is no unit '{text}' of time{did_you_mean(text, UNITS)}")
+    return Literal(unit, TEXT)
+
+
+def _bind_date_trunc(name: str, unit: Expression, operand: Expression) -> Expression:
+    cut = constant_unit(name, unit)
+    operand = _as_moment(name, operand)
+    if is_interval(operand.type):
+        if cut.value == "week":
+            raise NotSupportedError("an interval cannot be cut to weeks")
+        return Call("date_trunc", (cut, operand), INTERVAL)
+    return Call("date_trunc", (cut, as_timestamp(name, operand)), TIMESTAMP)
+
+
+@scalar(
+    "date_trunc(unit, moment), datetrunc(unit, moment)",
+    "the beginning of the unit, a TIMESTAMP:"
+    " date_trunc('hour', TIMESTAMP '2026-05-17 10:37:21.5') -> 2026-05-17 10:00:00",
+    bind=_bind_date_trunc,
+    can_fail=True,
+)
 def _truncate(_: Call, unit: Values, values: Values) -> Values:
     """Return the beginning of the unit that a timestamp is in; of an interval its larger parts."""
     assert isinstance(unit, pa.Scalar), "the unit is constant"
     name = unit.as_py()
     if pt.is_interval(values.type):
         return compute(functools.partial(_cut_interval, name), values.type, values)
-    return compute(functools.partial(cut_moments, name), values.type, values)
+    return compute(functools.partial(_cut_moments, name), values.type, values)
 
 
-def cut_moments(unit: str, moments: Integers) -> Integers:
+def _cut_moments(unit: str, moments: Integers) -> Integers:
     """Return the beginning of the unit that each timestamp is in."""
     months, _, microseconds = UNITS[unit]
     if microseconds:
@@ -186,19 +340,46 @@ def _cut_interval(unit: str, intervals: Intervals) -> Intervals:
     return Intervals(intervals.months, intervals.days, clock)
 
 
+def _bind_last_day(name: str, operand: Expression) -> Expression:
+    return Call(name, (cast(require_moment(name, operand), DATE),), DATE)
+
+
+@scalar(
+    "last_day(moment)",
+    "the last day of the month: last_day(DATE '2024-02-03') -> 2024-02-29",
+    bind=_bind_last_day,
+    can_fail=True,
+)
 def _last_day(_: Call, values: Values) -> Values:
-    return compute(lambda days: first_day(month_number(days) + 1) - 1, pa.date32(), values)
+    return compute(lambda days: first_day(month_number(days) + 1) - 1, DATE, values)
 
 
+# -- now
+
+
+def current_moment(name: str) -> Expression:
+    """Return CURRENT_DATE, CURRENT_TIMESTAMP, LOCALTIME and so on, by the name in lower case."""
+    now = Call("now", (), TIMESTAMP)
+    if name in ("current_date", "today"):
+        return cast(now, DATE)
+    return cast(now, TIME) if name in ("current_time", "localtime") else now
+
+
+composed("current_date, current_date(), today()", "today: current_date = today() -> true")(
+    current_moment
+)
+
+
+@scalar(
+    "now(), current_timestamp, current_timestamp(), localtimestamp, localtimestamp()",
+    "the moment of the statement, a TIMESTAMP: now() = current_timestamp -> true",
+    bind=current_moment,
+)
 def _now(_: Call) -> Values:
-    return pa.scalar(moment(), pa.timestamp("us"))
+    return pa.scalar(moment(), TIMESTAMP)
 
 
-TIME: Mapping[str, Function] = {
-    **_PARTS,
-    **TIME_ARITHMETIC,
-    **TIME_FORMAT,
-    "date_trunc": Function(_truncate, can_fail=True),
-    "last_day": Function(_last_day, can_fail=True),
-    "now": Function(_now),
-}
+composed(
+    "current_time, current_time(), localtime, localtime()",
+    "its time of day: current_time = localtime -> true",
+)(current_moment)

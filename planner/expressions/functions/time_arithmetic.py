@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
 from typing import TYPE_CHECKING, Any
 
@@ -9,46 +10,59 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from raydb.planner.expressions.function import Function
+from raydb.errors import ProgrammingError
+from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.functions.time import constant_unit
 from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, UNITS
-from raydb.planner.expressions.intervals import (
-    add_intervals,
-    moments_apart,
-    negate_intervals,
-    scale_intervals,
-)
+from raydb.planner.expressions.literals import is_bare_string, read_string
 from raydb.planner.expressions.moments import (
     Integers,
     Intervals,
     add_interval,
+    add_intervals,
     check_range,
     compute,
     day_number,
     days_in_month,
     first_day,
+    moments_apart,
     month_number,
+    negate_intervals,
+    scale_intervals,
     split_moment,
 )
+from raydb.planner.expressions.nodes import Call, Expression, Literal
+from raydb.planner.expressions.operators import arithmetic
+from raydb.planner.expressions.registry import composed, scalar
+from raydb.planner.expressions.signature import (
+    as_timestamp,
+    require_moment,
+    require_number,
+)
+from raydb.planner.expressions.types import (
+    BIGINT,
+    DATE,
+    INTERVAL,
+    TIMESTAMP,
+    is_integer,
+    is_interval,
+)
+from raydb.planner.expressions.typing_rules import cast, typed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from raydb.planner.expressions.casts.casts import Values
-    from raydb.planner.expressions.nodes import Call
+    from raydb.planner.expressions.arrays import Values
 
 _MAX_DAYS = 5_000_000  # more than from the year 1 to 9999
 _MAX_SECONDS = 400_000_000_000
 
 
-def _numeric(function: Callable[..., Any], operation: str | None = None) -> Function:
-    """Make a function of numpy arrays a function of values; see `moments.compute`."""
-    return Function(
-        lambda call, *values: compute(function, call.type, *values),
-        can_fail=True,
-        operation=operation,
-    )
+def _of_numbers(function: Callable[..., Any]) -> Callable[..., Values]:
+    """Make a function of numpy arrays a kernel; see `moments.compute`."""
+    return lambda call, *values: compute(function, call.type, *values)
 
 
 # -- operators
@@ -68,8 +82,12 @@ def _add_interval(sign: int, call: Call, moments: Values, intervals: Values) -> 
     return compute(add, call.type, moments, intervals)
 
 
-def _subtract_intervals(left: Intervals, right: Intervals) -> Intervals:
-    return add_intervals(left, negate_intervals(right))
+scalar(name="add_interval", can_fail=True, operation="addition")(
+    functools.partial(_add_interval, 1)
+)
+scalar(name="subtract_interval", can_fail=True, operation="subtraction")(
+    functools.partial(_add_interval, -1)
+)
 
 
 def _clocks_apart(left: Integers, right: Integers) -> Intervals:
@@ -89,11 +107,51 @@ def _shift_days(days: Integers, number: Integers) -> Integers:
     return days + number
 
 
+for _name, _operation, _function in (
+    ("add_days", "addition", _shift_days),
+    ("subtract_days", "subtraction", lambda days, number: _shift_days(days, -number)),
+    ("add_time", "addition", lambda days, clock: days * DAY_MICROSECONDS + clock),
+    ("days_apart", None, lambda left, right: left - right),
+    ("moments_apart", None, moments_apart),
+    ("times_apart", None, _clocks_apart),
+    ("add_intervals", "addition", add_intervals),
+    (
+        "subtract_intervals",
+        "subtraction",
+        lambda left, right: add_intervals(left, negate_intervals(right)),
+    ),
+    ("negate_interval", "negation", negate_intervals),
+    ("scale_interval", "multiplication", scale_intervals),
+    ("divide_interval", "division", _divide_interval),
+):
+    scalar(name=_name, can_fail=True, operation=_operation)(_of_numbers(_function))
+
+
+@composed(
+    "date_add(moment, interval)",
+    "`moment + interval`: date_add(DATE '2026-01-31', INTERVAL '1 month') -> 2026-02-28 00:00:00",
+)
+def _date_add(_: str, moment: Expression, interval: Expression) -> Expression:
+    return arithmetic("add", moment, interval)
+
+
 # -- differences
 
 
+def _bind_difference(
+    function: str, name: str, unit: Expression, start: Expression, end: Expression
+) -> Expression:
+    bounds = (as_timestamp(name, start), as_timestamp(name, end))
+    return Call(function, (constant_unit(name, unit), *bounds), BIGINT)
+
+
+@scalar(
+    "date_diff(unit, start, end), datediff(unit, start, end)",
+    "how many beginnings of a unit lie between, whole weeks from any day on:"
+    " date_diff('year', DATE '2025-12-31', DATE '2026-01-01') -> 1",
+    bind=functools.partial(_bind_difference, "date_diff"),
+)
 def _date_diff(_: Call, unit: Values, start: Values, end: Values) -> Values:
-    """Return how many beginnings of a unit lie between two timestamps, as DuckDB counts."""
     assert isinstance(unit, pa.Scalar), "the unit is constant"
     name = unit.as_py()
 
@@ -118,8 +176,12 @@ def _unit_number(unit: str, moments: Integers) -> Integers:
     return month_number(days) // months if months else days
 
 
+@scalar(
+    "date_sub(unit, start, end), datesub(unit, start, end)",
+    "how many whole units lie between: date_sub('year', DATE '2025-12-31', DATE '2026-01-01') -> 0",
+    bind=functools.partial(_bind_difference, "date_sub"),
+)
 def _date_sub(_: Call, unit: Values, start: Values, end: Values) -> Values:
-    """Return how many whole units fit between two timestamps."""
     assert isinstance(unit, pa.Scalar), "the unit is constant"
     months, days, microseconds = UNITS[unit.as_py()]
 
@@ -130,6 +192,11 @@ def _date_sub(_: Call, unit: Values, start: Values, end: Values) -> Values:
         return np.where(other < one, -whole, whole)
 
     return compute(count, pa.int64(), start, end)
+
+
+def _bind_age(name: str, left: Expression, *right: Expression) -> Expression:
+    sides = (left, *right) if right else (cast(Call("now", (), TIMESTAMP), DATE), left)
+    return Call("age", tuple(as_timestamp(name, side) for side in sides), INTERVAL)
 
 
 def _age(left: Integers, right: Integers) -> Intervals:
@@ -153,7 +220,64 @@ def _age(left: Integers, right: Integers) -> Intervals:
     return Intervals(sign * months, sign * days, sign * clock)
 
 
+scalar(
+    "age(end, start), age(start)",
+    "the INTERVAL between them in years, months and days; until today:"
+    " age(DATE '2026-05-17', DATE '2024-03-31') -> 2 years 1 mon 17 days",
+    bind=_bind_age,
+    can_fail=True,
+)(_of_numbers(_age))
+
+
 # -- buckets
+
+
+@composed(
+    "time_bucket(width, moment [, origin])",
+    "the beginning of a bucket that is `width` wide; `origin` is a moment or an INTERVAL that"
+    " shifts the buckets: time_bucket(INTERVAL '15 minutes', TIMESTAMP '2026-05-17 10:37:21.5')"
+    " -> 2026-05-17 10:30:00",
+)
+def _time_bucket(
+    name: str, width: Expression, moment: Expression, *origin: Expression
+) -> Expression:
+    """Count buckets from an origin, by default Monday 2000-01-03, or January 2000 for months."""
+    months, days, microseconds = _bucket_width(name, width)
+    moment = require_moment(name, moment)
+    start: Expression = Literal(dt.datetime(2000, 1, 1 if months else 3), TIMESTAMP)
+    offset: Expression | None = None
+    if origin and is_interval(origin[0].type):
+        (offset,) = origin
+    elif origin:
+        start = as_timestamp(name, origin[0])
+    size = months or days * DAY_MICROSECONDS + microseconds
+    inner = cast(moment, TIMESTAMP) if offset is None else arithmetic("subtract", moment, offset)
+    function = "bucket_of_months" if months else "bucket_of_span"
+    bucket: Expression = Call(function, (inner, start, Literal(size, BIGINT)), TIMESTAMP)
+    bucket = bucket if offset is None else arithmetic("add", bucket, offset)
+    is_day = moment.type == DATE and not microseconds and not origin and name != "date_bin"
+    return cast(bucket, DATE) if is_day else bucket
+
+
+def _bucket_width(name: str, width: Expression) -> tuple[int, int, int]:
+    """Return the width of a bucket: some months, or days and microseconds."""
+    if isinstance(width, Literal) and is_bare_string(width):
+        width = read_string(width, INTERVAL)
+    if not isinstance(width, Literal) or width.value is None or not is_interval(width.type):
+        raise ProgrammingError(f"{name}() needs a constant INTERVAL, not {describe(width)}")
+    months, days, nanoseconds = width.value
+    span = days * DAY_MICROSECONDS + nanoseconds // 1000
+    if min(months, span) < 0 or bool(months) == bool(span) or (months and name == "date_bin"):
+        units = "days and time" if name == "date_bin" else "months, or of days and time"
+        raise ProgrammingError(f"{name}() needs an interval of {units}, not {describe(width)}")
+    return months, days, nanoseconds // 1000
+
+
+composed(
+    "date_bin(width, moment, origin)",
+    "PostgreSQL's way to say that; the width has no months: date_bin(INTERVAL '1 hour',"
+    " TIMESTAMP '2026-05-17 10:37:21.5', TIMESTAMP '2026-01-01 00:30') -> 2026-05-17 10:30:00",
+)(_time_bucket)
 
 
 def _bucket_of_span(moments: Integers, origins: Integers, span: Integers) -> Integers:
@@ -165,6 +289,10 @@ def _bucket_of_months(moments: Integers, origins: Integers, count: Integers) -> 
     """Return the beginning of the bucket of so many months that each timestamp is in."""
     month, origin = (month_number(split_moment(each)[0]) for each in (moments, origins))
     return first_day(month - (month - origin) % count) * DAY_MICROSECONDS
+
+
+scalar(name="bucket_of_span", can_fail=True)(_of_numbers(_bucket_of_span))
+scalar(name="bucket_of_months", can_fail=True)(_of_numbers(_bucket_of_months))
 
 
 # -- from numbers
@@ -202,29 +330,88 @@ def _from_milliseconds(milliseconds: Integers) -> Integers:
     return milliseconds * 1000
 
 
-TIME_ARITHMETIC: Mapping[str, Function] = {
-    "add_interval": Function(functools.partial(_add_interval, 1), True, "addition"),
-    "subtract_interval": Function(functools.partial(_add_interval, -1), True, "subtraction"),
-    "add_days": _numeric(_shift_days, "addition"),
-    "subtract_days": _numeric(lambda days, number: _shift_days(days, -number), "subtraction"),
-    "add_time": _numeric(lambda days, clock: days * DAY_MICROSECONDS + clock, "addition"),
-    "days_apart": _numeric(lambda left, right: left - right),
-    "moments_apart": _numeric(moments_apart),
-    "times_apart": _numeric(_clocks_apart),
-    "add_intervals": _numeric(add_intervals, "addition"),
-    "subtract_intervals": _numeric(_subtract_intervals, "subtraction"),
-    "negate_interval": _numeric(negate_intervals, "negation"),
-    "scale_interval": _numeric(scale_intervals, "multiplication"),
-    "divide_interval": _numeric(_divide_interval, "division"),
-    "age": _numeric(_age),
-    "date_diff": Function(_date_diff),
-    "date_sub": Function(_date_sub),
-    "bucket_of_span": _numeric(_bucket_of_span),
-    "bucket_of_months": _numeric(_bucket_of_months),
-    "make_date": _numeric(day_number),
-    "make_time": _numeric(_make_clock),
-    "make_timestamp": _numeric(_make_timestamp),
-    "to_timestamp": _numeric(_from_seconds),
-    "from_milliseconds": _numeric(_from_milliseconds),
-    "to_milliseconds": _numeric(lambda moments: (moments + 500) // 1000),
-}
+for _calls, _says, _maker in (
+    (
+        "make_date(year: whole, month: whole, day: whole) -> DATE",
+        "a DATE: make_date(2026, 5, 17) -> 2026-05-17",
+        day_number,
+    ),
+    (
+        "make_time(hour: whole, minute: whole, second: double) -> TIME",
+        "a TIME: make_time(10, 37, 21.5) -> 10:37:21.500000",
+        _make_clock,
+    ),
+    (
+        "make_timestamp(year: whole, month: whole, day: whole, hour: whole, minute: whole,"
+        " second: double) -> TIMESTAMP",
+        "a TIMESTAMP: make_timestamp(2026, 5, 17, 10, 37, 0) -> 2026-05-17 10:37:00",
+        _make_timestamp,
+    ),
+    (
+        "to_timestamp(x: double) -> TIMESTAMP",
+        "the TIMESTAMP of seconds since 1970-01-01 00:00:"
+        " to_timestamp(1.5) -> 1970-01-01 00:00:01.500000",
+        _from_seconds,
+    ),
+):
+    scalar(_calls, _says, can_fail=True)(_of_numbers(_maker))
+
+
+@composed(
+    "epoch_ms(moment)",
+    "milliseconds since then, or of an integer the TIMESTAMP: epoch_ms(TIMESTAMP"
+    " '1970-01-01 00:00:01'), epoch_ms(1000) -> 1000 | 1970-01-01 00:00:01",
+)
+def _epoch_ms(name: str, operand: Expression) -> Expression:
+    operand = typed(operand, BIGINT)
+    if is_integer(operand.type):
+        return Call("from_milliseconds", (cast(operand, BIGINT),), TIMESTAMP)
+    return Call("to_milliseconds", (as_timestamp(name, operand),), BIGINT)
+
+
+scalar(name="from_milliseconds", can_fail=True)(_of_numbers(_from_milliseconds))
+scalar(name="to_milliseconds", can_fail=True)(_of_numbers(lambda moments: (moments + 500) // 1000))
+
+
+# -- intervals
+
+
+def interval_of_units(number: Expression, unit: str) -> Expression:
+    """Return the interval of a number of units, such as `INTERVAL (x) DAY`."""
+    months, days, microseconds = UNITS[unit]
+    one = Literal(pa.MonthDayNano([months, days, microseconds * 1000]), INTERVAL)
+    number = require_number("INTERVAL", typed(number, BIGINT))
+    return arithmetic("multiply", one, number)
+
+
+def _bind_units(unit: str, _: str, number: Expression) -> Expression:
+    return interval_of_units(number, unit)
+
+
+for _unit, (_calls, _shown) in {
+    "year": ("to_years(n)", "to_years(2) -> 2 years"),
+    "quarter": ("to_quarters(n)", "to_quarters(2) -> 6 mons"),
+    "month": ("to_months(n)", "to_months(14) -> 1 year 2 mons"),
+    "week": ("to_weeks(n)", "to_weeks(2) -> 14 days"),
+    "day": ("to_days(n)", "to_days(2) -> 2 days"),
+    "hour": ("to_hours(n)", "to_hours(2) -> 02:00:00"),
+    "minute": ("to_minutes(n)", "to_minutes(90) -> 01:30:00"),
+    "second": ("to_seconds(x)", "to_seconds(1.5) -> 00:00:01.5"),
+    "millisecond": ("to_milliseconds(n)", "to_milliseconds(1500) -> 00:00:01.5"),
+    "microsecond": ("to_microseconds(n)", "to_microseconds(1500) -> 00:00:00.0015"),
+    "decade": ("to_decades(n)", "to_decades(1) -> 10 years"),
+    "century": ("to_centuries(n)", "to_centuries(1) -> 100 years"),
+    "millennium": ("to_millennia(n)", "to_millennia(1) -> 1000 years"),
+}.items():
+    _plural = _calls.removeprefix("to_").partition("(")[0]
+    composed(_calls, f"an INTERVAL of {_plural}: {_shown}")(functools.partial(_bind_units, _unit))
+
+
+@composed(
+    "make_interval(years [, months, weeks, days, hours, minutes, seconds])",
+    "an INTERVAL: make_interval(0, 1, 0, 2) -> 1 mon 2 days",
+)
+def _make_interval(_: str, *numbers: Expression) -> Expression:
+    units = ("year", "month", "week", "day", "hour", "minute", "second")
+    parts = [interval_of_units(number, unit) for number, unit in zip(numbers, units, strict=False)]
+    return functools.reduce(functools.partial(arithmetic, "add"), parts)

@@ -6,6 +6,7 @@ A format becomes pieces, each a text or a code of strftime; the columns of all p
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import re
 from typing import TYPE_CHECKING
 
@@ -13,16 +14,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError, NotSupportedError
-from raydb.planner.expressions.casts.casts import Values, cast_values
-from raydb.planner.expressions.function import Function, arrow
+from raydb.planner.expressions.adapters import of_values
+from raydb.planner.expressions.arrays import as_array
+from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.literals import is_bare_string
 from raydb.planner.expressions.moments import compute
+from raydb.planner.expressions.nodes import Call, Expression, Literal
+from raydb.planner.expressions.registry import scalar
+from raydb.planner.expressions.signature import as_timestamp, constant_text, require_text
+from raydb.planner.expressions.types import TEXT, TIMESTAMP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from raydb.planner.expressions.nodes import Call
+    from raydb.planner.expressions.arrays import Values
 
-_TIMESTAMP = pa.timestamp("us")
 # Codes that stand for others.
 _COMPOUND = {
     "%c": "%Y-%m-%d %H:%M:%S",
@@ -150,14 +156,22 @@ def to_char_pieces(text: str) -> list[str]:
     return pieces
 
 
+def _bind_format(
+    split: Callable[[str], list[str]], name: str, operand: Expression, form: Expression
+) -> Expression:
+    if isinstance(operand, Literal) and is_bare_string(operand):  # DuckDB takes both orders
+        operand, form = form, operand
+    text = constant_text(name, form)
+    split(text)  # refuses what it does not know
+    return Call(name, (as_timestamp(name, operand), Literal(text, TEXT)), TEXT)
+
+
 def _format(split: Callable[[str], list[str]], _: Call, values: Values, form: Values) -> Values:
     """Join the texts of a format's pieces."""
     assert isinstance(form, pa.Scalar), "the format is constant"
-    moments = cast_values(values, _TIMESTAMP)
+    moments = cast_values(values, TIMESTAMP)
     texts = [_piece_text(piece, moments) for piece in split(form.as_py())]
-    if not texts:
-        return pc.if_else(pc.is_valid(moments), "", pa.scalar(None, pa.string()))
-    empty = pc.if_else(pc.is_valid(moments), "", pa.scalar(None, pa.string()))
+    empty = pc.if_else(pc.is_valid(moments), "", pa.scalar(None, TEXT))
     return pc.binary_join_element_wise(empty, *texts, "")
 
 
@@ -169,18 +183,28 @@ def _piece_text(piece: str, moments: Values) -> Values:
     if piece in _NAMES:
         return pc.strftime(moments, piece)
     kernel, digits = _NUMBERS[piece.replace("-", "")]
-    text = pc.cast(kernel(moments), pa.string())
+    text = pc.cast(kernel(moments), TEXT)
     return text if "-" in piece else pc.utf8_lpad(text, digits, "0")
 
 
+def _bind_strptime(name: str, text: Expression, form: Expression) -> Expression:
+    pattern = constant_text(name, form)
+    strftime_pieces(pattern)
+    return Call(name, (require_text(name, text), Literal(pattern, TEXT)), TIMESTAMP)
+
+
+@scalar(
+    "strptime(text, form)",
+    "the TIMESTAMP that a text of that form means:"
+    " strptime('17.05.2026', '%d.%m.%Y') -> 2026-05-17 00:00:00",
+    bind=_bind_strptime,
+    can_fail=True,
+)
 def _parse(call: Call, texts: Values, form: Values) -> Values:
     """Read timestamps of a format, each distinct text once."""
     assert isinstance(form, pa.Scalar), "the format is constant"
     pattern = _python_format(form.as_py())
-    array = pa.repeat(texts, 1) if isinstance(texts, pa.Scalar) else texts
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-    encoded = array.dictionary_encode()
+    encoded = as_array(texts, 1).dictionary_encode()
     moments = [_read(text, pattern, form.as_py()) for text in encoded.dictionary.to_pylist()]
     found = pa.array(moments, call.type).take(encoded.indices)
     return found[0] if isinstance(texts, pa.Scalar) else found
@@ -202,14 +226,27 @@ def _read(text: str, pattern: str, form: str) -> dt.datetime:
         raise DataError(f"'{text}' does not have the format '{form}'") from None
 
 
-def _named(code: str) -> Function:
-    return arrow(lambda values: pc.strftime(values, code))
-
-
-TIME_FORMAT: Mapping[str, Function] = {
-    "strftime": Function(lambda *given: _format(strftime_pieces, *given)),
-    "to_char": Function(lambda *given: _format(to_char_pieces, *given)),
-    "strptime": Function(_parse, can_fail=True),
-    "dayname": _named("%A"),
-    "monthname": _named("%B"),
-}
+for _calls, _says, _split in (
+    (
+        "strftime(moment, form)",
+        "text by a form as in C: `%Y-%m-%d %H:%M:%S`, `%a`, `%B`, `%j`, ...:"
+        " strftime(TIMESTAMP '2026-05-17 10:37:21.5', '%d.%m.%Y %H:%M') -> '17.05.2026 10:37'",
+        strftime_pieces,
+    ),
+    (
+        "to_char(moment, form)",
+        "text by PostgreSQL's form:"
+        " to_char(TIMESTAMP '2026-05-17 10:37:21.5', 'YYYY-MM-DD HH24:MI') -> '2026-05-17 10:37'",
+        to_char_pieces,
+    ),
+):
+    scalar(_calls, _says, bind=functools.partial(_bind_format, _split))(
+        functools.partial(_format, _split)
+    )
+scalar("dayname(moment) -> VARCHAR", "the name of the day: dayname(DATE '2026-05-17') -> 'Sunday'")(
+    of_values(functools.partial(pc.strftime, format="%A"))
+)
+scalar(
+    "monthname(moment) -> VARCHAR",
+    "the name of the month: monthname(DATE '2026-05-17') -> 'May'",
+)(of_values(functools.partial(pc.strftime, format="%B")))

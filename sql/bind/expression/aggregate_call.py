@@ -5,24 +5,18 @@ sum(DISTINCT a), string_agg(a, ',' ORDER BY b), count(*) FILTER (WHERE c), mode(
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import ProgrammingError
-from raydb.planner.expressions.nodes import AggregateCall, Expression, Literal, OrderItem
-from raydb.sql.functions import ORDERED_AGGREGATES, bind_aggregate, bind_within_group
+from raydb.planner.expressions.aggregates import AGGREGATES, bind_aggregate, bind_within_group
+from raydb.planner.expressions.nodes import AggregateCall, Literal, OrderItem
+from raydb.planner.expressions.typing_rules import as_boolean, logical
+from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression
 from raydb.sql.parse.nodes import require_only, unsupported
 from raydb.sql.parse.reader import fold
-from raydb.sql.typing_rules import as_boolean, logical
-
-if TYPE_CHECKING:
-    from raydb.sql.bind.expression.expression import Context
-
-Bind = Callable[[exp.Expr, "Context"], Expression]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,51 +82,50 @@ def function_name(node: exp.Expr) -> str:
     return fold(node.this) if isinstance(node.this, exp.Identifier) else node.name.lower()
 
 
-def bind_aggregate_call(written: WrittenCall, context: Context, bind: Bind) -> AggregateCall:
-    """Return an aggregate whose parts `bind` binds in a context.
+def bind_aggregate_call(written: WrittenCall, context: Context) -> AggregateCall:
+    """Return an aggregate whose parts are bound in a context.
 
     Raises ProgrammingError for parts that do not go together.
     """
     name = written.name
     if written.ignore_nulls is not None:
         raise ProgrammingError(f"{name}() takes neither IGNORE NULLS nor RESPECT NULLS")
-    call = _bind_function(written, context, bind)
+    call = _bind_function(written, context)
     if written.filter is not None:
-        condition = as_boolean(bind(written.filter, context), "FILTER")
+        condition = as_boolean(bind_expression(written.filter, context), "FILTER")
         both = [condition] if call.filter is None else [condition, call.filter]
         call = replace(call, filter=both[0] if len(both) == 1 else logical("and", both))
-    order = bind_order_items(written.order, context, bind)
+    order = bind_order_items(written.order, context)
     if call.distinct and any(item.expression not in call.arguments for item in order):
         raise ProgrammingError(
             f"{name}(DISTINCT ...) can be ordered by its arguments only, as the others are not kept"
         )
-    return replace(call, order_by=order) if call.function in ORDERED_AGGREGATES else call
+    function = AGGREGATES.get(name)
+    return replace(call, order_by=order) if function and function.is_ordered else call
 
 
-def _bind_function(written: WrittenCall, context: Context, bind: Bind) -> AggregateCall:
+def _bind_function(written: WrittenCall, context: Context) -> AggregateCall:
     name, arguments = written.name, written.arguments
     if name == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
         require_only(arguments[0])
         if written.distinct:
             raise ProgrammingError("count(DISTINCT *) is not possible; name a column")
         return AggregateCall("count_star", (), pa.int64())
-    bound = [bind(argument, context) for argument in arguments]
+    bound = bind_all_of(arguments, context)
     if not written.within:
         return bind_aggregate(name, bound, written.distinct)
     if written.distinct or written.order or len(written.within) > 1:
         raise ProgrammingError(f"{name}() takes one ORDER BY, that of WITHIN GROUP, of one key")
     ((key, descending, _),) = (read_ordered(each) for each in written.within)
-    return bind_within_group(name, bound, bind(key, context), descending)
+    return bind_within_group(name, bound, bind_expression(key, context), descending)
 
 
-def bind_order_items(
-    nodes: tuple[exp.Expr, ...], context: Context, bind: Bind
-) -> tuple[OrderItem, ...]:
+def bind_order_items(nodes: tuple[exp.Expr, ...], context: Context) -> tuple[OrderItem, ...]:
     """Return the keys of an ORDER BY in an aggregate or a window; constants order nothing."""
     items = []
     for node in nodes:
         written, descending, nulls_first = read_ordered(node)
-        key = bind(written, context)
+        key = bind_expression(written, context)
         if not isinstance(key, Literal):
             items.append(OrderItem(key, descending, nulls_first))
     return tuple(items)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Expression, Literal
 from raydb.planner.rules.fix_clock import calls_clock
 

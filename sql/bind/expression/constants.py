@@ -9,10 +9,10 @@ from sqlglot import exp
 
 from raydb.errors import DataError, NotSupportedError
 from raydb.planner.expressions.interval_text import unit_name
+from raydb.planner.expressions.literals import read_string
 from raydb.planner.expressions.nodes import Literal
-from raydb.sql.bind.expression.literals import read_string
+from raydb.planner.expressions.types import INTERVAL
 from raydb.sql.parse.nodes import unsupported
-from raydb.sql.types import INTERVAL
 
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)\s*")
 # What a text between two units looks like; others would be read otherwise than PostgreSQL does.

@@ -1,143 +1,253 @@
-"""The operators + - * / % and || by the kinds of their operands: numbers, moments, lists.
-
-date + interval        TIMESTAMP     date - date            INTEGER, days
-date + integer         DATE          timestamp - timestamp  INTERVAL, days and time
-date + time            TIMESTAMP     time - time            INTERVAL
-timestamp + interval   TIMESTAMP     interval + interval    INTERVAL
-time + interval        TIME          interval * number      INTERVAL
-"""
+"""Operators, CAST and CASE, bound: what they combine, with casts where they need them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from sqlglot import exp
 
-import pyarrow as pa
-
-from raydb.errors import ProgrammingError
-from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.functions.patterns import match
 from raydb.planner.expressions.nodes import Call, Expression, Literal
-from raydb.sql import typing_rules
-from raydb.sql.bind.expression.literals import is_bare_null, is_bare_string, read_string
-from raydb.sql.types import (
-    INTERVAL,
-    common_type,
-    is_integer,
-    is_interval,
-    is_list,
-    is_number,
-    is_temporal,
+from raydb.planner.expressions.operators import (
+    arithmetic,
+    bitwise,
+    concatenate,
+    negate,
+    shift,
 )
-from raydb.sql.typing_rules import VERBS, cast
+from raydb.planner.expressions.types import BOOLEAN
+from raydb.planner.expressions.typing_rules import (
+    as_boolean,
+    choose,
+    compare,
+    explicit_cast,
+    is_in,
+    logical,
+    try_cast,
+)
+from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression, binds
+from raydb.sql.bind.expression.quantified import compare_all, compare_any
+from raydb.sql.bind.expression.row_values import compare_rows, row_nodes, rows_are_distinct
+from raydb.sql.bind.expression.subquery import bind_all, bind_any, bind_row_subquery, query_in
+from raydb.sql.parse.nodes import require_only, unsupported
+from raydb.sql.types import data_type_of
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-_DATE, _TIME, _TIMESTAMP = pa.date32(), pa.time64("us"), pa.timestamp("us")
-
-# Which function an operator is for two kinds, and the type of its result.
-_RULES: Mapping[tuple[str, str, str], tuple[str, pa.DataType]] = {
-    ("add", "date", "interval"): ("add_interval", _TIMESTAMP),
-    ("add", "date", "integer"): ("add_days", _DATE),
-    ("add", "date", "time"): ("add_time", _TIMESTAMP),
-    ("add", "timestamp", "interval"): ("add_interval", _TIMESTAMP),
-    ("add", "time", "interval"): ("add_interval", _TIME),
-    ("add", "interval", "interval"): ("add_intervals", INTERVAL),
-    ("subtract", "date", "interval"): ("subtract_interval", _TIMESTAMP),
-    ("subtract", "date", "integer"): ("subtract_days", _DATE),
-    ("subtract", "date", "date"): ("days_apart", pa.int32()),
-    ("subtract", "timestamp", "timestamp"): ("moments_apart", INTERVAL),
-    ("subtract", "timestamp", "interval"): ("subtract_interval", _TIMESTAMP),
-    ("subtract", "time", "interval"): ("subtract_interval", _TIME),
-    ("subtract", "time", "time"): ("times_apart", INTERVAL),
-    ("subtract", "interval", "interval"): ("subtract_intervals", INTERVAL),
-    ("multiply", "interval", "integer"): ("scale_interval", INTERVAL),
-    ("multiply", "interval", "number"): ("scale_interval", INTERVAL),
-    ("divide", "interval", "integer"): ("divide_interval", INTERVAL),
-    ("divide", "interval", "number"): ("divide_interval", INTERVAL),
+_OPERANDS = "this expression typed safe"  # the last two describe PostgreSQL's `/`
+_ARITHMETIC: dict[type[exp.Expr], str] = {
+    exp.Add: "add",
+    exp.Sub: "subtract",
+    exp.Mul: "multiply",
+    exp.Div: "divide",
+    exp.Mod: "modulo",
+}
+_COMPARISONS: dict[type[exp.Expr], str] = {
+    exp.EQ: "equal",
+    exp.NEQ: "not_equal",
+    exp.LT: "less",
+    exp.LTE: "less_equal",
+    exp.GT: "greater",
+    exp.GTE: "greater_equal",
+}
+_BITS: dict[type[exp.Expr], str] = {
+    exp.BitwiseAnd: "&",
+    exp.BitwiseOr: "|",
+    exp.BitwiseXor: "#",
+    exp.BitwiseNot: "~",
+}
+_SHIFTS: dict[type[exp.Expr], str] = {exp.BitwiseLeftShift: "<<", exp.BitwiseRightShift: ">>"}
+_ESCAPABLE: dict[type[exp.Expr], str] = {
+    exp.Like: "like",
+    exp.ILike: "ilike",
+    exp.SimilarTo: "similar",
+}
+_MATCHES: dict[type[exp.Expr], str] = {
+    **_ESCAPABLE,
+    exp.Glob: "glob",
+    exp.RegexpLike: "~",
+    exp.RegexpILike: "~*",
 }
 
 
-def arithmetic(function: str, left: Expression, right: Expression) -> Expression:
-    """Return add, subtract, multiply, divide or modulo of two values.
-
-    A string constant beside an interval, or behind the minus of a moment, is of the same type.
-    """
-    if not (is_temporal(left.type) or is_temporal(right.type)):
-        return typing_rules.arithmetic(function, left, right)
-    verb = VERBS[function].format(describe(left), describe(right))
-    left, right = _beside(function, left, right.type), _beside(function, right, left.type)
-    if {left.type, right.type} == {_DATE, _TIMESTAMP} and function == "subtract":
-        left, right = cast(left, _TIMESTAMP), cast(right, _TIMESTAMP)
-    rule = _RULES.get((function, _kind(left), _kind(right)))
-    if rule is None and function in ("add", "multiply"):
-        left, right = right, left
-        rule = _RULES.get((function, _kind(left), _kind(right)))
-    if rule is None:
-        raise ProgrammingError(f"cannot {verb}")
-    name, data_type = rule
-    if name == "divide_interval" or _kind(right) == "number":
-        right = cast(right, pa.float64())
-    elif is_integer(right.type):
-        right = cast(right, pa.int64())
-    return Call(name, (left, right), data_type)
+@binds(*_COMPARISONS, reads="this expression")
+def _comparison(node: exp.Expr, context: Context) -> Expression:
+    function = _COMPARISONS[type(node)]
+    left, right = _row(node.this, context), node.expression
+    match right:
+        case exp.Any() | exp.All():
+            require_only(right, "this")
+            every = isinstance(right, exp.All)
+            query = query_in(right.this)
+            if query is not None:
+                return (bind_all if every else bind_any)(function, left, query, context)
+            compare_each = compare_all if every else compare_any
+            return compare_each(function, left, bind_expression(right.this, context))
+        case exp.Anonymous(expressions=[values]) if right.name.upper() in ("ALL", "SOME"):
+            compare_each = compare_all if right.name.upper() == "ALL" else compare_any
+            return compare_each(function, left, bind_expression(values, context))
+        case exp.Subquery() if len(left) > 1:
+            return bind_row_subquery(function, left, right, context)
+        case _:
+            return compare_rows(function, left, _row(right, context))
 
 
-def _beside(function: str, operand: Expression, other: pa.DataType) -> Expression:
-    """Return an operand in the type that it takes beside a value of another one."""
-    if not isinstance(operand, Literal) or not (is_bare_null(operand) or is_bare_string(operand)):
-        return operand
-    if function not in ("add", "subtract") or not is_temporal(other):
-        wanted = pa.int64()
-    else:
-        wanted = other if is_interval(other) or function == "subtract" else INTERVAL
-    if operand.value is None:
-        return Literal(None, wanted)
-    is_same = is_interval(other) or function == "subtract"
-    return read_string(operand, wanted) if is_same and is_temporal(wanted) else operand
+def _row(node: exp.Expr, context: Context) -> list[Expression]:
+    """Return the values of a row, or the one value of any other expression."""
+    nodes = row_nodes(node)
+    return bind_all_of([node] if nodes is None else nodes, context)
 
 
-def _kind(operand: Expression) -> str:
-    data_type = operand.type
-    if is_interval(data_type):
-        return "interval"
-    names = {_DATE: "date", _TIME: "time", _TIMESTAMP: "timestamp"}
-    if data_type in names:
-        return names[data_type]
-    return "integer" if is_integer(data_type) else "number" if is_number(data_type) else "other"
+@binds(*_ARITHMETIC, reads=_OPERANDS)
+def _arithmetic(node: exp.Expr, context: Context) -> Expression:
+    # A long sum leans to the left; a loop keeps it off Python's stack.
+    chain: list[exp.Expr] = []
+    while type(node) in _ARITHMETIC:
+        require_only(node, *_OPERANDS.split())
+        chain.append(node)
+        node = node.this
+    result = bind_expression(node, context)
+    for each in reversed(chain):
+        right = bind_expression(each.expression, context)
+        result = arithmetic(_ARITHMETIC[type(each)], result, right)
+    return result
 
 
-def negate(operand: Expression) -> Expression:
-    """Return `-operand`."""
-    if is_interval(operand.type):
-        return Call("negate_interval", (operand,), INTERVAL)
-    return typing_rules.negate(operand)
+@binds(exp.And, exp.Or, reads="this expression")
+def _connector(node: exp.Expr, context: Context) -> Expression:
+    kind = type(node)
+    operands: list[exp.Expr] = []
+    while isinstance(node, kind):
+        require_only(node, "this", "expression")
+        operands.append(node.expression)
+        node = node.this
+    operands.append(node)
+    return logical("and" if kind is exp.And else "or", bind_all_of(reversed(operands), context))
 
 
-def concatenate(left: Expression, right: Expression) -> Expression:
-    """Return `left || right`: strings joined, or lists and their elements."""
-    if is_list(left.type) or is_list(right.type):
-        return concatenate_lists(left, right)
-    return typing_rules.concatenate(left, right)
+def _both(node: exp.Expr, context: Context) -> list[Expression]:
+    """Return the operands of an operator, of which the second may be missing."""
+    return bind_all_of((node.this, node.args.get("expression")), context)
 
 
-def concatenate_lists(left: Expression, right: Expression) -> Expression:
-    """Return the elements of two lists, or of a list and an element, as one list.
-
-    NULL beside a list is an empty list.
-    """
-    sides = [_as_list(left, right.type), _as_list(right, left.type)]
-    element = common_type(sides[0].type.value_type, sides[1].type.value_type)
-    if element is None:
-        raise ProgrammingError(f"cannot join {describe(left)} and {describe(right)}")
-    target = pa.list_(element)
-    return Call("list_concat", tuple(cast(side, target) for side in sides), target)
+@binds(exp.Not, reads="this")
+def _not(node: exp.Expr, context: Context) -> Expression:
+    return logical("not", (bind_expression(node.this, context),))
 
 
-def _as_list(operand: Expression, other: pa.DataType) -> Expression:
-    if is_list(operand.type):
-        return cast(operand, pa.list_(operand.type.value_type))
-    if isinstance(operand, Literal) and operand.value is None:
-        return Literal((), pa.list_(pa.null()))
-    if isinstance(operand, Literal) and is_bare_string(operand):
-        operand = read_string(operand, other.value_type)
-    return Call("list_value", (operand,), pa.list_(operand.type))
+@binds(exp.Neg, reads="this")
+def _negate(node: exp.Expr, context: Context) -> Expression:
+    return negate(bind_expression(node.this, context))
+
+
+@binds(exp.Between, reads="this low high symmetric")
+def _between(node: exp.Expr, context: Context) -> Expression:
+    operand, low, high = bind_all_of((node.this, node.args["low"], node.args["high"]), context)
+    if node.args.get("symmetric"):
+        return logical("or", [_lies_between(operand, *ends) for ends in ((low, high), (high, low))])
+    return _lies_between(operand, low, high)
+
+
+def _lies_between(operand: Expression, low: Expression, high: Expression) -> Expression:
+    bounds = compare("greater_equal", operand, low), compare("less_equal", operand, high)
+    return logical("and", bounds)
+
+
+@binds(exp.In, reads="this expressions query")
+def _in(node: exp.Expr, context: Context) -> Expression:
+    operands, items = _row(node.this, context), node.expressions
+    query = node.args.get("query")
+    if query is None and len(items) == 1 and isinstance(items[0], exp.Values):
+        query = items[0]
+    if query is not None:
+        return bind_any("equal", operands, query, context)
+    if len(operands) == 1:
+        return is_in(operands[0], bind_all_of(items, context))
+    return logical("or", [compare_rows("equal", operands, _row(item, context)) for item in items])
+
+
+@binds(exp.Is, reads="this expression negate")
+def _is(node: exp.Expr, context: Context) -> Expression:
+    operand = bind_expression(node.this, context)
+    match node.expression:
+        case exp.Null():
+            answer: Expression = Call("is_null", (operand,), BOOLEAN)
+        case exp.Boolean() as wanted:
+            condition = as_boolean(operand, "IS TRUE or IS FALSE")
+            if not wanted.this:
+                condition = logical("not", (condition,))
+            answer = Call("coalesce", (condition, Literal(False, BOOLEAN)), BOOLEAN)
+        case other:
+            raise unsupported(other)
+    return logical("not", (answer,)) if node.args.get("negate") else answer
+
+
+@binds(exp.NullSafeNEQ, reads="this expression")
+def _distinct_from(node: exp.Expr, context: Context) -> Expression:
+    return rows_are_distinct(_row(node.this, context), _row(node.expression, context))
+
+
+@binds(exp.NullSafeEQ, reads="this expression")
+def _not_distinct_from(node: exp.Expr, context: Context) -> Expression:
+    return logical("not", (_distinct_from(node, context),))
+
+
+def _unless_negated(node: exp.Expr, answer: Expression) -> Expression:
+    return logical("not", (answer,)) if node.args.get("negate") else answer
+
+
+@binds(*_MATCHES, reads="this expression negate")
+def _match(node: exp.Expr, context: Context) -> Expression:
+    return _unless_negated(node, match(_MATCHES[type(node)], *_both(node, context)))
+
+
+@binds(exp.Escape, reads="this expression")
+def _escape(node: exp.Expr, context: Context) -> Expression:
+    """Return LIKE or SIMILAR TO with ESCAPE behind it."""
+    inner = node.this
+    operator = _ESCAPABLE.get(type(inner))
+    if operator is None:
+        raise unsupported(node)
+    require_only(inner, "this", "expression", "negate")
+    operands = (*_both(inner, context), bind_expression(node.expression, context))
+    return _unless_negated(inner, match(operator, *operands))
+
+
+@binds(*_BITS, reads=_OPERANDS)
+def _bitwise(node: exp.Expr, context: Context) -> Expression:
+    return bitwise(_BITS[type(node)], *_both(node, context))
+
+
+@binds(*_SHIFTS, reads=_OPERANDS)
+def _shift(node: exp.Expr, context: Context) -> Expression:
+    return shift(_SHIFTS[type(node)], *_both(node, context))
+
+
+@binds(exp.DPipe, reads="this expression safe")
+def _concat(node: exp.Expr, context: Context) -> Expression:
+    return concatenate(*_both(node, context))
+
+
+@binds(exp.Cast, reads="this to")
+def _cast(node: exp.Expr, context: Context) -> Expression:
+    target = data_type_of(node.args["to"])
+    return explicit_cast(bind_expression(node.this, context), target)
+
+
+@binds(exp.TryCast, reads="this to safe")
+def _try_cast(node: exp.Expr, context: Context) -> Expression:
+    return try_cast(bind_expression(node.this, context), data_type_of(node.args["to"]))
+
+
+@binds(exp.Case, reads="this ifs default")
+def _case(node: exp.Expr, context: Context) -> Expression:
+    operand = node.this
+    subject = None if operand is None else bind_expression(operand, context)
+    conditions: list[Expression] = []
+    values: list[Expression] = []
+    for branch in node.args["ifs"]:
+        require_only(branch, "this", "true")
+        when = bind_expression(branch.this, context)
+        conditions.append(
+            as_boolean(when, "WHEN") if subject is None else compare("equal", subject, when)
+        )
+        values.append(bind_expression(branch.args["true"], context))
+    default = node.args.get("default")
+    values += bind_all_of([default or exp.Null()], context)
+    return choose(conditions, values)

@@ -16,17 +16,9 @@ import pyarrow as pa
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal
+from raydb.planner.expressions.types import BOOLEAN, is_list
+from raydb.planner.expressions.typing_rules import cast, compare, is_in, logical, typed, unify
 from raydb.sql.bind.expression.subquery import OPPOSITES
-from raydb.sql.functions.signature import typed
-from raydb.sql.types import is_list
-from raydb.sql.typing_rules import (
-    BOOLEAN,
-    cast,
-    compare,
-    is_in,
-    logical,
-    unify,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

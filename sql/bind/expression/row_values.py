@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from raydb.errors import ProgrammingError
+from raydb.planner.expressions.typing_rules import compare, is_distinct, logical
 from raydb.sql.parse.nodes import require_only
-from raydb.sql.typing_rules import compare, is_distinct, logical
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -24,10 +24,10 @@ from raydb.planner.expressions.nodes import (
     columns_of,
     expressions_of,
 )
+from raydb.planner.expressions.types import BOOLEAN
 from raydb.planner.plan.nodes import Project
 from raydb.sql.bind.expression.row_values import compare_rows
 from raydb.sql.bind.scope import Outer
-from raydb.sql.typing_rules import BOOLEAN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -17,29 +17,34 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.planner.expressions.aggregates import WINDOW_FUNCTIONS, is_aggregate
 from raydb.planner.expressions.describe import describe
-from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Bound, Frame, Literal, OrderItem, WindowCall, columns_of
+from raydb.planner.expressions.types import (
+    common_type,
+    is_integer,
+    is_interval,
+    is_moment,
+    is_number,
+)
+from raydb.planner.expressions.typing_rules import cast, unify
 from raydb.sql.bind.expression.aggregate_call import (
     bind_aggregate_call,
     bind_order_items,
     read_call,
 )
 from raydb.sql.bind.expression.computed import compute_constant
-from raydb.sql.functions import is_aggregate
-from raydb.sql.functions.signature import check_count, typed
+from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression
 from raydb.sql.parse.nodes import require_only, unsupported
 from raydb.sql.parse.reader import fold
-from raydb.sql.types import common_type, is_integer, is_interval, is_moment, is_number
-from raydb.sql.typing_rules import cast, unify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Literal as OneOf
 
     from raydb.planner.expressions.nodes import Column, Expression
-    from raydb.sql.bind.expression.aggregate_call import Bind, WrittenCall
-    from raydb.sql.bind.expression.expression import Context
+    from raydb.sql.bind.expression.aggregate_call import WrittenCall
 
 _START, _HERE, _END = (
     Bound("unbounded_preceding"),
@@ -48,23 +53,7 @@ _START, _HERE, _END = (
 )
 _DEFAULT_FRAME = Frame("range", _START, _HERE)
 _PLACES = ("unbounded_preceding", "preceding", "current_row", "following", "unbounded_following")
-_INTEGER = pa.int32()
 
-# Functions that only windows have: how many arguments each takes, and the type of its result
-# where that is not the type of the first argument.
-_FUNCTIONS: dict[str, tuple[int, int, pa.DataType | None]] = {
-    "row_number": (0, 0, pa.int64()),
-    "rank": (0, 0, pa.int64()),
-    "dense_rank": (0, 0, pa.int64()),
-    "percent_rank": (0, 0, pa.float64()),
-    "cume_dist": (0, 0, pa.float64()),
-    "ntile": (1, 1, _INTEGER),
-    "lag": (1, 3, None),
-    "lead": (1, 3, None),
-    "first_value": (1, 1, None),
-    "last_value": (1, 1, None),
-    "nth_value": (2, 2, None),
-}
 # DuckDB's aggregates first and last are these where there is OVER.
 _FRAME_VALUES = {"first": "first_value", "last": "last_value"}
 
@@ -78,17 +67,7 @@ class _WindowParts:
     frame: exp.Expr | None = None
 
 
-def is_window_function(name: str) -> bool:
-    """Say whether a function is one of windows only."""
-    return name in _FUNCTIONS
-
-
-def window_functions() -> tuple[str, ...]:
-    """Return the names of the functions of windows only."""
-    return tuple(_FUNCTIONS)
-
-
-def bind_window(node: exp.Expr, context: Context, bind: Bind) -> Column:
+def bind_window(node: exp.Expr, context: Context) -> Column:
     """Return the column of a window function.
 
     Raises ProgrammingError where a window function cannot be and for a window that makes no sense,
@@ -102,9 +81,9 @@ def bind_window(node: exp.Expr, context: Context, bind: Bind) -> Column:
     if node.args.get("over") not in (None, "OVER"):
         raise NotSupportedError(f"{node.args['over']} is not supported")
     inner = replace(context, clause="a window function", windows=None, unnests=None)
-    parts = _read_window(node, context.windows.named, inner, bind)
-    order_by, frame = _bind_frame(parts, inner, bind)
-    call = _bind_function(written, inner, bind)
+    parts = _read_window(node, context.windows.named, inner)
+    order_by, frame = _bind_frame(parts, inner)
+    call = _bind_function(written, inner)
     return context.windows.column_of(
         replace(call, partition_by=parts.partition_by, order_by=order_by, frame=frame)
     )
@@ -113,43 +92,34 @@ def bind_window(node: exp.Expr, context: Context, bind: Bind) -> Column:
 # -- functions
 
 
-def _bind_function(written: WrittenCall, context: Context, bind: Bind) -> WindowCall:
+def _bind_function(written: WrittenCall, context: Context) -> WindowCall:
     """Return the call, whose window is filled in later."""
     name = _FRAME_VALUES.get(written.name, written.name)
-    if name not in _FUNCTIONS:
-        return _bind_aggregate(written, context, bind)
+    if name not in WINDOW_FUNCTIONS:
+        return _bind_aggregate(written, context)
     if written.filter is not None:
         raise ProgrammingError(f"{name}() takes no FILTER, as it is no aggregate")
     if written.distinct:
         raise ProgrammingError(f"{name}() takes no DISTINCT, as it is no aggregate")
     if written.order:
         raise NotSupportedError(f"ORDER BY in {name}() is not supported; it goes behind OVER")
-    least, most, kind = _FUNCTIONS[name]
-    if written.ignore_nulls is not None and kind is not None:
+    signature = WINDOW_FUNCTIONS[name].signature
+    if written.ignore_nulls is not None and isinstance(signature.result, pa.DataType):
         raise ProgrammingError(f"{name}() has no NULLs to ignore or respect")
-    check_count(name, least, most, len(written.arguments))
-    arguments = [typed(bind(argument, context), _INTEGER) for argument in written.arguments]
-    numbers = arguments if name == "ntile" else arguments[1:2]
-    for argument in numbers:
-        if not is_integer(argument.type):
-            raise ProgrammingError(f"{name}() needs an integer, not {describe(argument)}")
+    signature.check_count(name, len(written.arguments))
+    bound = bind_all_of(written.arguments, context)
+    arguments, kind = signature.check(name, bound)
     if len(arguments) == 3:
         value, default = unify((arguments[0], arguments[2]), "combine")
-        arguments = [value, arguments[1], default]
+        arguments, kind = (value, arguments[1], default), value.type
     return WindowCall(
-        name,
-        tuple(arguments),
-        arguments[0].type if kind is None else kind,
-        (),
-        (),
-        _DEFAULT_FRAME,
-        ignore_nulls=bool(written.ignore_nulls),
+        name, arguments, kind, (), (), _DEFAULT_FRAME, ignore_nulls=bool(written.ignore_nulls)
     )
 
 
-def _bind_aggregate(written: WrittenCall, context: Context, bind: Bind) -> WindowCall:
+def _bind_aggregate(written: WrittenCall, context: Context) -> WindowCall:
     if not is_aggregate(written.name):
-        names = (*_FUNCTIONS, *_FRAME_VALUES)
+        names = (*WINDOW_FUNCTIONS, *_FRAME_VALUES)
         raise ProgrammingError(
             f"'{written.name}' is no window function and no aggregate"
             f"{did_you_mean(written.name, names)}"
@@ -158,7 +128,7 @@ def _bind_aggregate(written: WrittenCall, context: Context, bind: Bind) -> Windo
         raise NotSupportedError(
             f"ORDER BY in {written.name}() with OVER is not supported; it goes behind OVER"
         )
-    call = bind_aggregate_call(written, context, bind)
+    call = bind_aggregate_call(written, context)
     return WindowCall(
         call.function,
         call.arguments,
@@ -174,25 +144,23 @@ def _bind_aggregate(written: WrittenCall, context: Context, bind: Bind) -> Windo
 # -- windows
 
 
-def _read_window(
-    node: exp.Expr, named: Mapping[str, exp.Expr], context: Context, bind: Bind
-) -> _WindowParts:
+def _read_window(node: exp.Expr, named: Mapping[str, exp.Expr], context: Context) -> _WindowParts:
     """Return the parts of a window, which may refer to one of those that have names."""
     require_only(node, "this", "partition_by", "order", "spec", "alias", "over", "first")
     base = _WindowParts()
     alias = node.args.get("alias")
     if alias is not None:
-        base = _named_window(fold(alias), named, context, bind)
+        base = _named_window(fold(alias), named, context)
     partition_by = tuple(
         key
         for written in node.args.get("partition_by") or ()
-        if not isinstance(key := bind(written, context), Literal)
+        if not isinstance(key := bind_expression(written, context), Literal)
     )
     order = node.args.get("order")
     order_by: tuple[OrderItem, ...] = ()
     if order is not None:
         require_only(order, "expressions")
-        order_by = bind_order_items(tuple(order.expressions), context, bind)
+        order_by = bind_order_items(tuple(order.expressions), context)
     frame = node.args.get("spec")
     if alias is not None:
         name = fold(alias)
@@ -207,23 +175,19 @@ def _read_window(
     )
 
 
-def _named_window(
-    name: str, named: Mapping[str, exp.Expr], context: Context, bind: Bind
-) -> _WindowParts:
+def _named_window(name: str, named: Mapping[str, exp.Expr], context: Context) -> _WindowParts:
     """Return the parts of a window of the clause WINDOW."""
     if name not in named:
         raise ProgrammingError(f"window '{name}' does not exist{did_you_mean(name, tuple(named))}")
     # A window sees those that are defined before it.
     before = dict(itertools.takewhile(lambda entry: entry[0] != name, named.items()))
-    return _read_window(named[name], before, context, bind)
+    return _read_window(named[name], before, context)
 
 
 # -- frames
 
 
-def _bind_frame(
-    parts: _WindowParts, context: Context, bind: Bind
-) -> tuple[tuple[OrderItem, ...], Frame]:
+def _bind_frame(parts: _WindowParts, context: Context) -> tuple[tuple[OrderItem, ...], Frame]:
     """Return the frame, and the order with its key in the type in which RANGE compares."""
     spec, order_by = parts.frame, parts.order_by
     if spec is None:
@@ -231,8 +195,8 @@ def _bind_frame(
     require_only(spec, "kind", "start", "start_side", "end", "end_side", "exclude")
     unit = spec.args["kind"].lower()
     assert unit in ("rows", "range", "groups"), "the parser knows no other unit"
-    start = _bind_bound(spec, "start", context, bind)
-    end = _HERE if spec.args.get("end") is None else _bind_bound(spec, "end", context, bind)
+    start = _bind_bound(spec, "start", context)
+    end = _HERE if spec.args.get("end") is None else _bind_bound(spec, "end", context)
     _check_order(start, end)
     if unit == "groups" and not order_by:
         raise ProgrammingError("GROUPS needs an ORDER BY in the window")
@@ -245,7 +209,7 @@ def _bind_frame(
     return order_by, Frame(unit, start, end, _bind_exclude(spec.args.get("exclude")))
 
 
-def _bind_bound(spec: exp.Expr, side: str, context: Context, bind: Bind) -> Bound:
+def _bind_bound(spec: exp.Expr, side: str, context: Context) -> Bound:
     """Return the start or the end of a frame; an offset becomes a constant."""
     written = spec.args.get(side)
     direction = spec.args.get(f"{side}_side")
@@ -255,7 +219,9 @@ def _bind_bound(spec: exp.Expr, side: str, context: Context, bind: Bind) -> Boun
     if written == "UNBOUNDED":
         return _END if following else _START
     assert isinstance(written, exp.Expr), "an offset is an expression"
-    offset = bind(written, replace(context, clause="the offset of a frame", aggregates=None))
+    offset = bind_expression(
+        written, replace(context, clause="the offset of a frame", aggregates=None)
+    )
     if columns_of(offset):
         raise ProgrammingError("the offset of a frame must be a constant")
     if not isinstance(offset, Literal):

@@ -12,6 +12,8 @@ from sqlglot import exp
 from raydb.errors import Error, NotSupportedError, ProgrammingError, did_you_mean
 from raydb.planner.expressions.nodes import Call, Expression, conjuncts, substitute
 from raydb.planner.expressions.nodes import Literal as Constant
+from raydb.planner.expressions.signature import require_list
+from raydb.planner.expressions.typing_rules import compare, unify
 from raydb.planner.plan.common_tables import free_columns
 from raydb.planner.plan.nodes import (
     Apply,
@@ -48,12 +50,10 @@ from raydb.sql.bind.scope import (
 )
 from raydb.sql.bind.table_functions.arguments import read_call, read_search
 from raydb.sql.bind.table_functions.file_functions import file_alias, file_table, is_file
-from raydb.sql.functions import list_operand
 from raydb.sql.parse.nodes import locate, require_only, unsupported
 from raydb.sql.parse.parser import parse
 from raydb.sql.parse.reader import fold
 from raydb.sql.parse.searched_tables import function_called
-from raydb.sql.typing_rules import compare, unify
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -162,7 +162,7 @@ def _bind_beside(node: exp.Expr, before: Scope, binding: Binding) -> tuple[Sourc
 def _bind_unnest(node: exp.Expr, alias: tuple[str, tuple[str, ...]], binding: Binding) -> Source:
     """Return the elements of lists as rows: unnest(a, b) [WITH ORDINALITY]."""
     context = context_of(binding, Scope(), "unnest()")
-    lists = [list_operand(bind_expression(each, context)) for each in node.expressions]
+    lists = [require_list("unnest()", bind_expression(each, context)) for each in node.expressions]
     items = tuple((new_column(binding, "unnest", each.type.value_type), each) for each in lists)
     counts = node.args.get("offset")
     number = new_column(binding, "ordinality", pa.int64()) if counts else None

@@ -15,6 +15,7 @@ from sqlglot import exp
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal, Subquery, columns_of
+from raydb.planner.expressions.typing_rules import choose, is_in
 from raydb.planner.plan.nodes import GroupingSets
 from raydb.sql.bind.binding import Binding, new_column
 from raydb.sql.bind.query.output import bind_key, typed
@@ -22,7 +23,6 @@ from raydb.sql.bind.query.select_list import Item, item_at, name_of, only_item
 from raydb.sql.bind.scope import Scope, find_name
 from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.reader import fold
-from raydb.sql.typing_rules import choose, is_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

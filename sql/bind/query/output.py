@@ -10,7 +10,6 @@ from sqlglot import exp
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
 from raydb.planner.expressions.describe import describe
-from raydb.planner.expressions.functions import is_volatile
 from raydb.planner.expressions.nodes import (
     Bound,
     Call,
@@ -23,6 +22,8 @@ from raydb.planner.expressions.nodes import (
     columns_of,
     leaves,
 )
+from raydb.planner.expressions.registry import is_volatile
+from raydb.planner.expressions.types import BOOLEAN, is_integer
 from raydb.planner.plan.nodes import Aggregate, Filter, Limit, Plan, Project, Sort, SortKey, Window
 from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.expression.computed import compute_constant
@@ -32,8 +33,6 @@ from raydb.sql.bind.scope import Scope
 from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.nodes import require_only, unsupported
 from raydb.sql.parse.reader import fold
-from raydb.sql.types import is_integer
-from raydb.sql.typing_rules import BOOLEAN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from raydb.errors import ProgrammingError
+from raydb.planner.expressions.typing_rules import unify
 from raydb.planner.plan.nodes import Plan, Values
 from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.expression.expression import bind_expression
@@ -20,7 +21,6 @@ from raydb.sql.bind.query.with_clause import with_queries
 from raydb.sql.bind.scope import Scope, table_scope
 from raydb.sql.parse.nodes import refuse_deep_nesting, require_only, unsupported
 from raydb.sql.template.parameters import Parameters, bind_parameters
-from raydb.sql.typing_rules import unify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,11 +14,11 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
-from raydb.planner.expressions.functions import evaluate
+from raydb.planner.expressions.evaluator import evaluate
+from raydb.planner.expressions.functions.patterns import match
 from raydb.planner.expressions.nodes import Column, Literal
 from raydb.sql.bind.expression.expression import Context, bind_expression
 from raydb.sql.bind.scope import Scope, Visible, find_name, find_table
-from raydb.sql.functions import match
 from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.nodes import nodes_of, require_only
 from raydb.sql.parse.reader import fold

@@ -16,11 +16,11 @@ from sqlglot import exp
 
 from raydb.errors import ProgrammingError
 from raydb.planner.expressions.nodes import AggregateCall, Column, Expression, Literal
+from raydb.planner.expressions.typing_rules import compare, unify
 from raydb.planner.plan.nodes import Aggregate, Filter, Plan, Project, Union
 from raydb.sql.bind.binding import new_column
 from raydb.sql.bind.query.output import MODIFIERS, numbered_rows, typed
 from raydb.sql.parse.nodes import require_only
-from raydb.sql.typing_rules import compare, unify
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

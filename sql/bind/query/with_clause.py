@@ -9,6 +9,8 @@ from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.expressions.nodes import Column, Literal
+from raydb.planner.expressions.types import common_type, is_decimal, is_float, is_integer, is_number
+from raydb.planner.expressions.typing_rules import cast, unify
 from raydb.planner.plan.common_tables import free_columns, reads_working_table, subqueries_in
 from raydb.planner.plan.nodes import (
     Aggregate,
@@ -27,8 +29,6 @@ from raydb.sql.bind.query.set_operation import adapting_cells, union_of
 from raydb.sql.bind.scope import Outer, table_scope
 from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.reader import fold
-from raydb.sql.types import common_type, is_decimal, is_float, is_integer, is_number
-from raydb.sql.typing_rules import cast, unify
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from sqlglot import exp
 
 from raydb.errors import DataError, ProgrammingError, did_you_mean
 from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.literals import is_bare_string, read_string
 from raydb.planner.expressions.nodes import Expression, Literal
-from raydb.sql.bind.expression.literals import is_bare_string, read_string
+from raydb.planner.expressions.types import can_assign
+from raydb.planner.expressions.typing_rules import cast
 from raydb.sql.parse.dialect import text_of
-from raydb.sql.types import can_assign
-from raydb.sql.typing_rules import cast
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ import pyarrow as pa
 
 from raydb.errors import ProgrammingError
 from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.types import is_numbers
+from raydb.planner.expressions.typing_rules import cast
 from raydb.planner.plan.nodes import Plan, Project
 from raydb.sql.bind.binding import new_column
 from raydb.sql.bind.query.query import bind_query, statement_binding
-from raydb.sql.types import is_numbers
-from raydb.sql.typing_rules import cast
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo

@@ -15,12 +15,12 @@ from raydb.planner.catalog import BvhDefinition
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Attribute, Column, Expression, attributes_of, rewrite
 from raydb.planner.expressions.show import show
+from raydb.planner.expressions.types import is_interval, is_list, is_moment, is_number
 from raydb.planner.stars.star import canonical
 from raydb.sql.bind.expression.expression import Context, bind_expression
 from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.nodes import refuse_deep_nesting, require_only
 from raydb.sql.parse.reader import fold, parse_scalar, tokenize
-from raydb.sql.types import is_interval, is_list, is_moment, is_number
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from sqlglot import exp
 from raydb.errors import ProgrammingError
 from raydb.planner.catalog import CatalogInfo
 from raydb.planner.expressions.nodes import Literal
+from raydb.planner.expressions.typing_rules import explicit_cast
 from raydb.sql.bind.binding import Binding
 from raydb.sql.bind.expression.computed import compute_constant
 from raydb.sql.bind.query.query import bind_query
 from raydb.sql.bind.table_functions.arguments import constant_argument
 from raydb.sql.parse.nodes import refuse_deep_nesting
 from raydb.sql.template.parameters import Parameters, bind_parameters
-from raydb.sql.typing_rules import explicit_cast
 
 if TYPE_CHECKING:
     import pyarrow as pa

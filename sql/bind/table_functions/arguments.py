@@ -15,8 +15,8 @@ from sqlglot import exp
 
 from raydb.errors import Error, NotSupportedError, ProgrammingError, did_you_mean
 from raydb.planner.expressions.describe import describe
-from raydb.planner.expressions.functions import is_volatile
 from raydb.planner.expressions.nodes import Literal, columns_of, has_subquery
+from raydb.planner.expressions.registry import is_volatile
 from raydb.planner.plan.function_arguments import COLUMN, NAME
 from raydb.planner.plan.table_function import FunctionCall, SearchFunction
 from raydb.sql.ast import Select

@@ -1,12 +1,10 @@
-"""Casts of texts to dates, times, timestamps, intervals and bytes, and back.
+"""Casts of texts to dates, times, timestamps and intervals, and back.
 
 A date is read as PostgreSQL reads ISO 8601: '2024-1-2', '2024-01-02 3:04', '2024-01-02T03:04:05.5'.
 Every function raises pa.ArrowInvalid for an array with a value that it cannot convert.
 """
 
 from __future__ import annotations
-
-import re
 
 import numpy as np
 import pyarrow as pa
@@ -20,13 +18,9 @@ _CLOCK = (
     r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{1,2})"
     r"(?::(?P<second>[0-9]{1,2})(?:\.(?P<fraction>[0-9]{0,9}))?)?"
 )
-_HEX = re.compile(r"\\x((?:[0-9a-fA-F]{2}|\s)*)")
-_BLOB_PIECE = re.compile(
-    r"\\x(?P<hex>[0-9a-fA-F]{2})|\\(?P<octal>[0-3][0-7]{2})|(?P<slash>\\\\)|(?P<plain>[^\\]+)"
-)
 
 
-def text_to_date(array: pa.Array, target: pa.DataType) -> pa.Array:
+def _text_to_date(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Read dates; a time behind one is cut off."""
     text = pc.utf8_trim_whitespace(array)
     fields = _fields(text, rf"^{_DATE}(?:[ Tt]+{_CLOCK})?$")
@@ -34,13 +28,13 @@ def text_to_date(array: pa.Array, target: pa.DataType) -> pa.Array:
     return _with_nulls(_days(fields), array, target)
 
 
-def text_to_time(array: pa.Array, target: pa.DataType) -> pa.Array:
+def _text_to_time(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Read times of the day."""
     fields = _fields(pc.utf8_trim_whitespace(array), f"^{_CLOCK}$")
     return _with_nulls(_microseconds(fields), array, target)
 
 
-def text_to_timestamp(array: pa.Array, target: pa.DataType) -> pa.Array:
+def _text_to_timestamp(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Read timestamps; a date alone is its midnight."""
     text = pc.utf8_trim_whitespace(array)
     fields = _fields(text, rf"^{_DATE}(?:[ Tt]+{_CLOCK})?$")
@@ -85,12 +79,12 @@ def _with_nulls(numbers: Integers, array: pa.Array, target: pa.DataType) -> pa.A
     return found.take(pc.if_else(valid, places, pa.scalar(None, pa.int64())))
 
 
-def timestamp_to_time(array: pa.Array, target: pa.DataType) -> pa.Array:
+def _timestamp_to_time(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Return the time of the day."""
     return compute(lambda moments: split_moment(moments)[1], target, array)
 
 
-def time_to_interval(array: pa.Array, target: pa.DataType) -> pa.Array:
+def _time_to_interval(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Return the time since midnight."""
 
     def convert(clock: Integers) -> Intervals:
@@ -99,12 +93,12 @@ def time_to_interval(array: pa.Array, target: pa.DataType) -> pa.Array:
     return compute(convert, target, array)
 
 
-def interval_to_time(array: pa.Array, target: pa.DataType) -> pa.Array:
+def _interval_to_time(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Return the time of the day, without months and days."""
     return compute(lambda intervals: intervals.microseconds % DAY_MICROSECONDS, target, array)
 
 
-def text_to_interval(array: pa.Array, target: pa.DataType) -> pa.Array:
+def _text_to_interval(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Read intervals; each distinct text once."""
     encoded = array.dictionary_encode()
     intervals = [read_interval(text) for text in encoded.dictionary.to_pylist()]
@@ -113,44 +107,31 @@ def text_to_interval(array: pa.Array, target: pa.DataType) -> pa.Array:
     return pa.array(intervals, target).take(encoded.indices)
 
 
-def interval_to_text(array: pa.Array, target: pa.DataType) -> pa.Array:
+def _interval_to_text(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Write intervals in PostgreSQL's style."""
     return pa.array([interval_text(value) for value in array.to_pylist()], target)
 
 
-def text_to_blob(array: pa.Array, target: pa.DataType) -> pa.Array:
-    r"""Read bytes: '\xABCD' in hexadecimal, or text with \\ and \ooo (octal) as PostgreSQL.
-
-    DuckDB's way, an \xAB for each byte, is read as well.
-    """
-    values = array.to_pylist()
-    return pa.array([None if text is None else _read_blob(text) for text in values], target)
+def _clock_to_text(array: pa.Array, target: pa.DataType) -> pa.Array:
+    # 10:11:12.500000 is shown as 10:11:12.5, and 10:11:12.000000 without a fraction.
+    text = pc.cast(array, target)
+    text = pc.replace_substring_regex(text, pattern=r"(\.[0-9]*[1-9])0+$", replacement=r"\1")
+    return pc.replace_substring_regex(text, pattern=r"\.0+$", replacement="")
 
 
-def _read_blob(text: str) -> bytes:
-    whole = _HEX.fullmatch(text)
-    if whole is not None:
-        return bytes.fromhex(whole[1])
-    pieces = []
-    place = 0
-    while place < len(text):
-        found = _BLOB_PIECE.match(text, place)
-        if found is None:
-            raise pa.ArrowInvalid("no bytes")
-        place = found.end()
-        match found.lastgroup:
-            case "hex":
-                pieces.append(bytes.fromhex(found["hex"]))
-            case "octal":
-                pieces.append(bytes([int(found["octal"], 8)]))
-            case "slash":
-                pieces.append(b"\\")
-            case _:
-                pieces.append(found["plain"].encode())
-    return b"".join(pieces)
-
-
-def blob_to_text(array: pa.Array, target: pa.DataType) -> pa.Array:
-    r"""Write bytes in hexadecimal: \x and two digits a byte, as PostgreSQL."""
-    values = array.to_pylist()
-    return pa.array([None if value is None else f"\\x{value.hex()}" for value in values], target)
+CONVERSIONS = {
+    ("text", "date"): _text_to_date,
+    ("text", "timestamp"): _text_to_timestamp,
+    ("text", "time"): _text_to_time,
+    ("text", "interval"): _text_to_interval,
+    ("date", "timestamp"): pc.cast,
+    ("date", "text"): pc.cast,
+    ("timestamp", "date"): pc.cast,
+    ("timestamp", "text"): _clock_to_text,
+    ("timestamp", "timestamp"): pc.cast,
+    ("timestamp", "time"): _timestamp_to_time,
+    ("time", "text"): _clock_to_text,
+    ("time", "interval"): _time_to_interval,
+    ("interval", "text"): _interval_to_text,
+    ("interval", "time"): _interval_to_time,
+}

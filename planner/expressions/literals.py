@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from raydb.errors import DataError, ProgrammingError
-from raydb.planner.expressions.casts.casts import cast_values, literal_value
+from raydb.planner.expressions.casts.cast import cast_values, literal_value
 from raydb.planner.expressions.nodes import Literal
-from raydb.sql.template.parameterize import records_conversion
-from raydb.sql.types import (
+from raydb.planner.expressions.slots import records_conversion
+from raydb.planner.expressions.types import (
     INTEGERS,
     MAX_PRECISION,
     is_decimal,

@@ -1,4 +1,4 @@
-"""Operators with typed arguments: where casts are inserted, and what the results are.
+"""Where casts are inserted, and what comparisons and conditions take.
 
 The arguments of a call have the type that the function works on; a constant is converted here and
 now, so that no cast hides it from the planner.
@@ -12,41 +12,28 @@ import pyarrow as pa
 
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.expressions.describe import describe
-from raydb.planner.expressions.nodes import Call, Expression, Literal
-from raydb.sql.bind.expression.literals import (
+from raydb.planner.expressions.literals import (
     convert,
-    decimal_literal,
-    integer_literal,
     is_bare_null,
     is_bare_string,
     natural,
     read_string,
 )
-from raydb.sql.types import (
-    MAX_PRECISION,
-    as_decimal_type,
+from raydb.planner.expressions.nodes import Call, Expression, Literal
+from raydb.planner.expressions.types import (
+    BOOLEAN,
+    INTEGER,
+    TEXT,
     can_cast,
     common_type,
     is_decimal,
-    is_float,
     is_integer,
     is_list,
-    is_number,
-    wider_integer,
 )
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-BOOLEAN = pa.bool_()
-VERBS = {
-    "add": "add {1} to {0}",
-    "subtract": "subtract {1} from {0}",
-    "multiply": "multiply {0} by {1}",
-    "divide": "divide {0} by {1}",
-    "modulo": "divide {0} by {1}",
-}
 
 
 def cast(expression: Expression, data_type: pa.DataType) -> Expression:
@@ -69,9 +56,20 @@ def explicit_cast(expression: Expression, data_type: pa.DataType) -> Expression:
         return Literal(None, data_type)
     if not can_cast(expression.type, data_type):
         raise ProgrammingError(f"cannot cast {describe(expression)} to {sql_type_name(data_type)}")
-    if isinstance(expression, Literal) and data_type == pa.string():
+    if isinstance(expression, Literal) and data_type == TEXT:
         return Call("cast", (expression,), data_type)
     return cast(expression, data_type)
+
+
+def typed(expression: Expression, fallback: pa.DataType) -> Expression:
+    """Give a bare NULL a type."""
+    return Literal(None, fallback) if is_bare_null(expression) else expression
+
+
+def as_text(expression: Expression) -> Expression:
+    """Return a value as a string."""
+    expression = typed(expression, TEXT)
+    return expression if expression.type == TEXT else explicit_cast(expression, TEXT)
 
 
 def try_cast(expression: Expression, data_type: pa.DataType) -> Expression:
@@ -96,7 +94,7 @@ def unify(operands: Sequence[Expression], verb: str) -> tuple[Expression, ...]:
         adapted = [natural(each) if isinstance(each, Literal) else each for each in adapted]
         target = _common(adapted, verb)
     if pa.types.is_null(target):
-        target = pa.int32()  # NULL beside nothing but NULL: any type will do
+        target = INTEGER  # NULL beside nothing but NULL: any type will do
     return tuple(cast(each, target) for each in adapted)
 
 
@@ -106,7 +104,7 @@ def _adapt(operand: Expression, beside: pa.DataType) -> Expression:
     if is_bare_null(operand):
         return Literal(None, beside)
     if is_bare_string(operand):
-        operand = read_string(operand, beside) if beside != pa.string() else operand
+        operand = read_string(operand, beside) if beside != TEXT else operand
     if is_integer(operand.type) and is_integer(beside):
         return convert(operand, beside) or operand
     return operand
@@ -165,100 +163,6 @@ def is_distinct(left: Expression, right: Expression) -> Expression:
     """Return `left IS DISTINCT FROM right`: NULL equals NULL, and the answer is never NULL."""
     same = Call("not_distinct", unify((left, right), "compare"), BOOLEAN)
     return Call("not", (same,), BOOLEAN)
-
-
-def negate(operand: Expression) -> Expression:
-    """Return `-operand`; the negative of a constant is a constant."""
-    operand = _as_number(operand, pa.int32(), "negate {0}", operand)
-    if not isinstance(operand, Literal) or operand.value is None:
-        return Call("negate", (operand,), operand.type)
-    if is_integer(operand.type):
-        return integer_literal(-operand.value)
-    if is_decimal(operand.type):
-        value = operand.value.copy_negate()
-        # -9223372036854775808 is a BIGINT, though its digits alone are not.
-        whole = operand.type.precision == MAX_PRECISION and operand.type.scale == 0
-        return integer_literal(int(value)) if whole else decimal_literal(value)
-    return Literal(-operand.value, operand.type)
-
-
-def arithmetic(function: str, left: Expression, right: Expression) -> Expression:
-    """Return add, subtract, multiply, divide or modulo of two numbers.
-
-    Integers give the wider type, and divide truncates. A decimal beside a decimal or an integer
-    gives an exact decimal, but for divide, which gives DOUBLE as it does where a result needs a
-    scale of more than 38. DOUBLE and REAL give DOUBLE, unless both are REAL.
-    """
-    verb = VERBS[function]
-    left, right = (
-        _as_number(left, right.type, verb, left, right),
-        _as_number(right, left.type, verb, left, right),
-    )
-    types = (left.type, right.type)
-    if any(is_float(each) for each in types):
-        target = types[0] if types[0] == types[1] else pa.float64()
-        return Call(function, (cast(left, target), cast(right, target)), target)
-    if all(is_integer(each) for each in types):
-        target = wider_integer(types)
-        return Call(function, (cast(left, target), cast(right, target)), target)
-    left, right = _as_decimal(left), _as_decimal(right)
-    exact = None if function == "divide" else _decimal_result(function, left.type, right.type)
-    if exact is not None:
-        return Call(function, (left, right), exact)
-    double = pa.float64()
-    return Call(function, (cast(left, double), cast(right, double)), double)
-
-
-def _as_number(
-    operand: Expression, beside: pa.DataType, verb: str, *operands: Expression
-) -> Expression:
-    if isinstance(operand, Literal) and (is_bare_null(operand) or is_bare_string(operand)):
-        wanted = beside if is_number(beside) else pa.int32()
-        if operand.is_null:
-            return Literal(None, wanted)
-        if is_number(beside):
-            return read_string(operand, wanted)
-    if is_number(operand.type):
-        return operand
-    raise ProgrammingError(f"cannot {verb.format(*(describe(each) for each in operands))}")
-
-
-def _as_decimal(operand: Expression) -> Expression:
-    if isinstance(operand, Literal) and not operand.is_null:
-        return natural(operand)
-    return cast(operand, as_decimal_type(operand.type))
-
-
-def _decimal_result(function: str, left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
-    """Return the type of an exact result, or None where its scale exceeds 38 digits.
-
-    Sums have the larger scale and one digit more, products the sum of both scales and of both
-    precisions, remainders the digits of both. The precision stops at 38: a result beyond that is
-    an error at run time, never a rounded value.
-    """
-    scale = max(left.scale, right.scale)
-    precision = max(left.precision - left.scale, right.precision - right.scale) + scale
-    if function == "multiply":
-        scale = left.scale + right.scale
-        precision = left.precision + right.precision
-    if scale > MAX_PRECISION:
-        return None
-    extra = 0 if function == "modulo" else 1
-    return pa.decimal128(min(precision + extra, MAX_PRECISION), scale)
-
-
-def concatenate(left: Expression, right: Expression) -> Call:
-    """Return `left || right`, at least one of them a string."""
-    text = pa.string()
-    if text not in (left.type, right.type):
-        raise ProgrammingError(f"cannot join {describe(left)} and {describe(right)} with ||")
-    return Call("concat", (_as_text(left), _as_text(right)), text)
-
-
-def _as_text(operand: Expression) -> Expression:
-    if operand.type == pa.string():
-        return operand
-    return explicit_cast(operand, pa.string())
 
 
 def choose(conditions: Sequence[Expression], values: Sequence[Expression]) -> Expression:

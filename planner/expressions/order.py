@@ -1,4 +1,8 @@
-"""Doubles in total order, as in PostgreSQL: NaN equals NaN and is the greatest, -0.0 equals 0.0."""
+"""Doubles and intervals as Arrow can compare, group and sort them.
+
+Doubles are in total order, as in PostgreSQL: NaN equals NaN and is the greatest, -0.0 equals 0.0.
+Intervals are compared with 30 days a month and 24 hours a day.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from raydb.planner.expressions.casts.casts import Values, each
+from raydb.planner.expressions.arrays import Values, each
+from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, MONTH_DAYS
+from raydb.planner.expressions.moments import numbers_of
 
 
 def canonical_floats(values: Values) -> Values:
@@ -45,3 +51,21 @@ def doubles_of_codes(codes: pa.Array) -> pa.Array:
     bits = codes.fill_null(0).to_numpy()
     doubles = pa.array((bits ^ ((bits >> 63) & np.int64(2**63 - 1))).view(np.float64))
     return pc.if_else(codes.is_valid(), doubles, pa.scalar(None, pa.float64()))
+
+
+def order_intervals(values: Values) -> Values:
+    """Return decimals in the order of intervals, equal where these are; other types unchanged."""
+    if not pt.is_interval(values.type):
+        return values
+    codes = pa.decimal128(38, 0)
+
+    def encode(array: pa.Array) -> pa.Array:
+        intervals = numbers_of(array)
+        days, clock = np.divmod(intervals.microseconds, DAY_MICROSECONDS)
+        # The high word of 128 bits is the days, the low word the time of the day.
+        words = np.stack([clock, days + intervals.days + intervals.months * MONTH_DAYS], axis=1)
+        validity = array.is_valid()
+        decimals = pa.Array.from_buffers(codes, len(array), [None, pa.py_buffer(words.tobytes())])
+        return pc.if_else(validity, decimals, pa.scalar(None, codes))
+
+    return each(values, encode, codes)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-if TYPE_CHECKING:
-    from raydb.planner.expressions.casts.casts import Values
-    from raydb.planner.expressions.nodes import Call
+from raydb.planner.expressions.registry import scalar
 
-VOLATILE = frozenset({"random", "setseed"})
-"""The functions that may have another value each time they are called."""
+if TYPE_CHECKING:
+    from raydb.planner.expressions.arrays import Values
+    from raydb.planner.expressions.evaluator import Rows
+    from raydb.planner.expressions.nodes import Call
 
 # Morsels of rows are computed in threads, and a generator serves one at a time.
 _LOCK = threading.Lock()
@@ -26,14 +26,23 @@ def _generator() -> np.random.Generator:
     return np.random.default_rng()
 
 
-def random_numbers(count: int) -> pa.Array:
-    """Return numbers from 0 up to 1, which is not reached."""
+@scalar(
+    "random() -> DOUBLE",
+    "a number from 0 up to 1, another one for each row and call: random() < 1 -> true",
+    takes="rows",
+    is_volatile=True,
+)
+def _random(_: Call, rows: Rows) -> Values:
     with _LOCK:
-        return pa.array(_generator().random(count))
+        return pa.array(_generator().random(rows.count))
 
 
-def set_seed(call: Call, seed: Values) -> Values:
-    """Let random() begin again with the numbers of a seed. Returns NULL."""
+@scalar(
+    "setseed(x: double) -> INTEGER",
+    "makes random() begin again; gives NULL: setseed(0.5) -> NULL",
+    is_volatile=True,
+)
+def _set_seed(call: Call, seed: Values) -> Values:
     seeds = [seed] if isinstance(seed, pa.Scalar) else seed
     with _LOCK:
         for each in seeds:

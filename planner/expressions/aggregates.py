@@ -1,0 +1,423 @@
+"""Aggregates and window functions: their names, arguments and results, and what they do.
+
+Each is one entry, as scalar functions are: its signature (see `signature.py`), what it does with an
+example and the answer to that, and a binder where the signature does not say enough.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.types as pt
+
+from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.nodes import AggregateCall, Expression, Literal
+from raydb.planner.expressions.signature import (
+    Signature,
+    check_count,
+    read_signature,
+    require_integer,
+    require_number,
+    require_order,
+)
+from raydb.planner.expressions.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    HUGEINT,
+    INTEGER,
+    TEXT,
+    TIMESTAMP,
+    can_cast,
+    is_decimal,
+    is_integer,
+    is_moment,
+    is_number,
+)
+from raydb.planner.expressions.typing_rules import as_boolean, cast, typed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateFunction:
+    """A function of the rows of a group, or of those around a row.
+
+    name: how calls name it, the first of SQL's names. says: "meaning: example -> answer". bind:
+    returns the call of `bind(name, *arguments)`, where the signature does not say enough.
+
+    is_ordered: whether its result depends on the order of the rows. ignores_repeats: whether it
+    gives the same with and without DISTINCT.
+    """
+
+    name: str
+    signature: Signature
+    says: str
+    bind: Callable[..., AggregateCall] | None = None
+    is_ordered: bool = False
+    ignores_repeats: bool = False
+
+
+def is_aggregate(name: str) -> bool:
+    """Say whether a function is an aggregate."""
+    return name in AGGREGATES or name in WITHIN_GROUP
+
+
+def bind_aggregate(name: str, arguments: Sequence[Expression], distinct: bool) -> AggregateCall:
+    """Return a call of an aggregate with its result type."""
+    if name not in AGGREGATES:
+        raise ProgrammingError(f"{name}() needs WITHIN GROUP (ORDER BY ...)")
+    function = AGGREGATES[name]
+    function.signature.check_count(name, len(arguments))
+    if function.bind is None:
+        call = AggregateCall(function.name, *function.signature.check(name, arguments))
+    else:
+        call = function.bind(name, *arguments)
+    if not distinct or function.ignores_repeats:
+        return call
+    if call.filter is not None:
+        raise NotSupportedError(f"{name}(DISTINCT ...) is not supported")
+    if not call.arguments:  # count(DISTINCT 1)
+        return AggregateCall("count", tuple(arguments), call.type, distinct=True)
+    return replace(call, distinct=True)
+
+
+def bind_within_group(
+    name: str, arguments: Sequence[Expression], key: Expression, descending: bool
+) -> AggregateCall:
+    """Return a call such as percentile_cont(0.5) WITHIN GROUP (ORDER BY key)."""
+    if name not in WITHIN_GROUP:
+        raise ProgrammingError(f"{name}() does not take WITHIN GROUP")
+    if name == "mode":
+        check_count(name, 0, 0, len(arguments))
+        if descending:
+            raise NotSupportedError("mode() WITHIN GROUP (ORDER BY ... DESC) is not supported")
+        return bind_aggregate("mode", (key,), distinct=False)
+    check_count(name, 1, 1, len(arguments))
+    bind = _quantile_cont if name == "percentile_cont" else _quantile_disc
+    call = bind(name, key, *arguments)
+    if not descending:
+        return call
+    backward = Literal(True, BOOLEAN)
+    return replace(call, arguments=(*call.arguments, backward))
+
+
+def _count(_: str, *arguments: Expression) -> AggregateCall:
+    argument = typed(arguments[0], INTEGER)
+    if isinstance(argument, Literal) and argument.value is not None:
+        return AggregateCall("count_star", (), BIGINT)
+    return AggregateCall("count", (argument,), BIGINT)
+
+
+def _count_distinct(_: str, argument: Expression) -> AggregateCall:
+    return AggregateCall("count", (typed(argument, INTEGER),), BIGINT, distinct=True)
+
+
+def _count_if(name: str, argument: Expression) -> AggregateCall:
+    return AggregateCall("count_star", (), BIGINT, filter=as_boolean(argument, f"{name}()"))
+
+
+def _sum(name: str, argument: Expression) -> AggregateCall:
+    """The sum of TINYINT to INTEGER is BIGINT, that of BIGINT HUGEINT, of DECIMAL(p,s) (38,s)."""
+    argument = require_number(name, argument)
+    kind = argument.type
+    if is_integer(kind):
+        return AggregateCall("sum", (argument,), HUGEINT if pt.is_int64(kind) else BIGINT)
+    exact = pa.decimal128(38, kind.scale) if is_decimal(kind) else DOUBLE
+    return AggregateCall("sum", (argument,), exact)
+
+
+def _bits(name: str, argument: Expression) -> AggregateCall:
+    argument = require_integer(name, argument)
+    return AggregateCall(name, (argument,), argument.type)
+
+
+def _median(name: str, argument: Expression) -> AggregateCall:
+    return _quantile_cont(name, argument, Literal(0.5, DOUBLE))
+
+
+def _quantile_cont(name: str, argument: Expression, fraction: Expression) -> AggregateCall:
+    argument, kind = typed(argument, DOUBLE), DOUBLE
+    if is_moment(argument.type):
+        argument, kind = cast(argument, TIMESTAMP), TIMESTAMP
+    else:
+        require_number(name, argument)
+    return AggregateCall("quantile_cont", (argument, _fraction(name, fraction)), kind)
+
+
+def _quantile_disc(name: str, argument: Expression, fraction: Expression) -> AggregateCall:
+    argument = require_order(name, argument)
+    return AggregateCall("quantile_disc", (argument, _fraction(name, fraction)), argument.type)
+
+
+def _fraction(name: str, argument: Expression) -> Literal:
+    """Return the fraction of a quantile, a constant from 0 to 1."""
+    if isinstance(argument, Literal) and is_number(argument.type) and argument.value is not None:
+        if 0 <= argument.value <= 1:
+            return Literal(float(argument.value), DOUBLE)
+        raise ProgrammingError(f"{name}() needs a fraction from 0 to 1, not {argument.value}")
+    if isinstance(argument, Literal):
+        raise ProgrammingError(f"{name}() needs a fraction from 0 to 1, not {describe(argument)}")
+    raise NotSupportedError(f"{name}() of a fraction that is not a constant is not supported")
+
+
+def _string_agg(name: str, argument: Expression, *separators: Expression) -> AggregateCall:
+    argument = typed(argument, TEXT)
+    if not can_cast(argument.type, TEXT):
+        raise ProgrammingError(f"{name}() needs a string, not {describe(argument)}")
+    separator = typed(separators[0], TEXT) if separators else Literal(",", TEXT)
+    if not isinstance(separator, Literal):
+        raise NotSupportedError(
+            f"{name}() with a separator that is not a constant is not supported"
+        )
+    if separator.type != TEXT:
+        raise ProgrammingError(f"{name}() needs a string to separate, not {describe(separator)}")
+    text = Literal(separator.value or "", TEXT)
+    return AggregateCall("string_agg", (cast(argument, TEXT), text), TEXT)
+
+
+def _list(_: str, argument: Expression) -> AggregateCall:
+    argument = typed(argument, INTEGER)
+    return AggregateCall("list", (argument,), pa.list_(argument.type))
+
+
+def _aggregate(
+    signature: str,
+    says: str,
+    bind: Callable[..., AggregateCall] | None = None,
+    *,
+    is_ordered: bool = False,
+    ignores_repeats: bool = False,
+) -> AggregateFunction:
+    read = read_signature(signature, is_bound=bind is not None)
+    name = next(iter(read.arities), "")
+    return AggregateFunction(name, read, says, bind, is_ordered, ignores_repeats)
+
+
+# Those of numbers whose result is a DOUBLE.
+_STATISTICS = (
+    ("var_samp(x), variance(x)", "sample variance: variance(x) FROM s WHERE g = 1 -> 50.0"),
+    ("var_pop(x)", "population variance: var_pop(x) FROM s WHERE g = 1 -> 25.0"),
+    (
+        "stddev_samp(x), stddev(x)",
+        "sample standard deviation: round(stddev(x), 4) FROM s -> 15.2753",
+    ),
+    (
+        "stddev_pop(x)",
+        "population standard deviation: stddev_pop(x) FROM s WHERE g = 1 -> 5.0",
+    ),
+    ("skewness(x)", "skewness: round(skewness(x), 4) FROM s -> 0.9352"),
+    (
+        "kurtosis(x)",
+        "excess kurtosis; NULL for fewer than four values:"
+        " round(kurtosis(v), 4) FROM unnest([1, 2, 3, 4]) AS u (v) -> -1.2",
+    ),
+    (
+        "covar_pop(y, x)",
+        "population covariance: round(covar_pop(y, x), 4) FROM s -> 12.7778",
+    ),
+    (
+        "covar_samp(y, x)",
+        "sample covariance: covar_samp(y, x) FROM s WHERE g = 1 -> 5.0",
+    ),
+    ("corr(y, x)", "correlation: round(corr(y, x), 4) FROM s -> 0.9972"),
+    (
+        "regr_slope(y, x)",
+        "slope of the line through the points: round(regr_slope(y, x), 4) FROM s -> 0.0821",
+    ),
+    (
+        "regr_intercept(y, x)",
+        "where it meets x = 0: round(regr_intercept(y, x), 4) FROM s -> 0.75",
+    ),
+    (
+        "regr_r2(y, x)",
+        "coefficient of determination: round(regr_r2(y, x), 4) FROM s -> 0.9944",
+    ),
+    (
+        "regr_avgx(y, x)",
+        "average of `x` over the pairs: round(regr_avgx(y, x), 4) FROM s -> 23.3333",
+    ),
+    (
+        "regr_avgy(y, x)",
+        "average of `y` over the pairs: round(regr_avgy(y, x), 4) FROM s -> 2.6667",
+    ),
+    (
+        "regr_sxx(y, x)",
+        "sum of squares of `x`: round(regr_sxx(y, x), 4) FROM s -> 466.6667",
+    ),
+    (
+        "regr_syy(y, x)",
+        "sum of squares of `y`: round(regr_syy(y, x), 4) FROM s -> 3.1667",
+    ),
+    (
+        "regr_sxy(y, x)",
+        "sum of products: round(regr_sxy(y, x), 4) FROM s -> 38.3333",
+    ),
+)
+# In the order of the reference. The examples are over its table s.
+AGGREGATE_TABLE = (
+    _aggregate("count(*)", "number of rows: count(*) FROM s -> 4", _count),
+    _aggregate("count(a)", "number of values: count(x), count(DISTINCT t) FROM s -> 3 | 2", _count),
+    _aggregate(
+        "count_if(condition), countif(condition)",
+        "number of rows for which it is true: count_if(x > 10) FROM s -> 2",
+        _count_if,
+    ),
+    _aggregate("sum(x)", "sum: sum(x) FROM s -> 70", _sum),
+    _aggregate("avg(x) -> DOUBLE", "average: avg(y) FROM s -> 2.6666666666666665"),
+    _aggregate("min(a: key) -> a", "least value: min(t) FROM s -> 'a'", ignores_repeats=True),
+    _aggregate("max(a: key) -> a", "greatest value: max(x) FROM s -> 40", ignores_repeats=True),
+    _aggregate("product(x) -> DOUBLE", "product, a DOUBLE: product(y) FROM s -> 15.0"),
+    _aggregate(
+        "any_value(a), arbitrary(a) -> a",
+        "some value: any_value(t) FROM s WHERE g = 1 AND x = 10 -> 'a'",
+        is_ordered=True,
+        ignores_repeats=True,
+    ),
+    _aggregate(
+        "first(a) -> a",
+        "the value of the first row, NULL too: first(x ORDER BY x DESC NULLS LAST) FROM s -> 40",
+        is_ordered=True,
+    ),
+    _aggregate(
+        "last(a) -> a",
+        "the value of the last row: last(t ORDER BY x NULLS FIRST) FROM s -> 'b'",
+        is_ordered=True,
+    ),
+    _aggregate(
+        "arg_min(a, x: key), argmin(a, x), min_by(a, x) -> a",
+        "the value where `x` is least: arg_min(t, x) FROM s -> 'a'",
+        is_ordered=True,
+        ignores_repeats=True,
+    ),
+    _aggregate(
+        "arg_max(a, x: key), argmax(a, x), max_by(a, x) -> a",
+        "the value where `x` is greatest: arg_max(t, x) FROM s -> 'b'",
+        is_ordered=True,
+        ignores_repeats=True,
+    ),
+    _aggregate(
+        "list(a), array_agg(a)",
+        "all values, NULL too, as a list: list(x ORDER BY x) FROM s -> [10, 20, 40, NULL]",
+        _list,
+        is_ordered=True,
+    ),
+    _aggregate(
+        "string_agg(a [, separator]), group_concat(a [, separator]), listagg(a [, separator])",
+        "all values as one text; the separator is `,` by default:"
+        " string_agg(t, '-' ORDER BY t) FROM s -> 'a-b-b'",
+        _string_agg,
+        is_ordered=True,
+    ),
+    _aggregate(
+        "bool_and(condition), every(condition) -> BOOLEAN",
+        "whether it is true for all: bool_and(ok) FROM s -> false",
+        ignores_repeats=True,
+    ),
+    _aggregate(
+        "bool_or(condition) -> BOOLEAN",
+        "whether it is true for any: bool_or(ok) FROM s -> true",
+        ignores_repeats=True,
+    ),
+    _aggregate("bit_and(n) -> n", "bits set in all: bit_and(x) FROM s -> 0", ignores_repeats=True),
+    _aggregate("bit_or(n) -> n", "bits set in any: bit_or(x) FROM s -> 62", ignores_repeats=True),
+    _aggregate("bit_xor(n) -> n", "bits set in an odd number: bit_xor(x) FROM s -> 54"),
+    _aggregate(
+        "median(x)", "the middle value; of dates a TIMESTAMP: median(x) FROM s -> 20.0", _median
+    ),
+    _aggregate(
+        "mode(a: key), mode() WITHIN GROUP (ORDER BY a) -> a",
+        "the most frequent value, the least of several: mode(t) FROM s -> 'b'",
+    ),
+    _aggregate(
+        "quantile_cont(x, f), percentile_cont(f) WITHIN GROUP (ORDER BY x)",
+        "the quantile of a fraction `f`, interpolated: quantile_cont(x, 0.25) FROM s -> 15.0",
+        _quantile_cont,
+    ),
+    _aggregate(
+        "quantile_disc(a, f), quantile(a, f), percentile_disc(f) WITHIN GROUP (ORDER BY a)",
+        "the first value at or beyond the fraction:"
+        " percentile_disc(0.5) WITHIN GROUP (ORDER BY t) FROM s -> 'b'",
+        _quantile_disc,
+    ),
+    _aggregate(
+        "approx_count_distinct(a)",
+        "number of different values; it is exact: approx_count_distinct(t) FROM s -> 2",
+        _count_distinct,
+    ),
+    _aggregate(
+        "entropy(a) -> DOUBLE", "entropy of the values in bits: entropy(ok) > 0.9 FROM s -> true"
+    ),
+    *(_aggregate(f"{signature} -> DOUBLE", says) for signature, says in _STATISTICS),
+    _aggregate(
+        "regr_count(y, x) -> BIGINT",
+        "number of pairs: regr_count(y, x) FROM s -> 3",
+    ),
+)
+WINDOW_TABLE = (
+    _aggregate(
+        "row_number() -> BIGINT",
+        "the number of the row in its partition:"
+        " row_number() OVER (ORDER BY x) FROM s ORDER BY x -> 1, 2, 3, 4",
+    ),
+    _aggregate(
+        "rank() -> BIGINT",
+        "the rank with gaps: rank() OVER (ORDER BY t) FROM s ORDER BY t -> 1, 2, 2, 4",
+    ),
+    _aggregate(
+        "dense_rank() -> BIGINT",
+        "the rank without gaps: dense_rank() OVER (ORDER BY t) FROM s ORDER BY t -> 1, 2, 2, 3",
+    ),
+    _aggregate(
+        "percent_rank() -> DOUBLE",
+        "(rank - 1) / (rows - 1):"
+        " percent_rank() OVER (ORDER BY x) FROM s WHERE ok ORDER BY x -> 0.0, 1.0",
+    ),
+    _aggregate(
+        "cume_dist() -> DOUBLE",
+        "the share of rows up to this one:"
+        " cume_dist() OVER (ORDER BY x) FROM s WHERE ok ORDER BY x -> 0.5, 1.0",
+    ),
+    _aggregate(
+        "ntile(n) -> INTEGER",
+        "which of `n` parts of equal size:"
+        " ntile(2) OVER (ORDER BY x) FROM s ORDER BY x -> 1, 1, 2, 2",
+    ),
+    _aggregate(
+        "lag(a [, n [, default: a]]) -> a",
+        "the value `n` rows before, by default 1:"
+        " lag(x) OVER (ORDER BY x) FROM s ORDER BY x -> NULL, 10, 20, 40",
+    ),
+    _aggregate(
+        "lead(a [, n [, default: a]]) -> a",
+        "the value `n` rows after:"
+        " lead(x, 1, 0) OVER (ORDER BY x) FROM s ORDER BY x -> 20, 40, NULL, 0",
+    ),
+    _aggregate(
+        "first_value(a) -> a",
+        "the first value of the frame:"
+        " first_value(t) OVER (ORDER BY x) FROM s ORDER BY x -> 'a', 'a', 'a', 'a'",
+    ),
+    _aggregate(
+        "last_value(a) -> a",
+        "the last value of the frame:"
+        " last_value(t) OVER (ORDER BY x) FROM s ORDER BY x -> 'a', 'b', 'b', NULL",
+    ),
+    _aggregate(
+        "nth_value(a, n) -> a",
+        "the n-th value of the frame:"
+        " nth_value(x, 2) OVER (ORDER BY x) FROM s ORDER BY x -> NULL, 20, 20, 20",
+    ),
+)
+AGGREGATES = {name: each for each in AGGREGATE_TABLE for name in each.signature.arities}
+WINDOW_FUNCTIONS = {each.name: each for each in WINDOW_TABLE}
+# Aggregates with another name before WITHIN GROUP (ORDER BY x), and what they are.
+WITHIN_GROUP = {
+    "mode": "mode",
+    "percentile_cont": "quantile_cont",
+    "percentile_disc": "quantile_disc",
+}

@@ -1,0 +1,150 @@
+"""AND, OR and NOT, CASE, and functions that choose one of their arguments.
+
+Their arguments that may fail are evaluated on the rows that need them, and on no others.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from raydb.planner.expressions.adapters import of_values
+from raydb.planner.expressions.arrays import as_array
+from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.nodes import Call, Expression, Literal
+from raydb.planner.expressions.registry import composed, may_raise, scalar
+from raydb.planner.expressions.types import BOOLEAN
+from raydb.planner.expressions.typing_rules import as_boolean, choose, compare, unify
+
+if TYPE_CHECKING:
+    from raydb.planner.expressions.arrays import Values
+    from raydb.planner.expressions.evaluator import Rows
+
+
+def _one_of(verb: str, function: str, _: str, *arguments: Expression) -> Expression:
+    """Return a call whose arguments, and result, have one type."""
+    unified = unify(arguments, verb)
+    alone = function == "coalesce" and len(unified) == 1
+    return unified[0] if alone else Call(function, unified, unified[0].type)
+
+
+_first_value = functools.partial(_one_of, "combine", "coalesce")
+
+
+@scalar(
+    "coalesce(a, ...)",
+    "the first value that is not NULL: coalesce(NULL, 2, 3) -> 2",
+    bind=_first_value,
+    takes="rows",
+)
+def _coalesce(call: Call, rows: Rows) -> Values:
+    result = cast_values(rows.value(call.arguments[0]), call.type)
+    for argument in call.arguments[1:]:
+        if may_raise(argument):
+            result = as_array(result, rows.count)
+            value: Values = rows.value_where(argument, pc.is_null(result))
+        else:
+            value = rows.value(argument)
+        result = pc.coalesce(result, cast_values(value, call.type))
+    return result
+
+
+composed("ifnull(a, b), nvl(a, b)", "`a`, or `b` where it is NULL: ifnull(NULL, 2) -> 2")(
+    _first_value
+)
+
+
+@composed("nullif(a, b)", "NULL where both are equal, else the first: nullif(5, 5) -> NULL")
+def _nullif(_: str, left: Expression, right: Expression) -> Expression:
+    return choose((compare("equal", left, right),), (Literal(None, pa.null()), left))
+
+
+@composed(
+    "if(condition, a, b), iif(condition, a, b)",
+    "`a` where the condition is true, else `b`: if(2 > 1, 'yes', 'no') -> 'yes'",
+)
+def _if(name: str, condition: Expression, yes: Expression, no: Expression) -> Expression:
+    return choose((as_boolean(condition, f"{name}()"),), (yes, no))
+
+
+@scalar(
+    "greatest(a, ...)",
+    "the greatest value, NULLs aside: greatest(1, 2.5, NULL) -> 2.5",
+    bind=functools.partial(_one_of, "compare", "greatest"),
+    takes="nulls",
+)
+def _greatest(_: Call, *values: Values) -> Values:
+    """NaN is greater than all other doubles."""
+    greatest = pc.max_element_wise(*values, skip_nulls=True)
+    if pt.is_floating(greatest.type):
+        for value in values:
+            is_nan = pc.fill_null(pc.is_nan(value), False)
+            greatest = pc.if_else(is_nan, pa.scalar(math.nan, greatest.type), greatest)
+    return greatest
+
+
+@scalar(
+    "least(a, ...)",
+    "the least value, NULLs aside: least(DATE '2026-01-02', DATE '2026-01-01') -> 2026-01-01",
+    bind=functools.partial(_one_of, "compare", "least"),
+    takes="nulls",
+)
+def _least(_: Call, *values: Values) -> Values:
+    return pc.min_element_wise(*values, skip_nulls=True)
+
+
+def _connective(name: str, call: Call, rows: Rows) -> Values:
+    """Three-valued AND or OR; an argument that may raise sees the undecided rows only."""
+    combine = pc.and_kleene if name == "and" else pc.or_kleene
+    decided = pa.scalar(name == "or", BOOLEAN)
+    result = rows.value(call.arguments[0])
+    for argument in call.arguments[1:]:
+        if may_raise(argument):
+            result = as_array(result, rows.count)
+            undecided = pc.fill_null(pc.not_equal(result, decided), True)
+            value: Values = rows.value_where(argument, undecided)
+        else:
+            value = rows.value(argument)
+        result = combine(cast_values(result, BOOLEAN), cast_values(value, BOOLEAN))
+    return result
+
+
+scalar(name="and", takes="rows")(functools.partial(_connective, "and"))
+scalar(name="or", takes="rows")(functools.partial(_connective, "or"))
+scalar(name="not")(of_values(pc.invert))
+
+
+@scalar(name="case", takes="rows")
+def _case(call: Call, rows: Rows) -> Values:
+    """CASE: condition, value, condition, value, ..., else."""
+    *pairs, otherwise = call.arguments
+    branches = list(zip(pairs[::2], pairs[1::2], strict=True))
+    if not any(map(may_raise, call.arguments)):
+        result = cast_values(rows.value(otherwise), call.type)
+        for condition, value in reversed(branches):
+            taken = _is_true(rows.value(condition))
+            result = pc.if_else(taken, cast_values(rows.value(value), call.type), result)
+        return result
+    result = pa.nulls(rows.count, call.type)
+    pending = pa.repeat(pa.scalar(True), rows.count)
+    for condition, value in branches:
+        taken = _is_true(rows.value_where(condition, pending))
+        result = pc.if_else(taken, cast_values(rows.value_where(value, taken), call.type), result)
+        pending = pc.and_not(pending, taken)
+    last = cast_values(rows.value_where(otherwise, pending), call.type)
+    return pc.if_else(pending, last, result)
+
+
+def _is_true(condition: Values) -> Values:
+    """Return a condition with NULL as false."""
+    return pc.fill_null(cast_values(condition, BOOLEAN), False)
+
+
+@scalar(name="is_null", takes="rows")
+def _is_null(call: Call, rows: Rows) -> Values:
+    return pc.is_null(rows.value(call.arguments[0]))

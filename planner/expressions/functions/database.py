@@ -1,0 +1,51 @@
+"""Functions that tell about the database."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from raydb.planner.catalog import CATALOG, MAIN
+from raydb.planner.expressions.nodes import Expression, Literal
+from raydb.planner.expressions.registry import composed
+from raydb.planner.expressions.types import TEXT
+from raydb.storage.type_names import sql_type_name
+
+# PostgreSQL's names of types that have another name in RayDB.
+_POSTGRES_NAMES = {
+    "BLOB": "bytea",
+    "DOUBLE": "double precision",
+    "HUGEINT": "numeric",
+    "TIME": "time without time zone",
+    "TIMESTAMP": "timestamp without time zone",
+    "VARCHAR": "text",
+}
+
+
+@composed("typeof(a)", "the type's name in RayDB: typeof(1.50) -> 'DECIMAL(3,2)'")
+def _typeof(_: str, operand: Expression) -> Expression:
+    return Literal(sql_type_name(operand.type), TEXT)
+
+
+@composed("pg_typeof(a)", "the type's name in PostgreSQL: pg_typeof(1.50) -> 'numeric'")
+def _pg_typeof(_: str, operand: Expression) -> Expression:
+    name, list_mark, _ = sql_type_name(operand.type).partition("[]")
+    name = "numeric" if name.startswith("DECIMAL") else _POSTGRES_NAMES.get(name, name.lower())
+    return Literal(name + list_mark, TEXT)
+
+
+@composed("version()", "the version of RayDB: version() LIKE 'RayDB %' -> true")
+def _version(_: str) -> Expression:
+    return Literal(f"RayDB {version('raydb')}", TEXT)
+
+
+@composed(
+    "current_database(), current_catalog()",
+    "the name of the one catalog: current_database() -> 'raydb'",
+)
+def _current_database(_: str) -> Expression:
+    return Literal(CATALOG, TEXT)
+
+
+@composed("current_schema()", "the schema of the tables: current_schema() -> 'main'")
+def _current_schema(_: str) -> Expression:
+    return Literal(MAIN, TEXT)

@@ -1,0 +1,114 @@
+"""Distances and products of vectors, which are lists of numbers of one length."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+
+from raydb.errors import DataError, ProgrammingError
+from raydb.planner.expressions.adapters import of_columns
+from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.list_columns import is_missing, lists_of, nullable
+from raydb.planner.expressions.nodes import Call, Expression
+from raydb.planner.expressions.registry import scalar
+from raydb.planner.expressions.signature import require_list
+from raydb.planner.expressions.types import DOUBLE, common_type, is_number
+from raydb.planner.expressions.typing_rules import cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Rows whose vectors are widened to doubles at a time: 12 MB of 768 dimensions.
+_BLOCK_ROWS = 2048
+
+
+def _distance(measure: Callable[[Any, Any], Any], call: Call, *arrays: pa.Array) -> pa.Array:
+    """Return a measure of two vectors of the same length, computed in doubles."""
+    left, right = (lists_of(array) for array in arrays)
+    valid = left.valid & right.valid
+    if (valid & (left.lengths != right.lengths)).any():
+        raise DataError(f"{call.function}() needs two lists of the same length")
+    for lists in (left, right):
+        if is_missing(lists.elements).any():
+            raise DataError(f"{call.function}() of a list that contains NULL is not defined")
+    result = np.zeros(len(valid))
+    one, other = left.elements.to_numpy(), right.elements.to_numpy()
+    for length in np.unique(left.lengths[valid]):
+        rows = np.flatnonzero(valid & (left.lengths == length))
+        for start in range(0, len(rows), _BLOCK_ROWS):
+            block = rows[start : start + _BLOCK_ROWS]
+            steps = np.arange(length)
+            result[block] = measure(
+                one[left.starts[block, None] + steps].astype(np.float64),
+                other[right.starts[block, None] + steps].astype(np.float64),
+            )
+    return nullable(result, valid)
+
+
+def _products(left: Any, right: Any) -> Any:
+    return np.einsum("ij,ij->i", left, right)
+
+
+def _euclidean(left: Any, right: Any) -> Any:
+    difference = left - right
+    return np.sqrt(_products(difference, difference))
+
+
+def _cosine_similarity(left: Any, right: Any) -> Any:
+    lengths = np.sqrt(_products(left, left)) * np.sqrt(_products(right, right))
+    with np.errstate(invalid="ignore"):  # a vector of zeros has no direction: NaN
+        return np.clip(_products(left, right) / lengths, -1.0, 1.0)
+
+
+def _bind_measure(function: str, name: str, left: Expression, right: Expression) -> Expression:
+    sides = [require_list(f"{name}()", side) for side in (left, right)]
+    for side in sides:
+        if not is_number(side.type.value_type):
+            raise ProgrammingError(f"{name}() needs lists of numbers, not {describe(side)}")
+    target = common_type(sides[0].type, sides[1].type)
+    if target is None:
+        raise ProgrammingError(
+            f"{name}() needs lists of one length, not {describe(left)} and {describe(right)}"
+        )
+    if not pt.is_floating(target.value_type):
+        target = pa.list_(DOUBLE)
+    return Call(function, tuple(cast(side, target) for side in sides), DOUBLE)
+
+
+for _stems, _says, _kernel in (
+    (
+        ("distance",),
+        "Euclidean distance of two vectors: list_distance([0, 0], [3, 4]) -> 5.0",
+        _euclidean,
+    ),
+    (
+        ("inner_product", "dot_product"),
+        "inner product: list_inner_product([1, 2], [3, 4]) -> 11.0",
+        _products,
+    ),
+    (
+        ("negative_inner_product",),
+        "the negative of it: list_negative_inner_product([1, 2], [3, 4]) -> -11.0",
+        lambda left, right: -_products(left, right),
+    ),
+    (
+        ("cosine_similarity",),
+        "cosine of the angle: list_cosine_similarity([1, 0], [2, 0]) -> 1.0",
+        _cosine_similarity,
+    ),
+    (
+        ("cosine_distance",),
+        "1 minus that: list_cosine_distance([1, 0], [0, 2]) -> 1.0",
+        lambda left, right: 1.0 - _cosine_similarity(left, right),
+    ),
+):
+    scalar(
+        ", ".join(f"{kind}_{stem}(list, list)" for kind in ("list", "array") for stem in _stems),
+        _says,
+        bind=functools.partial(_bind_measure, f"list_{_stems[0]}"),
+        can_fail=True,
+    )(of_columns(functools.partial(_distance, _kernel)))

@@ -1,0 +1,123 @@
+"""Lists in columns: FLOAT[3] is a list of a fixed length, INTEGER[] one of any length.
+
+Each list is a run of one array of elements, so that whole columns are computed at once. NULL
+elements are equal to each other, as in PostgreSQL's arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from raydb.errors import NotSupportedError
+from raydb.planner.expressions.arrays import Values, side_by_side
+from raydb.planner.expressions.order import order_codes, order_intervals
+from raydb.storage.type_names import sql_type_name
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Lists:
+    """Lists as one array of elements: list i is `lengths[i]` elements from `starts[i]` on.
+
+    A NULL has the length 0, and is false in `valid`.
+    """
+
+    elements: pa.Array
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    valid: NDArray[np.bool_]
+
+    def parents(self) -> NDArray[np.int64]:
+        """Return the number of the list that each element belongs to."""
+        return np.repeat(np.arange(len(self.lengths)), self.lengths)
+
+
+def lists_of(array: pa.Array) -> Lists:
+    """Return lists with their elements in one array."""
+    lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy().astype(np.int64)
+    starts = np.cumsum(lengths) - lengths
+    valid = array.is_valid().to_numpy(zero_copy_only=False)
+    return Lists(array.flatten(), starts, lengths, valid)
+
+
+def array_of_lists(
+    elements: pa.Array, lengths: NDArray[np.int64], valid: NDArray[np.bool_] | None = None
+) -> pa.Array:
+    """Return the lists of elements that lie one list after the other."""
+    ends = pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
+    mask = None if valid is None or valid.all() else pa.array(~valid)
+    return pa.ListArray.from_arrays(ends, elements, mask=mask)
+
+
+def nullable(values: NDArray[Any], valid: NDArray[np.bool_]) -> pa.Array:
+    """Return an array that is NULL where it is not valid."""
+    return pa.array(values, mask=~valid)
+
+
+def order_keys(elements: pa.Array) -> pa.Array:
+    """Return elements as Arrow orders and compares them."""
+    if pt.is_nested(elements.type):
+        raise NotSupportedError(f"the order of {sql_type_name(elements.type)} is not supported")
+    return order_intervals(order_codes(elements))
+
+
+def places_of(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers in runs, one run after the other.
+
+    >>> places_of(np.array([5, 0]), np.array([2, 3]))
+    array([5, 6, 0, 1, 2])
+    """
+    before = np.cumsum(lengths) - lengths
+    places: NDArray[np.int64] = np.arange(int(lengths.sum()))
+    shifts: NDArray[np.int64] = np.repeat(starts - before, lengths)
+    return places + shifts
+
+
+def is_missing(*arrays: pa.Array) -> NDArray[np.bool_]:
+    """Return where some array is NULL."""
+    missing: NDArray[np.bool_] = arrays[0].is_null().to_numpy(zero_copy_only=False)
+    for array in arrays[1:]:
+        missing = missing | array.is_null().to_numpy(zero_copy_only=False)
+    return missing
+
+
+# -- comparing
+
+
+def equal_lists(left: Values, right: Values) -> Values:
+    """Return whether lists of one type have the same elements."""
+
+    def compare(*arrays: pa.Array) -> pa.Array:
+        one, other = map(lists_of, arrays)
+        return nullable(_equal_lists(one, other), one.valid & other.valid)
+
+    return side_by_side(compare, left, right)
+
+
+def _equal_lists(one: Lists, other: Lists) -> NDArray[np.bool_]:
+    same: NDArray[np.bool_] = one.lengths == other.lengths
+    lengths = np.where(same, one.lengths, 0)
+    sides = [each.elements.take(pa.array(places_of(each.starts, lengths))) for each in (one, other)]
+    different = np.repeat(np.arange(len(lengths)), lengths)[~equal_elements(*sides)]
+    same[different] = False
+    return same
+
+
+def equal_elements(left: pa.Array, right: pa.Array) -> NDArray[np.bool_]:
+    """Return where elements are equal or both NULL."""
+    if pt.is_null(left.type) or pt.is_null(right.type):
+        return is_missing(left) & is_missing(right)
+    if pt.is_nested(left.type):
+        one, other = lists_of(left), lists_of(right)
+        return _equal_lists(one, other) & ~(one.valid ^ other.valid)
+    equal = pc.fill_null(pc.equal(order_keys(left), order_keys(right)), False)
+    found: NDArray[np.bool_] = equal.to_numpy(zero_copy_only=False)
+    return found | (is_missing(left) & is_missing(right))

@@ -1,0 +1,175 @@
+"""The Arrow types of SQL: their kinds, what casts to what, and the type that two have in common.
+
+There is no type system of our own: a SQL type is an Arrow type.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+BOOLEAN, BLOB, TEXT = pa.bool_(), pa.binary(), pa.string()
+INTEGER, BIGINT, DOUBLE = pa.int32(), pa.int64(), pa.float64()
+DATE, TIME, TIMESTAMP = pa.date32(), pa.time64("us"), pa.timestamp("us")
+INTERVAL = pa.month_day_nano_interval()
+MAX_PRECISION = 38  # of decimal128
+HUGEINT = pa.decimal128(MAX_PRECISION, 0)
+# The types that have one name, by that.
+TYPES: dict[str, pa.DataType] = {
+    "BOOLEAN": BOOLEAN,
+    "INTEGER": INTEGER,
+    "BIGINT": BIGINT,
+    "HUGEINT": HUGEINT,
+    "DOUBLE": DOUBLE,
+    "VARCHAR": TEXT,
+    "BLOB": BLOB,
+    "DATE": DATE,
+    "TIME": TIME,
+    "TIMESTAMP": TIMESTAMP,
+    "INTERVAL": INTERVAL,
+}
+# The decimal digits that an integer type needs.
+_INTEGER_DIGITS = {pa.int8(): 3, pa.int16(): 5, pa.int32(): 10, pa.int64(): 19}
+INTEGERS = tuple(_INTEGER_DIGITS)  # from narrow to wide
+
+
+def is_integer(data_type: pa.DataType) -> bool:
+    """Say whether a type is TINYINT, SMALLINT, INTEGER or BIGINT."""
+    return data_type in _INTEGER_DIGITS
+
+
+def is_decimal(data_type: pa.DataType) -> bool:
+    """Say whether a type is DECIMAL."""
+    return bool(pa.types.is_decimal128(data_type))
+
+
+def is_float(data_type: pa.DataType) -> bool:
+    """Say whether a type is REAL or DOUBLE."""
+    return bool(data_type in (pa.float32(), pa.float64()))
+
+
+def is_number(data_type: pa.DataType) -> bool:
+    """Say whether a type has arithmetic."""
+    return is_integer(data_type) or is_decimal(data_type) or is_float(data_type)
+
+
+def is_moment(data_type: pa.DataType) -> bool:
+    """Say whether a type is DATE or TIMESTAMP."""
+    return bool(data_type in (pa.date32(), pa.timestamp("us")))
+
+
+def is_interval(data_type: pa.DataType) -> bool:
+    """Say whether a type is INTERVAL."""
+    return bool(pa.types.is_interval(data_type))
+
+
+def is_temporal(data_type: pa.DataType) -> bool:
+    """Say whether a type is DATE, TIME, TIMESTAMP or INTERVAL."""
+    return is_moment(data_type) or data_type == pa.time64("us") or is_interval(data_type)
+
+
+def is_list(data_type: pa.DataType) -> bool:
+    """Say whether a type is a list, of any or of a fixed length."""
+    return bool(pa.types.is_list(data_type) or pa.types.is_fixed_size_list(data_type))
+
+
+def is_numbers(data_type: pa.DataType) -> bool:
+    """Say whether a type is a list of numbers, or of nothing but NULLs."""
+    return is_list(data_type) and (
+        is_number(data_type.value_type) or pa.types.is_null(data_type.value_type)
+    )
+
+
+def as_decimal_type(data_type: pa.DataType) -> pa.DataType:
+    """Return the decimal type that holds every value of an integer or decimal type."""
+    if is_integer(data_type):
+        return pa.decimal128(_INTEGER_DIGITS[data_type], 0)
+    return data_type
+
+
+def wider_integer(types: Iterable[pa.DataType]) -> pa.DataType:
+    """Return the widest of some integer types."""
+    return max(types, key=INTEGERS.index)
+
+
+def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
+    """Return the type in which two values can be compared, or None.
+
+    NULL takes the other's type; integers the wider; an integer or a decimal beside a decimal the
+    decimal with the integer digits and the scale of both, or DOUBLE where that exceeds 38 digits;
+    other mixes of numbers DOUBLE; DATE beside TIMESTAMP is TIMESTAMP.
+
+    >>> common_type(pa.int32(), pa.decimal128(4, 2))
+    Decimal128Type(decimal128(12, 2))
+    """
+    if left == right or pa.types.is_null(right):
+        return left
+    if pa.types.is_null(left):
+        return right
+    if is_integer(left) and is_integer(right):
+        return wider_integer((left, right))
+    if is_number(left) and is_number(right):
+        if is_float(left) or is_float(right):
+            return pa.float64()
+        left, right = as_decimal_type(left), as_decimal_type(right)
+        scale = max(left.scale, right.scale)
+        digits = max(left.precision - left.scale, right.precision - right.scale)
+        return (
+            pa.decimal128(digits + scale, scale)
+            if digits + scale <= MAX_PRECISION
+            else pa.float64()
+        )
+    if is_moment(left) and is_moment(right):
+        return pa.timestamp("us")
+    if is_list(left) and is_list(right):
+        return _common_list_type(left, right)
+    return None
+
+
+def _common_list_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
+    """Return the vector's type of a vector and a list of numbers, else a list of what is common."""
+    for one, other in ((left, right), (right, left)):
+        if pa.types.is_fixed_size_list(one) and pa.types.is_list(other):
+            return one if is_number(other.value_type) else None
+    if pa.types.is_fixed_size_list(left) and left.list_size != right.list_size:
+        return None
+    element = common_type(left.value_type, right.value_type)
+    if element is None or pa.types.is_list(left):
+        return None if element is None else pa.list_(element)
+    return pa.list_(element, left.list_size)
+
+
+def can_cast(source: pa.DataType, target: pa.DataType) -> bool:
+    """Say whether CAST is defined from one type to the other."""
+    text = pa.string()
+    if source == target or pa.types.is_null(source):
+        return True
+    if text in (source, target):
+        return True
+    if is_list(source) and is_list(target):
+        return can_cast(source.value_type, target.value_type)
+    if is_number(source) and is_number(target):
+        return True
+    if is_moment(source) and is_moment(target):
+        return True
+    boolean, clock = pa.bool_(), pa.time64("us")
+    if (source, target) == (pa.timestamp("us"), clock) or {source, target} == {clock, INTERVAL}:
+        return True
+    return bool(
+        (source == boolean and is_integer(target)) or (is_integer(source) and target == boolean)
+    )
+
+
+def can_assign(source: pa.DataType, target: pa.DataType) -> bool:
+    """Say whether INSERT stores a value of one type in a column of the other without a CAST."""
+    if source == target or pa.types.is_null(source):
+        return True
+    if target == pa.string():
+        return not (source == pa.binary() or is_list(source))
+    if is_list(source) and is_list(target):
+        return can_assign(source.value_type, target.value_type)
+    return (is_number(source) and is_number(target)) or (is_moment(source) and is_moment(target))

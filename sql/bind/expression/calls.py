@@ -1,0 +1,139 @@
+"""Calls of functions, bound: by name, or in a syntax of their own such as EXTRACT."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from raydb.errors import ProgrammingError, did_you_mean
+from raydb.planner.expressions.aggregates import AGGREGATES, WINDOW_FUNCTIONS, is_aggregate
+from raydb.planner.expressions.functions.time import current_moment, date_part
+from raydb.planner.expressions.registry import SCALARS
+from raydb.planner.expressions.signature import require_list
+from raydb.planner.plan.table_function import TABLE_FUNCTIONS, SearchFunction
+from raydb.sql.bind.expression.aggregate_call import bind_aggregate_call, function_name, read_call
+from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression, binds
+from raydb.sql.bind.expression.subquery import bind_exists, bind_scalar_subquery, query_in
+from raydb.sql.bind.expression.window_call import bind_window
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raydb.planner.expressions.nodes import Expression
+
+_CURRENT: dict[type[exp.Expr], str] = {
+    exp.CurrentDate: "current_date",
+    exp.CurrentTime: "current_time",
+    exp.CurrentTimestamp: "current_timestamp",
+    exp.Localtime: "localtime",
+    exp.Localtimestamp: "localtimestamp",
+}
+# Functions with a syntax of their own, and the parts of their nodes that are arguments.
+_SYNTAX: dict[type[exp.Expr], tuple[str, tuple[str, ...]]] = {
+    exp.Overlay: ("overlay", ("this", "expression", "from_", "for_")),
+    exp.Pow: ("power", ("this", "expression")),
+    exp.StrPosition: ("position", ("this", "substr")),
+    exp.Substring: ("substring", ("this", "start", "length")),
+}
+
+
+def _call(name: str, arguments: Sequence[Expression]) -> Expression:
+    """Return a call of a scalar function by its SQL name (in lower case)."""
+    if name not in SCALARS:
+        known = (*SCALARS, *AGGREGATES, "cast", "extract")
+        raise ProgrammingError(f"function '{name}' does not exist{did_you_mean(name, known)}")
+    return SCALARS[name].call(name, arguments)
+
+
+@binds(*_CURRENT)
+def _current(node: exp.Expr, _: Context) -> Expression:
+    return current_moment(_CURRENT[type(node)])
+
+
+@binds(exp.Extract, reads="this expression")
+def _extract(node: exp.Expr, context: Context) -> Expression:
+    return date_part(node.this.name.lower(), bind_expression(node.expression, context))
+
+
+@binds(exp.Trim, reads="this position expression")
+def _trim(node: exp.Expr, context: Context) -> Expression:
+    side = (node.args.get("position") or "both").lower()
+    function = {"both": "trim", "leading": "ltrim", "trailing": "rtrim"}[side]
+    return SCALARS[function].call("trim", bind_all_of((node.this, node.expression), context))
+
+
+def _with_syntax(node: exp.Expr, context: Context) -> Expression:
+    name, parts = _SYNTAX[type(node)]
+    return _call(name, bind_all_of(map(node.args.get, parts), context))
+
+
+for _kind, (_, _parts) in _SYNTAX.items():
+    binds(_kind, reads=" ".join(_parts))(_with_syntax)
+
+
+@binds(exp.Anonymous, reads="this expressions")
+def _function(node: exp.Expr, context: Context) -> Expression:
+    name = function_name(node)
+    if name == "exists" and len(node.expressions) == 1 and query_in(node.expressions[0]):
+        return bind_exists(node.expressions[0], context)  # EXISTS (VALUES ...)
+    if is_aggregate(name) or name in WINDOW_FUNCTIONS:
+        return _aggregate(node, context)
+    if name == "unnest":
+        return _unnest(node, context)
+    if isinstance(TABLE_FUNCTIONS.get(name), SearchFunction):
+        raise ProgrammingError(f"{name}() gives rows, so it stands in FROM")
+    if name in ("grouping", "grouping_id"):
+        return _grouping(node, context)
+    return _call(name, bind_all_of(node.expressions, context))
+
+
+@binds(exp.Filter, exp.WithinGroup, reads="this expression")
+@binds(exp.IgnoreNulls, exp.RespectNulls, reads="this")
+def _aggregate(node: exp.Expr, context: Context) -> Expression:
+    written = read_call(node)
+    if written.name in WINDOW_FUNCTIONS:
+        raise ProgrammingError(f"the window function {written.name}() needs OVER (...)")
+    if not is_aggregate(written.name):
+        raise ProgrammingError(f"{written.name}() is no aggregate")
+    if context.aggregates is None:
+        raise ProgrammingError(f"{context.clause} cannot contain the aggregate {written.name}")
+    inner = replace(context, clause="an aggregate", aggregates=None, windows=None, unnests=None)
+    return context.aggregates.column_of(bind_aggregate_call(written, inner))
+
+
+def _unnest(node: exp.Expr, context: Context) -> Expression:
+    if context.unnests is None:
+        raise ProgrammingError(
+            f"{context.clause} cannot contain unnest(), which is for FROM and the select list"
+        )
+    if len(node.expressions) != 1:
+        raise ProgrammingError(f"unnest() takes 1 argument here, not {len(node.expressions)}")
+    inner = replace(context, clause="unnest()", unnests=None)
+    return context.unnests.column_of(
+        require_list("unnest()", bind_expression(node.expressions[0], inner))
+    )
+
+
+@binds(exp.Window, reads=" ".join(exp.Window.arg_types))
+def _window(node: exp.Expr, context: Context) -> Expression:
+    return bind_window(node, context)
+
+
+def _grouping(node: exp.Expr, context: Context) -> Expression:
+    if context.aggregates is None:
+        raise ProgrammingError(f"{context.clause} cannot contain GROUPING")
+    if not node.expressions:
+        raise ProgrammingError("GROUPING needs keys of GROUP BY")
+    inner = replace(context, clause="GROUPING", aggregates=None)
+    keys = tuple(bind_all_of(node.expressions, inner))
+    return context.aggregates.grouping_of(keys)
+
+
+@binds(exp.Exists, reads="this")
+def _exists(node: exp.Expr, context: Context) -> Expression:
+    return bind_exists(node.this, context)
+
+
+binds(exp.Subquery, reads="this with_ order limit offset")(bind_scalar_subquery)
