@@ -22,7 +22,7 @@ from raydb.engine.operators.relation import joined
 from raydb.errors import NotSupportedError
 from raydb.kernels.arrow_numbers import from_numbers, words_of
 from raydb.kernels.bvh.encode import encode_column
-from raydb.planner.expressions.order import doubles_of_codes, order_codes, order_intervals
+from raydb.planner.expressions.columns.order import doubles_of_codes, order_codes, order_intervals
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:

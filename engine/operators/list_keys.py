@@ -18,7 +18,7 @@ import pyarrow.types as pt
 
 from raydb.engine.operators.relation import joined
 from raydb.kernels.arrow_numbers import words_of
-from raydb.planner.expressions.order import canonical_floats
+from raydb.planner.expressions.columns.order import canonical_floats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

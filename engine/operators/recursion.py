@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from raydb.engine.operators.relation import Relation, joined
-from raydb.planner.expressions.order import canonical_floats, order_codes, order_intervals
+from raydb.planner.expressions.columns.order import canonical_floats, order_codes, order_intervals
 from raydb.planner.plan.nodes import CommonTable, PhysicalPlan, Recursive, WorkingTable
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from raydb.engine.operators.relation import (
 )
 from raydb.errors import NotSupportedError
 from raydb.interrupts import beside
-from raydb.planner.expressions.order import order_codes, order_intervals
+from raydb.planner.expressions.columns.order import order_codes, order_intervals
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ import pyarrow.types as pt
 
 import raydb.planner.expressions.functions  # noqa: F401  # registers them
 from raydb.errors import DataError, NotSupportedError
-from raydb.planner.expressions.arrays import as_array
 from raydb.planner.expressions.casts.cast import cast_values
-from raydb.planner.expressions.exact_decimals import Scaled, calculate, narrow, widen
+from raydb.planner.expressions.columns.arrays import as_array
+from raydb.planner.expressions.columns.decimals import Scaled, calculate, narrow, widen
 from raydb.planner.expressions.nodes import (
     Attribute,
     Call,
@@ -38,7 +38,7 @@ from raydb.storage.type_names import sql_type_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from raydb.planner.expressions.arrays import Values
+    from raydb.planner.expressions.columns.arrays import Values
 
 
 @dataclass(frozen=True, eq=False, slots=True)

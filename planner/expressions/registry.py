@@ -26,7 +26,7 @@ from raydb.planner.expressions.signature import Signature, read_signature
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from raydb.planner.expressions.arrays import Values
+    from raydb.planner.expressions.columns.arrays import Values
 
 _Decorated = TypeVar("_Decorated", bound="Callable[..., Any]")
 

@@ -27,9 +27,9 @@ from function_rows import (
 )
 
 from raydb.errors import DataError, NotSupportedError
+from raydb.planner.expressions.columns.order import order_codes
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Column
-from raydb.planner.expressions.order import order_codes
 from raydb.planner.expressions.registry import FUNCTIONS, may_raise
 
 

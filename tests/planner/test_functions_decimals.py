@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from raydb.errors import DataError
+from raydb.planner.expressions.columns.decimals import calculate, narrow, widen
 from raydb.planner.expressions.evaluator import evaluate
-from raydb.planner.expressions.exact_decimals import calculate, narrow, widen
 from raydb.planner.expressions.nodes import Call, Column, Literal
 from raydb.planner.expressions.registry import may_raise
 

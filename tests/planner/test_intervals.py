@@ -3,8 +3,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from raydb.planner.expressions.columns.order import order_intervals
 from raydb.planner.expressions.interval_text import interval_text, read_interval
-from raydb.planner.expressions.order import order_intervals
 
 HOUR = 3_600_000_000_000
 

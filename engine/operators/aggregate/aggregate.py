@@ -23,7 +23,7 @@ from raydb.engine.operators.aggregate.statistics import ENTROPY, MOMENTS, PAIR_S
 from raydb.engine.operators.codes import encode, group_rows
 from raydb.engine.operators.relation import Relation, joined
 from raydb.planner.expressions.casts.cast import cast_values
-from raydb.planner.expressions.order import canonical_floats
+from raydb.planner.expressions.columns.order import canonical_floats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

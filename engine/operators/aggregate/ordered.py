@@ -13,8 +13,8 @@ from raydb.engine.operators.aggregate.exact_sums import as_doubles
 from raydb.engine.operators.codes import Codes, encode, group_rows, join_words, key_word, sort_rows
 from raydb.engine.operators.relation import joined
 from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.columns.order import canonical_floats
 from raydb.planner.expressions.nodes import Literal
-from raydb.planner.expressions.order import canonical_floats
 
 if TYPE_CHECKING:
     from raydb.engine.operators.aggregate.grouped import Grouped

@@ -25,7 +25,7 @@ from raydb.engine.operators.codes import direct_codes, group_numbers
 from raydb.engine.operators.list_keys import list_bytes
 from raydb.engine.operators.relation import MORSEL_ROWS, joined
 from raydb.interrupts import check_interrupt
-from raydb.planner.expressions.order import canonical_floats, order_intervals
+from raydb.planner.expressions.columns.order import canonical_floats, order_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

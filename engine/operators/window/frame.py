@@ -26,10 +26,15 @@ from raydb.engine.operators.codes import (
     sort_rows,
 )
 from raydb.errors import DataError, NotSupportedError
+from raydb.planner.expressions.columns.moments import (
+    Intervals,
+    add_interval,
+    numbers_of,
+    split_moment,
+)
+from raydb.planner.expressions.columns.order import canonical_floats, order_codes
 from raydb.planner.expressions.evaluator import evaluate
-from raydb.planner.expressions.moments import Intervals, add_interval, numbers_of, split_moment
 from raydb.planner.expressions.nodes import Literal
-from raydb.planner.expressions.order import canonical_floats, order_codes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

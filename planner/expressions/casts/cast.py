@@ -28,8 +28,8 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.errors import DataError, NotSupportedError
-from raydb.planner.expressions.arrays import Values, each
 from raydb.planner.expressions.casts import blobs, moments, numbers
+from raydb.planner.expressions.columns.arrays import Values, each
 from raydb.storage.type_names import sql_type_name
 
 

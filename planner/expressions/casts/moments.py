@@ -10,8 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from raydb.planner.expressions.columns.moments import (
+    Integers,
+    Intervals,
+    compute,
+    day_number,
+    split_moment,
+)
 from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, interval_text, read_interval
-from raydb.planner.expressions.moments import Integers, Intervals, compute, day_number, split_moment
 
 _DATE = r"(?P<year>[0-9]{4})-(?P<month>[0-9]{1,2})-(?P<day>[0-9]{1,2})"
 _CLOCK = (

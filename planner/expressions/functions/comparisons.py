@@ -11,15 +11,15 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.errors import DataError
-from raydb.planner.expressions.adapters import of_columns
 from raydb.planner.expressions.casts.cast import cast_values
-from raydb.planner.expressions.exact_decimals import is_narrow, unscaled
-from raydb.planner.expressions.list_columns import equal_lists, lists_of
-from raydb.planner.expressions.order import canonical_floats, order_codes, order_intervals
+from raydb.planner.expressions.columns.adapters import of_columns
+from raydb.planner.expressions.columns.decimals import is_narrow, unscaled
+from raydb.planner.expressions.columns.lists import equal_lists, lists_of
+from raydb.planner.expressions.columns.order import canonical_floats, order_codes, order_intervals
 from raydb.planner.expressions.registry import scalar
 
 if TYPE_CHECKING:
-    from raydb.planner.expressions.arrays import Values
+    from raydb.planner.expressions.columns.arrays import Values
     from raydb.planner.expressions.nodes import Call
 
 

@@ -13,16 +13,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from raydb.planner.expressions.adapters import of_values
-from raydb.planner.expressions.arrays import as_array
 from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.columns.adapters import of_values
+from raydb.planner.expressions.columns.arrays import as_array
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import composed, may_raise, scalar
 from raydb.planner.expressions.types import BOOLEAN
 from raydb.planner.expressions.typing_rules import as_boolean, choose, compare, unify
 
 if TYPE_CHECKING:
-    from raydb.planner.expressions.arrays import Values
+    from raydb.planner.expressions.columns.arrays import Values
     from raydb.planner.expressions.evaluator import Rows
 
 

@@ -11,10 +11,9 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
-from raydb.planner.expressions.adapters import of_columns
 from raydb.planner.expressions.casts.cast import cast_values
-from raydb.planner.expressions.describe import describe
-from raydb.planner.expressions.list_columns import (
+from raydb.planner.expressions.columns.adapters import of_columns
+from raydb.planner.expressions.columns.lists import (
     Lists,
     array_of_lists,
     equal_elements,
@@ -24,10 +23,11 @@ from raydb.planner.expressions.list_columns import (
     order_keys,
     places_of,
 )
+from raydb.planner.expressions.columns.order import canonical_floats
+from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.literals import list_literal
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal
 from raydb.planner.expressions.operators import concatenate_lists
-from raydb.planner.expressions.order import canonical_floats
 from raydb.planner.expressions.registry import composed, scalar
 from raydb.planner.expressions.signature import require_list, require_text
 from raydb.planner.expressions.types import (
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.planner.expressions.arrays import Values
+    from raydb.planner.expressions.columns.arrays import Values
 
 
 # -- making and joining

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError
-from raydb.planner.expressions.adapters import of_doubles, of_values
-from raydb.planner.expressions.arrays import as_array
+from raydb.planner.expressions.columns.adapters import of_doubles, of_values
+from raydb.planner.expressions.columns.arrays import as_array
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import composed, scalar
 from raydb.planner.expressions.signature import as_double
@@ -25,7 +25,7 @@ from raydb.planner.expressions.types import DOUBLE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from raydb.planner.expressions.arrays import Values
+    from raydb.planner.expressions.columns.arrays import Values
 
 
 def _checked(kernel: Callable[..., Values], call: Call, *values: Values) -> Values:

@@ -13,15 +13,15 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.errors import DataError, ProgrammingError
-from raydb.planner.expressions.adapters import (
+from raydb.planner.expressions.casts.cast import cast_values, try_cast_values
+from raydb.planner.expressions.casts.numbers import decimal_type, relabel
+from raydb.planner.expressions.columns.adapters import (
     of_numpy,
     of_values,
     row_by_row,
     with_constants,
 )
-from raydb.planner.expressions.arrays import Values, each
-from raydb.planner.expressions.casts.cast import cast_values, try_cast_values
-from raydb.planner.expressions.casts.numbers import decimal_type, relabel
+from raydb.planner.expressions.columns.arrays import Values, each
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.operators import arithmetic, bitwise

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError, ProgrammingError
-from raydb.planner.expressions.adapters import require_room, with_constants
-from raydb.planner.expressions.arrays import Values, each
+from raydb.planner.expressions.columns.adapters import require_room, with_constants
+from raydb.planner.expressions.columns.arrays import Values, each
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import constants_fail, scalar

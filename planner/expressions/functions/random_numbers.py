@@ -12,7 +12,7 @@ import pyarrow as pa
 from raydb.planner.expressions.registry import scalar
 
 if TYPE_CHECKING:
-    from raydb.planner.expressions.arrays import Values
+    from raydb.planner.expressions.columns.arrays import Values
     from raydb.planner.expressions.evaluator import Rows
     from raydb.planner.expressions.nodes import Call
 

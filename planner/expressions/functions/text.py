@@ -11,15 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError, ProgrammingError
-from raydb.planner.expressions.adapters import (
+from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.columns.adapters import (
     of_rows,
     of_values,
     require_room,
     row_by_row,
     with_constants,
 )
-from raydb.planner.expressions.arrays import Values, as_array, each
-from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.columns.arrays import Values, as_array, each
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.operators import arithmetic

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from raydb.errors import NotSupportedError, ProgrammingError
-from raydb.planner.expressions.adapters import of_rows
+from raydb.planner.expressions.columns.adapters import of_rows
 from raydb.planner.expressions.functions.text import text_or_nothing
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import composed, scalar

@@ -14,12 +14,10 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
-from raydb.planner.expressions.adapters import of_values
-from raydb.planner.expressions.arrays import Values, each
 from raydb.planner.expressions.casts.numbers import relabel
-from raydb.planner.expressions.describe import describe
-from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, MONTH_DAYS, UNITS, unit_name
-from raydb.planner.expressions.moments import (
+from raydb.planner.expressions.columns.adapters import of_values
+from raydb.planner.expressions.columns.arrays import Values, each
+from raydb.planner.expressions.columns.moments import (
     Integers,
     Intervals,
     check_range,
@@ -28,6 +26,8 @@ from raydb.planner.expressions.moments import (
     month_number,
     split_moment,
 )
+from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, MONTH_DAYS, UNITS, unit_name
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import composed, scalar
 from raydb.planner.expressions.signature import as_timestamp, constant_text, require_moment

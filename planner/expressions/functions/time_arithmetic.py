@@ -11,11 +11,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from raydb.errors import ProgrammingError
-from raydb.planner.expressions.describe import describe
-from raydb.planner.expressions.functions.time import constant_unit
-from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, UNITS
-from raydb.planner.expressions.literals import is_bare_string, read_string
-from raydb.planner.expressions.moments import (
+from raydb.planner.expressions.columns.moments import (
     Integers,
     Intervals,
     add_interval,
@@ -31,6 +27,10 @@ from raydb.planner.expressions.moments import (
     scale_intervals,
     split_moment,
 )
+from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.functions.time import constant_unit
+from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, UNITS
+from raydb.planner.expressions.literals import is_bare_string, read_string
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.operators import arithmetic
 from raydb.planner.expressions.registry import composed, scalar
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.planner.expressions.arrays import Values
+    from raydb.planner.expressions.columns.arrays import Values
 
 _MAX_DAYS = 5_000_000  # more than from the year 1 to 9999
 _MAX_SECONDS = 400_000_000_000

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError, NotSupportedError
-from raydb.planner.expressions.adapters import of_values
-from raydb.planner.expressions.arrays import as_array
 from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.columns.adapters import of_values
+from raydb.planner.expressions.columns.arrays import as_array
+from raydb.planner.expressions.columns.moments import compute
 from raydb.planner.expressions.literals import is_bare_string
-from raydb.planner.expressions.moments import compute
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import scalar
 from raydb.planner.expressions.signature import as_timestamp, constant_text, require_text
@@ -27,7 +27,7 @@ from raydb.planner.expressions.types import TEXT, TIMESTAMP
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from raydb.planner.expressions.arrays import Values
+    from raydb.planner.expressions.columns.arrays import Values
 
 # Codes that stand for others.
 _COMPOUND = {

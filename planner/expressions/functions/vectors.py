@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from raydb.errors import DataError, ProgrammingError
-from raydb.planner.expressions.adapters import of_columns
+from raydb.planner.expressions.columns.adapters import of_columns
+from raydb.planner.expressions.columns.lists import is_missing, lists_of, nullable
 from raydb.planner.expressions.describe import describe
-from raydb.planner.expressions.list_columns import is_missing, lists_of, nullable
 from raydb.planner.expressions.nodes import Call, Expression
 from raydb.planner.expressions.registry import scalar
 from raydb.planner.expressions.signature import require_list

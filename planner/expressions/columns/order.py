@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from raydb.planner.expressions.arrays import Values, each
+from raydb.planner.expressions.columns.arrays import Values, each
+from raydb.planner.expressions.columns.moments import numbers_of
 from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, MONTH_DAYS
-from raydb.planner.expressions.moments import numbers_of
 
 
 def canonical_floats(values: Values) -> Values:

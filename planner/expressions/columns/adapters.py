@@ -10,15 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError
-from raydb.planner.expressions.arrays import as_array, common_length, side_by_side
 from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.columns.arrays import as_array, common_length, side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from raydb.planner.expressions.arrays import Values
+    from raydb.planner.expressions.columns.arrays import Values
     from raydb.planner.expressions.nodes import Call
 
 _MAX_BYTES = 2**31 - 1

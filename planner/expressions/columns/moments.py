@@ -18,14 +18,14 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
-from raydb.planner.expressions.arrays import as_array, common_length
+from raydb.planner.expressions.columns.arrays import as_array, common_length
 from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, MONTH_DAYS
 from raydb.planner.expressions.types import INTERVAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from raydb.planner.expressions.arrays import Values
+    from raydb.planner.expressions.columns.arrays import Values
 
 Integers: TypeAlias = NDArray[np.int64]
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from raydb.planner.expressions.arrays import Values, each
+from raydb.planner.expressions.columns.arrays import Values, each
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

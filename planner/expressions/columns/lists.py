@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.errors import NotSupportedError
-from raydb.planner.expressions.arrays import Values, side_by_side
-from raydb.planner.expressions.order import order_codes, order_intervals
+from raydb.planner.expressions.columns.arrays import Values, side_by_side
+from raydb.planner.expressions.columns.order import order_codes, order_intervals
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
