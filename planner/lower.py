@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lowering:
+class Lowering:
     """What the choices depend on, and the common table expressions that are lowered already."""
 
     catalog: CatalogInfo
@@ -59,14 +59,18 @@ class _Lowering:
     # For parts of recursive queries that are kept likewise; those of the binder are not negative.
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(-1, -1))
 
+    def lower(self, plan: Plan) -> PhysicalPlan:
+        """Choose how to run each node of a plan."""
+        return _lower(plan, self)
+
 
 def lower(plan: Plan, catalog: CatalogInfo, options: PlannerOptions) -> PhysicalPlan:
     """Choose how to run each node."""
     fresh = (highest_number(plan) + 1 + place for place in itertools.count())
-    return _lower(plan, _Lowering(catalog, options, fresh))
+    return _lower(plan, Lowering(catalog, options, fresh))
 
 
-def _lower(plan: Plan, lowering: _Lowering) -> PhysicalPlan:
+def _lower(plan: Plan, lowering: Lowering) -> PhysicalPlan:
     def go(source: Plan) -> PhysicalPlan:
         return _lower(source, lowering)
 
@@ -84,7 +88,7 @@ def _lower(plan: Plan, lowering: _Lowering) -> PhysicalPlan:
         case InnerJoin() | OuterJoin() | SemiJoin():
             return _lower_join(plan, lowering)
         case Search(function=function):
-            return function.lower(plan, go, lowering.catalog, lowering.fresh)
+            return function.lower(plan, lowering)
         case Apply():
             raise AssertionError("unnest_subqueries left an Apply")
         case Aggregate():
@@ -97,7 +101,7 @@ def _lower(plan: Plan, lowering: _Lowering) -> PhysicalPlan:
             return plan.map_sources(go)
 
 
-def _keep_unchanged(step: Plan, number: int, lowering: _Lowering) -> Plan:
+def _keep_unchanged(step: Plan, number: int, lowering: Lowering) -> Plan:
     """Return a step of a recursion that computes once what is the same every time."""
     if not step.sources:
         return step
@@ -107,7 +111,7 @@ def _keep_unchanged(step: Plan, number: int, lowering: _Lowering) -> Plan:
     return CommonTable(number, "the same in every step", step, step.columns)
 
 
-def _lower_aggregate(plan: Aggregate, lowering: _Lowering) -> PhysicalPlan:
+def _lower_aggregate(plan: Aggregate, lowering: Lowering) -> PhysicalPlan:
     """Fuse an aggregate with its scan where a BVH serves it."""
     match plan.star:
         case NoStar(reason=reason):
@@ -137,7 +141,7 @@ def _unique_lookup(star: Star, catalog: CatalogInfo) -> IndexLookup | None:
     return lookup if lookup is not None and lookup.is_unique else None
 
 
-def _fuse(star: Star, lowering: _Lowering) -> PhysicalPlan | str:
+def _fuse(star: Star, lowering: Lowering) -> PhysicalPlan | str:
     """Return the fused plan that gives a star's rows, or why there is none."""
     if not star.keys and not star.aggregates:
         # A total of which nothing is asked is one row, and a job's rows are counted by columns.
@@ -146,7 +150,7 @@ def _fuse(star: Star, lowering: _Lowering) -> PhysicalPlan | str:
 
 
 def _fuse_sets(
-    plan: Aggregate, star: Star, grouping: GroupingSets, lowering: _Lowering
+    plan: Aggregate, star: Star, grouping: GroupingSets, lowering: Lowering
 ) -> PhysicalPlan | str:
     """Return a fused job for each set of keys, or why there is none for one of them."""
     parts: list[PhysicalPlan] = []
@@ -164,7 +168,7 @@ def _fuse_sets(
     return Union(tuple(parts), plan.columns)
 
 
-def _lower_join(plan: InnerJoin | OuterJoin | SemiJoin, lowering: _Lowering) -> HashJoin:
+def _lower_join(plan: InnerJoin | OuterJoin | SemiJoin, lowering: Lowering) -> HashJoin:
     """Make keys of the equalities between the sides; the rest is checked for each pair."""
     left, right = plan.sources
     left_columns = frozenset(left.columns)

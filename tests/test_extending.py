@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
 
 import raydb
+from raydb.engine.shell.completion import SqlCompleter
+from raydb.engine.table_functions.choosing_function import ChoosingFunction
+from raydb.planner.plan.function_arguments import COLUMN, Argument, whole
+from raydb.planner.plan.table_function import TABLE_FUNCTIONS, RowsFunction
 from raydb.storage import formats
 from raydb.storage.flat import inspect, open_table, write_table
 from raydb.storage.flat.encodings import ENCODINGS, register
@@ -19,6 +25,9 @@ from raydb.storage.flat.layout import Kind
 from raydb.storage.formats.format import ANY, Format, Setting
 from raydb.storage.formats.options import text_of
 from raydb.storage.tables.parts import ArrowPart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class Negated(Encoding):
@@ -105,3 +114,89 @@ def test_a_format_is_one_object(tmp_path: Path, request: pytest.FixtureRequest) 
             run("COPY pet TO 'TMP/pets.csv' (GAP '-')")
         with pytest.raises(raydb.ProgrammingError, match="tbl, json or words, by the extension"):
             run("SELECT * FROM 'TMP/pets.bin'")
+
+
+class Squares(RowsFunction):
+    """The numbers up to `count`, and their squares."""
+
+    name, arguments = "squares", (Argument("count", whole(1, 1000), is_required=True),)
+    schema = pa.schema({"number": pa.int32(), "square": pa.int64()})
+
+    def rows(self, call: Any) -> Any:
+        return ((number, number**2) for number in range(1, call.value("count") + 1))
+
+
+class Top(ChoosingFunction):
+    """The `n` rows with the greatest values in a column, and the rank of each."""
+
+    name, explain_name, schema = "top", "TopRows", pa.schema({"rank": pa.int64()})
+    arguments = (
+        Argument("by", COLUMN, is_required=True),
+        Argument("n", whole(1, 1000), 1, varies=True),
+    )
+
+    def choose(self, arguments: Any, columns: Any) -> Any:
+        chosen = np.argsort(-columns["by"].to_numpy(), kind="stable")[: arguments["n"]]
+        return chosen, {"rank": pa.array(np.arange(1, len(chosen) + 1))}
+
+
+@pytest.fixture
+def functions(monkeypatch: pytest.MonkeyPatch) -> Iterator[raydb.Connection]:
+    for function in (Squares(), Top()):
+        monkeypatch.setitem(TABLE_FUNCTIONS, function.name, function)
+    connection = raydb.connect()
+    connection.execute("CREATE TABLE pet (name VARCHAR, owner INTEGER, weight INTEGER)")
+    connection.execute(
+        "INSERT INTO pet VALUES ('dog', 1, 30), ('cat', 1, 4), ('ox', 2, 600), ('hen', 2, 2)"
+    )
+    yield connection
+    connection.close()
+
+
+def test_a_table_function_is_one_object(functions: Any) -> None:
+    def run(query: str) -> list[Any]:
+        return functions.execute(query).fetchall()
+
+    assert run("SELECT * FROM squares(3) ORDER BY number") == [(1, 1), (2, 4), (3, 9)]
+    assert run("SELECT sum(square) FROM squares(count => ?)".replace("?", "4")) == [(30,)]
+    assert run("SELECT * FROM top(pet, by => 'weight', n => 2)") == [
+        ("ox", 2, 600, 1),
+        ("dog", 1, 30, 2),
+    ]
+    assert run("SELECT name, kind FROM functions() WHERE name IN ('squares', 'top')") == [
+        ("squares", "table"),
+        ("top", "table"),
+    ]
+    found = run(
+        "SELECT o, name, rank FROM (VALUES (1, 1), (2, 2), (3, 1), (1, NULL)) AS t (o, n),"
+        " LATERAL top((SELECT * FROM pet WHERE owner = t.o), by => weight, n => t.n) ORDER BY o, 3"
+    )
+    assert found == [(1, "dog", 1), (2, "ox", 1), (2, "hen", 2)]
+    assert run("SELECT count(*) FROM top(pet, by => weight, n => 9) WHERE name <> 'ox'") == [(3,)]
+
+
+def test_a_table_function_is_explained_and_completed(functions: Any) -> None:
+    plan = functions.execute("EXPLAIN SELECT name FROM top(pet, by => weight, n => 2)").fetchall()
+    assert ("  TopRows: top by by => weight, n => 2",) in plan
+    text = "SELECT * FROM top(pet, "
+    completions = SqlCompleter(functions).get_completions(Document(text), CompleteEvent())
+    assert [each.text for each in completions][:2] == ["by => ", "n => "]
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        ("squares()", "squares() takes 1 argument, not 0"),
+        ("squares(0)", "count of squares() is a whole number from 1, not 0 (INTEGER)"),
+        ("top(pet, by => 'wait')", "column 'wait' (by of top()) does not exist"),
+        ("top(pet)", "top() needs by =>"),
+        ("top(pet, by => weight, m => 1)", "top() takes no argument 'm'; it takes by, n"),
+        ("tob(pet)", "the table function tob() is not supported; did you mean 'top'?"),
+    ],
+)
+def test_errors_of_arguments_come_with_the_function(
+    functions: Any, call: str, sentence: str
+) -> None:
+    with pytest.raises(raydb.Error) as caught:
+        functions.execute(f"FROM {call}")
+    assert str(caught.value).startswith(sentence)

@@ -48,8 +48,6 @@ class Bvhs(OpenedFunction):
     name = "bvhs"
 
     def open(self, call: FunctionCall, context: StatementContext) -> pa.Table:
-        """Return the rows."""
-        del call
         snapshot = context.snapshot
         catalog = snapshot.describe()
         rows: list[dict[str, object]] = []

@@ -27,8 +27,6 @@ class Functions(RowsFunction):
     schema = pa.schema({"name": pa.string(), "kind": pa.string()})
 
     def rows(self, call: FunctionCall) -> Sequence[Sequence[object]]:
-        """Return the functions."""
-        del call
         names = {
             "scalar": SCALARS,
             "aggregate": {*AGGREGATES, *WITHIN_GROUP},
@@ -53,7 +51,6 @@ class Indexes(RowsFunction):
     )
 
     def rows(self, call: FunctionCall) -> Iterator[Sequence[object]]:
-        """Return the indexes of all tables."""
         for table in call.catalog.tables.values():
             for index in table.definition.indexes:
                 yield index.name, table.definition.name, _columns(index), index.unique

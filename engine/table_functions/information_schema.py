@@ -47,7 +47,6 @@ class InformationTable(RowsFunction):
         self._rows_of = rows_of
 
     def rows(self, call: FunctionCall) -> Iterator[Row]:
-        """Return the rows that the catalog gives."""
         return self._rows_of(call)
 
 

@@ -8,7 +8,7 @@ whose they are. Without pairs all rows are there for each.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,20 +32,22 @@ class PairedRows:
     """
 
     def __init__(self, plan: SearchRows, queries: Relation, rows: Relation) -> None:
-        ours, theirs = zip(*plan.pairs, strict=True)
-        keys = encode_keys(
-            [queries.columns[column] for column in ours],
-            [rows.columns[column] for column in theirs],
-            range(len(ours)),
-        )
-        by_row = [keys.probe]
+        by_row: list[NDArray[Any]] = []
         if plan.place is not None:
-            by_row.insert(0, joined(rows.columns[plan.place]).to_numpy())
-        self.order: NDArray[np.int64] = np.lexsort(by_row)
-        self.codes: NDArray[np.int64] = keys.build
-        sorted_codes = keys.probe[self.order]
-        self.starts = np.searchsorted(sorted_codes, self.codes, "left")
-        self.ends = np.searchsorted(sorted_codes, self.codes, "right")
+            by_row.append(joined(rows.columns[plan.place]).to_numpy())
+        self.codes: NDArray[np.int64] = np.zeros(queries.row_count, np.int64)
+        codes: NDArray[np.int64] = np.zeros(rows.row_count, np.int64)
+        if plan.pairs:
+            ours, theirs = zip(*plan.pairs, strict=True)
+            keys = encode_keys(
+                [queries.columns[column] for column in ours],
+                [rows.columns[column] for column in theirs],
+                range(len(ours)),
+            )
+            self.codes, codes = keys.build, keys.probe
+        self.order: NDArray[np.int64] = np.lexsort([*by_row, codes])
+        self.starts = np.searchsorted(codes[self.order], self.codes, "left")
+        self.ends = np.searchsorted(codes[self.order], self.codes, "right")
 
     def numbers(self, row: int) -> NDArray[np.int64]:
         """Return the numbers of the rows that there are for a row that asks."""

@@ -21,12 +21,13 @@ from raydb.planner.expressions.nodes import Literal
 from raydb.planner.plan.nodes import SearchRows, Values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import pyarrow as pa
 
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Column, Expression
+    from raydb.planner.lower import Lowering
     from raydb.planner.plan.function_arguments import Argument
     from raydb.planner.plan.nodes import Plan, Search
     from raydb.storage.tables.table import Table
@@ -166,38 +167,26 @@ class SearchFunction(PlannedFunction):
 
     def rows_per_row(self, plan: Search) -> float:
         """Return about how many rows a row that asks gets."""
-        del plan
         return 1.0
 
     def sees_order(self, plan: Search) -> bool:
         """Tell whether the answer depends on the order of the table's rows."""
-        del plan
         return False
 
-    def lower(
-        self,
-        plan: Search,
-        lower: Callable[[Plan], Plan],
-        catalog: CatalogInfo,
-        numbers: Iterator[int],
-    ) -> Plan:
-        """Choose how a search runs; `numbers` are those of columns that are in no plan yet."""
-        del catalog, numbers
-        return SearchRows.of(plan, lower)
+    def lower(self, plan: Search, lowering: Lowering) -> Plan:
+        """Choose how a search runs."""
+        return SearchRows.of(plan, lowering)
 
     def summary(self, plan: SearchRows) -> str:
         """Return what EXPLAIN prints behind the name of a search."""
-        del plan
         return self.name
 
     def details(self, plan: SearchRows) -> dict[str, Any]:
         """Return what else EXPLAIN says of a search."""
-        del plan
         return {}
 
     def state(self, plan: SearchRows, tables: Mapping[str, Table], cache: Any) -> Mapping[str, str]:
         """Return what EXPLAIN says of a search at the moment; cache: the engine's DerivedCache."""
-        del plan, tables, cache
         return {}
 
 

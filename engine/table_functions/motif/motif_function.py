@@ -35,14 +35,14 @@ from raydb.planner.plan.table_function import ONE_ROW, SearchFunction
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.engine.operators.relation import Relation
     from raydb.engine.operators.run import Sources
     from raydb.engine.table_functions.motif.motif_question import MotifQuestion
-    from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Column
+    from raydb.planner.lower import Lowering
     from raydb.planner.plan.nodes import Plan
     from raydb.planner.plan.table_function import FunctionCall
     from raydb.storage.tables.table import Table
@@ -94,7 +94,6 @@ class MotifFunction(SearchFunction):
         self.arguments = (*ends, *QUESTION_ARGUMENTS, *more)
 
     def bind(self, call: FunctionCall) -> Search:
-        """Return the search that a call asks for."""
         assert call.rows is not None
         source, target, time = (call.columns[name] for name in ("src", "dst", "time"))
         for end in (source, target):
@@ -122,37 +121,25 @@ class MotifFunction(SearchFunction):
         return Search(self, ONE_ROW, call.rows, given, (*ends, time), question, found)
 
     def rows_per_row(self, plan: Search) -> float:
-        """Return how many rows a search has: one with a count, or a sample's."""
         return float(plan.options.sample_count or 1)
 
     def sees_order(self, plan: Search) -> bool:
-        """Tell whether edges at the same time have an order, or instances tell their rows."""
+        # Edges at the same time have an order, or instances tell their rows.
         has_order = plan.options.ties == "index" or "ties" in dict(plan.given)
         return has_order or plan.options.sample_count is not None
 
-    def lower(
-        self,
-        plan: Search,
-        lower: Callable[[Plan], Plan],
-        catalog: CatalogInfo,
-        numbers: Iterator[int],
-    ) -> Plan:
-        """Say whose graph is searched: it is the same until the table of its rows changes."""
-        del catalog, numbers
-        return SearchRows.of(plan, lower, graph_of(plan))
+    def lower(self, plan: Search, lowering: Lowering) -> Plan:
+        return SearchRows.of(plan, lowering, graph_of(plan))
 
     def run(self, plan: SearchRows, columns: Sequence[Column], sources: Sources) -> Relation:
-        """Return counts or samples of motifs."""
         return motif_rows(plan, columns, sources)
 
     def state(
         self, plan: SearchRows, tables: Mapping[str, Table], cache: DerivedCache
     ) -> Mapping[str, str]:
-        """Return where the graph comes from."""
         return {"graph": graph_state(plan, tables, cache)}
 
     def summary(self, plan: SearchRows) -> str:
-        """Return what is asked; what differs by row as it is computed."""
         asked: MotifQuestion = plan.options
         given = _shown(plan)
         what = "count"
@@ -162,7 +149,6 @@ class MotifFunction(SearchFunction):
         return f"{what} of {given.get('motif', motif_text(asked.motif, asked.names))}"
 
     def details(self, plan: SearchRows) -> dict[str, Any]:
-        """Return the other arguments."""
         asked: MotifQuestion = plan.options
         given = _shown(plan)
         method = given.get("method", _METHODS[asked.method])

@@ -21,12 +21,13 @@ from raydb.planner.plan.nodes import Plan, Project, Scan, SearchRows
 from raydb.planner.plan.table_rows import rows_of_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable
 
     from raydb.kernels.vector.exact_search import Metric
     from raydb.kernels.vector.ivf import Ivf
     from raydb.kernels.vector.stop_rule import Score
     from raydb.planner.catalog import CalibrationInfo, CatalogInfo
+    from raydb.planner.lower import Lowering
     from raydb.planner.plan.nodes import PhysicalPlan, Search
     from raydb.storage.tables.table import Index
 
@@ -75,17 +76,13 @@ class VectorJob:
     note: str = ""
 
 
-def lower_vector_search(
-    plan: Search,
-    lower: Callable[[Plan], PhysicalPlan],
-    catalog: CatalogInfo,
-    numbers: Iterator[int],
-) -> PhysicalPlan:
-    """Choose how to run a search; `numbers` are those of columns that are in no plan yet.
+def lower_vector_search(plan: Search, lowering: Lowering) -> PhysicalPlan:
+    """Choose how to run a search.
 
     Raises ProgrammingError where the metric is not told, or more rows are asked for than there are.
     """
     options: SearchOptions = plan.options
+    catalog = lowering.catalog
     (column,) = plan.read
     assert isinstance(column, Column)
     rows = None if plan.pairs else rows_of_table(plan.right)
@@ -105,8 +102,8 @@ def lower_vector_search(
             reason = "all rows that there are for a vector are compared"
             _, metric = _choose_index(options, *stored, catalog)
         note = _note(options, f"only rows {which} have an index")
-        return SearchRows.of(plan, lower, VectorJob(metric, True, None, reason, note))
-    scan, selection = rows.scan, rows.selection(next(numbers))
+        return SearchRows.of(plan, lowering, VectorJob(metric, True, None, reason, note))
+    scan, selection = rows.scan, rows.selection(next(lowering.fresh))
     name, metric = _choose_index(options, scan.table, vector.name, catalog)
     if options.fnr is not None and name is None:
         raise ProgrammingError(
@@ -121,7 +118,7 @@ def lower_vector_search(
     read = {c for expression in rows.definitions.values() for c in columns_of(expression)}
     source = Scan(scan.table, tuple(c for c in scan.columns if c in read))
     job = VectorJob(metric, options.exact, index, reason, note)
-    nearest = SearchRows.of(plan, lower, job, right=source, read=(vector,), selection=selection)
+    nearest = SearchRows.of(plan, lowering, job, right=source, read=(vector,), selection=selection)
     if all(column == expression for column, expression in rows.definitions.items()):
         return nearest
     definitions = rows.definitions

@@ -29,12 +29,12 @@ from raydb.storage.tables.constraints import is_vector
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from raydb.engine.operators.relation import Relation
     from raydb.engine.operators.run import Sources
     from raydb.engine.table_functions.vector.choose_index import VectorJob
-    from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.lower import Lowering
     from raydb.planner.plan.nodes import Plan, SearchRows
     from raydb.planner.plan.table_function import FunctionCall
 
@@ -73,7 +73,6 @@ class VectorFunction(SearchFunction):
     )
 
     def bind(self, call: FunctionCall) -> Search:
-        """Return a search for one query vector."""
         assert call.rows is not None
         vector = _checked(call.columns["column"])
         given = (("query", _as_vector(call.varying["query"], vector)),)
@@ -81,37 +80,25 @@ class VectorFunction(SearchFunction):
         return Search(self, ONE_ROW, call.rows, given, (vector,), _options(call), found)
 
     def rows_per_row(self, plan: Search) -> float:
-        """Return how many rows are asked for."""
         return float(plan.options.k)
 
-    def lower(
-        self,
-        plan: Search,
-        lower: Callable[[Plan], Plan],
-        catalog: CatalogInfo,
-        numbers: Iterator[int],
-    ) -> Plan:
-        """Choose an index, or to compare all rows."""
-        return lower_vector_search(plan, lower, catalog, numbers)
+    def lower(self, plan: Search, lowering: Lowering) -> Plan:
+        return lower_vector_search(plan, lowering)
 
     def run(self, plan: SearchRows, columns: Sequence[Column], sources: Sources) -> Relation:
-        """Return the rows that are nearest."""
         return nearest_rows(plan, columns, sources)
 
     def summary(self, plan: SearchRows) -> str:
-        """Return what is searched for; a constant vector is long."""
         ((_, query),) = plan.given
-        is_constant = isinstance(query, Literal)
-        shown = sql_type_name(query.type) if is_constant else show(query)
+        # A constant vector is long.
+        shown = sql_type_name(query.type) if isinstance(query, Literal) else show(query)
         return f"{plan.options.k} nearest to {shown} by {plan.how.metric}"
 
     def details(self, plan: SearchRows) -> dict[str, Any]:
-        """Return which index is used, or why none is."""
         job: VectorJob = plan.how
         return {"search": job.reason, **({"note": job.note} if job.note else {})}
 
     def shown(self, literal: Literal) -> str:
-        """Return a constant as SQL writes it."""
         match literal.value:
             case None:
                 return "NULL"

@@ -35,8 +35,6 @@ class VectorIndexes(OpenedFunction):
     name = "vector_indexes"
 
     def open(self, call: FunctionCall, context: StatementContext) -> pa.Table:
-        """Return the rows."""
-        del call
         snapshot = context.snapshot
         rows = [
             {

@@ -9,9 +9,8 @@ from raydb.planner.plan.nodes.node import Node, read_by
 from raydb.planner.plan.nodes.values import Values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from raydb.planner.expressions.nodes import Column, Expression
+    from raydb.planner.lower import Lowering
     from raydb.planner.plan.nodes import Plan
     from raydb.planner.plan.nodes.project import Project
     from raydb.planner.plan.statistics import Statistics
@@ -79,14 +78,13 @@ class SearchRows(Search):
     selection: Project | None = None
 
     @staticmethod
-    def of(
-        plan: Search, lower: Callable[[Plan], Plan], how: Any = None, **changes: Any
-    ) -> SearchRows:
+    def of(plan: Search, lowering: Lowering, how: Any = None, **changes: Any) -> SearchRows:
         """Return a search that runs, over sources that do; `changes` are other fields."""
-        fields = {name: getattr(plan, name) for name in Search.__dataclass_fields__} | changes
-        right = changes.get("right")
-        fields |= {"left": lower(plan.left), "right": lower(plan.right) if right is None else right}
-        return SearchRows(**fields, how=how)
+        lowered = {"left": lowering.lower(plan.left), **changes}
+        if "right" not in changes:
+            lowered["right"] = lowering.lower(plan.right)
+        kept = {name: getattr(plan, name) for name in Search.__dataclass_fields__}
+        return SearchRows(**kept | lowered, how=how)
 
     @property
     def explain_name(self) -> str:  # type: ignore[override]

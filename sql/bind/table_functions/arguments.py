@@ -156,14 +156,13 @@ def _argument_at(
 def _wrong_count(function: TableFunction, count: int) -> ProgrammingError:
     least = sum(argument.is_required for argument in function.arguments)
     most = len(function.arguments)
-    wanted = f"{least} to {most} arguments, not {count}"
     if function.usage:
-        wanted = function.usage
-    elif not most:
-        wanted = f"no arguments, not {count}"
-    elif not least:
-        wanted = f"at most {most} arguments"
-    return ProgrammingError(f"{function.name}() takes {wanted}")
+        return ProgrammingError(f"{function.name}() takes {function.usage}")
+    if least == 0 < most:
+        return ProgrammingError(f"{function.name}() takes at most {most} arguments")
+    wanted = f"{least} to {most}" if least < most else f"{most or 'no'}"
+    plural = "" if most == 1 else "s"
+    return ProgrammingError(f"{function.name}() takes {wanted} argument{plural}, not {count}")
 
 
 def _read_constant(name: str, argument: Argument, value: exp.Expr, binding: Binding) -> Literal:
