@@ -20,7 +20,7 @@ from raydb.engine.operators.relation import Relation, concatenate, joined
 from raydb.engine.operators.run import run_with
 from raydb.engine.table_functions.paired_rows import PairedRows
 from raydb.interrupts import check_interrupt
-from raydb.planner.expressions.casts.casts import literal_value
+from raydb.planner.expressions.casts.cast import literal_value
 from raydb.planner.expressions.nodes import Literal
 from raydb.planner.expressions.show import show
 from raydb.planner.plan.function_arguments import COLUMN
