@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from raydb.errors import DataError
 from raydb.kernels.arrow_numbers import from_numbers, to_numbers
+from raydb.kernels.backends.aggregates import word_of
 from raydb.kernels.backends.backend import FusedResult
 from raydb.kernels.bvh.encode import EncodedColumn, encode_column, join_codes
 from raydb.planner.stars.fuse import DENSE_GROUPS, FusedScanAggregate
@@ -133,17 +134,10 @@ def _fold(
     codes: NDArray[np.int32],
     count: int,
 ) -> NDArray[Any]:
-    """Fold a running value; a minimum or maximum of no valid row is arbitrary."""
-    if function not in ("min", "max"):
-        return _added(values, codes, count)
-    values, codes = values[is_valid], codes[is_valid]
-    is_float = values.dtype.kind == "f"
-    if function == "min":
-        folded = np.full(count, np.nan if is_float else np.iinfo(np.int64).max, values.dtype)
-        np.fmin.at(folded, codes, values)
-    else:
-        folded = np.full(count, -np.inf if is_float else np.iinfo(np.int64).min, values.dtype)
-        np.maximum.at(folded, codes, values)
+    """Fold an accumulator; a minimum or maximum of no valid row is arbitrary."""
+    word = word_of(function)
+    folded = np.full(count, word.none[values.dtype.kind == "f"], values.dtype)
+    word.merge.at(folded, codes[is_valid], values[is_valid])
     return folded
 
 

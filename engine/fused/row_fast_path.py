@@ -20,10 +20,11 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from raydb.engine.session.python_values import python_values
+from raydb.kernels.backends.backend import Accumulator
 from raydb.kernels.bvh.encode import encode_column
 from raydb.planner.expressions.nodes import Column
 from raydb.planner.plan.nodes import Limit, Project, Sort
-from raydb.planner.stars.fuse import FusedScanAggregate, Running
+from raydb.planner.stars.fuse import FusedScanAggregate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -214,8 +215,8 @@ def _sources(plan: FusedScanAggregate) -> dict[Column, _Source]:
             continue
         elif call.function in ("count", "sum", "min", "max") and _is_integer(call.type):
             measure = plan.measures.index(call.arguments[0])
-            place = plan.running.index(Running(call.function, measure))
-            counted = plan.running.index(Running("count", measure))
+            place = plan.running.index(Accumulator(call.function, measure))
+            counted = plan.running.index(Accumulator("count", measure))
             sources[column] = _Total(place, None if call.function == "count" else counted)
     return sources
 

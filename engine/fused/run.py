@@ -17,13 +17,13 @@ from raydb.engine.fused.denormalise import fetch
 from raydb.engine.fused.fold_values import Groups, count_values, finish, fold_values, renumber
 from raydb.engine.fused.table_scan import Image
 from raydb.kernels.arrow_numbers import to_numbers
-from raydb.kernels.backends.backend import FusedResult
+from raydb.kernels.backends.aggregates import AGGREGATES
+from raydb.kernels.backends.backend import Accumulator, FusedResult
 from raydb.kernels.backends.fallback import prepare_job
 from raydb.kernels.bvh.bvh import Measure, narrow_measure
 from raydb.kernels.bvh.encode import EncodedColumn, encode_column, join_codes
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import AggregateCall, Expression, attributes_of
-from raydb.planner.stars.fuse import FusedScanAggregate, Running
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from raydb.engine.fused.table_scan import TableJob
     from raydb.kernels.backends.backend import PreparedJob
     from raydb.planner.expressions.nodes import Column
+    from raydb.planner.stars.fuse import FusedScanAggregate
     from raydb.storage.tables.table import Table
 
 
@@ -203,14 +204,12 @@ def _decode(
     result: FusedResult,
 ) -> pa.Array:
     """Return an aggregate's value for each group."""
-    if call.function == "count_star":
+    function = AGGREGATES[call.function]
+    if function is None:
         return pa.array(result.rows)
     measure = plan.measures.index(call.arguments[0])
-
-    def running(function: str) -> NDArray[Any]:
-        return result.values[plan.running.index(Running(function, measure))]
-
-    counts = running("count")
-    if call.function == "count":
-        return pa.array(counts)
-    return finish(call, running("sum" if call.function == "avg" else call.function), counts)
+    values, counts = (
+        result.values[plan.running.index(Accumulator(each, measure))]
+        for each in (function, "count")
+    )
+    return pa.array(counts) if function == "count" else finish(call, values, counts)

@@ -7,7 +7,7 @@ rays of the RT backend, the row ranges of the CPU backend, the chunks of the CUD
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,13 +40,13 @@ class CodeMap:
 
 @dataclass(frozen=True, slots=True)
 class Accumulator:
-    """One running value a group; `measure` is a position in the BVH's measures.
+    """One value a group: a function over a measure, by its position in the BVH's measures.
 
     count counts the rows whose measure is valid. The number of rows of each group always comes
     with the result.
     """
 
-    function: Literal["sum", "min", "max", "count"]
+    function: str
     measure: int
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raydb.kernels.backends.aggregates import word_of
 from raydb.kernels.backends.backend import FusedResult, PreparedJob
 from raydb.kernels.bvh.cells import cells_of, coordinates, group_cells, join_entries, list_entries
 from raydb.kernels.bvh.intervals import merge_intervals
@@ -125,8 +126,10 @@ def _total_cells(measure: Measure, offsets: NDArray[np.int64]) -> CellTotals:
         # Every sum of some rows fits 32 bits where the sum of as many of the greatest does.
         fits = _bound(measure) * int(offsets[-1]) < 2**31
         sums = _before(added, np.int32 if fits else np.int64)
-    least = _reduce_rows(_least_of(kind), measure.values, valid, _greatest(kind), offsets)
-    most = _reduce_rows(np.maximum, measure.values, valid, _smallest(kind), offsets)
+    # The least and the greatest number of the type: totals are as narrow as the values.
+    low, high = (-np.inf, np.nan) if measure.is_float else (np.iinfo(kind).min, np.iinfo(kind).max)
+    least = _reduce_rows(word_of("min").merge, measure.values, valid, high, offsets)
+    most = _reduce_rows(word_of("max").merge, measure.values, valid, low, offsets)
     return CellTotals(sums, counts, least, most)
 
 
@@ -168,19 +171,6 @@ def _before(added: NDArray[np.int64], dtype: type[np.integer[Any]]) -> NDArray[A
 
 def _bound(measure: Measure) -> int:
     return max(-measure.low, measure.high)
-
-
-def _least_of(kind: np.dtype[Any]) -> np.ufunc:
-    """NaN is greater than every number, and stands for none yet: fmin takes the other one."""
-    return np.fmin if kind.kind == "f" else np.minimum
-
-
-def _greatest(kind: np.dtype[Any]) -> float:
-    return np.nan if kind.kind == "f" else int(np.iinfo(kind).max)
-
-
-def _smallest(kind: np.dtype[Any]) -> float:
-    return -np.inf if kind.kind == "f" else int(np.iinfo(kind).min)
 
 
 # -- what a job may use
@@ -327,13 +317,10 @@ def _merged(job: FusedJob, cells: FusedResult, rows: FusedResult) -> FusedResult
     merged = []
     for a, one, other in zip(job.accumulators, cells.values, rows.values, strict=True):
         with np.errstate(all="ignore"):  # NaN and infinities are values
-            match a.function:
-                case "min" | "max":
-                    # Of no valid row it is arbitrary.
-                    reduce = _least_of(one.dtype) if a.function == "min" else np.maximum
-                    merged.append(np.where(counts[a.measure] > 0, reduce(one, other), one))
-                case _:
-                    merged.append(one + other)
+            both = word_of(a.function).merge(one, other)
+        if a.function in ("min", "max"):  # Of no valid row it is arbitrary.
+            both = np.where(counts[a.measure] > 0, both, one)
+        merged.append(both)
     return FusedResult(cells.rows + rows.rows, tuple(merged))
 
 
@@ -368,12 +355,9 @@ def _reduce_cells(
 ) -> NDArray[Any]:
     """Reduce the totals of the covered entries to those of the groups."""
     kind = np.dtype(np.float64 if values.dtype.kind == "f" else np.int64)
-    reduce, neutral = {
-        "sum": (np.add, 0.0),
-        "min": (_least_of(kind), _greatest(kind)),
-        "max": (np.maximum, _smallest(kind)),
-    }[function]
-    totals = np.full(group_count, neutral, kind)
+    word = word_of(function)
+    reduce = word.merge
+    totals = np.full(group_count, word.none[kind.kind == "f"], kind)
     ranges = sifted.ranges
     if len(ranges) == 0:
         return totals

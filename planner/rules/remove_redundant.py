@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from raydb.kernels.backends.aggregates import AGGREGATES
 from raydb.planner.expressions.nodes import Literal
 from raydb.planner.plan.nodes import (
     Aggregate,
@@ -21,7 +22,6 @@ from raydb.planner.plan.nodes import (
     SemiJoin,
     Sort,
 )
-from raydb.planner.stars.star import FUSED_AGGREGATES
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
@@ -37,7 +37,7 @@ def remove_redundant(plan: Plan, catalog: CatalogInfo) -> Plan:
             return Project(plan.source, keys)
         case Aggregate(source=source, aggregates=calls):
             # Others, such as string_agg, see the rows in the order in which they come.
-            ordered = all(call.function in FUSED_AGGREGATES for _, call in calls)
+            ordered = all(call.function in AGGREGATES for _, call in calls)
             return replace(plan, source=_unsorted(source)) if ordered else plan
         case Sort(source=source):
             return replace(plan, source=_unsorted(source))

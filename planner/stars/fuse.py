@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 
 from raydb.errors import DataError
 from raydb.kernels.arrow_numbers import is_number
+from raydb.kernels.backends.aggregates import AGGREGATES
 from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
 from raydb.kernels.backends.choice import ELSE
 from raydb.kernels.bvh.encode import EncodedColumn, Hierarchy, encode_column, join_codes
@@ -97,14 +98,6 @@ class GroupPart:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Running:
-    """One accumulator: a function over the i-th of the plan's measures."""
-
-    function: str
-    measure: int
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class FusedScanAggregate(GroupedRows):
     """A fused job with its reasons; `index` is the BVH that it runs on.
@@ -115,7 +108,7 @@ class FusedScanAggregate(GroupedRows):
         aggregates that are answered by which values of an attribute occur.
     measures: the other aggregates' distinct arguments; measure_positions: where X holds each, or
         None where it is computed for each row.
-    running: what is accumulated over the measures; every measure's count is among it.
+    running: what is accumulated, by positions in `measures`; every measure's count is among it.
     residual_*: what is fetched by row id. `estimated_rows` come from the offsets.
     estimated_cells: where the job is sieved, how many cells it touches; else None.
     sieve_obstacle: why the totals that the BVH keeps of its cells are of no use, if so.
@@ -139,7 +132,7 @@ class FusedScanAggregate(GroupedRows):
     key_count: int
     measures: tuple[Expression, ...]
     measure_positions: tuple[int | None, ...]
-    running: tuple[Running, ...]
+    running: tuple[Accumulator, ...]
     residual_predicates: tuple[Expression, ...]
     residual_keys: tuple[tuple[Column, Expression], ...]
     estimated_rows: int
@@ -278,7 +271,7 @@ def fuse(
     encoded_count = sum(len(part.columns) for part in parts + value_parts)
     running = _running(calls, measures)
     accumulators = (
-        Accumulator(run.function, position)  # type: ignore[arg-type]
+        Accumulator(run.function, position)
         for run in running
         if (position := measure_positions[run.measure]) is not None
     )
@@ -527,13 +520,13 @@ def _measure_obstacle(calls: Sequence[AggregateCall], held: Collection[Expressio
 
 def _running(
     calls: Sequence[AggregateCall], measures: tuple[Expression, ...]
-) -> tuple[Running, ...]:
+) -> tuple[Accumulator, ...]:
     """Return what to accumulate: each measure's count, and the functions over it, once each."""
-    running = {Running("count", position): None for position in range(len(measures))}
+    running = {Accumulator("count", position): None for position in range(len(measures))}
     for call in calls:
-        if call.function not in ("count_star", "count"):
-            function = "sum" if call.function == "avg" else call.function
-            running[Running(function, measures.index(call.arguments[0]))] = None
+        function = AGGREGATES[call.function]
+        if function is not None:
+            running[Accumulator(function, measures.index(call.arguments[0]))] = None
     return tuple(running)
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from raydb.kernels.backends.aggregates import AGGREGATES
 from raydb.planner.expressions.nodes import (
     Attribute,
     Call,
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
 
     from raydb.planner.catalog import BvhDefinition, CatalogInfo
     from raydb.storage.tables.table import ForeignKey
-
-# What a fused job accumulates.
-FUSED_AGGREGATES = frozenset({"count_star", "count", "sum", "avg", "min", "max"})
 
 # The order of the operands does not matter to these, so a * b finds the measure b * a.
 COMMUTATIVE = frozenset({"add", "multiply", "equal", "not_equal", "and", "or"})
@@ -62,7 +60,7 @@ def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
     for _, call in aggregate.aggregates:
         if call.distinct and (call.function != "count" or len(call.arguments) != 1):
             return NoStar(f"{call.function.upper()}(DISTINCT ...) needs every value of a group")
-        if call.function not in FUSED_AGGREGATES:
+        if call.function not in AGGREGATES:
             return NoStar(f"no fused job accumulates {call.function}()")
         if call.filter is not None:
             return NoStar(f"{call.function}() has a FILTER")

@@ -300,14 +300,14 @@ def describe_scan(bvh: Any, job: Any, device_ms: float, copy_gb_s: float | None)
 def count_least_bytes(bvh: Any, job: Any) -> int:
     """Count the codes that decide which rows pass, and of other columns the sectors of those."""
     from raydb.kernels.backends.cuda.work import find_work
-    from raydb.kernels.backends.device_totals import input_array, plan_totals
+    from raydb.kernels.backends.device_totals import plan_totals
 
     work = find_work(bvh, job)
     cpu = open_backend("cpu")
     places, _ = cpu.prepare(bvh, job).locate()
     functions = [(each.function, each.measure) for each in job.accumulators]
     inputs = plan_totals(functions, bvh.measures, work.row_count).inputs
-    columns = [input_array(each, bvh.measures) for each in inputs]
+    columns = [each.array(bvh.measures) for each in inputs]
     count = 0
     for row_map in work.maps:
         if row_map.lookup.test != "none" or not work.is_sparse:

@@ -140,12 +140,12 @@ def examine(bvh: Bvh, job: FusedJob, architecture: str) -> dict[str, Any]:
     from raydb.kernels.backends.cuda.compiled import BLOCK_THREADS
     from raydb.kernels.backends.cuda.cuda_backend import WAVE_BLOCKS, plan_launch
     from raydb.kernels.backends.cuda.work import find_work
-    from raydb.kernels.backends.device_totals import input_array, plan_totals
+    from raydb.kernels.backends.device_totals import plan_totals
 
     work = find_work(bvh, job)
     functions = [(each.function, each.measure) for each in job.accumulators]
     totals = plan_totals(functions, bvh.measures, work.row_count)
-    inputs = [input_array(each, bvh.measures) for each in totals.inputs]
+    inputs = [each.array(bvh.measures) for each in totals.inputs]
     plan = plan_launch(work, inputs, totals.totals, job.group_count)
     codes = tuple(str(each.codes.dtype) for each in work.maps)
     kinds = tuple("int8" if str(each.dtype) == "bool" else str(each.dtype) for each in inputs)

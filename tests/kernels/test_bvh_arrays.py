@@ -1,6 +1,5 @@
 """A BVH survives the way through named arrays, and through a file of them."""
 
-import contextlib
 import io
 
 import numpy as np
@@ -61,16 +60,29 @@ def test_no_arrays_and_empty_arrays(tmp_path):
 def test_every_flipped_byte_and_every_truncation_is_named(tmp_path):
     path = tmp_path / "damaged"
     sink = io.BytesIO()
-    write_sections(sink, {"x": np.arange(9), "y": np.ones(3, np.int8)}, {"p": 1})
+    arrays = {"x": np.arange(9), "y": np.ones(3, np.int8)}
+    write_sections(sink, arrays, {"p": 1})
     whole = sink.getvalue()
-    path.write_bytes(whole)
-    right = {name: array.tolist() for name, array in read_sections(path).arrays.items()}
-    damaged = [whole[:i] + bytes([whole[i] ^ 255]) + whole[i + 1 :] for i in range(len(whole))]
-    for data in [*damaged, *(whole[:size] for size in range(len(whole)))]:
+    starts = [whole.rindex(array.tobytes()) for array in arrays.values()]
+    ends = [start + array.nbytes for start, array in zip(starts, arrays.values(), strict=True)]
+    # Behind the directory and behind each array there are zeros, which nobody reads.
+    directory_end = len(whole[: starts[0]].rstrip(b"\0"))
+    read = {*range(directory_end), *range(starts[0], ends[0]), *range(starts[1], ends[1])}
+    right = {name: array.tolist() for name, array in arrays.items()}
+
+    def is_named(data):
         path.write_bytes(data)
-        with contextlib.suppress(OperationalError):
-            found = {name: array.tolist() for name, array in read_sections(path).arrays.items()}
-            assert found == right  # the byte was padding
+        try:
+            found = read_sections(path).arrays
+        except OperationalError as error:
+            return str(path) in str(error)
+        assert {name: array.tolist() for name, array in found.items()} == right
+        return False
+
+    for place, byte in enumerate(whole):
+        flipped = whole[:place] + bytes([byte ^ 255]) + whole[place + 1 :]
+        assert is_named(flipped) == (place in read), place
+        assert is_named(whole[:place]) == (place < ends[1]), place
 
 
 def test_a_missing_file_is_named(tmp_path):

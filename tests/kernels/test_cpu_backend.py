@@ -103,8 +103,9 @@ def test_runs_are_split_at_dead_places():
 
     def runs(*dead):
         found = find_runs(replace(bvh, dead=np.array(dead, np.int64)), job)
-        assert found.bounds.tolist() == [0, *np.cumsum(found.ends - found.starts)]
-        return list(zip(found.starts.tolist(), found.ends.tolist(), strict=True))
+        starts, ends, _ = found.table
+        assert found.bounds.tolist() == [0, *np.cumsum(ends - starts)]
+        return list(zip(starts.tolist(), ends.tolist(), strict=True))
 
     assert runs() == runs(7, 8) == [(0, 6), (9, 12)]
     assert runs(0) == [(1, 6), (9, 12)]

@@ -13,18 +13,17 @@ import pytest
 from random_jobs import hierarchy, random_case, random_job
 
 from raydb.errors import OperationalError
+from raydb.kernels.backends.aggregates import STATES, WORDS
 from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
 from raydb.kernels.backends.cpu import cpu_backend as cpu
-from raydb.kernels.backends.cpu import numba_loops as compiled
-from raydb.kernels.backends.cpu import numpy_loops as plain
-from raydb.kernels.backends.cpu import warm
+from raydb.kernels.backends.cpu import numba_loops, numpy_loops, warm
 from raydb.kernels.backends.registry import open_backend
 from raydb.kernels.bvh.build_input import source_of, unwatched
 
 NAMES = [
     name
-    for name, loop in vars(plain).items()
-    if inspect.isfunction(loop) and loop.__module__ == plain.__name__ and name[0] != "_"
+    for name, loop in vars(numpy_loops).items()
+    if inspect.isfunction(loop) and loop.__module__ == numpy_loops.__name__ and name[0] != "_"
 ]
 ROWS, GROUPS, CODES = 400, 7, 12
 
@@ -40,69 +39,80 @@ def random_values(rng, dtype):
 
 
 def takes_lanes(name):
-    return "lanes" in inspect.signature(getattr(plain, name)).parameters
+    return "lanes" in inspect.signature(getattr(numpy_loops, name)).parameters
 
 
-def random_parts(name, rng):
-    parts = rng.integers(-1, 3, CODES + 1)
-    if takes_lanes(name):
-        return np.where(parts < 0, GROUPS, parts).astype(np.int32)
-    return parts
+def random_maps(name, rng, code_dtypes):
+    """Return a map for each type; where lanes are taken, dropped rows have a group of their own."""
+    maps = []
+    for code_dtype in code_dtypes:
+        codes, parts = (
+            rng.integers(0, CODES, ROWS).astype(code_dtype),
+            rng.integers(-1, 3, CODES + 1),
+        )
+        if takes_lanes(name):
+            parts = np.where(parts < 0, GROUPS, parts).astype(np.int32)
+        maps.append((codes, parts))
+    return tuple(maps)
 
 
-def random_arguments(name, rng, dtype, code_dtype):
+def random_arguments(name, rng, dtype, code_dtypes):
     """Return arguments of a loop by the names of its parameters."""
     edges = np.sort(rng.choice(ROWS, 20, replace=False)).astype(np.int64)
     listed = np.sort(rng.choice(ROWS, 50, replace=False)).astype(np.int64)
-    by_run = "starts" in inspect.signature(getattr(plain, name)).parameters
-    state = np.float64 if dtype == np.float64 else np.int64
+    float_state = dtype == np.float64
+    kind = name.partition("_")[0]
     # Lanes have room for the groups, and for rows that one part or both have dropped.
     total_count = 4 * 3 * GROUPS if takes_lanes(name) else GROUPS
     row_count = int((edges[1::2] - edges[::2]).sum())
-    # Groups of runs leave room for two parts of up to 2 each.
-    return {
-        "starts": edges[::2],
-        "ends": edges[1::2],
-        "groups": rng.integers(0, GROUPS - 4, 10 if by_run else 50),
-        "run_groups": rng.integers(0, GROUPS, 10),
-        "places": np.empty(row_count, np.int64) if name.startswith("list") else listed,
-        "lanes": 1 if state is np.float64 else int(rng.choice([1, 4])),
-        "width": 3 * GROUPS,
-        "limit": int(rng.choice([GROUPS, 3 * GROUPS])),
-        "codes": rng.integers(0, CODES, ROWS).astype(code_dtype),
-        "other_codes": rng.integers(0, CODES, ROWS).astype(code_dtype),
-        "parts": random_parts(name, rng),
-        "other_parts": random_parts(name, rng),
+    maps = random_maps(name, rng, code_dtypes)
+    state = np.stack(
+        [
+            np.full(GROUPS, none) if none else rng.integers(0, 100, GROUPS)
+            for none in (WORDS[word].none[float_state] for word in STATES.get(kind, ()))
+        ]
+        or [np.empty(0)]
+    )
+    known = {
+        # Groups of runs leave room for two parts of up to 2 each.
+        "runs": np.stack([edges[::2], edges[1::2], rng.integers(0, GROUPS - 4, 10)]),
+        "groups": rng.integers(0, GROUPS, 50),
+        "places": listed,
+        "lanes": (1 if float_state else int(rng.choice([1, 4])), 3 * GROUPS, GROUPS),
+        "maps": maps,
+        "codes": maps[0][0],
+        "parts": maps[0][1],
         "values": random_values(rng, dtype),
         "counts": rng.integers(0, 100, total_count),
-        "highs": rng.integers(0, 100, GROUPS),
-        "lows": rng.integers(0, 100, GROUPS),
-        "sums": np.arange(total_count).astype(state),
-        "least": np.full(GROUPS, np.nan if state is np.float64 else np.iinfo(state).max, state),
-        "most": np.full(GROUPS, -np.inf if state is np.float64 else np.iinfo(state).min, state),
-    } | ({"groups": np.empty(row_count, np.int64)} if name.startswith("list") else {})
+        "sums": np.arange(total_count).astype(np.float64 if float_state else np.int64),
+        "state": state.astype(np.float64 if float_state else np.int64),
+    }
+    if takes_lanes(name) and rng.random() < 0.5:
+        known["lanes"] = (*known["lanes"][:2], 3 * GROUPS)
+    if name.startswith("list"):
+        known |= {"places": np.empty(row_count, np.int64), "groups": np.empty(row_count, np.int64)}
+    return known
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.filterwarnings("ignore:invalid value")
 def test_twins_do_the_same(name):
     rng = np.random.default_rng(7)
-    parameters = inspect.signature(getattr(plain, name)).parameters
-    dtypes = (
-        [np.int8, np.int16, np.int32, np.int64, np.float64]
-        if "values" in parameters
-        else [np.int64]
-    )
-    if "highs" in parameters:
-        dtypes = [np.int64]
-    code_dtypes = [np.uint8, np.uint16, np.int32] if "codes" in parameters else [np.uint8]
-    for dtype, code_dtype in itertools.product(dtypes, code_dtypes):
+    parameters = inspect.signature(getattr(numpy_loops, name)).parameters
+    dtypes, code_types = [np.int64], [(np.uint8,)]
+    if "values" in parameters and not name.startswith("wide"):
+        dtypes = [np.int8, np.int16, np.int32, np.int64, np.float64]
+    if "maps" in parameters or "codes" in parameters:
+        code_types = [(np.uint8,), (np.uint16,), (np.int32,)]
+    if "maps" in parameters:
+        code_types += [(np.uint8, np.uint8), (np.uint8, np.uint16), (np.int32, np.int32)]
+    for dtype, code_dtypes in itertools.product(dtypes, code_types):
         for _ in range(3):
-            known = random_arguments(name, rng, dtype, code_dtype)
+            known = random_arguments(name, rng, dtype, code_dtypes)
             arguments = [known[parameter] for parameter in parameters]
-            copies = [copy.copy(argument) for argument in arguments]
-            found = getattr(compiled, name)(*arguments)
-            wanted = getattr(plain, name)(*copies)
+            copies = copy.deepcopy(arguments)
+            found = getattr(numba_loops, name)(*arguments)
+            wanted = getattr(numpy_loops, name)(*copies)
             assert found == wanted
             for parameter, one, other in zip(parameters, arguments, copies, strict=True):
                 kept = slice(wanted if parameter in ("places", "groups") else None)
@@ -112,7 +122,9 @@ def test_twins_do_the_same(name):
 
 def test_no_loop_lacks_a_twin():
     dispatchers = {
-        name for name, loop in vars(compiled).items() if hasattr(loop, "py_func") and name[0] != "_"
+        name
+        for name, loop in vars(numba_loops).items()
+        if hasattr(loop, "py_func") and name[0] != "_"
     }
     assert dispatchers == set(NAMES)
 
@@ -221,11 +233,11 @@ def test_runs_of_every_length_stop_at_their_end(dtype):
     values = random_values(rng, dtype)[:100]
     for row_count in range(1, 41):
         starts = np.array([0, 30, 100 - row_count], np.int64)
-        sums = np.zeros(3, np.float64 if dtype is np.float64 else np.int64)
+        sums = np.zeros((1, 3), np.float64 if dtype is np.float64 else np.int64)
         wanted = sums.copy()
-        runs = starts, starts + row_count, np.arange(3)
-        compiled.sum_runs(*runs, values, sums)
-        plain.sum_runs(*runs, values, wanted)
+        runs = np.stack([starts, starts + row_count, np.arange(3)])
+        numba_loops.sum_runs(runs, values, sums)
+        numpy_loops.sum_runs(runs, values, wanted)
         assert np.array_equal(sums, wanted, equal_nan=True)
 
 
@@ -270,7 +282,7 @@ def test_runs_with_only_empty_cells_between_them_become_one():
         maps = (CodeMap(0, by_cell=True, groups=np.array(groups), filters=True),)
         job = FusedJob(np.array([[0, 5]]), maps, 2, (Accumulator("sum", 0),))
         found = backend.prepare(bvh, job).runs
-        assert np.column_stack([found.starts, found.ends]).tolist() == runs
+        assert found.table[:2].T.tolist() == runs
 
 
 @pytest.mark.parametrize("map_count", [1, 2])

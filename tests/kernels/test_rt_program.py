@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from raydb.kernels.backends.aggregates import WORDS
 from raydb.kernels.backends.device import DeviceError
-from raydb.kernels.backends.device_totals import NEUTRAL
 from raydb.kernels.backends.rt import program
 from raydb.kernels.backends.rt.params import (
     HIT_COUNTS,
@@ -41,7 +41,7 @@ def test_the_constants_are_the_same():
     assert f"#define MAX_IN_REGISTERS {MAX_IN_REGISTERS}\n" in TEXT
     assert f"#define HIT_COUNTS {HIT_COUNTS}\n" in TEXT
     kinds = re.search(r"enum Kind {([^}]*)}", TEXT)[1].replace(" ", "").lower().split(",")
-    assert kinds == list(KINDS) == list(NEUTRAL)
+    assert kinds == list(KINDS) == list(WORDS)
     assert f"optixSetPayload_{PAYLOAD_COUNT - 1}(" in TEXT
     assert f"optixSetPayload_{PAYLOAD_COUNT}(" not in TEXT
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from raydb.kernels.backends.backend import FusedResult, PreparedJob
 from raydb.kernels.backends.cpu.runs import Runs, find_runs
+from raydb.kernels.backends.cpu.states import CpuStates, find_states
 from raydb.kernels.backends.cpu.threads import processor_count, run_parts
-from raydb.kernels.backends.cpu.totals import Totals, add_places, add_runs, merge, plan_totals
 from raydb.kernels.backends.cpu.warm import loops
 
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.kernels.backends.backend import FusedJob, Located
-    from raydb.kernels.backends.cpu.runs import Triple
-    from raydb.kernels.backends.cpu.totals import Arrays
+    from raydb.kernels.backends.cpu.runs import RunTable
+    from raydb.kernels.backends.cpu.states import Arrays
     from raydb.kernels.bvh.build_input import BuildControl, Source
     from raydb.kernels.bvh.bvh import Bvh, Measure
 
-# The rows of each group, where they are not known already, and the arrays of each total.
-Accumulated: TypeAlias = "tuple[NDArray[np.int64] | None, list[Arrays]]"
+# The rows of each group, where they are not known already, and the words of each state.
+Accumulated: TypeAlias = "tuple[NDArray[np.int64] | None, Arrays]"
 
 # Rows are located in blocks of this many, so that the scratch space (512 KiB) stays in the cache.
 BLOCK_ROWS = 2**15
@@ -69,46 +69,44 @@ class CpuJob(PreparedJob):
     parts: the runs, a part for each thread.
     rows: int64, shape (group_count,), frozen: the rows of each group, where runs alone tell and
         the groups are few.
-    maps: the arrays that the loops of `codes` take, codes and parts by turns: the parts are int32,
-        and the number of groups where a row is dropped. lanes: lanes, width and limit, which they
-        take as well.
+    maps, lanes: those that the loops of `codes` take: the parts are the number of groups where a
+        row is dropped.
     """
 
     runs: Runs
     group_count: int
     way: Literal["runs", "codes", "blocks"]
     parts: tuple[Runs, ...]
-    totals: Totals
+    states: CpuStates
     rows: NDArray[np.int64] | None = None
-    maps: tuple[NDArray[Any], ...] = ()
+    maps: tuple[tuple[NDArray[Any], NDArray[np.int32]], ...] = ()
     lanes: tuple[int, int, int] = (1, 0, 0)
 
     def launch(self) -> FusedResult:
         """Run the job: all its accumulators in one pass over the runs."""
-        totals = self.totals
         (rows, arrays), *others = run_parts(self._accumulate_part, self.parts)
         for other_rows, other_arrays in others:
             if rows is not None and other_rows is not None:
                 rows += other_rows
-            merge(totals.totals, arrays, other_arrays)
+            self.states.merge(arrays, other_arrays)
         if rows is None:
             assert self.rows is not None
             rows = self.rows.copy()
-        return FusedResult(rows, totals.values(rows, arrays))
+        return FusedResult(rows, self.states.values(rows, arrays))
 
     def _accumulate_part(self, part: Runs) -> Accumulated:
         if self.way == "codes":
             return _add_by_code(part, self)
-        arrays = self.totals.new_arrays(self.group_count)
+        arrays = self.states.new_arrays(self.group_count)
         if self.rows is not None:
-            _add_runs(part, None, self.totals, arrays)
+            _add_runs(part, None, self.states, arrays)
             return None, arrays
         rows = np.zeros(self.group_count, np.int64)
         if self.way == "runs":
-            _add_runs(part, rows, self.totals, arrays)
+            _add_runs(part, rows, self.states, arrays)
         else:
             for places, groups in _located_blocks(part):
-                _add_block(places, groups, rows, self.totals, arrays)
+                _add_block(places, groups, rows, self.states, arrays)
         return rows, arrays
 
     def locate(self) -> Located:
@@ -150,35 +148,35 @@ class CpuBackend:
     def prepare(self, bvh: Bvh, job: FusedJob) -> CpuJob:
         """Find the runs of a job, and choose how they are added up."""
         runs, group_count = find_runs(bvh, job), job.group_count
-        functions = [(a.function, bvh.measures[a.measure]) for a in job.accumulators]
-        totals = plan_totals(functions, runs.row_count, by_runs=not runs.maps)
-        if not runs.maps and totals.takes_runs:
+        functions = [(a.function, a.measure) for a in job.accumulators]
+        states = find_states(functions, bvh.measures, runs.row_count, by_runs=not runs.maps)
+        if not runs.maps and states.takes_runs:
             rows = None
             if group_count <= KEPT_GROUPS:
                 rows = np.zeros(group_count, np.int64)
-                loops().count_runs(*runs.triple, rows)
+                loops().count_runs(runs.table, rows)
                 rows.flags.writeable = False
             parts: tuple[Runs, ...] = (runs,)
-            if totals.totals:
+            if states.states:
                 parts = _thread_parts(runs, THREAD_RUN_ROWS, group_count)
-            return CpuJob(runs, group_count, "runs", parts, totals, rows)
-        totals = plan_totals(functions, runs.row_count, by_runs=False)
+            return CpuJob(runs, group_count, "runs", parts, states, rows)
+        states = find_states(functions, bvh.measures, runs.row_count)
         # Dropped rows are added up beyond the groups: a further part may follow what one drops.
         has_dropped = any((code_parts < 0).any() for _, code_parts in runs.maps)
         width = group_count * (1 + len(runs.maps) * has_dropped)
-        if not _has_loops(runs, totals, width):
+        if not _has_loops(runs, states, width):
             parts = _thread_parts(runs, THREAD_BLOCK_ROWS, group_count)
-            return CpuJob(runs, group_count, "blocks", parts, totals)
+            return CpuJob(runs, group_count, "blocks", parts, states)
         parts = _thread_parts(runs, THREAD_CODE_ROWS, group_count)
-        maps: list[NDArray[Any]] = []
-        for codes, code_parts in runs.maps:
-            maps += [codes, np.where(code_parts < 0, group_count, code_parts).astype(np.int32)]
-        is_float = any(total.values.dtype.kind == "f" for total in totals.totals)
-        lanes = 1 if is_float else _lane_count(parts[0].row_count, width)
-        limit = group_count if runs.passing < FEW_PASSING else width
-        return CpuJob(
-            runs, group_count, "codes", parts, totals, None, tuple(maps), (lanes, width, limit)
+        maps = tuple(
+            (codes, np.where(code_parts < 0, group_count, code_parts).astype(np.int32))
+            for codes, code_parts in runs.maps
         )
+        is_float = any(state.is_float for state in states.states)
+        lane_count = 1 if is_float else _lane_count(parts[0].row_count, width)
+        limit = group_count if runs.passing < FEW_PASSING else width
+        lanes = lane_count, width, limit
+        return CpuJob(runs, group_count, "codes", parts, states, None, maps, lanes)
 
 
 def accumulate_rows(
@@ -189,13 +187,14 @@ def accumulate_rows(
 ) -> FusedResult:
     """Accumulate values of rows, the i-th function over the i-th measure."""
     rows = np.zeros(group_count, np.int64)
-    totals = plan_totals(zip(functions, measures, strict=True), len(groups), by_runs=False)
-    arrays = totals.new_arrays(group_count)
+    pairs = [(function, position) for position, function in enumerate(functions)]
+    states = find_states(pairs, measures, len(groups))
+    arrays = states.new_arrays(group_count)
     places = np.arange(len(groups))
     for low in range(0, len(groups), BLOCK_ROWS):
         block = slice(low, low + BLOCK_ROWS)
-        _add_block(places[block], groups[block], rows, totals, arrays)
-    return FusedResult(rows, totals.values(rows, arrays))
+        _add_block(places[block], groups[block], rows, states, arrays)
+    return FusedResult(rows, states.values(rows, arrays))
 
 
 def _thread_parts(runs: Runs, least_rows: int, group_count: int) -> tuple[Runs, ...]:
@@ -206,12 +205,12 @@ def _thread_parts(runs: Runs, least_rows: int, group_count: int) -> tuple[Runs, 
     return tuple(runs.parts(count)) if count > 1 else (runs,)
 
 
-def _has_loops(runs: Runs, totals: Totals, width: int) -> bool:
-    """Whether there is a loop that looks up the codes and accumulates at once, for each total."""
+def _has_loops(runs: Runs, states: CpuStates, width: int) -> bool:
+    """Whether there is a loop that looks up the codes and accumulates at once, for each state."""
     return (
         bool(runs.maps)
         and _together(runs) == len(runs.maps)
-        and all(total.kind == "sum" for total in totals.totals)
+        and all(state.kind == "sum" for state in states.states)
         and width <= WIDEST
     )
 
@@ -222,53 +221,49 @@ def _lane_count(row_count: int, width: int) -> int:
 
 
 def _add_runs(
-    runs: Runs, rows: NDArray[np.int64] | None, totals: Totals, arrays: list[Arrays]
+    runs: Runs, rows: NDArray[np.int64] | None, states: CpuStates, arrays: Arrays
 ) -> None:
-    """Add up the measures of runs, and their lengths where `rows` is not None."""
-    if not totals.totals and rows is None:
+    """Accumulate the measures of runs, and count their rows where `rows` is not None."""
+    if not states.states and rows is None:
         return
     for piece in runs.pieces(CHUNK_ROWS):
         if rows is not None:
-            loops().count_runs(*piece, rows)
-        for total, own in zip(totals.totals, arrays, strict=True):
-            add_runs(total, own, piece)
+            loops().count_runs(piece, rows)
+        for state, array in zip(states.states, arrays, strict=True):
+            state.add_runs(array, piece)
 
 
-def _add_by_code(runs: Runs, prepared: CpuJob) -> Accumulated:
+def _add_by_code(runs: Runs, job: CpuJob) -> Accumulated:
     """Look up the codes of one or two maps, count the rows and add up each measure."""
-    lanes, width, _ = prepared.lanes
-    group_count = prepared.group_count
-    totals = prepared.totals.totals
-    rows = np.zeros(lanes * width, np.int64)
-    arrays = [sums for (sums,) in prepared.totals.new_arrays(lanes * width)]
+    (lane_count, width, _), group_count, states = job.lanes, job.group_count, job.states.states
+    rows = np.zeros(lane_count * width, np.int64)
+    arrays = job.states.new_arrays(lane_count * width)
     # Every loop counts the rows as well; what the first one counts is taken.
-    counts = [rows, *(np.empty_like(rows) for _ in totals[1:])]
-    several = len(runs.maps) == 2
-    for piece in runs.pieces(CHUNK_ROWS if len(totals) < 2 else CODE_CHUNK_ROWS):
-        if not totals:
-            loop = loops().count_by_codes if several else loops().count_by_code
-            loop(*piece, *prepared.maps, *prepared.lanes, rows)
-        loop = loops().sum_by_codes if several else loops().sum_by_code
-        for total, own_counts, sums in zip(totals, counts, arrays, strict=False):
-            loop(*piece, *prepared.maps, total.values, *prepared.lanes, own_counts, sums)
-    if lanes == 1:
-        return rows[:group_count], [(sums[:group_count],) for sums in arrays]
+    counts = [rows, *(np.empty_like(rows) for _ in states[1:])]
+    for piece in runs.pieces(CHUNK_ROWS if len(states) < 2 else CODE_CHUNK_ROWS):
+        if not states:
+            loops().count_by_code(piece, job.maps, job.lanes, rows)
+        for state, own_counts, (sums,) in zip(states, counts, arrays, strict=False):
+            loops().sum_by_code(piece, job.maps, state.values, job.lanes, own_counts, sums)
+    if lane_count == 1:
+        return rows[:group_count], [array[:, :group_count] for array in arrays]
     rows, *arrays = (
-        array.reshape(lanes, width)[:, :group_count].sum(axis=0) for array in (rows, *arrays)
+        array.reshape(-1, lane_count, width)[..., :group_count].sum(axis=1)
+        for array in (rows, *arrays)
     )
-    return rows, [(sums,) for sums in arrays]
+    return rows[0], arrays
 
 
 def _add_block(
     places: NDArray[np.int64],
     groups: NDArray[np.int64],
     rows: NDArray[np.int64],
-    totals: Totals,
-    arrays: list[Arrays],
+    states: CpuStates,
+    arrays: Arrays,
 ) -> None:
     loops().count_groups(groups, rows)
-    for total, own in zip(totals.totals, arrays, strict=True):
-        add_places(total, own, places, groups)
+    for state, array in zip(states.states, arrays, strict=True):
+        state.add_places(array, places, groups)
 
 
 def _list_parts(parts: Sequence[Runs]) -> Located:
@@ -278,7 +273,7 @@ def _list_parts(parts: Sequence[Runs]) -> Located:
 
     def run(part: int) -> int:
         runs = parts[part]
-        return len(_list(runs, runs.triple, room[:, lows[part] : lows[part + 1]])[0])
+        return len(_list(runs, runs.table, room[:, lows[part] : lows[part + 1]])[0])
 
     found = 0
     for part, count in enumerate(run_parts(run, range(len(parts)))):
@@ -303,20 +298,15 @@ def _located_blocks(runs: Runs) -> Iterator[Located]:
         yield _list(runs, piece, room)
 
 
-def _list(runs: Runs, piece: Triple, room: NDArray[np.int64]) -> Located:
+def _list(runs: Runs, piece: RunTable, room: NDArray[np.int64]) -> Located:
     """List the rows of a piece that pass the row maps at the start of both rows of `room`."""
-    starts, ends, _ = piece
-    found = int((ends - starts).sum())
+    found = int((piece[1] - piece[0]).sum())
     places, groups = room[0, :found], room[1, :found]
     together = _together(runs)
-    arrays = [array for code_map in runs.maps[:together] for array in code_map]
-    match together:
-        case 0:
-            loops().list_rows(*piece, places, groups)
-        case 1:
-            found = loops().list_by_code(*piece, *arrays, places, groups)
-        case _:
-            found = loops().list_by_codes(*piece, *arrays, places, groups)
+    if together:
+        found = loops().list_by_code(piece, runs.maps[:together], places, groups)
+    else:
+        loops().list_rows(piece, places, groups)
     for codes, code_parts in runs.maps[together:]:
         found = loops().refine_rows(places[:found], groups[:found], codes, code_parts)
     return places[:found], groups[:found]

@@ -1,18 +1,22 @@
 """The hot loops: plain functions of arrays, compiled by numba at first use and kept on disk.
 
-A run is a range of places whose rows belong to one group; a place is the position of a row in the
-BVH. All integer sums are int64; `wide` variants keep the high and the low 32 bits of every value
-apart, which can't overflow below 2**31 rows a group, and are taken where the bounds of a measure do
-not rule an overflow out.
+runs     int64, shape (3, run_count): starts, ends and groups of ranges of places; a place is the
+         position of a row in the BVH
+maps     one or two pairs (codes, parts): the stored code of each place, and by code what it adds to
+         the group. Entry c + 1 of the parts is that of code c, entry 0 that of code -1, so that no
+         code is negative as an index, and needs no test
+state    the words of a kind of state (`aggregates.STATES`), shape (word_count, group_count): int64,
+         or float64 where the values are floats
 
-Stored codes become groups by way of `parts`: entry c + 1 is what code c adds to the group, entry 0
-what code -1 adds. So no code is negative as an index, and needs no test.
+A `wide` sum keeps the high and the low 32 bits of every value apart, which can't overflow below
+2**31 rows a group, and is taken where the bounds of a measure do not rule an overflow out. NaN is
+greater than every number, and in a minimum stands for none yet.
 
 Loops index whole arrays by unsigned numbers. For a signed index numba tests whether it counts from
 the end; for a slice it does not know that values lie side by side, and LLVM gathers them one by
 one. Either takes 0.27 ns a row to add up int32 where this takes 0.03 from the cache.
 
-`raydb.kernels.backends.cpu.numpy_loops` has a twin in NumPy for every function.
+`raydb.kernels.backends.cpu.numpy_loops` has a twin in NumPy for every loop.
 """
 
 from __future__ import annotations
@@ -21,11 +25,18 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
+from numba.extending import overload
+
+from raydb.kernels.backends.aggregates import LOW_BITS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
-LOW_BITS = 0xFFFFFFFF
+    Integers = NDArray[np.int64]
+    # One or two: numba compiles a loop for each number of maps.
+    Maps = tuple[tuple[NDArray[Any], NDArray[Any]], ...]
 
 # Runs of fewer rows are read in whole tiles, so that all of it is done by vector instructions: a
 # run of 55 rows takes 6.7 ns instead of 14.6.
@@ -39,26 +50,18 @@ ONE = np.uint64(1)
 
 
 @numba.njit(cache=True, nogil=True)
-def count_runs(
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    groups: NDArray[np.int64],
-    counts: NDArray[np.int64],
-) -> None:
+def count_runs(runs: Integers, counts: Integers) -> None:
     """Add the length of each run to its group's count."""
+    starts, ends, groups = runs[0], runs[1], runs[2]
     for run in range(len(starts)):
         counts[groups[run]] += ends[run] - starts[run]
 
 
 @numba.njit(cache=True, nogil=True)
-def sum_runs(
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    groups: NDArray[np.int64],
-    values: NDArray[Any],
-    sums: NDArray[Any],
-) -> None:
+def sum_runs(runs: Integers, values: NDArray[Any], state: NDArray[Any]) -> None:
     """Add the values of each run to its group's sum."""
+    starts, ends, groups = runs[0], runs[1], runs[2]
+    sums = state[0]
     nothing = values.dtype.type(0)
     for run in range(len(starts)):
         start, end = np.uint64(starts[run]), np.uint64(ends[run])
@@ -78,43 +81,26 @@ def sum_runs(
 
 
 @numba.njit(cache=True, nogil=True)
-def sum_runs_wide(
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    groups: NDArray[np.int64],
-    values: NDArray[Any],
-    highs: NDArray[np.int64],
-    lows: NDArray[np.int64],
-) -> None:
+def wide_runs(runs: Integers, values: NDArray[Any], state: Integers) -> None:
     """Add the high and the low 32 bits of the values of each run apart."""
+    starts, ends, groups = runs[0], runs[1], runs[2]
     for run in range(len(starts)):
-        high, low = highs[groups[run]], lows[groups[run]]
+        group = groups[run]
+        high, low = state[0, group], state[1, group]
         for place in range(np.uint64(starts[run]), np.uint64(ends[run])):
             value = np.int64(values[place])
             high += value >> 32
             low += value & LOW_BITS
-        highs[groups[run]] = high
-        lows[groups[run]] = low
+        state[0, group], state[1, group] = high, low
 
 
 @numba.njit(cache=True, nogil=True)
-def fold_runs(
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    groups: NDArray[np.int64],
-    values: NDArray[Any],
-    sums: NDArray[Any],
-    least: NDArray[Any],
-    most: NDArray[Any],
-) -> None:
-    """Keep each group's sum, least and greatest value in one pass.
-
-    NaN is greater than every number, and among `least` it stands for none yet. A sum of integers
-    wraps.
-    """
+def fold_runs(runs: Integers, values: NDArray[Any], state: NDArray[Any]) -> None:
+    """Keep each group's sum, least and greatest value in one pass; a sum of integers wraps."""
+    starts, ends, groups = runs[0], runs[1], runs[2]
     for run in range(len(starts)):
         group = groups[run]
-        total, low, high = sums[group], least[group], most[group]
+        total, low, high = state[0, group], state[1, group], state[2, group]
         for place in range(np.uint64(starts[run]), np.uint64(ends[run])):
             value = values[place]
             total += value
@@ -122,7 +108,7 @@ def fold_runs(
                 low = value
             if value > high or value != value:  # noqa: PLR0124
                 high = value
-        sums[group], least[group], most[group] = total, low, high
+        state[0, group], state[1, group], state[2, group] = total, low, high
 
 
 # -- one sum over rows whose stored codes decide the group: codes and values are read once
@@ -133,61 +119,56 @@ def fold_runs(
 # before it is stored.
 
 
+def _parts_at(maps: Any, place: Any) -> Any:
+    """Return what the maps add to a row's group, and a number below zero where one drops it."""
+    raise NotImplementedError
+
+
+@overload(_parts_at)
+def _compile_parts_at(maps: Any, place: Any) -> Callable[..., Any]:  # noqa: ARG001  (numba's types)
+    if len(maps) == 1:
+
+        def of_one(maps: Any, place: Any) -> Any:
+            codes, parts = maps[0]
+            part = parts[np.uint64(np.int64(codes[place]) + 1)]
+            return part, part
+
+        return of_one
+
+    def of_two(maps: Any, place: Any) -> Any:
+        codes, parts = maps[0]
+        other_codes, other_parts = maps[1]
+        part = parts[np.uint64(np.int64(codes[place]) + 1)]
+        other_part = other_parts[np.uint64(np.int64(other_codes[place]) + 1)]
+        return part + other_part, part | other_part
+
+    return of_two
+
+
 @numba.njit(cache=True, nogil=True)
 def sum_by_code(
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    groups: NDArray[np.int64],
-    codes: NDArray[Any],
-    parts: NDArray[np.int32],
+    runs: Integers,
+    maps: Maps,
     values: NDArray[Any],
-    lanes: int,
-    width: int,
-    limit: int,
-    counts: NDArray[np.int64],
+    lanes: tuple[int, int, int],
+    counts: Integers,
     sums: NDArray[Any],
 ) -> None:
-    """Add each row's value to the sum of its run's group + its code's part.
+    """Add each row's value to the sum of its run's group + what the maps add.
 
-    counts, sums: shape (lanes * width,). Row after row goes to the next lane of `width` groups; the
-        groups behind those of the job take the rows that are dropped.
-    limit: rows of groups from this on are skipped; `width` where few would be, or about half.
-    lanes: a power of two; 1 where the order of additions matters.
+    maps: their parts are int32, and large where a row is dropped.
+    lanes: (count, width, limit). The count is a power of two, 1 where the order of additions
+        matters. Row after row goes to the next lane of `width` groups; the groups behind those of
+        the job take the rows that are dropped. Rows of groups from the limit on are skipped; it is
+        the width where few would be, or about half.
+    counts, sums: shape (count * width,).
     """
-    mask, step, beyond = np.uint64(lanes - 1), np.uint64(width), np.uint64(limit)
+    starts, ends, groups = runs[0], runs[1], runs[2]
+    mask, step, beyond = np.uint64(lanes[0] - 1), np.uint64(lanes[1]), np.uint64(lanes[2])
     for run in range(len(starts)):
         base = np.uint64(groups[run])
         for place in range(np.uint64(starts[run]), np.uint64(ends[run])):
-            group = base + np.uint64(parts[np.uint64(np.int64(codes[place]) + 1)])
-            if group < beyond:
-                slot = group + (place & mask) * step
-                counts[slot] += 1
-                sums[slot] += values[place]
-
-
-@numba.njit(cache=True, nogil=True)
-def sum_by_codes(
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    groups: NDArray[np.int64],
-    codes: NDArray[Any],
-    parts: NDArray[np.int32],
-    other_codes: NDArray[Any],
-    other_parts: NDArray[np.int32],
-    values: NDArray[Any],
-    lanes: int,
-    width: int,
-    limit: int,
-    counts: NDArray[np.int64],
-    sums: NDArray[Any],
-) -> None:
-    """Do as `sum_by_code` with two parts."""
-    mask, step, beyond = np.uint64(lanes - 1), np.uint64(width), np.uint64(limit)
-    for run in range(len(starts)):
-        base = np.uint64(groups[run])
-        for place in range(np.uint64(starts[run]), np.uint64(ends[run])):
-            group = base + np.uint64(parts[np.uint64(np.int64(codes[place]) + 1)])
-            group += np.uint64(other_parts[np.uint64(np.int64(other_codes[place]) + 1)])
+            group = base + np.uint64(_parts_at(maps, place)[0])
             if group < beyond:
                 slot = group + (place & mask) * step
                 counts[slot] += 1
@@ -196,47 +177,15 @@ def sum_by_codes(
 
 @numba.njit(cache=True, nogil=True)
 def count_by_code(
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    groups: NDArray[np.int64],
-    codes: NDArray[Any],
-    parts: NDArray[np.int32],
-    lanes: int,
-    width: int,
-    limit: int,
-    counts: NDArray[np.int64],
+    runs: Integers, maps: Maps, lanes: tuple[int, int, int], counts: Integers
 ) -> None:
     """Do as `sum_by_code` with no sum."""
-    mask, step, beyond = np.uint64(lanes - 1), np.uint64(width), np.uint64(limit)
+    starts, ends, groups = runs[0], runs[1], runs[2]
+    mask, step, beyond = np.uint64(lanes[0] - 1), np.uint64(lanes[1]), np.uint64(lanes[2])
     for run in range(len(starts)):
         base = np.uint64(groups[run])
         for place in range(np.uint64(starts[run]), np.uint64(ends[run])):
-            group = base + np.uint64(parts[np.uint64(np.int64(codes[place]) + 1)])
-            if group < beyond:
-                counts[group + (place & mask) * step] += 1
-
-
-@numba.njit(cache=True, nogil=True)
-def count_by_codes(
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    groups: NDArray[np.int64],
-    codes: NDArray[Any],
-    parts: NDArray[np.int32],
-    other_codes: NDArray[Any],
-    other_parts: NDArray[np.int32],
-    lanes: int,
-    width: int,
-    limit: int,
-    counts: NDArray[np.int64],
-) -> None:
-    """Do as `sum_by_codes` with no sum."""
-    mask, step, beyond = np.uint64(lanes - 1), np.uint64(width), np.uint64(limit)
-    for run in range(len(starts)):
-        base = np.uint64(groups[run])
-        for place in range(np.uint64(starts[run]), np.uint64(ends[run])):
-            group = base + np.uint64(parts[np.uint64(np.int64(codes[place]) + 1)])
-            group += np.uint64(other_parts[np.uint64(np.int64(other_codes[place]) + 1)])
+            group = base + np.uint64(_parts_at(maps, place)[0])
             if group < beyond:
                 counts[group + (place & mask) * step] += 1
 
@@ -245,14 +194,9 @@ def count_by_codes(
 
 
 @numba.njit(cache=True, nogil=True)
-def list_rows(
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    run_groups: NDArray[np.int64],
-    places: NDArray[np.int64],
-    groups: NDArray[np.int64],
-) -> None:
+def list_rows(runs: Integers, places: Integers, groups: Integers) -> None:
     """Write the place and the group of every row of the runs."""
+    starts, ends, run_groups = runs[0], runs[1], runs[2]
     found = np.uint64(0)
     for run in range(len(starts)):
         start, group = starts[run], run_groups[run]
@@ -263,63 +207,26 @@ def list_rows(
 
 
 @numba.njit(cache=True, nogil=True)
-def list_by_code(
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    run_groups: NDArray[np.int64],
-    codes: NDArray[Any],
-    parts: NDArray[np.int64],
-    places: NDArray[np.int64],
-    groups: NDArray[np.int64],
-) -> int:
-    """Write the place of every row whose part is not negative, and its group with that part added.
+def list_by_code(runs: Integers, maps: Maps, places: Integers, groups: Integers) -> int:
+    """Write the place of every row that all maps let pass, and its group with their parts added.
 
-    Returns how many there are.
+    maps: their parts are int64, and below zero where a row is dropped. Returns how many there are.
     """
+    starts, ends, run_groups = runs[0], runs[1], runs[2]
     found = np.uint64(0)
     for run in range(len(starts)):
         group = run_groups[run]
         for place in range(np.uint64(starts[run]), np.uint64(ends[run])):
-            part = parts[np.uint64(np.int64(codes[place]) + 1)]
+            part, passes = _parts_at(maps, place)
             # Written even where the row does not pass: a branch that goes either way costs 5 ns.
             places[found] = place
             groups[found] = group + part
-            found += np.uint64(part >= 0)
+            found += np.uint64(passes >= 0)
     return int(found)
 
 
 @numba.njit(cache=True, nogil=True)
-def list_by_codes(
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    run_groups: NDArray[np.int64],
-    codes: NDArray[Any],
-    parts: NDArray[np.int64],
-    other_codes: NDArray[Any],
-    other_parts: NDArray[np.int64],
-    places: NDArray[np.int64],
-    groups: NDArray[np.int64],
-) -> int:
-    """Do as `list_by_code` with two parts, neither of which may be negative."""
-    found = np.uint64(0)
-    for run in range(len(starts)):
-        group = run_groups[run]
-        for place in range(np.uint64(starts[run]), np.uint64(ends[run])):
-            part = parts[np.uint64(np.int64(codes[place]) + 1)]
-            other_part = other_parts[np.uint64(np.int64(other_codes[place]) + 1)]
-            places[found] = place
-            groups[found] = group + part + other_part
-            found += np.uint64((part | other_part) >= 0)
-    return int(found)
-
-
-@numba.njit(cache=True, nogil=True)
-def refine_rows(
-    places: NDArray[np.int64],
-    groups: NDArray[np.int64],
-    codes: NDArray[Any],
-    parts: NDArray[np.int64],
-) -> int:
+def refine_rows(places: Integers, groups: Integers, codes: NDArray[Any], parts: Integers) -> int:
     """Add the code's part to each row's group, and move up the rows whose part is not negative.
 
     Returns how many there are; they are the first ones of `places` and `groups`.
@@ -335,54 +242,50 @@ def refine_rows(
 
 
 @numba.njit(cache=True, nogil=True)
-def count_groups(groups: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+def count_groups(groups: Integers, counts: Integers) -> None:
     """Count the rows of each group."""
     for group in groups:
         counts[np.uint64(group)] += 1
 
 
+# Loops over rows with a group each. A scan has its values side by side: its places are None, which
+# numba compiles as another loop.
+
+
 @numba.njit(cache=True, nogil=True)
-def sum_places(
-    places: NDArray[np.int64], groups: NDArray[np.int64], values: NDArray[Any], sums: NDArray[Any]
-) -> None:
+def sum_places(places: Any, groups: Any, values: NDArray[Any], state: NDArray[Any]) -> None:
     """Add the value at each place to its group's sum."""
-    for row in range(np.uint64(len(places))):
+    sums = state[0]
+    for row in range(np.uint64(len(groups))):
         sums[np.uint64(groups[row])] += values[np.uint64(places[row])]
 
 
 @numba.njit(cache=True, nogil=True)
-def sum_places_wide(
-    places: NDArray[np.int64],
-    groups: NDArray[np.int64],
-    values: NDArray[Any],
-    highs: NDArray[np.int64],
-    lows: NDArray[np.int64],
-) -> None:
+def wide_places(places: Any, groups: Any, values: NDArray[Any], state: NDArray[Any]) -> None:
     """Add the high and the low 32 bits of each value apart."""
-    for row in range(np.uint64(len(places))):
-        value = np.int64(values[np.uint64(places[row])])
+    highs, lows = state[0], state[1]
+    for row in range(np.uint64(len(groups))):
+        value = np.int64(values[row] if places is None else values[np.uint64(places[row])])
         highs[np.uint64(groups[row])] += value >> 32
         lows[np.uint64(groups[row])] += value & LOW_BITS
 
 
 @numba.njit(cache=True, nogil=True)
-def least_places(
-    places: NDArray[np.int64], groups: NDArray[np.int64], values: NDArray[Any], least: NDArray[Any]
-) -> None:
-    """Keep each group's least value; NaN is greater than every number, and stands for none yet."""
-    for row in range(np.uint64(len(places))):
-        value = values[np.uint64(places[row])]
+def min_places(places: Any, groups: Any, values: NDArray[Any], state: NDArray[Any]) -> None:
+    """Keep each group's least value."""
+    least = state[0]
+    for row in range(np.uint64(len(groups))):
+        value = values[row] if places is None else values[np.uint64(places[row])]
         best = least[np.uint64(groups[row])]
         if value < best or best != best:  # noqa: PLR0124  (NaN alone differs from itself)
             least[np.uint64(groups[row])] = value
 
 
 @numba.njit(cache=True, nogil=True)
-def most_places(
-    places: NDArray[np.int64], groups: NDArray[np.int64], values: NDArray[Any], most: NDArray[Any]
-) -> None:
-    """Keep each group's greatest value; NaN is greater than every number."""
-    for row in range(np.uint64(len(places))):
-        value = values[np.uint64(places[row])]
+def max_places(places: Any, groups: Any, values: NDArray[Any], state: NDArray[Any]) -> None:
+    """Keep each group's greatest value."""
+    most = state[0]
+    for row in range(np.uint64(len(groups))):
+        value = values[row] if places is None else values[np.uint64(places[row])]
         if value > most[np.uint64(groups[row])] or value != value:  # noqa: PLR0124
             most[np.uint64(groups[row])] = value

@@ -10,204 +10,109 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raydb.kernels.backends.aggregates import STATES, WORDS
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
     Integers = NDArray[np.int64]
+    Maps = Sequence[tuple[NDArray[Any], NDArray[Any]]]
 
-LOW_BITS = 0xFFFFFFFF
 
-
-def _rows_of(starts: Integers, ends: Integers, groups: Integers) -> tuple[Integers, Integers]:
+def _rows_of(runs: Integers) -> tuple[Integers, Integers]:
     """Return the place and the group of every row of some runs."""
+    starts, ends, groups = runs
     lengths = ends - starts
     row_count = int(lengths.sum())
     jumps = np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
     return jumps + np.arange(row_count), np.repeat(groups, lengths)
 
 
-def _slots_of(
-    starts: Integers,
-    ends: Integers,
-    groups: Integers,
-    maps: list[tuple[NDArray[Any], NDArray[np.int32]]],
-    lanes: int,
-    width: int,
-    limit: int,
-) -> tuple[Integers, Integers]:
+def _over_rows(kind: str) -> Callable[[Integers, Integers, NDArray[Any], NDArray[Any]], None]:
+    """Return the loop that accumulates the rows at some places into a kind of state."""
+    words = [WORDS[name] for name in STATES[kind]]
+
+    def accumulate(
+        places: Integers, groups: Integers, values: NDArray[Any], state: NDArray[Any]
+    ) -> None:
+        wide = values[places].astype(state.dtype)
+        with np.errstate(all="ignore"):  # NaN and infinities are values
+            for word, row in zip(words, state, strict=True):
+                word.merge.at(row, groups, word.part(wide))
+
+    return accumulate
+
+
+def _over_runs(kind: str) -> Callable[[Integers, NDArray[Any], NDArray[Any]], None]:
+    """Return the loop that accumulates all rows of some runs into a kind of state."""
+    add_rows = _over_rows(kind)
+
+    def accumulate(runs: Integers, values: NDArray[Any], state: NDArray[Any]) -> None:
+        add_rows(*_rows_of(runs), values, state)
+
+    return accumulate
+
+
+sum_runs, wide_runs, fold_runs = (_over_runs(kind) for kind in ("sum", "wide", "fold"))
+sum_places, wide_places = _over_rows("sum"), _over_rows("wide")
+min_places, max_places = _over_rows("min"), _over_rows("max")
+
+
+def count_runs(runs: Integers, counts: Integers) -> None:
+    """Add the length of each run to its group's count."""
+    starts, ends, groups = runs
+    np.add.at(counts, groups, ends - starts)
+
+
+def count_by_code(
+    runs: Integers, maps: Maps, lanes: tuple[int, int, int], counts: Integers
+) -> None:
+    """Count the rows of each group, as `sum_by_code` does."""
+    count_groups(_slots_of(runs, maps, lanes)[1], counts)
+
+
+def sum_by_code(
+    runs: Integers,
+    maps: Maps,
+    values: NDArray[Any],
+    lanes: tuple[int, int, int],
+    counts: Integers,
+    sums: NDArray[Any],
+) -> None:
+    """Add each row's value to the sum of its run's group + what the maps add."""
+    places, slots = _slots_of(runs, maps, lanes)
+    count_groups(slots, counts)
+    sum_places(places, slots, values, sums[None, :])
+
+
+def _slots_of(runs: Integers, maps: Maps, lanes: tuple[int, int, int]) -> tuple[Integers, Integers]:
     """Return the place of every row below the limit, and where its lane and group are."""
-    places, slots = _rows_of(starts, ends, groups)
+    lane_count, width, limit = lanes
+    places, slots = _rows_of(runs)
     for codes, parts in maps:
         slots = slots + parts[codes[places].astype(np.int64) + 1]
     kept = slots < limit
     places, slots = places[kept], slots[kept]
-    return places, slots + (places & (lanes - 1)) * width
+    return places, slots + (places & (lane_count - 1)) * width
 
 
-def count_runs(starts: Integers, ends: Integers, groups: Integers, counts: Integers) -> None:
-    """Add the length of each run to its group's count."""
-    np.add.at(counts, groups, ends - starts)
-
-
-def sum_runs(
-    starts: Integers, ends: Integers, groups: Integers, values: NDArray[Any], sums: NDArray[Any]
-) -> None:
-    """Add the values of each run to its group's sum."""
-    sum_places(*_rows_of(starts, ends, groups), values, sums)
-
-
-def sum_runs_wide(
-    starts: Integers,
-    ends: Integers,
-    groups: Integers,
-    values: NDArray[Any],
-    highs: Integers,
-    lows: Integers,
-) -> None:
-    """Add the high and the low 32 bits of the values of each run apart."""
-    sum_places_wide(*_rows_of(starts, ends, groups), values, highs, lows)
-
-
-def fold_runs(
-    starts: Integers,
-    ends: Integers,
-    groups: Integers,
-    values: NDArray[Any],
-    sums: NDArray[Any],
-    least: NDArray[Any],
-    most: NDArray[Any],
-) -> None:
-    """Keep each group's sum, least and greatest value in one pass.
-
-    NaN is greater than every number, and among `least` it stands for none yet. A sum of integers
-    wraps.
-    """
-    places, row_groups = _rows_of(starts, ends, groups)
-    sum_places(places, row_groups, values, sums)
-    least_places(places, row_groups, values, least)
-    most_places(places, row_groups, values, most)
-
-
-def sum_by_code(
-    starts: Integers,
-    ends: Integers,
-    groups: Integers,
-    codes: NDArray[Any],
-    parts: NDArray[np.int32],
-    values: NDArray[Any],
-    lanes: int,
-    width: int,
-    limit: int,
-    counts: Integers,
-    sums: NDArray[Any],
-) -> None:
-    """Add each row's value to the sum of its run's group + its code's part.
-
-    counts, sums: shape (lanes * width,). Row after row goes to the next lane of `width` groups; the
-        groups behind those of the job take the rows that are dropped.
-    limit: rows of groups from this on are skipped; `width` where few would be, or about half.
-    lanes: a power of two; 1 where the order of additions matters.
-    """
-    places, slots = _slots_of(starts, ends, groups, [(codes, parts)], lanes, width, limit)
-    count_groups(slots, counts)
-    sum_places(places, slots, values, sums)
-
-
-def sum_by_codes(
-    starts: Integers,
-    ends: Integers,
-    groups: Integers,
-    codes: NDArray[Any],
-    parts: NDArray[np.int32],
-    other_codes: NDArray[Any],
-    other_parts: NDArray[np.int32],
-    values: NDArray[Any],
-    lanes: int,
-    width: int,
-    limit: int,
-    counts: Integers,
-    sums: NDArray[Any],
-) -> None:
-    """Do as `sum_by_code` with two parts."""
-    maps = [(codes, parts), (other_codes, other_parts)]
-    places, slots = _slots_of(starts, ends, groups, maps, lanes, width, limit)
-    count_groups(slots, counts)
-    sum_places(places, slots, values, sums)
-
-
-def count_by_code(
-    starts: Integers,
-    ends: Integers,
-    groups: Integers,
-    codes: NDArray[Any],
-    parts: NDArray[np.int32],
-    lanes: int,
-    width: int,
-    limit: int,
-    counts: Integers,
-) -> None:
-    """Do as `sum_by_code` with no sum."""
-    _, slots = _slots_of(starts, ends, groups, [(codes, parts)], lanes, width, limit)
-    count_groups(slots, counts)
-
-
-def count_by_codes(
-    starts: Integers,
-    ends: Integers,
-    groups: Integers,
-    codes: NDArray[Any],
-    parts: NDArray[np.int32],
-    other_codes: NDArray[Any],
-    other_parts: NDArray[np.int32],
-    lanes: int,
-    width: int,
-    limit: int,
-    counts: Integers,
-) -> None:
-    """Do as `sum_by_codes` with no sum."""
-    maps = [(codes, parts), (other_codes, other_parts)]
-    _, slots = _slots_of(starts, ends, groups, maps, lanes, width, limit)
-    count_groups(slots, counts)
-
-
-def list_rows(
-    starts: Integers, ends: Integers, run_groups: Integers, places: Integers, groups: Integers
-) -> None:
+def list_rows(runs: Integers, places: Integers, groups: Integers) -> None:
     """Write the place and the group of every row of the runs."""
-    places[:], groups[:] = _rows_of(starts, ends, run_groups)
+    places[:], groups[:] = _rows_of(runs)
 
 
-def list_by_code(
-    starts: Integers,
-    ends: Integers,
-    run_groups: Integers,
-    codes: NDArray[Any],
-    parts: Integers,
-    places: Integers,
-    groups: Integers,
-) -> int:
-    """Write the place of every row whose part is not negative, and its group with that part added.
+def list_by_code(runs: Integers, maps: Maps, places: Integers, groups: Integers) -> int:
+    """Write the place of every row that all maps let pass, and its group with their parts added.
 
     Returns how many there are.
     """
-    list_rows(starts, ends, run_groups, places, groups)
-    return refine_rows(places, groups, codes, parts)
-
-
-def list_by_codes(
-    starts: Integers,
-    ends: Integers,
-    run_groups: Integers,
-    codes: NDArray[Any],
-    parts: Integers,
-    other_codes: NDArray[Any],
-    other_parts: Integers,
-    places: Integers,
-    groups: Integers,
-) -> int:
-    """Do as `list_by_code` with two parts, neither of which may be negative."""
-    found = list_by_code(starts, ends, run_groups, codes, parts, places, groups)
-    return refine_rows(places[:found], groups[:found], other_codes, other_parts)
+    list_rows(runs, places, groups)
+    found = len(places)
+    for codes, parts in maps:
+        found = refine_rows(places[:found], groups[:found], codes, parts)
+    return found
 
 
 def refine_rows(places: Integers, groups: Integers, codes: NDArray[Any], parts: Integers) -> int:
@@ -225,35 +130,3 @@ def refine_rows(places: Integers, groups: Integers, codes: NDArray[Any], parts: 
 def count_groups(groups: Integers, counts: Integers) -> None:
     """Count the rows of each group."""
     counts += np.bincount(groups, minlength=len(counts))
-
-
-def sum_places(
-    places: Integers, groups: Integers, values: NDArray[Any], sums: NDArray[Any]
-) -> None:
-    """Add the value at each place to its group's sum."""
-    with np.errstate(all="ignore"):  # NaN and infinities are values
-        np.add.at(sums, groups, values[places].astype(sums.dtype))
-
-
-def sum_places_wide(
-    places: Integers, groups: Integers, values: NDArray[Any], highs: Integers, lows: Integers
-) -> None:
-    """Add the high and the low 32 bits of each value apart."""
-    wide = values[places].astype(np.int64)
-    np.add.at(highs, groups, wide >> 32)
-    np.add.at(lows, groups, wide & LOW_BITS)
-
-
-def least_places(
-    places: Integers, groups: Integers, values: NDArray[Any], least: NDArray[Any]
-) -> None:
-    """Keep each group's least value; NaN is greater than every number, and stands for none yet."""
-    np.fmin.at(least, groups, values[places].astype(least.dtype))
-
-
-def most_places(
-    places: Integers, groups: Integers, values: NDArray[Any], most: NDArray[Any]
-) -> None:
-    """Keep each group's greatest value; NaN is greater than every number."""
-    with np.errstate(all="ignore"):  # NaN is a value
-        np.maximum.at(most, groups, values[places].astype(most.dtype))

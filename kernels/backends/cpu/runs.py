@@ -19,13 +19,15 @@ if TYPE_CHECKING:
     from raydb.kernels.backends.backend import CodeMap, FusedJob
     from raydb.kernels.bvh.bvh import Bvh
 
-    Triple: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+    # Starts, ends and groups of runs, int64, shape (3, run_count), as the loops take them.
+    RunTable: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Runs:
-    """Ranges of places with one group each (int64, shape (run_count,)), none of them empty.
+    """Ranges of places with one group each, none of them empty.
 
+    table: their starts, ends and groups.
     bounds: int64, shape (run_count + 1,); how many rows lie before each run.
     maps: (stored codes, parts) of the maps that decide row by row; a job whose maps are all by cell
         has none, and the runs say everything. Entry c + 1 of `parts` is what code c adds to the
@@ -34,9 +36,7 @@ class Runs:
     passing: about which share of the rows the maps let pass, if all codes are as frequent.
     """
 
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    groups: NDArray[np.int64]
+    table: RunTable
     bounds: NDArray[np.int64]
     maps: tuple[tuple[NDArray[Any], NDArray[np.int64]], ...]
     passing: float
@@ -46,23 +46,16 @@ class Runs:
         """The number of rows in all runs."""
         return int(self.bounds[-1])
 
-    @property
-    def triple(self) -> Triple:
-        """Starts, ends and groups, as the loops take them."""
-        return self.starts, self.ends, self.groups
-
     def parts(self, count: int) -> Iterator[Runs]:
         """Cut into at most `count` parts of about as many rows."""
-        row_count = -(-self.row_count // count)
-        for triple in self.pieces(row_count):
-            starts, ends, _ = triple
-            yield Runs(*triple, _bounds_of(starts, ends), self.maps, self.passing)
+        for table in self.pieces(-(-self.row_count // count)):
+            yield Runs(table, _bounds_of(table), self.maps, self.passing)
 
-    def pieces(self, row_count: int) -> Iterator[Triple]:
-        """Yield starts, ends and groups of `row_count` rows after the other; they may cut a run."""
+    def pieces(self, row_count: int) -> Iterator[RunTable]:
+        """Yield the runs of `row_count` rows after the other; a piece may begin or end in a run."""
         if self.row_count <= row_count:
             if self.row_count:
-                yield self.triple
+                yield self.table
             return
         lows = np.arange(0, self.row_count, row_count)
         highs = np.minimum(lows + row_count, self.row_count)
@@ -71,10 +64,10 @@ class Runs:
         before = (lows - self.bounds[firsts]).tolist()
         after = (self.bounds[lasts] - highs).tolist()
         for piece, (first, last) in enumerate(zip(firsts.tolist(), lasts.tolist(), strict=True)):
-            starts, ends = self.starts[first:last].copy(), self.ends[first:last].copy()
-            starts[0] += before[piece]
-            ends[-1] -= after[piece]
-            yield starts, ends, self.groups[first:last]
+            table = self.table[:, first:last].copy()
+            table[0, 0] += before[piece]
+            table[1, -1] -= after[piece]
+            yield table
 
 
 def find_runs(bvh: Bvh, job: FusedJob) -> Runs:
@@ -86,11 +79,10 @@ def find_runs(bvh: Bvh, job: FusedJob) -> Runs:
         entries, groups = _split_by_group(bvh, entries, by_cell)
     else:
         groups = np.zeros(len(entries), np.int64)
-    starts, ends = bvh.offsets[entries[:, 0]], bvh.offsets[entries[:, 1]]
-    filled = ends > starts
-    starts, ends, groups = _join_neighbours(starts[filled], ends[filled], groups[filled])
+    table = np.stack([bvh.offsets[entries[:, 0]], bvh.offsets[entries[:, 1]], groups])
+    table = _join_neighbours(table.compress(table[1] > table[0], axis=1))
     if bvh.dead is not None:
-        starts, ends, groups = _punch(starts, ends, groups, bvh.dead)
+        table = _punch(table, bvh.dead)
     by_row = [code_map for code_map in job.maps if not code_map.by_cell]
     coded = [
         (frozen(bvh.codes[bvh.stored.index(code_map.hierarchy)]), code_map.groups)
@@ -99,30 +91,24 @@ def find_runs(bvh: Bvh, job: FusedJob) -> Runs:
     # Narrow codes first, so that loops over two kinds of codes take them in one order.
     coded.sort(key=lambda codes_groups: codes_groups[0].itemsize)
     return Runs(
-        starts,
-        ends,
-        groups,
-        _bounds_of(starts, ends),
+        table,
+        _bounds_of(table),
         tuple((codes, np.concatenate([groups[-1:], groups])) for codes, groups in coded),
         math.prod(_passing(bvh, code_map) for code_map in by_row if code_map.filters),
     )
 
 
-def _punch(
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    groups: NDArray[np.int64],
-    dead: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _punch(table: RunTable, dead: NDArray[np.int64]) -> RunTable:
     """Return the runs without the dead places, of which each splits a run in two at most.
 
-    >>> _punch(np.array([0, 9]), np.array([5, 12]), np.array([0, 1]), np.array([2, 9, 10, 20]))
-    (array([ 0,  3, 11]), array([ 2,  5, 12]), array([0, 0, 1]))
+    >>> _punch(np.array([[0, 9], [5, 12], [0, 1]]), np.array([2, 9, 10, 20]))
+    array([[ 0,  3, 11], [ 2,  5, 12], [0, 0, 1]])
     """
+    starts, ends, groups = table
     firsts, lasts = np.searchsorted(dead, starts), np.searchsorted(dead, ends)
     counts = lasts - firsts
     if not counts.any():
-        return starts, ends, groups
+        return table
     # Run r becomes counts[r] + 1 pieces: from its start or after a dead place, up to the next one.
     pieces = np.cumsum(counts + 1)
     before = pieces - counts - 1
@@ -132,8 +118,8 @@ def _punch(
     new_starts[before] = starts
     new_ends = dead[np.minimum(following, len(dead) - 1)]
     new_ends[pieces - 1] = ends
-    filled = new_ends > new_starts
-    return new_starts[filled], new_ends[filled], np.repeat(groups, counts + 1)[filled]
+    punched = np.stack([new_starts, new_ends, np.repeat(groups, counts + 1)])
+    return punched.compress(new_ends > new_starts, axis=1)
 
 
 def _passing(bvh: Bvh, code_map: CodeMap) -> float:
@@ -145,23 +131,22 @@ def _passing(bvh: Bvh, code_map: CodeMap) -> float:
     return float(passes.sum() / max(touched[coordinates].sum(), 1))
 
 
-def _bounds_of(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    bounds = np.zeros(len(starts) + 1, np.int64)
-    np.cumsum(ends - starts, out=bounds[1:])
+def _bounds_of(table: RunTable) -> NDArray[np.int64]:
+    bounds = np.zeros(table.shape[1] + 1, np.int64)
+    np.cumsum(table[1] - table[0], out=bounds[1:])
     return bounds
 
 
-def _join_neighbours(
-    starts: NDArray[np.int64], ends: NDArray[np.int64], groups: NDArray[np.int64]
-) -> Triple:
+def _join_neighbours(table: RunTable) -> RunTable:
     """Make one run of runs of one group between which only empty cells lie."""
+    starts, ends, groups = table
     is_new = np.ones(len(starts), np.bool_)
     is_new[1:] = (starts[1:] != ends[:-1]) | (groups[1:] != groups[:-1])
     if is_new.all():
-        return starts, ends, groups
+        return table
     firsts = np.flatnonzero(is_new)
     lasts = np.append(firsts[1:], len(starts)) - 1
-    return starts[firsts], ends[lasts], groups[firsts]
+    return np.stack([starts[firsts], ends[lasts], groups[firsts]])
 
 
 def _split_by_group(

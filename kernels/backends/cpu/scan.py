@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from raydb.interrupts import check_interrupt
+from raydb.kernels.backends.aggregates import BY_ROW
 from raydb.kernels.backends.backend import FusedResult
 from raydb.kernels.backends.cpu import warm
+from raydb.kernels.backends.cpu.states import find_states
 from raydb.kernels.backends.cpu.threads import processor_count, run_parts
-from raydb.kernels.backends.cpu.totals import add_places, merge, plan_totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.kernels.backends.backend import FusedJob
-    from raydb.kernels.backends.cpu.totals import Arrays, Total
+    from raydb.kernels.backends.cpu.states import Arrays, CpuState
     from raydb.kernels.bvh.bvh import Measure
 
     Zones = tuple[NDArray[Any], NDArray[Any]]
@@ -53,7 +54,7 @@ THREAD_ROWS = 2**18
 BY_TABLE, BY_RANGE, BY_BITS = 0, 1, 2
 FILTERS, ADDS = 1, 2
 
-_FUNCTIONS = {"sum": 0, "wide": 1, "min": 2, "max": 3}
+# What `scan_loops` knows float64 by.
 _FLOAT = 9
 
 
@@ -179,22 +180,22 @@ def launch_scan(
     mapped = [codes[number] for number in plan.hierarchies]
     strides = tuple(columns[number].code_counts[-1] for number in plan.hierarchies)
 
-    functions = [(a.function, measures[a.measure]) for a in job.accumulators]
-    totals = plan_totals(functions, plan.row_count, by_runs=False)
+    functions = [(a.function, a.measure) for a in job.accumulators]
+    states = find_states(functions, measures, plan.row_count)
 
-    def run(slices: Iterable[_Slice]) -> tuple[NDArray[np.int64], list[Arrays]]:
+    def run(slices: Iterable[_Slice]) -> tuple[NDArray[np.int64], Arrays]:
         rows = np.zeros(job.group_count, np.int64)
-        arrays = totals.new_arrays(job.group_count)
+        arrays = states.new_arrays(job.group_count)
         for low, high in slices:
             check_interrupt()
-            _scan(_Part(plan, low, high, mapped, strides), rows, totals.totals, arrays)
+            _scan(_Part(plan, low, high, mapped, strides), rows, states.states, arrays)
         return rows, arrays
 
     (rows, arrays), *others = _run_slices(run, plan, job, measures)
     for other_rows, other_arrays in others:
         rows += other_rows
-        merge(totals.totals, arrays, other_arrays)
-    return FusedResult(rows, totals.values(rows, arrays))
+        states.merge(arrays, other_arrays)
+    return FusedResult(rows, states.values(rows, arrays))
 
 
 def _run_slices(
@@ -220,12 +221,10 @@ def _run_slices(
         list(waiting)  # After an interrupt nobody goes on.
 
 
-def _scan(
-    part: _Part, rows: NDArray[np.int64], totals: Sequence[Total], arrays: Sequence[Arrays]
-) -> None:
+def _scan(part: _Part, rows: NDArray[np.int64], states: Sequence[CpuState], arrays: Arrays) -> None:
     loops = warm.scan_loops()
     if loops is None:
-        scan_plainly(part, rows, totals, arrays)
+        scan_in_numpy(part, rows, states, arrays)
         return
     plan = part.plan
     maps = np.zeros((len(plan.tables), 10), np.int64)
@@ -244,18 +243,16 @@ def _scan(
             *plan.filters[number],
         )
         start += len(table)
-    listed = np.zeros((len(totals), 6), np.int64)
-    for number, (total, own) in enumerate(zip(totals, arrays, strict=True)):
-        assert total.values.flags.c_contiguous
-        is_float = total.values.dtype.kind == "f"
-        listed[number, :5] = (
-            total.values.ctypes.data,
-            _FLOAT if is_float else total.values.itemsize,
-            0 if total.valid is None else total.valid.ctypes.data,
-            _FUNCTIONS[total.kind],
-            own[0].ctypes.data,
+    listed = np.zeros((len(states), 5), np.int64)
+    for number, (state, array) in enumerate(zip(states, arrays, strict=True)):
+        assert state.values.flags.c_contiguous
+        listed[number] = (
+            state.values.ctypes.data,
+            _FLOAT if state.is_float else state.values.itemsize,
+            0 if state.valid is None else state.valid.ctypes.data,
+            BY_ROW.index(state.kind),
+            array.ctypes.data,
         )
-        listed[number, 5] = own[-1].ctypes.data
     loops.scan_rows(
         plan.pieces[part.low : part.high],
         plan.bases[part.low : part.high],
@@ -267,8 +264,8 @@ def _scan(
     )
 
 
-def scan_plainly(
-    part: _Part, rows: NDArray[np.int64], totals: Sequence[Total], arrays: Sequence[Arrays]
+def scan_in_numpy(
+    part: _Part, rows: NDArray[np.int64], states: Sequence[CpuState], arrays: Arrays
 ) -> None:
     """Do in NumPy what `scan_loops.scan_rows` does, piece by piece."""
     plan = part.plan
@@ -289,5 +286,5 @@ def scan_plainly(
             if active & FILTERS:
                 places, groups = places[parts >= 0], groups[parts >= 0]
         warm.loops().count_groups(groups, rows)
-        for total, own in zip(totals, arrays, strict=True):
-            add_places(total, own, places, groups)
+        for state, array in zip(states, arrays, strict=True):
+            state.add_places(array, places, groups)

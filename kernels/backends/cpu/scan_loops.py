@@ -6,7 +6,7 @@ types: rows go through it in blocks whose scratch space stays in the first-level
     mask of the ranges (SIMD)  ->  numbers of the rows that pass  ->  look-up tables, each shorter
     ->  group numbers  ->  values, gathered  ->  accumulators
 
-`scan` says what the tables below hold, and `scan_plain` has the twin in NumPy.
+`scan` says what the tables below hold, and its `scan_in_numpy` is the twin in NumPy.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ import numpy as np
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from raydb.kernels.backends.aggregates import BY_ROW, STATES, WORDS
+from raydb.kernels.backends.cpu.numba_loops import max_places, min_places, wide_places
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -28,6 +31,15 @@ BLOCK = 2048
 PACKED_GROUPS = 1024
 PACKED_ROWS = 2**14
 PACKED_SHIFT = 46
+
+# States are known by their numbers in `BY_ROW`, and have so many words at most. What no row has:
+SUM, WIDE, MIN, MAX = (BY_ROW.index(kind) for kind in ("sum", "wide", "min", "max"))
+WORD_COUNT = max(len(STATES[kind]) for kind in BY_ROW)
+LEAST, LEAST_FLOAT = WORDS["least"].none
+MOST, MOST_FLOAT = WORDS["most"].none
+
+# The width that stands for float64.
+FLOAT = 9
 
 
 def _make_pointer(_context: Any, _address: Any) -> Any:
@@ -222,33 +234,6 @@ def _unpack(packed: NDArray[np.int64], counts: NDArray[np.int64], sums: NDArray[
 
 
 @numba.njit(cache=True, nogil=True)
-def _add_wide(values: Any, count: Any, groups: Any, highs: Any, lows: Any) -> None:
-    """Add the high and the low 32 bits of each value apart."""
-    for row in range(count):
-        highs[groups[row]] += values[row] >> 32
-        lows[groups[row]] += values[row] & 0xFFFFFFFF
-
-
-@numba.njit(cache=True, nogil=True)
-def _least(values: Any, count: Any, groups: Any, least: Any) -> None:
-    """Keep each group's least value; NaN is greater than every number, and stands for none yet."""
-    for row in range(count):
-        value = values[row]
-        best = least[groups[row]]
-        if value < best or best != best:  # noqa: PLR0124
-            least[groups[row]] = value
-
-
-@numba.njit(cache=True, nogil=True)
-def _most(values: Any, count: Any, groups: Any, most: Any) -> None:
-    """Keep each group's greatest value; NaN is greater than every number."""
-    for row in range(count):
-        value = values[row]
-        if value > most[groups[row]] or value != value:  # noqa: PLR0124
-            most[groups[row]] = value
-
-
-@numba.njit(cache=True, nogil=True)
 def _list_rows(
     piece: NDArray[np.int64],
     active: NDArray[np.uint8],
@@ -290,24 +275,26 @@ def _list_rows(
 
 @numba.njit(cache=True, nogil=True)
 def _number_groups(
-    piece: NDArray[np.int64],
+    passed: tuple[Any, ...],
     base: Any,
     active: NDArray[np.uint8],
     maps: NDArray[np.int64],
     tables: NDArray[np.int32],
-    is_listed: Any,
-    count: Any,
     scratch: tuple[Any, ...],
     groups: NDArray[np.uint32],
 ) -> Any:
-    """Write the group of each row that passes. Returns whether it is the same for all."""
+    """Write the group of each row that passes. Returns whether it is the same for all.
+
+    passed: the block's first row, whether rows are listed, and how many pass.
+    """
+    first, is_listed, count = passed
     _, rows, codes, others = scratch
     is_one = 1
     for number in range(len(maps)):
         if active[number] & 2:
             a_map = maps[number]
             table = tables[a_map[5] : a_map[5] + a_map[6]]
-            _read_map(a_map, piece[0], is_listed, rows, count, codes, others)
+            _read_map(a_map, first, is_listed, rows, count, codes, others)
             if is_one:
                 for row in range(count):
                     groups[row] = base + table[np.uint32(codes[row])]
@@ -321,72 +308,39 @@ def _number_groups(
 
 
 @numba.njit(cache=True, nogil=True)
-def _add_first(values: Any, count: Any, groups: Any, state: Any) -> None:
-    """Add what one group has, straight from a column."""
-    total = state[groups[0]]
-    for value in values[:count]:
-        total += value
-    state[groups[0]] = total
-
-
-@numba.njit(cache=True, nogil=True)
 def _add_column(
-    address: Any, width: Any, first: Any, count: Any, groups: Any, state: NDArray[np.int64]
+    address: Any, width: Any, first: Any, count: Any, groups: Any, sums: NDArray[np.int64]
 ) -> None:
     """Add all of a block's integers to the sum of one group: they are read once, in vectors."""
     start = np.uintp(address + width * first)
     if width == 1:
-        _add_first(_array(_pointer(start), BLOCK, np.int8), count, groups, state)
+        _add(_array(_pointer(start), BLOCK, np.int8), count, 1, groups, sums)
     elif width == 2:
-        _add_first(_array(_pointer(start), BLOCK, np.int16), count, groups, state)
+        _add(_array(_pointer(start), BLOCK, np.int16), count, 1, groups, sums)
     elif width == 4:
-        _add_first(_array(_pointer(start), BLOCK, np.int32), count, groups, state)
+        _add(_array(_pointer(start), BLOCK, np.int32), count, 1, groups, sums)
     else:
-        _add_first(_array(_pointer(start), BLOCK, np.int64), count, groups, state)
+        _add(_array(_pointer(start), BLOCK, np.int64), count, 1, groups, sums)
 
 
 @numba.njit(cache=True, nogil=True)
-def _accumulate_integers(
-    total: NDArray[np.int64], values: Any, count: Any, is_one: Any, groups: Any, group_count: Any
+def _accumulate_block(
+    kind: Any, values: Any, count: Any, is_one: Any, groups: Any, state: Any
 ) -> None:
-    state = _array(_pointer(np.uintp(total[4])), group_count, np.int64)
-    if total[3] == 0:
-        _add(values, count, is_one, groups, state)
-    elif total[3] == 1:
-        lows = _array(_pointer(np.uintp(total[5])), group_count, np.int64)
-        _add_wide(values, count, groups, state, lows)
-    elif total[3] == 2:
-        _least(values, count, groups, state)
+    """Accumulate a block's values into a kind of state, by its number in `BY_ROW`."""
+    if kind == SUM:
+        _add(values, count, is_one, groups, state[0])
+    elif kind == WIDE:
+        wide_places(None, groups[:count], values, state)
+    elif kind == MIN:
+        min_places(None, groups[:count], values, state)
     else:
-        _most(values, count, groups, state)
+        max_places(None, groups[:count], values, state)
 
 
 @numba.njit(cache=True, nogil=True)
-def _accumulate_floats(
-    total: NDArray[np.int64], values: Any, count: Any, is_one: Any, groups: Any, group_count: Any
-) -> None:
-    state = _array(_pointer(np.uintp(total[4])), group_count, np.float64)
-    if total[3] == 0:
-        _add(values, count, is_one, groups, state)
-    elif total[3] == 2:
-        _least(values, count, groups, state)
-    else:
-        _most(values, count, groups, state)
-
-
-@numba.njit(cache=True, nogil=True)
-def _hide_integers(values: Any, valid: Any, count: Any, function: Any) -> None:
+def _hide(values: Any, valid: Any, count: Any, other: Any) -> None:
     """Put in the place of a NULL what leaves a minimum or a maximum as it is."""
-    other = np.iinfo(np.int64).max if function == 2 else np.iinfo(np.int64).min
-    for row in range(count):
-        if not valid[row]:
-            values[row] = other
-
-
-@numba.njit(cache=True, nogil=True)
-def _hide_floats(values: Any, valid: Any, count: Any, function: Any) -> None:
-    """Do as `_hide_integers`."""
-    other = np.nan if function == 2 else -np.inf
     for row in range(count):
         if not valid[row]:
             values[row] = other
@@ -394,49 +348,47 @@ def _hide_floats(values: Any, valid: Any, count: Any, function: Any) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _accumulate(
-    first: Any,
-    is_listed: Any,
-    rows: Any,
-    count: Any,
-    is_one: Any,
-    groups: Any,
-    totals: NDArray[np.int64],
+    block: tuple[Any, ...],
+    states: NDArray[np.int64],
     group_count: Any,
     columns: tuple[Any, ...],
     read: Any,
 ) -> None:
-    """Add the values of a block's rows that pass to all totals.
+    """Add the values of a block's rows that pass to all states.
 
+    block: its first row, whether rows are listed, which and how many pass, whether they have one
+        group, and their groups.
     read: the address of the column whose values are there, and that has been added; 0 for none.
     """
+    first, is_listed, rows, count, is_one, groups = block
     values, reals, valid = columns
-    for number in range(1 if read else 0, len(totals)):
-        total = totals[number]
-        is_float = total[1] == 9
-        if is_one and not is_listed and total[3] == 0 and not is_float:
-            state = _array(_pointer(np.uintp(total[4])), group_count, np.int64)
-            _add_column(total[0], total[1], first, count, groups, state)
-            continue
-        if is_float:
-            start = np.uintp(total[0] + 8 * first)
-            source = _array(_pointer(start), BLOCK, np.float64)
+    for number in range(1 if read else 0, len(states)):
+        column, width, validity, kind, address = states[number]
+        shape = (WORD_COUNT, group_count)
+        if width == FLOAT:
+            source = _array(_pointer(np.uintp(column + 8 * first)), BLOCK, np.float64)
             _read(source, is_listed, rows, count, reals)
-        elif total[0] != read:
-            _read_integers(total[0], total[1], first, is_listed, rows, count, values)
-            read = total[0]
-        if total[2]:
-            start = np.uintp(total[2] + first)
-            source_valid = _array(_pointer(start), BLOCK, np.uint8)
+        elif is_one and not is_listed and kind == SUM:
+            sums = _array(_pointer(np.uintp(address)), group_count, np.int64)
+            _add_column(column, width, first, count, groups, sums)
+            continue
+        elif column != read:
+            _read_integers(column, width, first, is_listed, rows, count, values)
+            read = column
+        if validity:
+            source_valid = _array(_pointer(np.uintp(validity + first)), BLOCK, np.uint8)
             _read(source_valid, is_listed, rows, count, valid)
-            if is_float:
-                _hide_floats(reals, valid, count, total[3])
+            if width == FLOAT:
+                _hide(reals, valid, count, LEAST_FLOAT if kind == MIN else MOST_FLOAT)
             else:
-                _hide_integers(values, valid, count, total[3])
+                _hide(values, valid, count, LEAST if kind == MIN else MOST)
                 read = np.int64(0)
-        if is_float:
-            _accumulate_floats(total, reals, count, is_one, groups, group_count)
+        if width == FLOAT:
+            state = _array(_pointer(np.uintp(address)), shape, np.float64)
+            _accumulate_block(kind, reals, count, is_one, groups, state)
         else:
-            _accumulate_integers(total, values, count, is_one, groups, group_count)
+            whole_state = _array(_pointer(np.uintp(address)), shape, np.int64)
+            _accumulate_block(kind, values, count, is_one, groups, whole_state)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -446,7 +398,7 @@ def scan_rows(
     active: NDArray[np.uint8],
     maps: NDArray[np.int64],
     tables: NDArray[np.int32],
-    totals: NDArray[np.int64],
+    states: NDArray[np.int64],
     counts: NDArray[np.int64],
 ) -> None:
     """Filter, group and accumulate the rows of some pieces of a table.
@@ -456,9 +408,9 @@ def scan_rows(
     maps: shape (map_count, 10): address and width of the codes, the same of the second codes of a
         pair (0, 0 for none) and the stride between pairs, start and length in `tables`, and how
         the map filters: 0 by its table, 1 by a range (low, span), 2 by bits.
-    totals: shape (total_count, 6): address and width of the values (9 for float64), address of
-        their validity (0 for none), the function (sum, wide sum, min, max), and the addresses of
-        its one or two states, shape (group_count,).
+    states: shape (state_count, 5): address and width of the values (9 for float64), address of
+        their validity (0 for none), the kind, and the address of its words, which have the shape
+        (word_count, group_count).
     counts: shape (group_count,), the rows of each group.
     """
     mask = np.zeros(BLOCK, np.uint8)
@@ -475,13 +427,13 @@ def scan_rows(
     block = np.empty(2, np.int64)
     is_packed = (
         0 < len(counts) <= PACKED_GROUPS
-        and len(totals) > 0
-        and totals[0, 1] <= 4
-        and totals[0, 3] == 0
+        and len(states) > 0
+        and states[0, 1] <= 4
+        and states[0, 3] == SUM
     )
     packed = np.zeros((2, len(counts) if is_packed else 0), np.int64)
     packed_rows = 0
-    first_sums = _array(_pointer(np.uintp(totals[0, 4] if is_packed else 0)), len(counts), np.int64)
+    first_sums = _array(_pointer(np.uintp(states[0, 4] if is_packed else 0)), len(counts), np.int64)
     for number in range(len(pieces)):
         for first in range(pieces[number, 0], pieces[number, 1], BLOCK):
             block[0] = first
@@ -493,14 +445,14 @@ def scan_rows(
             if count == 0:
                 continue
             is_one = _number_groups(
-                block, bases[number], wanted, maps, tables, is_listed, count, scratch, groups
+                (first, is_listed, count), bases[number], wanted, maps, tables, scratch, groups
             )
             read = np.int64(0)
             if is_one:
                 counts[groups[0]] += count
             elif is_packed:
-                read = totals[0, 0]
-                _read_integers(read, totals[0, 1], first, is_listed, rows, count, columns[0])
+                read = states[0, 0]
+                _read_integers(read, states[0, 1], first, is_listed, rows, count, columns[0])
                 if packed_rows + count > PACKED_ROWS:
                     _unpack(packed, counts, first_sums)
                     packed_rows = 0
@@ -509,9 +461,8 @@ def scan_rows(
             else:
                 for row in range(count):
                     counts[groups[row]] += 1
-            _accumulate(
-                first, is_listed, rows, count, is_one, groups, totals, len(counts), columns, read
-            )
+            passed = (first, is_listed, rows, count, is_one, groups)
+            _accumulate(passed, states, len(counts), columns, read)
     if packed_rows:
         _unpack(packed, counts, first_sums)
 
@@ -525,6 +476,6 @@ def warm_up() -> None:
         np.empty((0, 0), np.uint8),
         np.empty((0, 10), np.int64),
         np.empty(0, np.int32),
-        np.empty((0, 6), np.int64),
+        np.empty((0, 5), np.int64),
         numbers,
     )

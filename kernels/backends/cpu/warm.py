@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raydb.errors import OperationalError
-from raydb.kernels.backends.cpu import numpy_loops as plain
+from raydb.kernels.backends.aggregates import BY_ROW, BY_RUN, STATES
+from raydb.kernels.backends.cpu import numpy_loops
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +68,7 @@ def loops() -> ModuleType:
     if _warmup.error is not None:
         raise OperationalError(f"the compiled loops cannot be loaded: {_warmup.error}")
     start()
-    return plain
+    return numpy_loops
 
 
 def scan_loops() -> ModuleType | None:
@@ -94,13 +95,13 @@ def _run() -> None:
     if _warmup.stop.wait(DELAY_SECONDS):
         return
     try:
-        from raydb.kernels.backends.cpu import numba_loops as compiled  # noqa: PLC0415  (numba takes 0.24 s)
+        from raydb.kernels.backends.cpu import numba_loops  # noqa: PLC0415  (numba takes 0.24 s)
 
         for name, arguments in _calls():
             if _warmup.stop.is_set():
                 return
-            getattr(compiled, name)(*arguments)
-        _warmup.loops = compiled
+            getattr(numba_loops, name)(*arguments)
+        _warmup.loops = numba_loops
         from raydb.kernels.backends.cpu import scan_loops  # noqa: PLC0415  (as above)
 
         scan_loops.warm_up()
@@ -109,40 +110,40 @@ def _run() -> None:
         _warmup.error = error
 
 
-def _calls() -> Iterator[tuple[str, list[NDArray[Any] | int]]]:
+def _calls() -> Iterator[tuple[str, list[Any]]]:
     """Yield a call over no rows for each loop and each combination of types, common ones first."""
-    numbers = np.empty(0, np.int64)
-    parts = np.empty(0, np.int32)
-    runs = [numbers, numbers, numbers]
-    yield "count_runs", [*runs, numbers]
-    yield "list_rows", [*runs, numbers, numbers]
+    numbers, runs, lanes = np.empty(0, np.int64), np.empty((3, 0), np.int64), (1, 1, 1)
+    yield "count_runs", [runs, numbers]
+    yield "list_rows", [runs, numbers, numbers]
     yield "count_groups", [numbers, numbers]
     for value_type in (*VALUE_TYPES, *SMALL_VALUE_TYPES):
-        values = frozen(np.empty(0, value_type))
-        state = np.empty(0, "f8" if value_type == "f8" else "i8")
-        yield "sum_runs", [*runs, values, state]
-        yield "fold_runs", [*runs, values, state, state, state]
-        for name in ("sum", "least", "most"):
-            yield f"{name}_places", [numbers, numbers, values, state]
+        # Few measures may overflow: their loops are compiled when they are first called.
+        for kind in sorted({*BY_RUN, *BY_ROW} - {"wide"}):
+            values, state = _column(value_type), _state(value_type, len(STATES[kind]))
+            if kind in BY_RUN:
+                yield f"{kind}_runs", [runs, values, state]
+            if kind in BY_ROW:
+                yield f"{kind}_places", [numbers, numbers, values, state]
     for code_type in CODE_TYPES:
-        codes = frozen(np.empty(0, code_type))
-        yield "refine_rows", [numbers, numbers, codes, numbers]
-        yield "list_by_code", [*runs, codes, numbers, numbers, numbers]
-        yield "count_by_code", [*runs, codes, parts, 1, 1, 1, numbers]
+        yield "refine_rows", [numbers, numbers, _column(code_type), numbers]
+    for types in (*((code_type,) for code_type in CODE_TYPES), *CODE_PAIRS):
+        listed, added = (
+            tuple((_column(code_type), np.empty(0, parts)) for code_type in types)
+            for parts in (np.int64, np.int32)
+        )
+        yield "list_by_code", [runs, listed, numbers, numbers]
+        yield "count_by_code", [runs, added, lanes, numbers]
         for value_type in VALUE_TYPES:
-            values = frozen(np.empty(0, value_type))
-            state = np.empty(0, "f8" if value_type == "f8" else "i8")
-            yield "sum_by_code", [*runs, codes, parts, values, 1, 1, 1, numbers, state]
-    for pair in CODE_PAIRS:
-        codes, other_codes = (frozen(np.empty(0, code_type)) for code_type in pair)
-        maps = [codes, numbers, other_codes, numbers]
-        yield "list_by_codes", [*runs, *maps, numbers, numbers]
-        maps = [codes, parts, other_codes, parts]
-        yield "count_by_codes", [*runs, *maps, 1, 1, 1, numbers]
-        for value_type in VALUE_TYPES:
-            values = frozen(np.empty(0, value_type))
-            state = np.empty(0, "f8" if value_type == "f8" else "i8")
-            yield "sum_by_codes", [*runs, *maps, values, 1, 1, 1, numbers, state]
+            values, (sums,) = _column(value_type), _state(value_type, 1)
+            yield "sum_by_code", [runs, added, values, lanes, numbers, sums]
+
+
+def _column(column_type: str) -> NDArray[Any]:
+    return frozen(np.empty(0, column_type))
+
+
+def _state(value_type: str, word_count: int) -> NDArray[Any]:
+    return np.empty((word_count, 0), "f8" if value_type == "f8" else "i8")
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:

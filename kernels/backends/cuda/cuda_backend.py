@@ -38,7 +38,7 @@ from raydb.kernels.backends.cuda.work import (
     work_of_rows,
 )
 from raydb.kernels.backends.device import DeviceError, at_once, faults
-from raydb.kernels.backends.device_totals import answer, input_array, merge_words, plan_totals
+from raydb.kernels.backends.device_totals import answer, merge_words, plan_totals
 from raydb.kernels.bvh import partition as split
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class CudaJob(PreparedJob):
         totals = plan_totals(functions, self.bvh.measures, row_count)
 
         def run(share: Share) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
-            inputs = [input_array(each, share.bvh.measures) for each in totals.inputs]
+            inputs = [each.array(share.bvh.measures) for each in totals.inputs]
             return _accumulate(share, inputs, totals, self.job.group_count)
 
         with faults.translated("cuda"):
@@ -150,7 +150,7 @@ class CudaJob(PreparedJob):
         """Accumulate located rows' values, the i-th function over the i-th measure."""
         pairs = [(function, position) for position, function in enumerate(functions)]
         totals = plan_totals(pairs, measures, len(groups))
-        inputs = [input_array(each, measures) for each in totals.inputs]
+        inputs = [each.array(measures) for each in totals.inputs]
         with faults.translated("cuda"):
             first, work = devices()[0], work_of_rows(groups)
             # Located rows are asked for once: nothing that is kept should leave for them.

@@ -21,13 +21,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from raydb.kernels.backends.aggregates import WORDS
+
 if TYPE_CHECKING:
     from raydb.kernels.backends.device_totals import Total
 
 LANES = range(4)
-
-# How a least or a most one is found; all others are added up.
-FUNCTIONS = {"least": "min", "most": "max"}
 
 Where = Literal["shared", "global", "list"]
 Test = Literal["none", "word", "words", "bits"]
@@ -379,10 +378,8 @@ def _add_values(shape: Shape, values: list[str], group: str) -> list[str]:
         value = _value(total, values)
         if not shape.by_run:
             added = _add(shape, number, value, group)
-        elif total.kind in FUNCTIONS:
-            added = f"total{number} = {FUNCTIONS[total.kind]}(total{number}, {value})"
         else:
-            added = f"total{number} += {value}"
+            added = f"total{number} = {_merged(total, f'total{number}', value)}"
         if total.valid is None:
             lines.append(added)
         else:
@@ -393,17 +390,13 @@ def _add_values(shape: Shape, values: list[str], group: str) -> list[str]:
 def _value(total: Total, values: list[str]) -> str:
     """Return what a row adds to a total."""
     value = values[total.input]
-    if total.ordered:
-        return f"ordered({value})"
-    match total.kind:
-        case "float":
-            return value
-        case "high":
-            return f"(int64({value}) >> 32)"
-        case "low":
-            return f"(int64({value}) & 0xFFFFFFFF)"
-        case _:
-            return f"int64({value})"
+    return f"ordered({value})" if total.ordered else WORDS[total.kind].cuda.format(value)
+
+
+def _merged(total: Total, one: str, other: str) -> str:
+    """Return what makes one of two of a total's numbers."""
+    function = WORDS[total.kind].atomic
+    return f"{one} + {other}" if function == "add" else f"{function}({one}, {other})"
 
 
 def _word(shape: Shape, number: int, group: str) -> tuple[str, str]:
@@ -424,7 +417,7 @@ def _add(shape: Shape, number: int, value: str, group: str) -> str:
         place = f"int32({2 * len(shape.totals)} * slots) + {group} * int32(copies) + copy"
         return f"cuda.atomic.add(counts, uint32({place}), int32({value}))"
     array, place = _word(shape, number, group)
-    function = FUNCTIONS.get(shape.totals[number].kind, "add")
+    function = WORDS[shape.totals[number].kind].atomic
     if array == "words" and function == "add":
         return f"add_word(words, halves, {place}, {value})"
     return f"cuda.atomic.{function}({array}, {place}, {value})"
@@ -448,11 +441,11 @@ def _end(shape: Shape) -> list[str]:
     for number, total in enumerate(shape.totals):
         array, name = ("floats", "out_floats") if total.kind == "float" else ("words", "out")
         found = f"{array}[uint32({number} * slots + place)]"
-        function = FUNCTIONS.get(total.kind)
-        merged = f"{function}(total{number}, {found})" if function else f"total{number} + {found}"
-        lines.append(f"        total{number} = {merged}")
+        lines.append(f"        total{number} = {_merged(total, f'total{number}', found)}")
         place = f"uint32({shape.row_of(number)} * group_count + slot)"
-        adds.append(f"        cuda.atomic.{function or 'add'}({name}, {place}, total{number})")
+        adds.append(
+            f"        cuda.atomic.{WORDS[total.kind].atomic}({name}, {place}, total{number})"
+        )
     return [
         *lines,
         "    if rows > 0:",

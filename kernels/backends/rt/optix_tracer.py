@@ -16,7 +16,9 @@ import cupy
 import numpy as np
 import optix
 
+from raydb.kernels.backends.aggregates import WORDS
 from raydb.kernels.backends.device import DeviceError, LibraryError
+from raydb.kernels.backends.device_totals import as_summed
 from raydb.kernels.backends.rt.params import (
     HIT_COUNTS,
     KINDS,
@@ -241,16 +243,8 @@ class OptixTracer:
 
 def add_copies(total: Total, copies: NDArray[np.int64]) -> NDArray[np.int64]:
     """Make one word a group (group_count) of the copies (copy_count, group_count) of a total."""
-    words: NDArray[np.int64]
-    match total.kind:
-        case "least":
-            words = copies.min(axis=0)
-        case "most":
-            words = copies.max(axis=0)
-        case "float":
-            words = copies.view(np.float64).sum(axis=0).view(np.int64)
-        case _:
-            words = copies.sum(axis=0)
+    merged = WORDS[total.kind].merge.reduce(as_summed(total, copies), axis=0)
+    words: NDArray[np.int64] = merged.view(np.int64)
     return words
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from raydb.kernels.backends.aggregates import WORDS
+
 # What one launch adds up at most, and what of it fits the registers of a ray.
 MAX_TOTALS = 16
 MAX_IN_REGISTERS = 4
@@ -17,7 +19,8 @@ MAX_GROUPS = 2**32
 # Hits are counted in so many places: one place would take one ray after the other.
 HIT_COUNTS = 1024
 
-KINDS = {"sum": 0, "high": 1, "low": 2, "float": 3, "least": 4, "most": 5}
+# The words of `aggregates`, by their numbers in the program.
+KINDS = {word: number for number, word in enumerate(WORDS)}
 
 TOTAL = np.dtype(
     [

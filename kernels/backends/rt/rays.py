@@ -81,9 +81,10 @@ def find_segments(bvh: Bvh, job: FusedJob) -> Segments:
     # Rays pass dead rows, which the scene leaves out.
     runs = find_runs(replace(bvh, dead=None), job)
     # Runs are of whole entries: the entry of their first place, and the one after their last.
-    lows = np.searchsorted(bvh.offsets, runs.starts, side="right") - 1
-    highs = np.searchsorted(bvh.offsets, runs.ends - 1, side="right")
-    return Segments(lows.astype(np.int64), highs.astype(np.int64), runs.groups)
+    starts, ends, groups = runs.table
+    lows = np.searchsorted(bvh.offsets, starts, side="right") - 1
+    highs = np.searchsorted(bvh.offsets, ends - 1, side="right")
+    return Segments(lows.astype(np.int64), highs.astype(np.int64), groups)
 
 
 def plan_rays(scene: Scene, bvh: Bvh, job: FusedJob, segments: Segments) -> Rays:

@@ -16,13 +16,7 @@ import numpy as np
 from raydb.kernels.backends.backend import PreparedJob
 from raydb.kernels.backends.cpu.cpu_backend import CpuBackend, accumulate_rows
 from raydb.kernels.backends.device import DeviceError, at_once, faults
-from raydb.kernels.backends.device_totals import (
-    Input,
-    answer,
-    input_array,
-    merge_words,
-    plan_totals,
-)
+from raydb.kernels.backends.device_totals import answer, merge_words, plan_totals
 from raydb.kernels.backends.rt.rays import Segments, find_segments, plan_rays
 from raydb.kernels.backends.rt.scene import SLAB_ENTRIES, build_scene, scene_bytes
 from raydb.kernels.bvh import partition as split
@@ -34,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.kernels.backends.aggregates import Input
     from raydb.kernels.backends.backend import FusedJob, FusedResult, Located
     from raydb.kernels.backends.rt.scene import Encoding, Scene
     from raydb.kernels.backends.rt.tracer import Traced, Tracer
@@ -305,6 +300,6 @@ class RtBackend:
 
 def _column(tracer: Tracer, loaded: _Loaded, each: Input, measures: Sequence[Measure]) -> Any:
     if each not in loaded.columns:
-        host = input_array(each, measures)[loaded.scene.where]
+        host = each.array(measures)[loaded.scene.where]
         loaded.columns[each] = tracer.upload(host.view(np.int8) if host.dtype == np.bool_ else host)
     return loaded.columns[each]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import raydb
-from raydb.kernels.backends.cpu import numpy_loops as plain
+from raydb.kernels.backends.cpu import numpy_loops
 
 SCHEMA = """
     CREATE TABLE d (id INTEGER PRIMARY KEY, year INTEGER, name VARCHAR, day DATE, rate DOUBLE,
@@ -150,9 +150,9 @@ def test_values_that_are_no_numbers_warn_nobody(
     for name in ("THREAD_BLOCK_ROWS", "THREAD_CODE_ROWS", "THREAD_RUN_ROWS"):
         monkeypatch.setattr(f"raydb.kernels.backends.cpu.cpu_backend.{name}", 2)
     # Whether the compiled loops are ready must not matter.
-    monkeypatch.setattr("raydb.kernels.backends.cpu.warm.loops", lambda: plain)
-    monkeypatch.setattr("raydb.kernels.backends.cpu.cpu_backend.loops", lambda: plain)
-    monkeypatch.setattr("raydb.kernels.backends.cpu.totals.loops", lambda: plain)
+    monkeypatch.setattr("raydb.kernels.backends.cpu.warm.loops", lambda: numpy_loops)
+    monkeypatch.setattr("raydb.kernels.backends.cpu.cpu_backend.loops", lambda: numpy_loops)
+    monkeypatch.setattr("raydb.kernels.backends.cpu.states.loops", lambda: numpy_loops)
     with raydb.connect() as connection:
         connection.execute("CREATE TABLE f (q INTEGER, k VARCHAR, x DOUBLE)")
         connection.execute(
