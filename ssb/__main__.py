@@ -11,8 +11,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from rich.console import Console
 
@@ -27,12 +28,19 @@ from raydb.ssb.progress import Progress
 from raydb.ssb.run import Options, run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from raydb.ssb.workload import Form
 
 # Without a terminal there is no width to fit; the table needs about 100 columns.
 _FILE_WIDTH: Final = 120
+
+_FORMS: Final[dict[str, tuple[Form, ...]]] = {
+    "star": ("star",),
+    "flat": ("flat",),
+    "both": ("star", "flat"),
+}
+_Kind = TypeVar("_Kind", Options, CompareOptions)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         match options.command:
             case "generate":
-                data = DataSet(options.sf, options.seed, options.format)
+                data = DataSet(options.scale_factor, options.seed, options.format)
                 prepare(options.out, data, Progress(messages))
                 return 0
             case "compare":
@@ -51,7 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             case "curve":
                 return _curve(options, out, messages)
             case _:
-                return _run(options, out, messages)
+                options.forms = _FORMS[options.forms]
+                return run(_given(Options, options), out, messages)
     except KeyboardInterrupt:
         messages.print("raydb-ssb: interrupted")
         return 130
@@ -60,42 +69,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _run(options: argparse.Namespace, out: Console, messages: Console) -> int:
-    forms: tuple[Form, ...] = ("star", "flat")
-    if options.form != "both":
-        forms = (options.form,)
-    return run(
-        Options(
-            folder=options.data,
-            scale_factor=options.sf,
-            seed=options.seed,
-            oracle=options.check,
-            forms=forms,
-            repeat=options.repeat,
-            general=not options.no_general,
-        ),
-        out,
-        messages,
-    )
+def _given(kind: type[_Kind], options: argparse.Namespace) -> _Kind:
+    """Return the options of a command, each of which has the name of a field."""
+    return kind(**{field.name: getattr(options, field.name) for field in fields(kind)})
 
 
 def _compare(options: argparse.Namespace, out: Console, messages: Console) -> int:
     """Compare with the rivals; 1 where an answer was wrong."""
     _check_folders(options)
-    found = compare(
-        CompareOptions(
-            folder=options.data,
-            scale_factor=options.sf,
-            seed=options.seed,
-            workload=options.workload,
-            rivals=options.rivals,
-            queries=options.queries,
-            runs=options.runs,
-            memory=not options.no_memory,
-            cold_start=not options.no_cold_start,
-        ),
-        messages,
-    )
+    found = compare(_given(CompareOptions, options), messages)
     print_comparison(found, out)
     _write(options.json, json.dumps(as_json(found), indent=1) + "\n")
     _write(options.svg, as_svg(found))
@@ -104,7 +86,7 @@ def _compare(options: argparse.Namespace, out: Console, messages: Console) -> in
 
 def _curve(options: argparse.Namespace, out: Console, messages: Console) -> int:
     _check_folders(options)
-    points = trace(options.data, options.sf, options.seed, options.runs, messages)
+    points = trace(options.folder, options.scale_factor, options.seed, options.runs, messages)
     print_curve(points, out)
     _write(options.json, curve_json(points))
     _write(options.svg, curve_svg(points))
@@ -129,6 +111,7 @@ def _write(path: Path | None, text: str) -> None:
         raise raydb.OperationalError(f"cannot write '{path}': {error.strerror}") from error
 
 
+# fmt: off
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="raydb-ssb", description="The Star Schema Benchmark on RayDB."
@@ -141,20 +124,15 @@ def _parser() -> argparse.ArgumentParser:
     _add_data_set(running)
     _add_folder(running)
     running.add_argument(
-        "--check", choices=("brute", "duckdb", "none"), default="brute",
+        "--check", dest="oracle", choices=("brute", "duckdb", "none"), default="brute",
         help="who answers the queries too (default: brute)",
-    )  # fmt: skip
-    running.add_argument(
-        "--form", choices=("star", "flat", "both"), default="both",
-        help="the form of the queries (default: both)",
-    )  # fmt: skip
-    running.add_argument(
-        "--repeat", type=_positive, default=20, metavar="N",
-        help="how often a query is timed, warm (default: 20)",
-    )  # fmt: skip
-    running.add_argument(
-        "--no-general", action="store_true", help="do not run the queries on the general path too"
     )
+    running.add_argument(
+        "--form", dest="forms", choices=_FORMS, default="both",
+        help="the form of the queries (default: both)",
+    )
+    _add_count(running, "--repeat")
+    _add_switch(running, "general", "do not run the queries on the general path too")
 
     comparing = commands.add_parser(
         "compare", help="put RayDB beside DuckDB, Polars and chDB on the same data"
@@ -164,20 +142,16 @@ def _parser() -> argparse.ArgumentParser:
     comparing.add_argument(
         "--workload", choices=("star", "other"), default="star",
         help="the 13 queries, or 20 that the BVHs were not made for (default: star)",
-    )  # fmt: skip
+    )
     comparing.add_argument(
         "--rivals", type=_names, metavar="NAMES",
         help=f"of {','.join(rivals.NAMES)} (default: those that are installed)",
-    )  # fmt: skip
+    )
     comparing.add_argument(
         "--queries", type=_names, metavar="NAMES", help="such as q1.1,q2.1 (default: all)"
     )
-    comparing.add_argument(
-        "--no-memory", action="store_true", help="do not measure memory in processes of their own"
-    )
-    comparing.add_argument(
-        "--no-cold-start", action="store_true", help="do not measure a cold process"
-    )
+    _add_switch(comparing, "memory", "do not measure memory in processes of their own")
+    _add_switch(comparing, "cold_start", "do not measure a cold process")
     _add_outputs(comparing)
 
     tracing = commands.add_parser(
@@ -195,39 +169,47 @@ def _parser() -> argparse.ArgumentParser:
     generating.add_argument(
         "--format", choices=("tbl", "parquet"), default="tbl",
         help="'|' separated text as the official program writes it, or Parquet (default: tbl)",
-    )  # fmt: skip
+    )
     return parser
 
 
 def _add_data_set(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    default, shown = ((0.1, 1.0), "0.1,1") if several else (1.0, "1")
     parser.add_argument(
-        "--sf",
+        "--sf", dest="scale_factor", default=default, metavar="SF,..." if several else "SF",
         type=_scale_factors if several else _scale_factor,
-        default=(0.1, 1.0) if several else 1.0,
-        metavar="SF,..." if several else "SF",
-        help="the scale factor: 1 is 6 million lines, 0.1 is 600,000 (default: "
-        + ("0.1,1)" if several else "1)"),
+        help=f"the scale factor: 1 is 6 million lines, 0.1 is 600,000 (default: {shown})",
     )
     parser.add_argument(
-        "--seed", type=_seed, default=rules.DEFAULT_SEED, metavar="N",
+        "--seed", type=_SEED, default=rules.DEFAULT_SEED, metavar="N",
         help=f"the same seed gives the same data (default: {rules.DEFAULT_SEED})",
-    )  # fmt: skip
+    )
 
 
 def _add_folder(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--data", type=Path, default=Path("ssb-data"), metavar="DIR",
+        "--data", dest="folder", type=Path, default=Path("ssb-data"), metavar="DIR",
         help="where the generated files are kept (default: ssb-data)",
-    )  # fmt: skip
+    )
 
 
 def _add_outputs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--runs", type=_positive, default=20, metavar="N",
-        help="how often a query is timed, warm (default: 20)",
-    )  # fmt: skip
+    _add_count(parser, "--runs")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures as JSON")
     parser.add_argument("--svg", type=Path, metavar="FILE", help="write the chart as SVG")
+
+
+def _add_count(parser: argparse.ArgumentParser, name: str) -> None:
+    parser.add_argument(
+        name, type=_POSITIVE, default=20, metavar="N",
+        help="how often a query is timed, warm (default: 20)",
+    )
+
+
+def _add_switch(parser: argparse.ArgumentParser, name: str, summary: str) -> None:
+    option = f"--no-{name.replace('_', '-')}"
+    parser.add_argument(option, dest=name, action="store_false", help=summary)
+# fmt: on
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -250,27 +232,23 @@ def _scale_factor(text: str) -> float:
     return value
 
 
-def _seed(text: str) -> int:
-    try:
-        return _whole(text, 0)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"seed '{text}' is not a whole number of at least 0"
-        ) from None
+def _whole(least: int, complaint: str) -> Callable[[str], int]:
+    """Return what reads a whole number; `complaint` is the sentence about another text."""
+
+    def read(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if value < least:
+            raise argparse.ArgumentTypeError(complaint.format(text))
+        return value
+
+    return read
 
 
-def _positive(text: str) -> int:
-    try:
-        return _whole(text, 1)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number above 0") from None
-
-
-def _whole(text: str, least: int) -> int:
-    value = int(text)
-    if value < least:
-        raise ValueError(text)
-    return value
+_SEED: Final = _whole(0, "seed '{}' is not a whole number of at least 0")
+_POSITIVE: Final = _whole(1, "'{}' is not a whole number above 0")
 
 
 def _console(*, error: bool) -> Console:

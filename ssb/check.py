@@ -1,6 +1,6 @@
 """An independent answer to the 13 queries: brute force over the columns of the generated files.
 
-No SQL and no index. The predicates are written here by hand: those on a dimension make a mask of
+No SQL and no index. The conditions are written here by hand: those on a dimension make a mask of
 its rows, which each line looks up by its foreign key. Lines are read in batches, and every batch's
 sums are added up in 64-bit integers, so the memory needed does not grow with the scale factor.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Row: TypeAlias = tuple[Any, ...]
 Columns: TypeAlias = "Mapping[str, NDArray[Any]]"
-Mask: TypeAlias = "Callable[[Columns], NDArray[np.bool_]]"
+Condition: TypeAlias = "Callable[[NDArray[Any]], NDArray[np.bool_]]"
 
 _BATCH_ROWS: Final = 1 << 20
 # What is read of each dimension, its key first.
@@ -33,6 +33,14 @@ _DIMENSION_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "customer": ("c_custkey", "c_region", "c_nation", "c_city"),
     "supplier": ("s_suppkey", "s_region", "s_nation", "s_city"),
     "part": ("p_partkey", "p_mfgr", "p_category", "p_brand1"),
+}
+# The tables by the letter that the names of their columns begin with.
+_TABLES: Final = {
+    "d": "date",
+    "c": "customer",
+    "s": "supplier",
+    "p": "part",
+    "l": "lineorder",
 }
 _FOREIGN_KEYS: Final = {
     "date": "lo_orderdate",
@@ -54,11 +62,11 @@ _LINE_COLUMNS: Final = (*_FOREIGN_KEYS.values(), *_MEASURES)
 class Question:
     """What a query asks.
 
-    `masks` has a predicate for each table that has one; `columns` names the result's columns, with
+    `conditions` has what the values of a column must be; `columns` names the result's columns, with
     'sum' for the measure's sum; `order` lists the result's sort keys, a '-' before descending ones.
     """
 
-    masks: Mapping[str, Mask]
+    conditions: Mapping[str, Condition]
     measure: Callable[[Columns], NDArray[np.int64]]
     columns: tuple[str, ...] = ("sum",)
     order: tuple[str, ...] = ()
@@ -94,92 +102,74 @@ def _profit(line: Columns) -> NDArray[np.int64]:
     return line["lo_revenue"].astype(np.int64) - line["lo_supplycost"]
 
 
-def _between(values: NDArray[Any], low: int | str, high: int | str) -> NDArray[np.bool_]:
-    return np.logical_and(values >= low, values <= high)
+def _between(low: int | str, high: int | str) -> Condition:
+    return lambda values: np.logical_and(values >= low, values <= high)
 
 
-def _flight_1(date: Mask, discounts: tuple[int, int], quantities: tuple[int, int]) -> Question:
-    return Question(
-        masks={
-            "date": date,
-            "lineorder": lambda line: (
-                _between(line["lo_discount"], *discounts)
-                & _between(line["lo_quantity"], *quantities)
-            ),
-        },
-        measure=_discounted,
-    )
+def _among(*wanted: int | str) -> Condition:
+    return lambda values: np.isin(values, wanted)
 
 
-def _flight_2(part: Mask, region: str) -> Question:
-    return Question(
-        masks={"part": part, "supplier": lambda supplier: supplier["s_region"] == region},
-        measure=_revenue,
-        columns=("sum", "d_year", "p_brand1"),
-        order=("d_year", "p_brand1"),
-    )
+def _flight_1(**conditions: Condition) -> Question:
+    return Question(conditions, _discounted)
 
 
-def _flight_3(
-    places: Callable[[str], Mask],
-    keys: tuple[str, str],
-    date: Mask = lambda date: _between(date["d_year"], 1992, 1997),
-) -> Question:
-    return Question(
-        masks={"customer": places("c"), "supplier": places("s"), "date": date},
-        measure=_revenue,
-        columns=(*keys, "d_year", "sum"),
-        order=("d_year", "-sum"),
-    )
+def _flight_2(**conditions: Condition) -> Question:
+    columns = ("sum", "d_year", "p_brand1")
+    return Question(conditions, _revenue, columns, order=("d_year", "p_brand1"))
 
 
-def _flight_4(keys: tuple[str, ...], **masks: Mask) -> Question:
-    return Question(
-        masks={"customer": lambda customer: customer["c_region"] == "AMERICA", **masks},
-        measure=_profit,
-        columns=(*keys, "sum"),
-        order=keys,
-    )
+def _flight_3(column: str, place: Condition, *keys: str, **date: Condition) -> Question:
+    conditions = {f"c_{column}": place, f"s_{column}": place}
+    columns = (*keys, "d_year", "sum")
+    when = date or {"d_year": _between(1992, 1997)}
+    return Question(conditions | when, _revenue, columns, order=("d_year", "-sum"))
 
 
-def _within(column: str, *values: str) -> Callable[[str], Mask]:
-    """Return, for the prefix 'c' or 's', the mask of rows whose `column` is one of the values."""
-    return lambda prefix: lambda rows: np.isin(rows[f"{prefix}_{column}"], values)
+def _flight_4(*keys: str, **conditions: Condition) -> Question:
+    america = {"c_region": _among("AMERICA")}
+    return Question(america | conditions, _profit, (*keys, "sum"), order=keys)
 
 
 QUESTIONS: Final[Mapping[str, Question]] = {
-    "q1.1": _flight_1(lambda date: date["d_year"] == 1993, (1, 3), (1, 24)),
-    "q1.2": _flight_1(lambda date: date["d_yearmonthnum"] == 199401, (4, 6), (26, 35)),
-    "q1.3": _flight_1(
-        lambda date: (date["d_weeknuminyear"] == 6) & (date["d_year"] == 1994), (5, 7), (26, 35)
+    "q1.1": _flight_1(d_year=_among(1993), lo_discount=_between(1, 3), lo_quantity=_between(1, 24)),
+    "q1.2": _flight_1(
+        d_yearmonthnum=_among(199401), lo_discount=_between(4, 6), lo_quantity=_between(26, 35)
     ),
-    "q2.1": _flight_2(lambda part: part["p_category"] == "MFGR#12", "AMERICA"),
-    "q2.2": _flight_2(lambda part: _between(part["p_brand1"], "MFGR#2221", "MFGR#2228"), "ASIA"),
-    "q2.3": _flight_2(lambda part: part["p_brand1"] == "MFGR#2221", "EUROPE"),
-    "q3.1": _flight_3(_within("region", "ASIA"), ("c_nation", "s_nation")),
-    "q3.2": _flight_3(_within("nation", "UNITED STATES"), ("c_city", "s_city")),
-    "q3.3": _flight_3(_within("city", "UNITED KI1", "UNITED KI5"), ("c_city", "s_city")),
+    "q1.3": _flight_1(
+        d_weeknuminyear=_among(6),
+        d_year=_among(1994),
+        lo_discount=_between(5, 7),
+        lo_quantity=_between(26, 35),
+    ),
+    "q2.1": _flight_2(p_category=_among("MFGR#12"), s_region=_among("AMERICA")),
+    "q2.2": _flight_2(p_brand1=_between("MFGR#2221", "MFGR#2228"), s_region=_among("ASIA")),
+    "q2.3": _flight_2(p_brand1=_among("MFGR#2221"), s_region=_among("EUROPE")),
+    "q3.1": _flight_3("region", _among("ASIA"), "c_nation", "s_nation"),
+    "q3.2": _flight_3("nation", _among("UNITED STATES"), "c_city", "s_city"),
+    "q3.3": _flight_3("city", _among("UNITED KI1", "UNITED KI5"), "c_city", "s_city"),
     "q3.4": _flight_3(
-        _within("city", "UNITED KI1", "UNITED KI5"),
-        ("c_city", "s_city"),
-        lambda date: date["d_yearmonth"] == "Dec1997",
+        "city",
+        _among("UNITED KI1", "UNITED KI5"),
+        *("c_city", "s_city"),
+        d_yearmonth=_among("Dec1997"),
     ),
     "q4.1": _flight_4(
-        ("d_year", "c_nation"),
-        supplier=lambda supplier: supplier["s_region"] == "AMERICA",
-        part=lambda part: np.isin(part["p_mfgr"], ("MFGR#1", "MFGR#2")),
+        *("d_year", "c_nation"),
+        s_region=_among("AMERICA"),
+        p_mfgr=_among("MFGR#1", "MFGR#2"),
     ),
     "q4.2": _flight_4(
-        ("d_year", "s_nation", "p_category"),
-        supplier=lambda supplier: supplier["s_region"] == "AMERICA",
-        date=lambda date: np.isin(date["d_year"], (1997, 1998)),
-        part=lambda part: np.isin(part["p_mfgr"], ("MFGR#1", "MFGR#2")),
+        *("d_year", "s_nation", "p_category"),
+        s_region=_among("AMERICA"),
+        d_year=_among(1997, 1998),
+        p_mfgr=_among("MFGR#1", "MFGR#2"),
     ),
     "q4.3": _flight_4(
-        ("d_year", "s_city", "p_brand1"),
-        supplier=lambda supplier: supplier["s_nation"] == "UNITED STATES",
-        date=lambda date: np.isin(date["d_year"], (1997, 1998)),
-        part=lambda part: part["p_category"] == "MFGR#14",
+        *("d_year", "s_city", "p_brand1"),
+        s_nation=_among("UNITED STATES"),
+        d_year=_among(1997, 1998),
+        p_category=_among("MFGR#14"),
     ),
 }
 
@@ -217,15 +207,19 @@ class _Total:
 
     def __init__(self, question: Question, dimensions: Mapping[str, Columns]) -> None:
         self._question = question
-        self._masks = {
-            table: mask(dimensions[table])
-            for table, mask in question.masks.items()
-            if table in dimensions
-        }
+        self._masks: dict[str, NDArray[np.bool_]] = {}
+        self._line_conditions: dict[str, Condition] = {}
+        for column, condition in question.conditions.items():
+            table = _TABLES[column[0]]
+            if table == "lineorder":
+                self._line_conditions[column] = condition
+            else:
+                mask = condition(dimensions[table][column])
+                self._masks[table] = mask & self._masks.get(table, np.True_)
         # For each group key: its dimension, its distinct values and each dimension row's code.
         self._keys: list[tuple[str, NDArray[Any], NDArray[np.int64]]] = []
         for key in question.keys:
-            table = next(table for table, columns in dimensions.items() if key in columns)
+            table = _TABLES[key[0]]
             values, codes = np.unique(dimensions[table][key], return_inverse=True)
             self._keys.append((table, values, codes))
         self._sums: defaultdict[int, int] = defaultdict(int)
@@ -233,10 +227,9 @@ class _Total:
 
     def add(self, line: Columns, line_rows: Mapping[str, NDArray[np.int64]]) -> None:
         """Add a batch of lines; `line_rows` has each line's row number in each dimension."""
-        if "lineorder" in self._question.masks:
-            rows = np.flatnonzero(self._question.masks["lineorder"](line))
-        else:
-            rows = np.arange(len(line["lo_orderdate"]))
+        rows = np.arange(len(line["lo_orderdate"]))
+        for column, condition in self._line_conditions.items():
+            rows = rows[condition(line[column][rows])]
         for table, mask in self._masks.items():
             rows = rows[mask[line_rows[table][rows]]]
         group = np.zeros(len(rows), dtype=np.int64)

@@ -7,8 +7,6 @@ memory back, so that no two engines hold their tables at the same time. All are 
 from __future__ import annotations
 
 import gc
-import math
-import statistics
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,8 +19,8 @@ from raydb.ssb.footprint import cold_start_ms, measure_memory
 from raydb.ssb.generate import DataSet, prepare
 from raydb.ssb.machine import describe_machine, limited_cores, median_ms
 from raydb.ssb.progress import Progress
-from raydb.ssb.rival_raydb import QUERY_SECONDS, OwnFigures, OwnRun, run_own
-from raydb.ssb.run import expected_rows
+from raydb.ssb.rivals.raydb_rival import QUERY_SECONDS, OwnFigures, OwnRun, run_own
+from raydb.ssb.run import ask_duckdb, expected_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +28,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from raydb.ssb.check import Row
-    from raydb.ssb.rival_raydb import Differences
+    from raydb.ssb.rivals.raydb_rival import Differences
     from raydb.ssb.workload import Query, Workload
 
 MEMORY_OF: Final = ("raydb", "duckdb-sorted")
@@ -96,11 +93,6 @@ class Comparison:
         for name, rival in self.rivals.items():
             lines += [f"{name}, {query}: {faults[0]}" for query, faults in rival.faults.items()]
         return lines
-
-
-def geometric_mean(values: Sequence[float]) -> float:
-    """Return the geometric mean of values above 0."""
-    return math.exp(statistics.fmean(map(math.log, values)))
 
 
 def compare(options: Options, messages: Console) -> Comparison:
@@ -187,16 +179,7 @@ def _checker(
         right = expected_rows(folder, "brute", progress)
         assert right is not None
         return lambda name, rows: check.differences(name, rows, right[name])
-    found: dict[str, list[Row]] = {}
-    with (
-        progress.step("DuckDB's answers", len(queries)) as advance,
-        rivals.import_rival("duckdb").connect() as connection,
-    ):
-        for table in rules.TABLES:
-            connection.read_parquet(str(folder / f"{table}.parquet")).create_view(table)
-        for query in queries:
-            found[query.name] = connection.execute(query.star).fetchall()
-            advance()
+    found = ask_duckdb(folder, {query.name: query.star for query in queries}, progress)
     return lambda name, rows: check.ordered_differences(rows, found[name])
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import statistics
 from typing import TYPE_CHECKING, Any
 
 from raydb.ssb import charts
-from raydb.ssb.compare import geometric_mean
 from raydb.ssb.run import open_table
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from raydb.ssb.compare import Comparison
-    from raydb.ssb.rival_raydb import OwnFigures
+    from raydb.ssb.rivals.raydb_rival import OwnFigures
 
 
 def print_comparison(found: Comparison, out: Console) -> None:
@@ -96,13 +96,9 @@ def _query(found: Comparison, figures: OwnFigures) -> dict[str, Any]:
 
 def _times(found: Comparison) -> Table:
     title = f"Star Schema Benchmark, scale factor {found.options.scale_factor:g}: ms, text to rows"
-    table = open_table(title)
-    table.add_column("query", no_wrap=True)
-    for name in ("RayDB", "new constants", "new text", "sieved"):
-        table.add_column(name, justify="right")
-    for name in found.rivals:
-        table.add_column(name, justify="right")
-        table.add_column("ratio", justify="right")
+    rivals = [column for name in found.rivals for column in (name, "ratio")]
+    own_columns = ("query", "RayDB", "new constants", "new text", "sieved")
+    table = open_table(title, (*own_columns, *rivals))
     for one in found.own.queries:
         own = (one.time_ms, one.new_constants_ms, one.new_text_ms, one.sieved_ms)
         cells = [_ms(value) for value in own]
@@ -115,17 +111,15 @@ def _times(found: Comparison) -> Table:
 
 
 def _kernels(found: Comparison) -> Table:
-    table = open_table(
+    title = (
         "What RayDB reads, beside plain sums of as many bytes again and again (read), and from "
         f"memory at {found.own.bandwidth / 1e9:.1f} GB/s"
     )
-    table.add_column("query", no_wrap=True)
-    table.add_column("BVH")
-    for name in (
-        "rows", "touched", "bytes", "kernel us", "read us", "kernel / read", "memory us",
-        "fixed us",
-    ):  # fmt: skip
-        table.add_column(name, justify="right")
+    names = (
+        "query", "BVH", "rows", "touched", "bytes", "kernel us", "read us", "kernel / read",
+        "memory us", "fixed us",
+    )  # fmt: skip
+    table = open_table(title, names)
     for one in found.own.queries:
         touched, kernel, memory_ms = one.plan.rows_touched, one.kernel, found.memory_ms(one)
         cells = ["-"] * 6
@@ -193,7 +187,7 @@ def _builds(found: Comparison) -> list[str]:
 
 def _mean(found: Comparison, rival: str) -> float | None:
     ratios = found.ratios(rival)
-    return geometric_mean(list(ratios.values())) if ratios else None
+    return statistics.geometric_mean(ratios.values()) if ratios else None
 
 
 def _ms(value: float | None) -> str:

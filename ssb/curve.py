@@ -17,8 +17,8 @@ from raydb.ssb.compare import release_memory
 from raydb.ssb.generate import DataSet, prepare
 from raydb.ssb.machine import describe_machine, median_ms
 from raydb.ssb.progress import Progress
-from raydb.ssb.rival_raydb import QUERY_SECONDS, asking
-from raydb.ssb.run import build_bvhs, explain, load, open_table
+from raydb.ssb.rivals.raydb_rival import QUERY_SECONDS
+from raydb.ssb.run import asking, build_bvhs, explain, load, open_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,9 +66,8 @@ def trace(
 
 def print_curve(points: Sequence[Point], out: Console) -> None:
     """Print the points as a table, by the rows touched."""
-    table = open_table("Cost by rows touched")
-    for name in ("scale factor", "query", "rows touched", "median ms", "ns a row"):
-        table.add_column(name, justify="left" if name == "query" else "right")
+    names = ("scale factor", "query", "rows touched", "median ms", "ns a row")
+    table = open_table("Cost by rows touched", names)
     for point in sorted(points, key=lambda point: point.rows_touched):
         table.add_row(
             f"{point.scale_factor:g}",

@@ -38,11 +38,7 @@ COMMAND = (sys.executable, "-m", "raydb")
 def measure_memory(folder: Path, name: str) -> dict[str, int]:
     """Return the peak of a process that loads 'raydb' or a rival, and what it then holds."""
     command = [sys.executable, "-m", "raydb.ssb.footprint", str(folder), name]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-    if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or ["it was killed"])[-1]
-        raise raydb.OperationalError(f"cannot measure the memory of {name}: {last}")
-    return dict(json.loads(done.stdout))
+    return dict(json.loads(_run(command, f"the memory of {name}")))
 
 
 def cold_start_ms(folder: Path, text: str, progress: Progress) -> float:
@@ -56,15 +52,17 @@ def cold_start_ms(folder: Path, text: str, progress: Progress) -> float:
             load(connection, folder, progress)
             build_bvhs(connection, progress)
 
-        def ask() -> None:
-            done = subprocess.run(  # noqa: S603
-                [*COMMAND, str(database), "-c", text], capture_output=True, text=True, check=False
-            )
-            if done.returncode != 0:
-                last = (done.stderr.strip().splitlines() or ["it was killed"])[-1]
-                raise raydb.OperationalError(f"cannot measure the cold start: {last}")
+        command = [*COMMAND, str(database), "-c", text]
+        return median_ms(lambda: _run(command, "the cold start"), _COLD_RUNS, float("inf"))
 
-        return median_ms(ask, _COLD_RUNS, float("inf"))
+
+def _run(command: list[str], what: str) -> str:
+    """Return what a command prints; raises OperationalError, naming what is measured."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["it was killed"])[-1]
+        raise raydb.OperationalError(f"cannot measure {what}: {last}")
+    return done.stdout
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -43,8 +43,8 @@ DEFAULT_SEED: Final = 1
 # lo_orderkey uses 8 of each 32 numbers, so 1.5M orders a unit reach 2**31 at 357.
 MAX_SCALE_FACTOR: Final = 350
 
-_BLOCK_ORDERS: Final = 1 << 17  # about 524,000 lines, 45 MB as arrays
-_BLOCK_ROWS: Final = 1 << 17  # of the other tables
+# Of `lineorder` these are orders: about 524,000 lines, 45 MB as arrays.
+_BLOCK_ROWS: Final = 1 << 17
 
 _FIRST_DAY: Final = dt.date(1992, 1, 1)
 _DATE_ROWS: Final = 2556  # to 1998-12-30: the official program leaves the last day out
@@ -159,19 +159,16 @@ def check_seed(seed: int) -> None:
 def block_count(table: str, scale_factor: float) -> int:
     """Return how many blocks the table is made in."""
     rows = sizes(scale_factor)
-    match table:
-        case "date":
-            return 1
-        case "customer":
-            return math.ceil(rows.customers / _BLOCK_ROWS)
-        case "supplier":
-            return math.ceil(rows.suppliers / _BLOCK_ROWS)
-        case "part":
-            return math.ceil(rows.parts / _BLOCK_ROWS)
-        case "lineorder":
-            return math.ceil(rows.orders / _BLOCK_ORDERS)
-        case _:
-            raise raydb.ProgrammingError(f"table '{table}' is not one of SSB's: {TABLES}")
+    counts = {
+        "date": 1,
+        "customer": rows.customers,
+        "supplier": rows.suppliers,
+        "part": rows.parts,
+        "lineorder": rows.orders,
+    }
+    if table not in counts:
+        raise raydb.ProgrammingError(f"table '{table}' is not one of SSB's: {TABLES}")
+    return math.ceil(counts[table] / _BLOCK_ROWS)
 
 
 def table_blocks(table: str, scale_factor: float, seed: int) -> Iterator[pa.RecordBatch]:
@@ -187,21 +184,18 @@ def table_blocks(table: str, scale_factor: float, seed: int) -> Iterator[pa.Reco
     match table:
         case "date":
             yield date_rows()
-        case "customer":
-            cities = _customer_cities(_random(seed, table, 0), rows.customers)
-            for block in blocks:
-                yield _customer_block(_random(seed, table, 1 + block), cities, block * _BLOCK_ROWS)
-        case "supplier":
-            cities = _balanced(_random(seed, table, 0), rows.suppliers, (5, 5, 10))
-            for block in blocks:
-                yield _supplier_block(_random(seed, table, 1 + block), cities, block * _BLOCK_ROWS)
-        case "part":
-            brands = _balanced(_random(seed, table, 0), rows.parts, (5, 5, 40))
-            for block in blocks:
-                yield _part_block(_random(seed, table, 1 + block), brands, block * _BLOCK_ROWS)
-        case _:
+        case "lineorder":
             for block in blocks:
                 yield lineorder_block(rows, seed, block)
+        case _:
+            count, shuffle, make = {
+                "customer": (rows.customers, _customer_cities, _customer_block),
+                "supplier": (rows.suppliers, _cities, _supplier_block),
+                "part": (rows.parts, _brands, _part_block),
+            }[table]
+            codes = shuffle(_random(seed, table, 0), count)
+            for block in blocks:
+                yield make(_random(seed, table, 1 + block), codes, block * _BLOCK_ROWS)
 
 
 def lineorder_block(rows: Sizes, seed: int, block: int) -> pa.RecordBatch:
@@ -211,8 +205,8 @@ def lineorder_block(rows: Sizes, seed: int, block: int) -> pa.RecordBatch:
     cents; every product fits 32 bits (a line's price is at most 50 * 209,900).
     """
     random = _random(seed, "lineorder", 1 + block)
-    first = block * _BLOCK_ORDERS
-    count = min(_BLOCK_ORDERS, rows.orders - first)
+    first = block * _BLOCK_ROWS
+    count = min(_BLOCK_ROWS, rows.orders - first)
 
     def draw(low: int, high: int, size: int, dtype: type) -> NDArray[Any]:
         return random.integers(low, high, size=size, dtype=dtype, endpoint=True)
@@ -299,37 +293,33 @@ def _customer_block(
     random: np.random.Generator, cities: NDArray[np.int16], first: int
 ) -> pa.RecordBatch:
     city = cities[first : first + _BLOCK_ROWS]
-    keys = np.arange(1 + first, 1 + first + len(city), dtype=np.int32)
-    address = _addresses(random, len(city))
-    phone = _phones(random, city)
+    columns = _party("c", "Customer", random, city, first)
     segment = random.integers(0, len(_SEGMENTS), len(city), dtype=np.int8)
-    return _batch(
-        c_custkey=keys,
-        c_name=pa.array([f"Customer#{key:09d}" for key in keys.tolist()]),
-        c_address=address,
-        c_city=_words(_CITIES, city),
-        c_nation=_words(_CITY_NATIONS, (city // 10).astype(np.int8)),
-        c_region=_words(_REGIONS, (city // 50).astype(np.int8)),
-        c_phone=phone,
-        c_mktsegment=_words(_SEGMENTS, segment),
-    )
+    return _batch(**columns, c_mktsegment=_words(_SEGMENTS, segment))
 
 
 def _supplier_block(
     random: np.random.Generator, cities: NDArray[np.int16], first: int
 ) -> pa.RecordBatch:
     city = cities[first : first + _BLOCK_ROWS]
+    return _batch(**_party("s", "Supplier", random, city, first))
+
+
+def _party(
+    prefix: str, kind: str, random: np.random.Generator, city: NDArray[np.int16], first: int
+) -> dict[str, Any]:
+    """Make the columns that customers and suppliers have alike, after a first number of rows."""
     keys = np.arange(1 + first, 1 + first + len(city), dtype=np.int32)
-    address = _addresses(random, len(city))
-    return _batch(
-        s_suppkey=keys,
-        s_name=pa.array([f"Supplier#{key:09d}" for key in keys.tolist()]),
-        s_address=address,
-        s_city=_words(_CITIES, city),
-        s_nation=_words(_CITY_NATIONS, (city // 10).astype(np.int8)),
-        s_region=_words(_REGIONS, (city // 50).astype(np.int8)),
-        s_phone=_phones(random, city),
-    )
+    columns = {
+        "custkey" if prefix == "c" else "suppkey": keys,
+        "name": pa.array([f"{kind}#{key:09d}" for key in keys.tolist()]),
+        "address": _addresses(random, len(city)),
+        "city": _words(_CITIES, city),
+        "nation": _words(_CITY_NATIONS, (city // 10).astype(np.int8)),
+        "region": _words(_REGIONS, (city // 50).astype(np.int8)),
+        "phone": _phones(random, city),
+    }
+    return {f"{prefix}_{name}": column for name, column in columns.items()}
 
 
 def _part_block(
@@ -376,6 +366,14 @@ def _balanced(random: np.random.Generator, count: int, radices: Sequence[int]) -
     return codes
 
 
+def _cities(random: np.random.Generator, count: int) -> NDArray[np.int16]:
+    return _balanced(random, count, (5, 5, 10))
+
+
+def _brands(random: np.random.Generator, count: int) -> NDArray[np.int16]:
+    return _balanced(random, count, (5, 5, 40))
+
+
 def _customer_cities(random: np.random.Generator, count: int) -> NDArray[np.int16]:
     """Return a city code for each customer, balanced within the keys that order alike.
 
@@ -383,7 +381,7 @@ def _customer_cities(random: np.random.Generator, count: int) -> NDArray[np.int1
     """
     cities = np.empty(count, dtype=np.int16)
     for first in range(3):
-        cities[first::3] = _balanced(random, len(cities[first::3]), (5, 5, 10))
+        cities[first::3] = _cities(random, len(cities[first::3]))
     return cities
 
 

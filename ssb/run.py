@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import statistics
 import time
 from dataclasses import dataclass
@@ -12,16 +11,17 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 import pyarrow as pa
 from rich import box
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 import raydb
 from raydb.ssb import check, rules, workload
 from raydb.ssb.generate import DataSet, prepare
+from raydb.ssb.machine import median_ms
 from raydb.ssb.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from rich.console import Console
@@ -37,6 +37,8 @@ _REPEAT_SECONDS: Final = 2.0
 _GENERAL_REPEAT: Final = 3
 _GENERAL_SECONDS: Final = 0.5
 _SHOWN_DIFFERENCES: Final = 5
+# The columns of tables that hold texts.
+_TEXTS: Final = ("query", "BVH", "backend", "checked")
 
 
 class Cursor(Protocol):
@@ -176,23 +178,22 @@ def expected_rows(folder: Path, oracle: Oracle, progress: Progress) -> dict[str,
                 raise _unreadable(folder, error) from error
             return {name: answer.rows for name, answer in answers.items()}
         case "duckdb":
-            return _ask_duckdb(folder, progress)
+            texts = {name: workload.query(name, "star") for name in workload.QUERIES}
+            return ask_duckdb(folder, texts, progress)
         case "none":
             return None
 
 
-def _ask_duckdb(folder: Path, progress: Progress) -> dict[str, list[Row]]:
+def ask_duckdb(folder: Path, texts: Mapping[str, str], progress: Progress) -> dict[str, list[Row]]:
+    """Return DuckDB's rows of some queries; raises OperationalError without files or DuckDB."""
     duckdb = _import_duckdb()
     rows = {}
     try:
-        with (
-            progress.step("DuckDB", len(workload.QUERIES)) as advance,
-            duckdb.connect() as connection,
-        ):
+        with progress.step("DuckDB", len(texts)) as advance, duckdb.connect() as connection:
             for table in rules.TABLES:
                 connection.read_parquet(str(folder / f"{table}.parquet")).create_view(table)
-            for name in workload.QUERIES:
-                rows[name] = connection.execute(workload.query(name, "star")).fetchall()
+            for name, text in texts.items():
+                rows[name] = connection.execute(text).fetchall()
                 advance()
     except duckdb.Error as error:
         raise _unreadable(folder, error) from error
@@ -256,14 +257,9 @@ def explain(connection: Connection, text: str) -> Plan:
 
 def result_table(results: Sequence[Result], options: Options) -> Table:
     """Return the table of all results."""
-    table = open_table(f"Star Schema Benchmark, scale factor {options.scale_factor:g}")
-    table.add_column("query", no_wrap=True)
-    table.add_column("rows", justify="right")
-    table.add_column("BVH")
-    table.add_column("backend")
-    for name in ("rows touched", "median ms", "general ms", "ratio"):
-        table.add_column(name, justify="right")
-    table.add_column("checked")
+    title = f"Star Schema Benchmark, scale factor {options.scale_factor:g}"
+    numbers = ("rows touched", "median ms", "general ms", "ratio")
+    table = open_table(title, ("query", "rows", "BVH", "backend", *numbers, "checked"))
     for result in results:
         checked = "no" if result.faults is None else "WRONG" if result.faults else "yes"
         table.add_row(
@@ -280,10 +276,17 @@ def result_table(results: Sequence[Result], options: Options) -> Table:
     return table
 
 
-def open_table(title: str) -> Table:
-    """Return a table without columns or a frame, so that it fits the 80 columns of a terminal."""
+def open_table(title: str, names: Iterable[str]) -> Table:
+    """Return a table without rows or a frame, so that it fits the 80 columns of a terminal.
+
+    Numbers stand at the right: that is all but the columns of names.
+    """
+    columns = (
+        Column(name, justify="left" if name in _TEXTS else "right", no_wrap=name == "query")
+        for name in names
+    )
     return Table(
-        title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, show_edge=False,
+        *columns, title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, show_edge=False,
         pad_edge=False, collapse_padding=True,
     )  # fmt: skip
 
@@ -307,22 +310,26 @@ def print_summary(
     parts = [f"{name} {duration:.1f} s" for name, duration in seconds.items()]
     line = f"{', '.join(parts)}; total {total_s:.1f} s"
     if ratios:
-        mean = math.exp(statistics.fmean(map(math.log, ratios)))
+        mean = statistics.geometric_mean(ratios)
         line = f"{mean:,.1f}x the general path (geometric mean; least {min(ratios):,.1f}x); {line}"
     out.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def asking(connection: Connection, text: str) -> Callable[[], list[Row]]:
+    """Return what asks a text once, to its rows."""
+    return lambda: connection.execute(text).fetchall()
 
 
 def _ask_and_time(
     connection: Connection, text: str, repeat: int, seconds: float
 ) -> tuple[list[Row], float]:
     """Ask `repeat` times, or until `seconds` have passed; return rows and the median in ms."""
-    times: list[float] = []
     rows: list[Row] = []
-    while not times or (len(times) < repeat and sum(times) < seconds):
-        start = time.perf_counter()
-        rows = connection.execute(text).fetchall()
-        times.append(time.perf_counter() - start)
-    return rows, statistics.median(times) * 1000
+
+    def ask() -> None:
+        rows[:] = connection.execute(text).fetchall()
+
+    return rows, median_ms(ask, repeat, seconds)
 
 
 def find_fused(

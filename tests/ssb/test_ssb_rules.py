@@ -306,8 +306,8 @@ def test_expected_selectivities_are_the_papers() -> None:
 
 def test_q4_3_without_region_is_five_times_as_frequent(ssb_folder: Any) -> None:
     question = check.QUESTIONS["q4.3"]
-    masks = {name: mask for name, mask in question.masks.items() if name != "customer"}
-    asked = {"with": question, "without": dataclasses.replace(question, masks=masks)}
+    others = {name: each for name, each in question.conditions.items() if name != "c_region"}
+    asked = {"with": question, "without": dataclasses.replace(question, conditions=others)}
     found = check.brute_force(ssb_folder, questions=asked)
     ratio = found["without"].matched_rows / found["with"].matched_rows
     assert 3 < ratio < 8

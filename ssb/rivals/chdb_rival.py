@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from raydb.ssb.flat import FlatTable
-    from raydb.ssb.workload import Query
+    from raydb.ssb.workload import Query, Workload
 
 _INTEGERS: Final = {"int8": "Int8", "int16": "Int16", "int32": "Int32"}
 
@@ -28,13 +28,13 @@ class ChDb:
     ClickHouse keeps a primary key on disk only; the files are in the page cache when it is timed.
     """
 
-    def __init__(self, *, by_flight: bool) -> None:
+    def __init__(self, workload: Workload) -> None:
         session = import_rival("chdb.session")
         self.version: str = import_rival("chdb").__version__
         self.build_s: float | None = None
         self._folder = tempfile.TemporaryDirectory(prefix="raydb-ssb-chdb-")
         self._session = session.Session(f"{self._folder.name}/tables")
-        self._by_flight = by_flight
+        self._by_flight = workload == "star"
         for statement in ("CREATE DATABASE ssb", "USE ssb", f"SET max_threads = {THREADS}"):
             self._session.query(statement)
 

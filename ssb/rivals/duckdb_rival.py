@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from raydb.ssb.flat import FlatTable
-    from raydb.ssb.workload import Query
+    from raydb.ssb.workload import Query, Workload
 
 _RANGE: Final = re.compile(r"\b(\w+) BETWEEN ('[^']*') AND ('[^']*')")
 
@@ -23,7 +23,7 @@ _RANGE: Final = re.compile(r"\b(\w+) BETWEEN ('[^']*') AND ('[^']*')")
 class DuckDbFlat:
     """The flat table with ENUM columns, sorted by date so that its zone maps skip by date."""
 
-    def __init__(self) -> None:
+    def __init__(self, _: Workload) -> None:
         duckdb = import_rival("duckdb")
         self.version: str = duckdb.__version__
         self.build_s: float | None = None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from raydb.ssb.flat import FlatTable
-    from raydb.ssb.workload import Query
+    from raydb.ssb.workload import Query, Workload
 
 # Polars adds 32-bit integers up in 32 bits, and they wrap.
 _SUM: Final = re.compile(r"\bSUM\(")
@@ -24,7 +24,7 @@ _RANGE: Final = re.compile(r"\b(\w+) BETWEEN '([^']*)' AND '([^']*)'")
 class Polars:
     """The flat table as a frame; each query by the faster one of Polars' two engines."""
 
-    def __init__(self) -> None:
+    def __init__(self, _: Workload) -> None:
         # Read once, when Polars is imported first.
         os.environ["POLARS_MAX_THREADS"] = str(THREADS)
         self._polars = import_rival("polars")

@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 
 Ask: TypeAlias = "Callable[[], list[Row]]"
 
-NAMES: Final = ("duckdb-flat", "duckdb-sorted", "polars", "chdb")
-THREADS: Final = 2
-_PACKAGES: Final = {
-    "duckdb-flat": "duckdb",
-    "duckdb-sorted": "duckdb",
-    "polars": "polars",
-    "chdb": "chdb",
+# The package of each rival, and the class in the module here that is named after it.
+_CLASSES: Final = {
+    "duckdb-flat": ("duckdb", "DuckDbFlat"),
+    "duckdb-sorted": ("duckdb", "DuckDbSorted"),
+    "polars": ("polars", "Polars"),
+    "chdb": ("chdb", "ChDb"),
 }
+NAMES: Final = tuple(_CLASSES)
+THREADS: Final = 2
 
 # For each flight: the keys that a copy is sorted by, coarse before fine, and its measures.
 FLIGHTS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
@@ -54,7 +55,7 @@ FLIGHTS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
 
 
 class Rival(Protocol):
-    """An engine that holds the flat table in its own way.
+    """An engine that holds the flat table in its own way; it is made for a workload.
 
     build_s: the seconds that sorting the copies took, None where there are none.
     """
@@ -104,28 +105,15 @@ def choose(names: Sequence[str] | None, workload: Workload) -> tuple[list[str], 
 
 def make(name: str, workload: Workload) -> Rival:
     """Return a rival, empty still."""
-    match name:
-        case "duckdb-flat":
-            from raydb.ssb.rival_duckdb import DuckDbFlat  # noqa: PLC0415
-
-            return DuckDbFlat()
-        case "duckdb-sorted":
-            from raydb.ssb.rival_duckdb import DuckDbSorted  # noqa: PLC0415
-
-            return DuckDbSorted()
-        case "polars":
-            from raydb.ssb.rival_polars import Polars  # noqa: PLC0415
-
-            return Polars()
-        case _:
-            from raydb.ssb.rival_chdb import ChDb  # noqa: PLC0415
-
-            return ChDb(by_flight=workload == "star")
+    package, kind = _CLASSES[name]
+    module = importlib.import_module(f"raydb.ssb.rivals.{package}_rival")
+    rival: Rival = getattr(module, kind)(workload)
+    return rival
 
 
 def is_installed(name: str) -> bool:
     """Return whether a rival's package is there, without importing it."""
-    return importlib.util.find_spec(_PACKAGES[name]) is not None
+    return importlib.util.find_spec(_CLASSES[name][0]) is not None
 
 
 def import_rival(module: str) -> Any:

@@ -13,7 +13,7 @@ import raydb
 from raydb.ssb import workload
 from raydb.ssb.machine import median_ms, read_bandwidth, read_seconds
 from raydb.ssb.rivals import THREADS
-from raydb.ssb.run import build_bvhs, explain, find_fused, load
+from raydb.ssb.run import asking, build_bvhs, explain, find_fused, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -139,11 +139,6 @@ def _ask(
         None,
         faults,
     )
-
-
-def asking(connection: Connection, text: str) -> Callable[[], list[Row]]:
-    """Return what asks a text once, to its rows."""
-    return lambda: connection.execute(text).fetchall()
 
 
 def _median_of_each(connection: Connection, texts: Sequence[str]) -> float:
