@@ -16,7 +16,7 @@ from raydb.engine.fused.build_bvh import visible_rows
 from raydb.engine.fused.denormalise import fetch
 from raydb.engine.fused.run import run_table_job
 from raydb.engine.fused.table_scan import fuse_on_rows
-from raydb.engine.operators.spill import aggregate_rows
+from raydb.engine.operators.aggregate.run_aggregate import aggregate_rows
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, attributes_of, expressions_of
 

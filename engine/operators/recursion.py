@@ -1,4 +1,4 @@
-"""WITH RECURSIVE: a query runs again and again over the rows that it has added last.
+"""WITH: queries that run once for all who read them, and those that read what they add.
 
 base  ->  rows 1  ->  step(rows 1)  ->  rows 2  ->  step(rows 2)  ->  ...  until there are none
 """
@@ -10,50 +10,72 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.types as pt
 
-from raydb.engine.operators.relation import Relation, joined
+from raydb.engine.operators.relation import Collector, Relation, joined
 from raydb.planner.expressions.columns.order import canonical_floats, order_codes, order_intervals
-from raydb.planner.plan.nodes import CommonTable, PhysicalPlan, Recursive, WorkingTable
+from raydb.planner.plan.nodes import CommonTable, WorkingTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator, Sequence
 
-    from raydb.engine.context.memory import Memory
+    from raydb.engine.operators.run import Sources
     from raydb.planner.expressions.nodes import Column
+    from raydb.planner.plan.nodes import PhysicalPlan, Recursive
 
 # What a row that is known takes in a set of Python's, and each value of it.
 _SEEN_BYTES = 100
 _SEEN_VALUE_BYTES = 40
 
 
-def generations(
-    plan: Recursive,
-    run: Callable[[PhysicalPlan], Relation],
-    working: dict[int, Relation],
-    shared: dict[int, Relation],
-    memory: Memory,
-) -> Iterator[Relation]:
+def run_common_table(plan: CommonTable, columns: Sequence[Column], sources: Sources) -> Relation:
+    """Return the rows of a common table expression, which runs where they are first read."""
+    if plan.number not in sources.shared:
+        sources.shared[plan.number] = sources.rows_of(plan.query, plan.query.columns)
+    return _by_place(sources.shared[plan.number], plan, columns)
+
+
+def run_working_table(plan: WorkingTable, columns: Sequence[Column], sources: Sources) -> Relation:
+    """Return the rows that the last step of a recursion has added."""
+    return _by_place(sources.working[plan.number], plan, columns)
+
+
+def _by_place(
+    rows: Relation, plan: CommonTable | WorkingTable, columns: Sequence[Column]
+) -> Relation:
+    by_place = dict(zip(plan.columns, rows.columns.values(), strict=True))
+    return Relation({column: by_place[column] for column in columns}, rows.row_count)
+
+
+def run_recursive(plan: Recursive, columns: Sequence[Column], sources: Sources) -> Relation:
+    """Return the rows of all steps of a recursion."""
+    collector = Collector(sources.memory, columns)
+    for rows in generations(plan, sources):
+        collector.add(rows)
+    return collector.relation()
+
+
+def generations(plan: Recursive, sources: Sources) -> Iterator[Relation]:
     """Yield the rows of the base, and then those that each step adds.
 
-    `run` gives all columns of a plan. While rows are out, they are those of the plan's number in
-    `working`, where the step finds them. What it has put into `shared` is forgotten before the
-    next step, if it was computed from them.
+    While rows are out, they are those of the plan's number in `sources.working`, where the step
+    finds them. Queries in `sources.shared` that were computed from them are forgotten before the
+    next step.
     """
     seen: set[tuple[Any, ...]] = set()
     outdated = _queries_over(plan.step, plan.number)
-    rows = _as_columns(run(plan.base), plan.columns)
+    rows = _as_columns(sources.rows_of(plan.base, plan.base.columns), plan.columns)
     while True:
         if plan.distinct:
             rows = _unseen(rows, seen)
             need = len(seen) * (_SEEN_BYTES + _SEEN_VALUE_BYTES * len(plan.columns))
-            memory.check(need, "WITH RECURSIVE ... UNION, to know rows again,")
+            sources.memory.check(need, "WITH RECURSIVE ... UNION, to know rows again,")
         if rows.row_count == 0:
             return
-        working[plan.number] = rows
+        sources.working[plan.number] = rows
         yield rows
         for number in outdated:
-            shared.pop(number, None)
-        working[plan.number] = rows
-        rows = _as_columns(run(plan.step), plan.columns)
+            sources.shared.pop(number, None)
+        sources.working[plan.number] = rows
+        rows = _as_columns(sources.rows_of(plan.step, plan.step.columns), plan.columns)
 
 
 def _as_columns(rows: Relation, columns: tuple[Column, ...]) -> Relation:

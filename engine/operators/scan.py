@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.engine.context.memory import Memory
-    from raydb.planner.plan.nodes import IndexLookup
+    from raydb.engine.operators.run import Sources
+    from raydb.planner.plan.nodes import IndexLookup, Scan
     from raydb.storage.tables.table import Table
 
 # What a text or a list takes at least, mostly.
@@ -53,6 +54,11 @@ _MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 # The columns of plans have numbers from 0 on.
 _NUMBER = Column(-1, ROW_NUMBER, pa.int64())
+
+
+def run_scan(plan: Scan, columns: Sequence[Column], sources: Sources) -> Relation:
+    """Return some columns of a table's visible rows."""
+    return scan_table(sources.tables[plan.table], columns, sources.memory)
 
 
 def scan_table(table: Table, columns: Sequence[Column], memory: Memory) -> Relation:

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.engine.context.memory import Memory
-    from raydb.planner.plan.nodes import SortKey
+    from raydb.engine.operators.run import Sources
+    from raydb.planner.expressions.nodes import Column
+    from raydb.planner.plan.nodes import Sort, SortKey
 
 # Beyond this many rows a selection of the first ones, kept in a heap, loses to a sort.
 _MAX_SELECTED_ROWS = 10_000
@@ -48,6 +50,12 @@ _BYTES_A_ROW = 24
 
 _SAMPLE_ROWS_A_PART = 64
 _SEED = 3
+
+
+def run_sort(plan: Sort, columns: Sequence[Column], sources: Sources) -> Relation:
+    """Return some columns of a plan's rows in order."""
+    rows = sources.rows_of(plan.source, {*columns, *plan.required_columns})
+    return sort(rows, plan.keys, None, sources.memory).select(columns)
 
 
 def sort(rows: Relation, keys: Sequence[SortKey], limit: int | None, memory: Memory) -> Relation:

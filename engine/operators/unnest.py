@@ -8,20 +8,47 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from raydb.engine.operators.relation import Relation, joined
+from raydb.engine.operators.relation import Relation, for_each_morsel, joined
+from raydb.engine.operators.steps import Steps
+from raydb.planner.expressions.nodes import Column
+from raydb.planner.plan.nodes import Project
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from raydb.planner.expressions.nodes import Column
+    from raydb.engine.operators.run import Sources
+    from raydb.planner.plan.nodes import Unnest
 
 
-def unnest_lists(
+def run_unnest(plan: Unnest, columns: Sequence[Column], sources: Sources) -> Relation:
+    """Return some columns of the rows, each once for every element of its lists."""
+    steps = unnest_steps(plan, frozenset(columns))
+    rows = sources.rows_of(steps.source, steps.live)
+    return for_each_morsel(rows, steps.run, columns, sources.memory)
+
+
+def unnest_steps(plan: Unnest, live: frozenset[Column]) -> Steps:
+    """Return UNNEST as a function of the rows that go with the lists."""
+    columns = [column for column in plan.columns if column in live]
+    carried = [column for column in plan.source.columns if column in live]
+    # The columns of plans have numbers from 0 on.
+    lists = {Column(-1 - i, "list", e.type): e for i, (_, e) in enumerate(plan.items)}
+    elements = dict(zip(lists, (column for column, _ in plan.items), strict=True))
+
+    def run(rows: Relation) -> Relation:
+        return _unnest_lists(rows, elements, plan.number, keep=plan.keep).select(columns)
+
+    items = (*zip(carried, carried, strict=True), *lists.items())
+    computed = Project(plan.source, items)
+    return Steps(computed, run, frozenset([*carried, *lists]), renames_only=False, lowest=None)
+
+
+def _unnest_lists(
     rows: Relation, elements: Mapping[Column, Column], number: Column | None, *, keep: bool
 ) -> Relation:
-    """Return each row once for every element of its longest list; see `logical.Unnest`.
+    """Return each row once for every element of its longest list; see `Unnest`.
 
     `elements` has for each column of lists the column of their elements.
     """

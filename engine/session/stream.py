@@ -11,18 +11,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-import pyarrow as pa
-
 from raydb.engine.operators.relation import MORSEL_ROWS, Relation
-from raydb.engine.operators.run import (
-    Sources,
-    naming_failures,
-    run_node,
-    scan_steps,
-    steps_of,
-    unnest_steps,
-)
+from raydb.engine.operators.run import Sources, naming_failures
+from raydb.engine.operators.steps import scan_steps, steps_of
+from raydb.engine.operators.unnest import unnest_steps
+from raydb.engine.operators.values import columns_of_sources, renamed, series_blocks
 from raydb.kernels.in_order import in_order
 from raydb.planner.plan.nodes import (
     Filter,
@@ -66,38 +59,23 @@ def _blocks(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> It
                 lambda rows: steps.run(rows.combined()),
                 _blocks(steps.source, steps.live, sources),
             )
-        case Series(start=start, stop=stop, step=step):
-            yield from _series(range(start, stop, step), columns)
+        case Series():
+            yield from series_blocks(plan, columns)
         case Union():
-            yield from _concatenated(plan, columns, sources)
+            for source, theirs in columns_of_sources(plan, columns):
+                for rows in _blocks(source, frozenset(theirs), sources):
+                    yield renamed(rows, theirs, columns)
         case Limit(source=source, count=count, offset=offset) if not isinstance(
             source, Sort | Series
         ):
             yield from _limited(_blocks(source, live, sources), offset, count)
         case _:
-            yield from _slices(run_node(plan, live, sources))
+            yield from _slices(sources.rows_of(plan, live))
 
 
 def _slices(rows: Relation) -> Iterator[Relation]:
     for start in range(0, rows.row_count, MORSEL_ROWS):
         yield rows.slice(start, MORSEL_ROWS)
-
-
-def _series(numbers: range, columns: list[Column]) -> Iterator[Relation]:
-    for start in range(0, len(numbers), MORSEL_ROWS):
-        some = numbers[start : start + MORSEL_ROWS]
-        values = pa.array(np.arange(some.start, some.stop, some.step, dtype=np.int64))
-        yield Relation(dict.fromkeys(columns, values), len(some))
-
-
-def _concatenated(plan: Union, columns: list[Column], sources: Sources) -> Iterator[Relation]:
-    """Yield the rows of all sources, whose columns are known by their places."""
-    places = [plan.columns.index(column) for column in columns]
-    for source in plan.sources:
-        theirs = [source.columns[place] for place in places]
-        for rows in _blocks(source, frozenset(theirs), sources):
-            values = (rows.columns[column] for column in theirs)
-            yield Relation(dict(zip(columns, values, strict=True)), rows.row_count)
 
 
 def _limited(blocks: Iterator[Relation], offset: int, count: int | None) -> Iterator[Relation]:

@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.engine.operators.relation import Relation, concatenate, joined
-from raydb.engine.operators.run import run_with
 from raydb.engine.table_functions.paired_rows import PairedRows
 from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.casts.cast import literal_value
@@ -84,10 +83,10 @@ class ChoosingFunction(SearchFunction):
             for side in (plan.left.columns, plan.right.columns)
         )
         asking = list(dict.fromkeys((*ours, *(column for column, _ in plan.pairs))))
-        queries, given = run_with(plan.left, asking, [e for _, e in plan.given], sources)
+        queries, given = sources.rows_with(plan.left, asking, [e for _, e in plan.given])
         place = () if plan.place is None else (plan.place,)
         needed = list(dict.fromkeys((*theirs, *(column for _, column in plan.pairs), *place)))
-        rows, read = run_with(plan.right, needed, plan.read, sources)
+        rows, read = sources.rows_with(plan.right, needed, plan.read)
         paired = PairedRows(plan, queries, rows)
         parts = [Relation({column: pa.array([], column.type) for column in columns}, 0)]
         for row in range(queries.row_count):

@@ -6,7 +6,7 @@
 
 A residual condition has to be known before a row without a partner is, so every kind of join takes
 this one path. It is checked on some 100 000 pairs at a time, however many there are. Sides that do
-not fit in memory are joined part by part; see `join_parts`.
+not fit in memory are joined part by part; see `partitioned`.
 """
 
 from __future__ import annotations
@@ -34,19 +34,16 @@ from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, columns_of, conjuncts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from raydb.engine.context.memory import Memory
     from raydb.engine.operators.join.partners import Partners
+    from raydb.engine.operators.run import Sources
     from raydb.planner.expressions.nodes import Column, Expression
     from raydb.planner.plan.nodes import HashJoin, PhysicalPlan
 
-    RunWith = Callable[
-        [PhysicalPlan, Sequence[Column], Sequence[Expression]],
-        tuple[Relation, list[pa.ChunkedArray | pa.Array]],
-    ]
 
 # What the row numbers of a pair take while its columns are fetched.
 _BYTES_A_PAIR = 48
@@ -66,19 +63,13 @@ class _Pairs:
         return len(rows)
 
 
-def run_join(
-    plan: HashJoin,
-    columns: Sequence[Column],
-    sides: tuple[Sequence[Column], Sequence[Column]],
-    run_with: RunWith,
-    memory: Memory,
-) -> Relation:
+def run_join(plan: HashJoin, columns: Sequence[Column], sources: Sources) -> Relation:
     """Return some columns of a join's rows.
 
-    `sides` are the columns of the left and of the right plan; `run_with` returns columns of a
-    plan's rows, and the values of expressions over all its columns. Raises OperationalError where
-    the memory is too small even for parts of the sides.
+    Raises OperationalError where the memory is too small even for parts of the sides.
     """
+    memory = sources.memory
+    sides = plan.left.columns, plan.right.columns
     parts = [part for condition in plan.residual for part in conjuncts(condition)]
     own = [[part for part in parts if columns_of(part) <= set(side)] for side in sides]
     residual = [part for part in parts if part not in own[0] and part not in own[1]]
@@ -87,12 +78,12 @@ def run_join(
     left = _run_side(
         (plan.left, [column for column in sides[0] if column in wanted]),
         (plan.left_keys, [each.left for each in compared], own[0]),
-        run_with,
+        sources,
     )
     right = _run_side(
         (plan.right, [column for column in sides[1] if column in wanted]),
         (plan.right_keys, [each.right for each in compared], own[1]),
-        run_with,
+        sources,
     )
     collector = Collector(memory, columns)
     for some_left, some_right in parts_of_sides(left, right, plan.kind, memory):
@@ -149,11 +140,11 @@ def _width(rows: Relation) -> int:
 def _run_side(
     source: tuple[PhysicalPlan, Sequence[Column]],
     expressions: tuple[Sequence[Expression], Sequence[Expression], Sequence[Expression]],
-    run_with: RunWith,
+    sources: Sources,
 ) -> Side:
     """Run a side with its keys, its compared values and the conditions on it alone."""
     keys, compared, conditions = expressions
-    rows, values = run_with(*source, [*keys, *compared, *conditions])
+    rows, values = sources.rows_with(*source, [*keys, *compared, *conditions])
     masks = [_mask(condition) for condition in values[len(keys) + len(compared) :]]
     return Side(
         rows,

@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.engine.operators.relation import Relation, concatenate, joined
-from raydb.engine.operators.run import run_with
 from raydb.engine.table_functions.motif.graph_cache import kept_graph, make_graph
 from raydb.engine.table_functions.motif.motif_question import question_of_row
 from raydb.engine.table_functions.motif.motif_search import Clock, search_motif
@@ -52,7 +51,7 @@ def motif_rows(plan: SearchRows, columns: Sequence[Column], sources: Sources) ->
     """
     carried = [column for column in plan.left.columns if column in columns]
     needed = list(dict.fromkeys((*carried, *(ours for ours, _ in plan.pairs))))
-    queries, values = run_with(plan.left, needed, [each for _, each in plan.given], sources)
+    queries, values = sources.rows_with(plan.left, needed, [each for _, each in plan.given])
     questions = _questions(plan, values, queries.row_count)
     graphs: _OneGraph | _GraphsByRow = _OneGraph(plan, sources)
     order: Sequence[int] = range(queries.row_count)
@@ -200,7 +199,7 @@ class _OneGraph(_Warnings):
         return self._edges, not was_kept
 
     def _read(self) -> Sequence[Values]:
-        _, values = run_with(self._plan.right, (), self._plan.read, self._sources)
+        _, values = self._sources.rows_with(self._plan.right, (), self._plan.read)
         return values
 
 
@@ -216,7 +215,7 @@ class _GraphsByRow(_Warnings):
         theirs = [column for _, column in plan.pairs]
         places = [] if plan.place is None else [plan.place]
         read = list(dict.fromkeys((*theirs, *places)))
-        rows, values = run_with(plan.right, read, plan.read, sources)
+        rows, values = sources.rows_with(plan.right, read, plan.read)
         sources.memory.check(
             _EDGE_BYTES * rows.row_count + sum(each.nbytes for each in values),
             f"the edges of {rows.row_count} rows by what they are asked for",

@@ -16,7 +16,6 @@ from raydb.engine.catalog.vector_index import check_vectors, column_text, vector
 from raydb.engine.context.devices import search_ivf
 from raydb.engine.context.progress import report_compiling
 from raydb.engine.operators.relation import Relation, joined
-from raydb.engine.operators.run import run_with
 from raydb.engine.operators.scan import fetch_rows, scan_table
 from raydb.engine.table_functions.paired_rows import PairedRows
 from raydb.errors import ProgrammingError
@@ -66,7 +65,7 @@ def nearest_rows(plan: SearchRows, columns: Sequence[Column], sources: Sources) 
     of_rows = [column for column in plan.right.columns if column in columns]
     needed = list(dict.fromkeys((*of_queries, *(column for column, _ in plan.pairs))))
     ((_, query),) = plan.given
-    rows, (values,) = run_with(plan.left, needed, [query], sources)
+    rows, (values,) = sources.rows_with(plan.left, needed, [query])
     vectors, places = _query_vectors(plan, query, values)
     k = plan.options.k
     need = _FOUND_BYTES * len(vectors) * k + _NUMBER_BYTES * vectors.size
@@ -81,7 +80,7 @@ def nearest_rows(plan: SearchRows, columns: Sequence[Column], sources: Sources) 
         theirs = [column for _, column in plan.pairs]
         vector = _vector_of(plan)
         read = list(dict.fromkeys((*of_rows, vector, *theirs)))
-        source, _ = run_with(plan.right, read, (), sources)
+        source, _ = sources.rows_with(plan.right, read, ())
         found = no_neighbours(len(vectors), k)
         if plan.pairs:
             _search_own_rows(plan, vectors, rows.take(pa.array(places)), source, found)
@@ -181,7 +180,7 @@ def _search_table(
     selected: NDArray[np.int64] | None = None
     if plan.selection is not None:
         ((number, _),) = plan.selection.items
-        chosen, _ = run_with(plan.selection, [number], (), sources)
+        chosen, _ = sources.rows_with(plan.selection, [number], ())
         selected = joined(chosen.columns[number]).to_numpy().astype(np.int64)
     elif plan.options.k > table.live_count:
         raise ProgrammingError(

@@ -23,8 +23,7 @@ from node_database import (
     statement_context,
 )
 
-from raydb.engine.operators import relation
-from raydb.engine.operators import run as general
+from raydb.engine.operators import relation, steps
 from raydb.engine.operators.run import Sources, run_plan
 from raydb.errors import DataError, InternalError, OperationalError
 from raydb.planner.expressions.nodes import AggregateCall
@@ -371,7 +370,7 @@ def test_failures(monkeypatch, db, failure, raised, message):
 
     scan, t = db.scan("t")
     monkeypatch.setattr(relation, "MORSEL_ROWS", 7)
-    monkeypatch.setattr(general, "evaluate", fail)
+    monkeypatch.setattr(steps, "evaluate", fail)
     with pytest.raises(raised, match=message):
         run_plan(Filter(scan, t["f"]), Sources(db.tables, no_fused_jobs, statement_context()))
     monkeypatch.undo()

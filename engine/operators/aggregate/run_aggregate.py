@@ -1,7 +1,6 @@
-"""Aggregates and window functions over more rows than fit in memory.
+"""GROUP BY: groups of all rows at once where they fit in memory, else part by part.
 
     GROUP BY k         parts by the hash of k, each aggregated on its own
-    PARTITION BY k     parts by the hash of k, each with its windows computed
 
 Where a part is still too large, because a group is, its rows are folded block by block, as far as
 that gives the same result: a state of each group goes before the next block's rows.
@@ -12,8 +11,9 @@ that gives the same result: a state of each group goes before the next block's r
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial, reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,23 +24,31 @@ from raydb.engine.operators.aggregate.aggregate import aggregate
 from raydb.engine.operators.aggregate.exact_sums import average, is_exact, split_limbs
 from raydb.engine.operators.partition import part_count, split_by_hash, work_bytes
 from raydb.engine.operators.relation import Collector, Relation, concatenate, joined
-from raydb.engine.operators.window.window import compute_windows
 from raydb.interrupts import beside
 from raydb.planner.expressions.casts.cast import cast_values
-from raydb.planner.expressions.nodes import AggregateCall, Column
+from raydb.planner.expressions.nodes import (
+    AggregateCall,
+    Call,
+    Column,
+    Literal,
+    WindowCall,
+    expressions_of,
+)
+from raydb.planner.expressions.registry import may_raise
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from raydb.engine.context.memory import Memory
-    from raydb.planner.expressions.nodes import Expression, WindowCall
+    from raydb.engine.operators.run import Sources
+    from raydb.planner.expressions.nodes import Expression
+    from raydb.planner.plan.nodes import Aggregate
+
+_FilteredCall = TypeVar("_FilteredCall", AggregateCall, WindowCall)
 
 # What an aggregate holds of each row beside the values, and for each key and aggregate of a group.
 _AGGREGATE_BYTES = 72
 _BYTES_A_COLUMN = 8
-# What window functions hold of each row beside the values, and for each result.
-_WINDOW_BYTES = 112
-_BYTES_A_WINDOW = 16
 
 # Rows are folded in blocks that take this share of the room.
 _BLOCK_SHARE = 4
@@ -50,6 +58,43 @@ _OWN_STATE = frozenset(
     {"sum", "min", "max", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor", "any_value"}
 )
 _COUNTS = frozenset({"count", "count_star"})
+
+
+def run_aggregate(plan: Aggregate, columns: Sequence[Column], sources: Sources) -> Relation:
+    """Return some columns of the groups of a plan's rows, for one set of keys or for several."""
+    live = frozenset(columns)
+    calls = [(column, guarded(call)) for column, call in plan.aggregates if column in live]
+    read = dict.fromkeys(e for _, call in calls for e in expressions_of(call))
+    expressions = [*(expression for _, expression in plan.keys), *read]
+    rows, values = sources.rows_with(plan.source, (), expressions)
+    keys = {column: values[i] for i, (column, _) in enumerate(plan.keys)}
+    of_expression = dict(zip(read, values[len(keys) :], strict=True))
+    if plan.grouping is None:
+        groups = aggregate_rows(keys, calls, of_expression, rows.row_count, sources.memory)
+        return groups.select(columns)
+    parts = []
+    for number, places in enumerate(plan.grouping.sets):
+        chosen = {plan.keys[place][0]: values[place] for place in places}
+        groups = aggregate_rows(chosen, calls, of_expression, rows.row_count, sources.memory)
+        count = groups.row_count
+        missing = {key: pa.nulls(count, key.type) for key in keys if key not in chosen}
+        numbers = pa.repeat(pa.scalar(number, plan.grouping.number.type), count)
+        parts.append(Relation({**groups.columns, **missing, plan.grouping.number: numbers}, count))
+    return concatenate(parts, columns)
+
+
+def guarded(call: _FilteredCall) -> _FilteredCall:
+    """Return a call whose arguments cannot fail for the rows that its FILTER leaves out."""
+    if call.filter is None or not any(may_raise(argument) for argument in call.arguments):
+        return call
+    condition = call.filter
+    arguments = tuple(
+        Call("case", (condition, argument, Literal(None, argument.type)), argument.type)
+        if may_raise(argument)
+        else argument
+        for argument in call.arguments
+    )
+    return replace(call, arguments=arguments)
 
 
 def aggregate_rows(
@@ -67,7 +112,7 @@ def aggregate_rows(
         # Not even numbers for the rows: a cross product may have more of them than bytes fit.
         counts = {column: pa.array([row_count], call.type) for column, call in calls}
         return Relation(counts, 1)
-    rows, places = _as_relation(keys, values, row_count)
+    rows, places = as_relation(keys, values, row_count)
     need = _aggregate_need(rows, keys, calls)
     if need <= memory.room():
         return beside(lambda: aggregate(keys, calls, values, row_count), row_count)
@@ -94,7 +139,7 @@ def _counts_rows(call: AggregateCall) -> bool:
     return call.function == "count_star" and call.filter is None
 
 
-def _as_relation(
+def as_relation(
     columns: Mapping[Column, pa.ChunkedArray | pa.Array],
     values: Mapping[Expression, pa.ChunkedArray | pa.Array],
     row_count: int,
@@ -205,65 +250,3 @@ def _result(column: Column, call: AggregateCall, groups: Relation) -> pa.Chunked
     sums = joined(state).fill_null(0.0).to_numpy()
     averages = pa.array(sums / np.maximum(counts, 1), mask=counts == 0)
     return cast_values(averages, call.type)
-
-
-# -- windows
-
-
-def window_rows(
-    rows: Relation,
-    calls: Sequence[tuple[Column, WindowCall]],
-    values: Mapping[Expression, pa.ChunkedArray | pa.Array],
-    memory: Memory,
-) -> Relation:
-    """Return the rows with the values of window functions, within the memory that there is.
-
-    Raises OperationalError for a partition that needs more.
-    """
-    whole, places = _as_relation(rows.columns, values, rows.row_count)
-    columns = [*rows.columns, *(column for column, _ in calls)]
-    if _window_need(whole, calls) <= memory.room():
-        count = rows.row_count
-        computed = beside(lambda: compute_windows(calls, values, count), count)
-        return Relation({**rows.columns, **computed}, count)
-    for some in _with_one_split(calls):
-        whole = _windows_by_parts(whole, some, places, memory)
-    return whole.select(columns)
-
-
-def _window_need(rows: Relation, calls: Sequence[tuple[Column, WindowCall]]) -> int:
-    return work_bytes(rows, _WINDOW_BYTES + _BYTES_A_WINDOW * len(calls))
-
-
-def _with_one_split(
-    calls: Sequence[tuple[Column, WindowCall]],
-) -> list[list[tuple[Column, WindowCall]]]:
-    """Return the calls together that can be computed over the same parts of the rows."""
-    if frozenset.intersection(*(frozenset(call.partition_by) for _, call in calls)):
-        return [list(calls)]
-    groups: dict[frozenset[Expression], list[tuple[Column, WindowCall]]] = {}
-    for column, call in calls:
-        groups.setdefault(frozenset(call.partition_by), []).append((column, call))
-    return list(groups.values())
-
-
-def _windows_by_parts(
-    rows: Relation,
-    calls: Sequence[tuple[Column, WindowCall]],
-    places: Mapping[Expression, Column],
-    memory: Memory,
-) -> Relation:
-    need = _window_need(rows, calls)
-    shared = frozenset.intersection(*(frozenset(call.partition_by) for _, call in calls))
-    parts = [rows]
-    if shared:
-        keys = [place for expression, place in places.items() if expression in shared]
-        parts = split_by_hash(rows, keys, part_count(need, memory), memory)
-    collector = Collector(memory, [*rows.columns, *(column for column, _ in calls)])
-    for part in parts:
-        memory.check(_window_need(part, calls), "a window function over a partition of many rows")
-        values = {expression: part.columns[place] for expression, place in places.items()}
-        count = part.row_count
-        computed = beside(partial(compute_windows, calls, values, count), count)
-        collector.add(Relation({**part.columns, **computed}, count))
-    return collector.relation()

@@ -1,0 +1,125 @@
+"""Filters and computed columns: a chain of them runs on each morsel of rows from end to end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow.compute as pc
+
+from raydb.engine.operators.relation import Relation, for_each_morsel
+from raydb.engine.operators.scan import lookup_rows, scan_matches, scan_table, without_excluded
+from raydb.planner.expressions.evaluator import evaluate
+from raydb.planner.expressions.nodes import Column, columns_of
+from raydb.planner.plan.nodes import Filter, Project, Scan
+from raydb.planner.plan.nodes.node import read_by
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from raydb.engine.operators.run import Sources
+    from raydb.engine.operators.trace import Trace
+    from raydb.planner.expressions.nodes import Expression
+    from raydb.planner.plan.nodes import PhysicalPlan
+
+
+def run_steps(plan: Filter | Project, columns: Sequence[Column], sources: Sources) -> Relation:
+    """Return some columns of the rows at the top of a chain."""
+    steps = steps_of(plan, frozenset(columns), sources.trace)
+    rows = scan_steps(steps, sources)
+    if rows is None:
+        rows = sources.rows_of(steps.source, steps.live)
+    if steps.renames_only:
+        return steps.run(rows)
+    return for_each_morsel(rows, steps.run, columns, sources.memory)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Steps:
+    """A chain of filters and computed columns, as one function of rows of its source.
+
+    live: the columns that it reads. lowest: the predicate next to the source, if a filter is.
+    """
+
+    source: PhysicalPlan
+    run: Callable[[Relation], Relation]
+    live: frozenset[Column]
+    renames_only: bool
+    lowest: Expression | None
+
+
+def steps_of(plan: Filter | Project, live: frozenset[Column], trace: Trace | None = None) -> Steps:
+    """Return the chain of filters and computed columns at the top of a plan."""
+    steps: list[Callable[[Relation], Relation]] = []
+    node: PhysicalPlan = plan
+    renames_only = True
+    lowest: Expression | None = None
+    while isinstance(node, Filter | Project):
+        if isinstance(node, Filter):
+            steps.append(_filter_step(node.predicate, live))
+            renames_only = False
+            live |= columns_of(node.predicate)
+            lowest = node.predicate
+        else:
+            lowest = None
+            items = [item for item in node.items if item[0] in live]
+            steps.append(_compute_step(items))
+            renames_only &= all(isinstance(expression, Column) for _, expression in items)
+            live = read_by(expression for _, expression in items)
+        if trace is not None:
+            steps[-1] = trace.step(node, steps[-1])
+        node = node.source
+
+    def run(rows: Relation) -> Relation:
+        for step in reversed(steps):
+            rows = step(rows)
+        return rows
+
+    return Steps(node, run, live, renames_only, lowest)
+
+
+def scan_steps(steps: Steps, sources: Sources) -> Relation | None:
+    """Return the rows that a filter next to a scan may keep, None where there is no such filter."""
+    node = steps.source
+    if not isinstance(node, Scan) or steps.lowest is None:
+        return None
+    read = [column for column in node.columns if column in steps.live]
+    lowest, table = steps.lowest, sources.tables[node.table]
+
+    def scan() -> Relation:
+        if node.lookup is not None:
+            rows = lookup_rows(table, read, node.lookup, sources.memory)
+            if rows is not None:
+                return rows
+        some = without_excluded(table, read, lowest)
+        rows = scan_matches(some, read, lowest, sources.memory)
+        return rows or scan_table(some, read, sources.memory)
+
+    return scan() if sources.trace is None else sources.trace.run(node, scan)
+
+
+def _filter_step(predicate: Expression, live: frozenset[Column]) -> Callable[[Relation], Relation]:
+    """Return a function that keeps the rows for which the predicate is true."""
+
+    def run(rows: Relation) -> Relation:
+        mask = evaluate(predicate, rows.columns, rows.row_count)
+        count = pc.sum(mask, min_count=0).as_py()
+        kept = rows.select(column for column in rows.columns if column in live)
+        return kept if count == rows.row_count else kept.filter(mask, count)
+
+    return run
+
+
+def _compute_step(
+    items: Sequence[tuple[Column, Expression]],
+) -> Callable[[Relation], Relation]:
+    """Return a function that computes columns."""
+
+    def run(rows: Relation) -> Relation:
+        values = {
+            column: evaluate(expression, rows.columns, rows.row_count)
+            for column, expression in items
+        }
+        return Relation(values, rows.row_count)
+
+    return run
