@@ -13,7 +13,8 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 import raydb
-from raydb.engine.shell.completion import SqlCompleter
+from raydb.engine.session import settings
+from raydb.engine.shell.completion import SqlCompleter, Vocabulary, complete_sql
 from raydb.engine.table_functions.choosing_function import ChoosingFunction
 from raydb.planner.plan.function_arguments import COLUMN, Argument, whole
 from raydb.planner.plan.table_function import TABLE_FUNCTIONS, RowsFunction
@@ -200,3 +201,36 @@ def test_errors_of_arguments_come_with_the_function(
     with pytest.raises(raydb.Error) as caught:
         functions.execute(f"FROM {call}")
     assert str(caught.value).startswith(sentence)
+
+
+def _parse_pets(text: str, name: str) -> int:
+    if not text.isdigit():
+        raise raydb.ProgrammingError(f"{name} is a number of pets, not '{text}'")
+    return int(text)
+
+
+def test_a_setting_is_one_entry(request: pytest.FixtureRequest) -> None:
+    pets = settings.register(settings.Setting("pets", 2, _parse_pets, "a number", "at most"))
+    request.addfinalizer(lambda: settings.SETTINGS.pop("pets"))
+    with raydb.connect() as connection:
+
+        def shown(statement: str) -> Any:
+            return connection.execute(f"{statement}; SHOW pets").fetchone()
+
+        assert shown("SELECT 1") == ("2",)
+        assert shown("SET pets = 5") == ("5",)
+        assert connection._session is not None
+        assert connection._session.settings[pets] == 5
+        assert shown("RESET pets") == ("2",)
+        with pytest.raises(raydb.ProgrammingError, match="pets is a number of pets, not 'many'"):
+            connection.execute("SET pets = 'many'")
+        with pytest.raises(raydb.ProgrammingError, match="did you mean 'pets'"):
+            connection.execute("SET pet = 1")
+    assert next(iter(complete_sql("SET pe", "SET pe", Vocabulary()))).text == "pets"
+
+
+def test_the_page_of_settings_is_their_table() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "sql" / "statements.md").read_text()
+    section = page.split("\n## Settings\n")[1].split("\n## ")[0]
+    lines = [f"| `{e.name}` | {e.values} | {e.meaning} |" for e in settings.SETTINGS.values()]
+    assert [line for line in section.splitlines() if line.startswith("| `")] == lines

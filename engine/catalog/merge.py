@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from raydb.engine.catalog.stored_bvh import Merge, is_outdated, rebuilt
-from raydb.engine.session.settings import with_setting
+from raydb.engine.session.settings import BACKEND
 from raydb.errors import Error, InternalError
 from raydb.interrupts import WAIT_S, check_interrupt
 
@@ -74,7 +74,7 @@ class Merger:
         merge = Merge(object(), versions)
         work = _Work(bvh, merge.token, snapshot.tables, store)
         self._work = work
-        on_cpu = replace(context, settings=with_setting(context.settings, "backend", "cpu"))
+        on_cpu = replace(context, settings=context.settings.with_text(BACKEND.name, "cpu"))
         # A daemon, so that a process that forgets to close its connection can end.
         work.thread = threading.Thread(
             target=_run, args=(work, on_cpu), name="raydb merge", daemon=True

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import functools
 import mmap
-import os
 import re
 import shutil
 import sys
@@ -22,6 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
 from typing import TYPE_CHECKING, Self
 
+import psutil
 import pyarrow as pa
 from pyarrow import ipc
 
@@ -206,14 +206,14 @@ def parse_limit(text: str, name: str = "memory_limit") -> int | None:
     return max(most - int(pa.total_allocated_bytes()), most // _MIN_SHARE)
 
 
-def parse_device_memory(text: str) -> DeviceMemory:
+def parse_device_memory(text: str, name: str = "device_memory") -> DeviceMemory:
     """Return what `SET device_memory = text` allows on each device; see `parse_limit`.
 
     A share is one of what is free there, or held by us; 'none' is all of it.
     """
     if text.lower() == "none":
         return DeviceMemory(share=1.0)
-    share, size_bytes = _size_of(text, "device_memory")
+    share, size_bytes = _size_of(text, name)
     return DeviceMemory(size_bytes, float(share))
 
 
@@ -235,8 +235,7 @@ def machine_memory() -> int:
 
     They are asked for once: files of the system may take longer to read than a query.
     """
-    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    limits = [physical]
+    limits = [int(psutil.virtual_memory().total)]
     for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         if Path(path).is_file():
             text = Path(path).read_text(encoding="ascii").strip()

@@ -7,6 +7,7 @@ from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 from raydb.engine.context.memory import Memory, parse_limit
+from raydb.engine.session.settings import MEMORY_LIMIT, TEMP_DIRECTORY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from raydb.engine.catalog.snapshot import Snapshot
     from raydb.engine.context.usage import Usage
     from raydb.engine.fused.derived_cache import DerivedCache
-    from raydb.engine.session.file_access import FileAccess
     from raydb.engine.session.python_tables import PythonTables
     from raydb.engine.session.queries import Queries
     from raydb.engine.session.settings import Settings
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 class StatementContext:
     """What one statement works with.
 
-    snapshot: the database as it is. files, python: what FROM may name beside its tables.
+    snapshot: the database as it is. python: the Python objects that FROM may name, None for none.
     cache: what was made of whole tables before. folder: for temporary files, where no setting names
     another; None for the system's. queries: those of the session, which plan and run. running: the
     part of it that the layers below the engine ask about. warnings: what the text has to say beside
-    its answer, such as a device that failed.
+    its answer, such as a device that failed. whole_sample: whether the types of a text file's
+    columns are those of all its rows, and not of the first ones.
     """
 
     snapshot: Snapshot
     settings: Settings
-    files: FileAccess
-    python: PythonTables
+    python: PythonTables | None
     usage: Usage
     cache: DerivedCache
     folder: str | None
@@ -49,6 +49,7 @@ class StatementContext:
     running: Running
     parameters: Parameters = ()
     warnings: list[str] = field(default_factory=list)
+    whole_sample: bool = False
 
     def run(self, logical: Plan, tables: Mapping[str, Table]) -> pa.Table:
         """Return the rows of a bound query, which may scan some tables beside the snapshot's."""
@@ -58,7 +59,7 @@ class StatementContext:
 
     def memory_limit(self) -> int | None:
         """Return the bytes that the statement may hold beside what is kept, None for any number."""
-        limit = parse_limit(self.settings.memory_limit)
+        limit = parse_limit(self.settings[MEMORY_LIMIT])
         return None if limit is None else max(limit - self.cache.size_bytes, limit // 2)
 
     def new_memory(self) -> Memory:
@@ -67,5 +68,5 @@ class StatementContext:
         Its files are in the database directory by default, whose disk has room for a database; the
         system's folder may itself be in memory.
         """
-        folder = self.settings.temp_directory or self.folder or gettempdir()
+        folder = self.settings[TEMP_DIRECTORY] or self.folder or gettempdir()
         return Memory(self.memory_limit(), folder)

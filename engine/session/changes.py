@@ -12,7 +12,7 @@ from raydb.engine.catalog.database import Database
 from raydb.engine.catalog.merge import Merger
 from raydb.engine.catalog.stored_bvh import is_merge_due
 from raydb.engine.session.result import Result
-from raydb.engine.session.settings import parse_share
+from raydb.engine.session.settings import BVH_MERGE, BVH_MERGE_SHARE, parse_share
 from raydb.engine.statements.definitions import apply_definition
 from raydb.engine.statements.names import check_table
 from raydb.engine.statements.write import write
@@ -102,7 +102,7 @@ class Changes:
     def use_bvhs(self, tables: frozenset[str], context: StatementContext) -> None:
         """Make the BVHs on some tables ready, and begin the merge of one that is due."""
         self.database.use_bvhs(tables)
-        in_background = context.settings.bvh_merge == "background"
+        in_background = context.settings[BVH_MERGE] == "background"
         if not in_background or not self.merger.is_idle or self.database.in_transaction:
             return
         snapshot = self.database.snapshot
@@ -117,7 +117,7 @@ class Changes:
         if not self.database.in_transaction:
             self.merger.wait()
             self._take_merged()
-        self.database.checkpoint(parse_share(context.settings.bvh_merge_share), context)
+        self.database.checkpoint(parse_share(context.settings[BVH_MERGE_SHARE]), context)
 
     def close(self) -> None:
         """Give the database directory back; an open transaction is rolled back.

@@ -23,6 +23,7 @@ from raydb.engine.fused.run import decode_groups, time_kernel
 from raydb.engine.operators.run import Sources, run_plan
 from raydb.engine.operators.trace import Trace
 from raydb.engine.session.result import Result
+from raydb.engine.session.settings import MEMORY_LIMIT
 from raydb.engine.session.stream import stream_plan
 from raydb.errors import DataError
 from raydb.planner.explain import Measured, describe, render, search_states
@@ -178,7 +179,7 @@ def _measure(prepared: PreparedPlan, context: StatementContext) -> Measured:
 
 def _new_run(prepared: PreparedPlan, context: StatementContext) -> JobRun:
     """Return a run of a plan's jobs over the tables of its statement."""
-    limit = parse_limit(context.settings.memory_limit)
+    limit = parse_limit(context.settings[MEMORY_LIMIT])
     context.cache.limit = CACHE_BYTES if limit is None else limit // CACHE_SHARE
     return JobRun(prepared, {**context.snapshot.tables, **prepared.files}, context)
 

@@ -39,12 +39,11 @@ _TABLES = (
 class PythonTables:
     """The tables of Python objects that the statements of one connection may name.
 
-    finds_variables: whether a name that is no table is looked up among the Python variables where
-    the connection is used. variables: other ones to look among instead, if any.
+    variables: those to look among for a name that is no table, None for the variables where the
+    connection is used.
     """
 
-    def __init__(self, *, finds_variables: bool = True) -> None:
-        self.finds_variables = finds_variables
+    def __init__(self) -> None:
         self.variables: Mapping[str, object] | None = None
         self._registered: dict[str, Table] = {}
 
@@ -67,15 +66,15 @@ class PythonTables:
         if self._registered.pop(name, None) is None:
             raise ProgrammingError(f"'{name}' is not registered")
 
-    def find(self, names: Mapping[str, str]) -> dict[str, Table]:
-        """Return the tables of those names that have one.
+    def find(self, names: Mapping[str, str], *, with_variables: bool) -> dict[str, Table]:
+        """Return the tables of those names that have one: registered objects, and variables.
 
         names: how each name is written, by what SQL makes of it; Python minds the case. Raises
         ProgrammingError for a variable that is no table.
         """
         found = {name: self._registered[name] for name in names if name in self._registered}
         wanted = names.keys() - found.keys()
-        if not wanted or not self.finds_variables:
+        if not wanted or not with_variables:
             return found
         variables = _callers_variables() if self.variables is None else self.variables
         for name in sorted(wanted):

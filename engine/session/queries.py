@@ -19,6 +19,7 @@ from raydb.engine.fused.row_fast_path import prepare_direct
 from raydb.engine.session import plan_runner
 from raydb.engine.session.plan_cache import PlanCache, PreparedPlan, plan_key
 from raydb.engine.session.result import Result
+from raydb.engine.session.settings import PLAN_CACHE, check_file
 from raydb.engine.session.statement_sources import open_sources
 from raydb.engine.statements.names import check_table
 from raydb.engine.statements.write import bind_change
@@ -60,7 +61,7 @@ class Queries:
         """Return the rows of a text that is known; of another one what to keep its plan by."""
         if self.cache.expect(context.snapshot):
             context.cache.forget_gone()
-        if not context.settings.plan_cache:
+        if not context.settings[PLAN_CACHE]:
             return Caching()
         key = plan_key(text, context.parameters, context.settings.planner)
         prepared = self.cache.plan(key)
@@ -85,7 +86,7 @@ class Queries:
                 f"parameters go with one statement, and the text has {len(statements)}"
             )
         (statement,) = statements
-        if context.settings.plan_cache and not isinstance(statement, ast.Select):
+        if context.settings[PLAN_CACHE] and not isinstance(statement, ast.Select):
             self.cache.keep_statement(text, statement)
         return statements
 
@@ -168,7 +169,7 @@ class Queries:
 
     def copy_to(self, statement: ast.CopyTo, context: StatementContext) -> Result:
         """Write the rows of a query to a file."""
-        context.files.check(statement.path)
+        check_file(statement.path, context.settings)
         result = self.run(statement.select, context)
         assert result.rows is not None
         rows = result.rows.rename_columns(list(result.names))

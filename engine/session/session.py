@@ -18,12 +18,11 @@ from raydb.engine.context.statement_context import StatementContext
 from raydb.engine.context.usage import Usage
 from raydb.engine.fused.derived_cache import DerivedCache
 from raydb.engine.session.changes import Changes
-from raydb.engine.session.file_access import FileAccess
 from raydb.engine.session.prepared_statements import PreparedStatements
 from raydb.engine.session.python_tables import PythonTables
 from raydb.engine.session.queries import Queries
 from raydb.engine.session.result import Result
-from raydb.engine.session.settings import Settings, setting_text, with_setting, without_setting
+from raydb.engine.session.settings import EXTERNAL_ACCESS, Settings
 from raydb.engine.statements.summarize import summarize
 from raydb.errors import Error, NotSupportedError, OperationalError, ProgrammingError
 from raydb.interrupts import check_interrupt
@@ -61,9 +60,8 @@ class Session:
         self.changes = Changes(store, read_only=read_only)
         self.queries = Queries(self.changes)
         self.database = self.changes.database
-        self.files = FileAccess(external_access)
-        self.python = PythonTables(finds_variables=external_access)
-        self.settings = Settings()
+        self.python = PythonTables()
+        self.settings = Settings({EXTERNAL_ACCESS.name: external_access})
         self.cache = DerivedCache()
         self._read_only = read_only
         self._prepared = PreparedStatements()
@@ -127,11 +125,10 @@ class Session:
     ) -> StatementContext:
         """Begin a statement: return what it works with."""
         check_interrupt()
-        running.begin(self.settings.device_budget)
+        running.begin(self.settings.device_memory)
         return StatementContext(
             snapshot=self.database.snapshot,
             settings=self.settings,
-            files=self.files,
             python=self.python,
             usage=self._usage,
             cache=self.cache,
@@ -172,9 +169,11 @@ class Session:
             case ast.Describe() | ast.ShowTables():
                 return self.queries.describe(statement, context)
             case ast.ShowOption(name=name):
-                return _listed(pa.table({name: [self._setting_text(name)]}))
-            case ast.SetOption() | ast.ResetOption():
-                self._set(statement)
+                return _listed(pa.table({name: [self.settings.text(name)]}))
+            case ast.SetOption(name=name, value=value):
+                self.settings = self.settings.with_text(name, value)
+            case ast.ResetOption(name=name):
+                self.settings = self.settings.with_default(name)
             case ast.Checkpoint():
                 self.changes.checkpoint(context)
             case ast.Vacuum():
@@ -217,29 +216,6 @@ class Session:
                 assert_never(statement)
         return Result(None, (), -1)
 
-    # -- settings -------------------------------------------------------------------------------
-
-    def _setting_text(self, name: str) -> str:
-        if name == "external_access":
-            return "on" if self.files.allowed else "off"
-        return setting_text(self.settings, name)
-
-    def _set(self, statement: ast.Setting) -> None:
-        match statement:
-            case ast.SetOption(name="external_access", value=value):
-                self.files = self.files.with_setting(value)
-            case ast.ResetOption(name="external_access"):
-                self.files = self.files.with_setting("on")
-            case ast.SetOption(name=name, value=value):
-                if name == "temp_directory":
-                    self.files.check(value)
-                self.settings = with_setting(self.settings, name, value)
-            case ast.ResetOption(name=name):
-                self.settings = without_setting(self.settings, name)
-            case _:
-                assert_never(statement)
-        self.python.finds_variables = self.files.allowed and self.settings.replacement_scans
-
 
 @contextmanager
 def _locating_names(text: str) -> Iterator[None]:
@@ -260,7 +236,7 @@ def _reading_files(run: Callable[[StatementContext], T], context: StatementConte
     try:
         return run(context)
     except LateValueError:
-        return run(replace(context, files=replace(context.files, whole_sample=True)))
+        return run(replace(context, whole_sample=True))
 
 
 def _listed(rows: pa.Table) -> Result:

@@ -1,105 +1,107 @@
-"""The settings of a session: `SET name = value`."""
+"""The settings of a session, each of them one entry of a table: SET, RESET and SHOW read it.
+
+    THREADS = register(Setting("threads", 2, parse_threads, "such as `4`", "how many threads run"))
+    settings[THREADS]       its value, typed
+
+The page docs/sql/statements.md has a line for each entry, and a terminal completes their names.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from raydb.engine.context.memory import DEFAULT_LIMIT, parse_device_memory, parse_limit
 from raydb.errors import OperationalError, ProgrammingError, did_you_mean
-from raydb.kernels.backends.choice import ENCODINGS, FALLBACKS, SETTINGS, check_setting
+from raydb.kernels.backends.choice import ENCODINGS, FALLBACKS, check_setting
+from raydb.kernels.backends.choice import SETTINGS as BACKENDS
 from raydb.planner import PlannerOptions
 
 if TYPE_CHECKING:
-    from raydb.running import DeviceMemory
+    from collections.abc import Callable, Mapping, Sequence
 
-MERGES = ("background", "checkpoint")
-SWITCH = {"on": True, "true": True, "off": False, "false": False}
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
+class Setting(Generic[T]):
+    """A setting.
+
+    parse: returns the value for the text that SET gives and the setting's name; it raises
+    ProgrammingError for another text. values, meaning: what it takes, and what it does, as the
+    page says it. guard: raises OperationalError where the settings as they are forbid a text.
+    """
+
+    name: str
+    default: T
+    parse: Callable[[str, str], T]
+    values: str
+    meaning: str
+    guard: Callable[[Settings, str], None] | None = None
+
+
+SETTINGS: dict[str, Setting[Any]] = {}
+
+
+def register(setting: Setting[T]) -> Setting[T]:
+    """Add a setting to the table."""
+    SETTINGS[setting.name] = setting
+    return setting
+
+
 class Settings:
-    """What SET has set.
+    """The values of all settings at a moment, which SET replaces.
 
-    memory_limit, device_memory: as they were written. temp_directory: where temporary files go;
-    empty for the database directory, or the system's folder for them where there is none to write
-    to.
-    plan_cache: whether plans are kept for the same text, and for texts that differ in constants.
-    replacement_scans: whether FROM may name Python variables.
-    bvh_merge: when newer rows become part of BVHs: in the background too, or at CHECKPOINT alone.
-    bvh_merge_share: how many changed rows CHECKPOINT leaves beside a large BVH, as it was written.
+    planner: those that plans depend on. device_memory: what may be held on each device.
     """
 
-    planner: PlannerOptions = field(default_factory=PlannerOptions)
-    memory_limit: str = DEFAULT_LIMIT
-    device_memory: str = DEFAULT_LIMIT
-    temp_directory: str = ""
-    plan_cache: bool = True
-    replacement_scans: bool = True
-    bvh_merge: str = "background"
-    bvh_merge_share: str = "1%"
+    __slots__ = ("_values", "device_memory", "planner")
 
-    @property
-    def device_budget(self) -> DeviceMemory:
-        """What may be held on each device."""
-        return parse_device_memory(self.device_memory)
+    def __init__(self, values: Mapping[str, object]) -> None:
+        self._values = values
+        self.planner = PlannerOptions(
+            self[BACKEND], self[FALLBACK], self[RT_ENCODING], self[FUSED_PATH]
+        )
+        self.device_memory = parse_device_memory(self[DEVICE_MEMORY])
 
+    def __getitem__(self, setting: Setting[T]) -> T:
+        return cast("T", self._values.get(setting.name, setting.default))
 
-def with_setting(settings: Settings, name: str, value: str) -> Settings:
-    """Return the settings with one of them changed.
+    def text(self, name: str) -> str:
+        """Return the value of a setting as SET takes it."""
+        return _text(self[_find(name)])
 
-    backend: 'auto', 'cpu', 'cuda' or 'rt'. fallback: 'next', or 'error' where only the backend that
-    was named may answer. rt_encoding: 'lanes' or 'paper'. fused_path: 'on' or 'off'; off sends
-    every query to the general path, to compare the two. memory_limit: see `parse_limit`.
-    device_memory: see `parse_device_memory`.
-    temp_directory: a folder that exists.
-    plan_cache, replacement_scans: 'on' or 'off'. bvh_merge: 'background' or 'checkpoint'.
-    bvh_merge_share: see `parse_share`.
-    Raises ProgrammingError for an unknown setting or value and OperationalError for a folder that
-    cannot be written to.
-    """
-    match name:
-        case "backend":
-            check_setting(name, value, SETTINGS)
-            return replace(settings, planner=replace(settings.planner, backend=value))
-        case "fallback":
-            check_setting(name, value, FALLBACKS)
-            return replace(settings, planner=replace(settings.planner, fallback=value))
-        case "rt_encoding":
-            check_setting(name, value, ENCODINGS)
-            return replace(settings, planner=replace(settings.planner, rt_encoding=value))
-        case "fused_path":
-            planner = replace(settings.planner, fused_path=_switch(name, value))
-            return replace(settings, planner=planner)
-        case "plan_cache":
-            return replace(settings, plan_cache=_switch(name, value))
-        case "replacement_scans":
-            return replace(settings, replacement_scans=_switch(name, value))
-        case "bvh_merge":
-            if value.lower() not in MERGES:
-                raise ProgrammingError(f"bvh_merge is 'background' or 'checkpoint', not '{value}'")
-            return replace(settings, bvh_merge=value.lower())
-        case "bvh_merge_share":
-            parse_share(value)
-            return replace(settings, bvh_merge_share=value)
-        case "memory_limit":
-            parse_limit(value)
-            return replace(settings, memory_limit=value)
-        case "device_memory":
-            parse_device_memory(value)
-            return replace(settings, device_memory=value)
-        case "temp_directory":
-            if value and not (Path(value).is_dir() and os.access(value, os.W_OK)):
-                raise OperationalError(f"temp_directory '{value}' is no folder to write to")
-            return replace(settings, temp_directory=value)
-        case _:
-            raise _unknown(name)
+    def with_text(self, name: str, text: str) -> Settings:
+        """Return the settings after SET; raises what `Setting.parse` and its guard do."""
+        setting = _find(name)
+        if setting.guard is not None:
+            setting.guard(self, text)
+        return Settings({**self._values, name: setting.parse(text, name)})
+
+    def with_default(self, name: str) -> Settings:
+        """Return the settings after RESET."""
+        return self.with_text(name, _text(_find(name).default))
 
 
-def parse_share(text: str) -> float:
+def _find(name: str) -> Setting[Any]:
+    if name not in SETTINGS:
+        raise ProgrammingError(
+            f"setting '{name}' does not exist{did_you_mean(name, sorted(SETTINGS))}"
+        )
+    return SETTINGS[name]
+
+
+def _text(value: object) -> str:
+    return ("off", "on")[value] if isinstance(value, bool) else str(value)
+
+
+# -- what settings take
+
+
+def parse_share(text: str, name: str = "bvh_merge_share") -> float:
     """Return the part of a BVH's rows that `SET bvh_merge_share = text` stands for.
 
     Raises ProgrammingError for another text.
@@ -109,54 +111,174 @@ def parse_share(text: str) -> float:
     """
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", text.strip())
     if found is None or float(found[1]) > 100:
-        raise ProgrammingError(f"bvh_merge_share is like '1%', from '0%' to '100%', not '{text}'")
+        raise ProgrammingError(f"{name} is like '1%', from '0%' to '100%', not '{text}'")
     return float(found[1]) / 100
 
 
-def _switch(name: str, value: str) -> bool:
-    if value.lower() not in SWITCH:
-        raise ProgrammingError(f"{name} is 'on' or 'off', not '{value}'")
-    return SWITCH[value.lower()]
+def _one_of(known: Sequence[str]) -> Callable[[str, str], str]:
+    def parse(text: str, name: str) -> str:
+        check_setting(name, text, tuple(known))
+        return text
+
+    return parse
 
 
-def without_setting(settings: Settings, name: str) -> Settings:
-    """Return the settings with one of them as it is at first."""
-    return with_setting(settings, name, setting_text(Settings(), name))
+def _either(known: Mapping[str, T]) -> Callable[[str, str], T]:
+    """Return what parses one of some words in any case; errors name the first two."""
+    one, other, *_ = known
+
+    def parse(text: str, name: str) -> T:
+        if text.lower() not in known:
+            raise ProgrammingError(f"{name} is '{one}' or '{other}', not '{text}'")
+        return known[text.lower()]
+
+    return parse
 
 
-def setting_text(settings: Settings, name: str) -> str:
-    """Return the value of a setting as SET takes it. Raises ProgrammingError for an unknown one."""
-    match name:
-        case "backend":
-            return settings.planner.backend
-        case "fallback":
-            return settings.planner.fallback
-        case "rt_encoding":
-            return settings.planner.rt_encoding
-        case "fused_path":
-            return "on" if settings.planner.fused_path else "off"
-        case "plan_cache":
-            return "on" if settings.plan_cache else "off"
-        case "replacement_scans":
-            return "on" if settings.replacement_scans else "off"
-        case "bvh_merge":
-            return settings.bvh_merge
-        case "bvh_merge_share":
-            return settings.bvh_merge_share
-        case "memory_limit":
-            return settings.memory_limit
-        case "device_memory":
-            return settings.device_memory
-        case "temp_directory":
-            return settings.temp_directory
-        case _:
-            raise _unknown(name)
+def _as_written(parse: Callable[[str, str], object]) -> Callable[[str, str], str]:
+    """Return what keeps a text that can be parsed: what it stands for may change meanwhile."""
+
+    def check(text: str, name: str) -> str:
+        parse(text, name)
+        return text
+
+    return check
 
 
-def _unknown(name: str) -> ProgrammingError:
-    known = (
-        *("backend", "bvh_merge", "bvh_merge_share", "device_memory", "external_access"),
-        *("fallback", "fused_path", "memory_limit", "plan_cache", "replacement_scans"),
-        *("rt_encoding", "temp_directory"),
+def _parse_folder(text: str, name: str) -> str:
+    if text and not (Path(text).is_dir() and os.access(text, os.W_OK)):
+        raise OperationalError(f"{name} '{text}' is no folder to write to")
+    return text
+
+
+def check_file(path: str, settings: Settings) -> None:
+    """Raise OperationalError unless statements may read and write files."""
+    if not settings[EXTERNAL_ACCESS]:
+        raise OperationalError(
+            f"file '{path}' cannot be accessed: external_access is off for this connection"
+        )
+
+
+def _check_folder(settings: Settings, text: str) -> None:
+    if text:
+        check_file(text, settings)
+
+
+def _check_not_lost(settings: Settings, text: str) -> None:
+    if _switch(text, EXTERNAL_ACCESS.name) and not settings[EXTERNAL_ACCESS]:
+        raise OperationalError(
+            "external_access cannot be turned on again: it was turned off for the life of the"
+            " connection"
+        )
+
+
+_switch = _either({"on": True, "off": False, "true": True, "false": False})
+_ON_OFF = "`'on'`, `'off'`"
+
+# -- the table, in the order of the page
+
+MEMORY_LIMIT = register(
+    Setting(
+        "memory_limit",
+        DEFAULT_LIMIT,
+        _as_written(parse_limit),
+        "such as `'2GB'`, `'80%'` or `'none'`",
+        "memory for joins, sorts and aggregates, which use temporary files beyond it, and for a BVH"
+        " that is built, which is an error beyond it",
     )
-    return ProgrammingError(f"setting '{name}' does not exist{did_you_mean(name, known)}")
+)
+TEMP_DIRECTORY = register(
+    Setting(
+        "temp_directory",
+        "",
+        _parse_folder,
+        "a folder",
+        "where those files go; empty is the database directory",
+        guard=_check_folder,
+    )
+)
+FUSED_PATH = register(
+    Setting("fused_path", True, _switch, _ON_OFF, "whether queries may run on BVHs")
+)
+PLAN_CACHE = register(
+    Setting(
+        "plan_cache",
+        True,
+        _switch,
+        _ON_OFF,
+        "whether plans are kept for texts that come again, with other constants too",
+    )
+)
+REPLACEMENT_SCANS = register(
+    Setting(
+        "replacement_scans",
+        True,
+        _switch,
+        _ON_OFF,
+        "whether FROM may name Python variables ([docs/python.md](../python.md))",
+    )
+)
+BVH_MERGE = register(
+    Setting(
+        "bvh_merge",
+        "background",
+        _either({word: word for word in ("background", "checkpoint")}),
+        "`'background'`, `'checkpoint'`",
+        "when newer rows are merged into BVHs, see [bvh.md](../bvh.md)",
+    )
+)
+BVH_MERGE_SHARE = register(
+    Setting(
+        "bvh_merge_share",
+        "1%",
+        _as_written(parse_share),
+        "such as `'1%'`",
+        "how many changed rows CHECKPOINT leaves beside a large BVH",
+    )
+)
+BACKEND = register(
+    Setting(
+        "backend",
+        "auto",
+        _one_of(BACKENDS),
+        ", ".join(f"`'{name}'`" for name in BACKENDS),
+        "what runs fused jobs, see [gpu.md](../gpu.md)",
+    )
+)
+FALLBACK = register(
+    Setting(
+        "fallback",
+        "next",
+        _one_of(FALLBACKS),
+        "`'next'`, `'error'`",
+        "whether another backend answers where that one cannot",
+    )
+)
+RT_ENCODING = register(
+    Setting(
+        "rt_encoding",
+        "lanes",
+        _one_of(ENCODINGS),
+        "`'lanes'`, `'paper'`",
+        "how the backend `rt` makes triangles of rows",
+    )
+)
+DEVICE_MEMORY = register(
+    Setting(
+        "device_memory",
+        DEFAULT_LIMIT,
+        _as_written(parse_device_memory),
+        "such as `'4GB'`, `'80%'` or `'none'`",
+        "what backends keep on each device",
+    )
+)
+EXTERNAL_ACCESS = register(
+    Setting(
+        "external_access",
+        True,
+        _switch,
+        _ON_OFF,
+        "whether statements may read and write files; cannot be turned on again",
+        guard=_check_not_lost,
+    )
+)

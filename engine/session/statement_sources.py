@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 
 import raydb.engine.table_functions.registered  # noqa: F401  (those that FROM knows)
 from raydb import sql
+from raydb.engine.session.settings import EXTERNAL_ACCESS, REPLACEMENT_SCANS, check_file
+from raydb.errors import ProgrammingError
 from raydb.planner.plan.table_function import OpenedFunction
+from raydb.storage.formats.sources import open_rows
 from raydb.storage.tables.parts import ArrowPart
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import Table, TableDefinition
@@ -26,17 +29,26 @@ def open_sources(
 ) -> Mapping[str, Table]:
     """Return the tables of the files, Python objects and calls that a statement names in FROM.
 
-    Raises what `FileAccess.open_files`, `PythonTables.find` and the functions raise.
+    Raises OperationalError where files are not allowed, and what `open_rows`, `PythonTables.find`
+    and the functions raise.
     """
-    snapshot, parameters = context.snapshot, context.parameters
-    tables = dict(context.files.open_files(statement, snapshot, parameters))
+    snapshot, parameters, settings = context.snapshot, context.parameters, context.settings
+    tables = {}
+    for name, source in sql.files_of(statement, snapshot.views, parameters).items():
+        for path in source.patterns:
+            check_file(path, settings)
+        if name in snapshot.tables:
+            raise ProgrammingError(f"the table '{name}' is called as the file is; rename it")
+        rows = open_rows(source, context.whole_sample)
+        tables[name] = Table(TableDefinition(name, rows.schema), rows, 0)
     known = snapshot.tables.keys() | snapshot.views.keys()
     unknown = {n: text for n, text in sql.tables_named(statement).items() if n not in known}
-    if unknown:
-        tables |= context.python.find(unknown)
+    if unknown and context.python is not None:
+        with_variables = settings[REPLACEMENT_SCANS] and settings[EXTERNAL_ACCESS]
+        tables |= context.python.find(unknown, with_variables=with_variables)
     for name, call in sql.opened_calls(statement, snapshot.views, parameters).items():
         assert isinstance(call.function, OpenedFunction)
-        rows = call.function.open(call, context)
-        parts = (ArrowPart(rows),)
-        tables[name] = Table(TableDefinition(name, rows.schema), Rows(rows.schema, parts), 0)
+        found = call.function.open(call, context)
+        rows = Rows(found.schema, (ArrowPart(found),))
+        tables[name] = Table(TableDefinition(name, found.schema), rows, 0)
     return tables

@@ -5,6 +5,7 @@
     FROM motif_count(sales, s| the arguments of table functions
     s.|                        the columns of the table that s stands for
     'sal|                      files
+    SET |                      settings
     .mode |                    the argument of a dot command
 
 No SQL is parsed for it: what stands before the cursor mostly is no statement yet.
@@ -20,6 +21,7 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion, Path
 from prompt_toolkit.document import Document
 
 import raydb
+from raydb.engine.session.settings import SETTINGS
 from raydb.engine.shell.commands import COMMANDS
 from raydb.engine.shell.keywords import KEYWORDS, quoted
 from raydb.engine.shell.render.modes import MODES
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 # After these words comes the name of a table.
 _BEFORE_TABLE = {"FROM", "JOIN", "INTO", "UPDATE", "TABLE", "DESCRIBE", "SUMMARIZE", "REFERENCES"}
+# As the first word of a statement, the name of a setting.
+_BEFORE_SETTING = {"SET", "RESET", "SHOW"}
 _NAME = re.compile(r'"(?:[^"]|"")*"?|[^\W\d]\w*|[.,()]')
 _TYPED = re.compile(r'(?:"(?:[^"]|"")*"?|[^\W\d]\w*)?$')
 
@@ -126,6 +130,8 @@ def complete_sql(text: str, before: str, known: Vocabulary) -> Iterator[Completi
         yield from _columns(typed, [] if relation is None else [relation], known)
         return
     last = words[-1].upper() if words else ""
+    if last in _BEFORE_SETTING and len(words) == 1:
+        yield from _starting(typed, sorted(SETTINGS), "setting")
     call = TABLE_FUNCTIONS.get(_open_call(words))
     if call is not None and last == ",":
         for name in call.named:

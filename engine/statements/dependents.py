@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb import sql
-from raydb.engine.session.python_tables import PythonTables
 from raydb.engine.session.statement_sources import open_sources
 from raydb.errors import Error, ProgrammingError
 from raydb.planner.stars.star import canonical_definition
@@ -18,9 +17,6 @@ from raydb.sql import ast
 if TYPE_CHECKING:
     from raydb.engine.catalog.snapshot import Snapshot
     from raydb.engine.context.statement_context import StatementContext
-
-# A view that named a Python object would mean something else wherever it is read.
-_NO_OBJECTS = PythonTables(finds_variables=False)
 
 
 def settle(
@@ -88,9 +84,8 @@ def bind_view(name: str, snapshot: Snapshot, context: StatementContext) -> None:
     (select,) = sql.parse(snapshot.views[name])
     assert isinstance(select, ast.Select)
     others = {other: text for other, text in snapshot.views.items() if other != name}
-    alone = replace(
-        context, snapshot=replace(snapshot, views=others), python=_NO_OBJECTS, parameters=()
-    )
+    # A view that named a Python object would mean something else wherever it is read.
+    alone = replace(context, snapshot=replace(snapshot, views=others), python=None, parameters=())
     try:
         opened = open_sources(select, alone)
         sql.bind_select(select, alone.snapshot.with_changes(opened).describe())

@@ -13,6 +13,7 @@ import numpy as np
 
 from raydb import sql
 from raydb.engine.context.progress import report
+from raydb.engine.session.settings import check_file
 from raydb.engine.session.statement_sources import open_sources
 from raydb.engine.statements.row_changes import Written, returned_names, returned_rows, split_rows
 from raydb.engine.statements.row_checks import check_rows, compute
@@ -94,7 +95,7 @@ def _insert(
 
 
 def _copy(statement: ast.Copy, definition: TableDefinition, context: StatementContext) -> Written:
-    context.files.check(statement.path)
+    check_file(statement.path, context.settings)
     counted = _count_bytes(statement, context)
     columns, options = statement.columns, statement.options
     rows = beside(lambda: read_rows(statement.path, definition, columns, options, counted))

@@ -21,6 +21,7 @@ from raydb import sql
 from raydb.engine.context.memory import parse_limit
 from raydb.engine.fused.build_bvh import columns_behind, visible_rows
 from raydb.engine.fused.denormalise import fetch
+from raydb.engine.session.settings import check_file
 from raydb.errors import DataError, Error, OperationalError, ProgrammingError
 from raydb.kernels.arrow_numbers import to_numbers
 from raydb.kernels.bvh.bvh import narrow_measure
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
     from raydb.engine.catalog.snapshot import Snapshot
     from raydb.engine.context.statement_context import StatementContext
-    from raydb.engine.session.file_access import FileAccess
+    from raydb.engine.session.settings import Settings
     from raydb.planner.advisor.advise import Proposal
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Attribute, Expression
@@ -107,15 +108,15 @@ class AdviseBvh(OpenedFunction):
         if not isinstance(max_bvhs, int) or isinstance(max_bvhs, bool) or max_bvhs < 1:
             raise ProgrammingError(f"max_bvhs is a number of BVHs from 1, not {max_bvhs}")
         limit = None if memory is None else parse_limit(memory, "memory")
-        text = _text_of(workload, context.files)
+        text = _text_of(workload, context.settings)
         return advice(text, limit, max_bvhs, context.snapshot)
 
 
-def _text_of(workload: str, files: FileAccess) -> str:
+def _text_of(workload: str, settings: Settings) -> str:
     """Return the text of a workload, which may be in a file."""
     if _QUERY.search(workload) or not workload.strip():
         return workload
-    files.check(workload)
+    check_file(workload, settings)
     try:
         return Path(workload).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
