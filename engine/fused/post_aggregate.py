@@ -38,7 +38,7 @@ FEW_ROWS = 4096
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Finish:
+class PostAggregate:
     """A fused job, the steps from its groups to the rows of the query, and the columns' names."""
 
     job: FusedScanAggregate | FusedTableScan
@@ -57,7 +57,7 @@ class Finish:
         return pa.Table.from_arrays(list(rows[0]), self.names)
 
 
-def prepare_finish(plan: PhysicalPlan) -> Finish | None:
+def prepare_post_aggregate(plan: PhysicalPlan) -> PostAggregate | None:
     """Return how to come from a plan's fused job to its rows, None where it is no such plan."""
     live = frozenset(plan.columns)
     names = tuple(map(column_name, plan.columns))
@@ -82,7 +82,7 @@ def prepare_finish(plan: PhysicalPlan) -> Finish | None:
         nodes.append(plan)
         plan = plan.source
     steps = (_step(node, node.source.columns) for node in reversed(nodes))
-    return Finish(plan, tuple(steps), names)
+    return PostAggregate(plan, tuple(steps), names)
 
 
 def _step(node: Project | Filter | Limit | Sort, given: tuple[Column, ...]) -> Step:

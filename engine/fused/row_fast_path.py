@@ -63,7 +63,7 @@ _Source: TypeAlias = _Key | _Total
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Direct:
+class RowFastPath:
     """How the rows of a plan come from its fused job.
 
     columns: of each column its values by group, or its accumulator.
@@ -115,13 +115,13 @@ def _values(total: _Total, result: FusedResult) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class DirectRows:
+class FastRows:
     """The rows of one run of a plan.
 
     groups: those of the answer, in its order. table: returns the rows the general way.
     """
 
-    direct: Direct
+    fast_path: RowFastPath
     result: FusedResult
     groups: NDArray[np.int64]
     table: Callable[[], pa.Table]
@@ -132,30 +132,30 @@ class DirectRows:
             (source.values if isinstance(source, _Key) else _values(source, self.result))
             .take(self.groups)
             .tolist()
-            for source in self.direct.columns
+            for source in self.fast_path.columns
         ]
         return list(zip(*columns, strict=True))
 
 
-def direct_rows(
-    direct: Direct, result: FusedResult, table: Callable[[], pa.Table]
-) -> DirectRows | None:
+def fast_rows(
+    fast_path: RowFastPath, result: FusedResult, table: Callable[[], pa.Table]
+) -> FastRows | None:
     """Return the rows of a run; None where some value is NULL or no integer of 64 bits."""
-    totals = {source for source in direct.columns if isinstance(source, _Total)}
-    totals |= {source for source, _ in direct.sort_keys if isinstance(source, _Total)}
+    totals = {source for source in fast_path.columns if isinstance(source, _Total)}
+    totals |= {source for source, _ in fast_path.sort_keys if isinstance(source, _Total)}
     for total in totals:
         if _values(total, result).dtype != np.int64:
             return None
-    groups = direct.order(result)
+    groups = fast_path.order(result)
     for place in {total.count for total in totals if total.count is not None}:
         counts = result.values[place]
         # Where no value is NULL they are the rows, and every group of the answer has some.
-        if not (counts is result.rows and direct.job.keys) and not counts[groups].all():
+        if not (counts is result.rows and fast_path.job.keys) and not counts[groups].all():
             return None
-    return DirectRows(direct, result, groups, table)
+    return FastRows(fast_path, result, groups, table)
 
 
-def prepare_direct(plan: PhysicalPlan, names: tuple[Column, ...]) -> Direct | None:
+def prepare_row_fast_path(plan: PhysicalPlan, names: tuple[Column, ...]) -> RowFastPath | None:
     """Return how a plan's rows come straight from its fused job; None where they do not.
 
     names: the plan's columns.
@@ -194,7 +194,9 @@ def prepare_direct(plan: PhysicalPlan, names: tuple[Column, ...]) -> Direct | No
     if None in columns:
         return None
     groups, rest = _ordered(keys)
-    return Direct(plan, tuple(c for c in columns if c is not None), groups, rest, count, offset)
+    return RowFastPath(
+        plan, tuple(c for c in columns if c is not None), groups, rest, count, offset
+    )
 
 
 def _sources(plan: FusedScanAggregate) -> dict[Column, _Source]:

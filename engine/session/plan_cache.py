@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from raydb import sql
     from raydb.engine.catalog.snapshot import Snapshot
-    from raydb.engine.fused.post_aggregate import Finish
-    from raydb.engine.fused.row_fast_path import Direct
+    from raydb.engine.fused.post_aggregate import PostAggregate
+    from raydb.engine.fused.row_fast_path import RowFastPath
     from raydb.engine.fused.table_scan import TableJob
     from raydb.kernels.backends.backend import PreparedJob
     from raydb.planner import PlannerOptions
@@ -62,21 +62,22 @@ PLAN_BYTES = 2**13
 class PreparedPlan:
     """A physical plan with its output names, what its fused jobs made once, and its open files.
 
-    finish: how its rows come from one fused job, if that is so. scans: scans of whole tables.
-    deltas: scans of rows that BVHs lack, None for those that look rows up.
-    direct: how they come straight from it, once it has run twice; has_repeated: whether it has.
+    post_aggregate: how its rows come from one fused job, if that is so. row_fast_path: how they
+    come straight from it, once it has run twice, which has_repeated says.
+    scans: scans of whole tables. deltas: scans of rows that BVHs lack, None for those that look
+    rows up.
     """
 
     plan: PhysicalPlan
     names: tuple[str, ...]
     types: tuple[pa.DataType, ...]
-    finish: Finish | None
+    post_aggregate: PostAggregate | None
     jobs: dict[FusedScanAggregate, PreparedJob] = field(default_factory=dict)
     scans: dict[FusedTableScan, TableJob] = field(default_factory=dict)
     deltas: dict[DeltaScan, TableJob | None] = field(default_factory=dict)
     files: Mapping[str, Table] = field(default_factory=dict)
     reads_clock: bool = False
-    direct: Direct | None = None
+    row_fast_path: RowFastPath | None = None
     has_repeated: bool = False
 
     @property
@@ -87,7 +88,7 @@ class PreparedPlan:
     @property
     def size_bytes(self) -> int:
         """About the bytes that are there for the plan alone, after it has run."""
-        size = PLAN_BYTES + (0 if self.direct is None else self.direct.size_bytes)
+        size = PLAN_BYTES + (0 if self.row_fast_path is None else self.row_fast_path.size_bytes)
         for plan, prepared in self.jobs.items():
             size += sum(_array_bytes(each) for each in (plan.job, *plan.job.maps, prepared))
         on_rows = (job for job in self.deltas.values() if job is not None)

@@ -18,7 +18,7 @@ from raydb.engine.context.memory import parse_limit
 from raydb.engine.fused.derived_cache import CACHE_BYTES, CACHE_SHARE
 from raydb.engine.fused.jobs import JobRun
 from raydb.engine.fused.post_aggregate import FEW_ROWS
-from raydb.engine.fused.row_fast_path import direct_rows
+from raydb.engine.fused.row_fast_path import fast_rows
 from raydb.engine.fused.run import decode_groups, time_kernel
 from raydb.engine.operators.run import Sources, run_plan
 from raydb.engine.operators.trace import Trace
@@ -58,13 +58,13 @@ class Stream:
 def run(prepared: PreparedPlan, context: StatementContext) -> Result:
     """Return all rows of a plan."""
     jobs = _new_run(prepared, context)
-    finish = prepared.finish
-    if finish is None:
+    post_aggregate = prepared.post_aggregate
+    if post_aggregate is None:
         rows = _run_plan(prepared, jobs)
     else:
-        groups = jobs.rows(finish.job)
+        groups = jobs.rows(post_aggregate.job)
         few = groups.num_rows <= FEW_ROWS
-        rows = finish.rows(groups) if few else _run_plan(prepared, jobs, groups)
+        rows = post_aggregate.rows(groups) if few else _run_plan(prepared, jobs, groups)
     _end_run(jobs)
     assert tuple(rows.schema.types) == prepared.types, (rows.schema, prepared.types)
     return Result(rows, prepared.names, rows.num_rows)
@@ -72,18 +72,18 @@ def run(prepared: PreparedPlan, context: StatementContext) -> Result:
 
 def repeat(prepared: PreparedPlan, context: StatementContext) -> Result:
     """Return all rows of a plan that ran before, straight from its groups where that is known."""
-    direct, finish = prepared.direct, prepared.finish
-    if direct is None or finish is None:
+    fast_path, post_aggregate = prepared.row_fast_path, prepared.post_aggregate
+    if fast_path is None or post_aggregate is None:
         return run(prepared, context)
-    job = direct.job
+    job = fast_path.job
     groups = prepared.jobs[job].launch()
     context.usage.note((job.bvh,))
     context.warnings.extend(prepared.jobs[job].warnings())
 
     def table() -> pa.Table:
-        return finish.rows(decode_groups(job, groups))
+        return post_aggregate.rows(decode_groups(job, groups))
 
-    rows = direct_rows(direct, groups, table)
+    rows = fast_rows(fast_path, groups, table)
     if rows is not None:
         return Result.of_groups(rows, prepared.names, prepared.types)
     found = table()
@@ -92,7 +92,7 @@ def repeat(prepared: PreparedPlan, context: StatementContext) -> Result:
 
 def stream(prepared: PreparedPlan, context: StatementContext) -> Stream:
     """Return the rows of a plan to come."""
-    if prepared.finish is not None:
+    if prepared.post_aggregate is not None:
         result = run(prepared, context)
         assert result.rows is not None
         blocks: Blocks = iter([result.rows.columns])
@@ -163,7 +163,7 @@ def _measure(prepared: PreparedPlan, context: StatementContext) -> Measured:
     jobs = _new_run(prepared, context)
     _run_plan(prepared, jobs, trace=trace)
     time_ms = (time.perf_counter() - start) * 1000
-    if prepared.finish is not None:
+    if prepared.post_aggregate is not None:
         # Where rows come straight from a fused job, there are no nodes to be watched.
         start = time.perf_counter()
         run(prepared, context)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb import sql
-from raydb.engine.fused.post_aggregate import prepare_finish
-from raydb.engine.fused.row_fast_path import prepare_direct
+from raydb.engine.fused.post_aggregate import prepare_post_aggregate
+from raydb.engine.fused.row_fast_path import prepare_row_fast_path
 from raydb.engine.session import plan_runner
 from raydb.engine.session.plan_cache import PlanCache, PreparedPlan, plan_key
 from raydb.engine.session.result import Result
@@ -121,8 +121,8 @@ class Queries:
     ) -> Result:
         """Run a plan that is kept; from the second time on, its groups' texts are kept with it."""
         if not prepared.has_repeated:
-            direct = prepare_direct(prepared.plan, prepared.plan.columns)
-            prepared = replace(prepared, direct=direct, has_repeated=True)
+            fast_path = prepare_row_fast_path(prepared.plan, prepared.plan.columns)
+            prepared = replace(prepared, row_fast_path=fast_path, has_repeated=True)
             self.cache.keep_plan(key, prepared)
         return plan_runner.repeat(prepared, context)
 
@@ -213,7 +213,7 @@ class Queries:
             plan,
             tuple(column.name for column in columns),
             tuple(column.type for column in columns),
-            prepare_finish(plan),
+            prepare_post_aggregate(plan),
             files=files,
             reads_clock=reads_clock or "now" in found,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from raydb.engine.fused.row_fast_path import DirectRows
+from raydb.engine.fused.row_fast_path import FastRows
 from raydb.engine.session.python_values import python_values
 
 if TYPE_CHECKING:
@@ -35,16 +35,14 @@ class Result:
         names: tuple[str, ...],
         row_count: int,
     ) -> None:
-        self._rows: pa.Table | DirectRows | None = rows
+        self._rows: pa.Table | FastRows | None = rows
         self.names = names
         self.row_count = row_count
         self.warnings: tuple[str, ...] = ()
         self.types = None if rows is None else tuple(rows.schema.types)
 
     @staticmethod
-    def of_groups(
-        rows: DirectRows, names: tuple[str, ...], types: tuple[pa.DataType, ...]
-    ) -> Result:
+    def of_groups(rows: FastRows, names: tuple[str, ...], types: tuple[pa.DataType, ...]) -> Result:
         """Return the result of a fused job whose rows come straight from it."""
         result = Result(None, names, len(rows.groups))
         result._rows = rows
@@ -61,7 +59,7 @@ class Result:
         """The rows; the columns' names are those of the plan, or any others."""
         # A local name, because threads may share a result.
         rows = self._rows
-        if isinstance(rows, DirectRows):
+        if isinstance(rows, FastRows):
             rows = self._rows = rows.table()
         return rows
 
@@ -69,8 +67,8 @@ class Result:
         """Return the rows as tuples of Python values, made when they are asked for."""
         rows = self._rows
         assert rows is not None, "the statement was a query"
-        if isinstance(rows, DirectRows):
-            return chain.from_iterable(map(DirectRows.python_rows, (rows,)))
+        if isinstance(rows, FastRows):
+            return chain.from_iterable(map(FastRows.python_rows, (rows,)))
         return _python_rows(rows)
 
 

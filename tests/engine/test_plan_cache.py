@@ -333,5 +333,5 @@ def test_arrays_of_jobs_count(con: raydb.Connection) -> None:
     text = "SELECT g, sum(b) FROM t WHERE a < 3 GROUP BY g ORDER BY g"
     assert rows(con, text) == [(False, 20), (True, 10)]
     (kept,) = con._session.queries.cache._plans.values()
-    assert kept[0].finish is not None
+    assert kept[0].post_aggregate is not None
     assert kept[1] > plan_cache.PLAN_BYTES

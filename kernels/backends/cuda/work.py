@@ -114,7 +114,8 @@ def find_work(bvh: Bvh, job: FusedJob) -> Work:
     is_sparse = bool(drops and runs.passing <= SPARSE_SHARE)
     maps = [_row_map(codes, parts, is_sparse=is_sparse) for codes, parts in runs.maps]
     used = tuple(each for each in maps if each.lookup != Lookup("none", adds=False))
-    return _work(*runs.table, used, is_sparse=is_sparse)
+    starts, ends, groups = runs.table
+    return _work(starts, ends, groups, used, is_sparse=is_sparse)
 
 
 def work_of_rows(groups: NDArray[np.int64]) -> Work:

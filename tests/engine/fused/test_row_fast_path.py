@@ -109,7 +109,7 @@ def test_repeated_result_has_everything(con: raydb.Connection) -> None:
         assert again.fetchall() == rows[3:]
         assert again.to_arrow_table().equals(table)
     (kept,) = (
-        prepared.direct
+        prepared.row_fast_path
         for prepared, _ in con._session.queries.cache._plans.values()
         if prepared.has_repeated and prepared.names == ("year", "kind", "s", "n")
     )
@@ -138,7 +138,7 @@ def test_most_questions_are_answered_straight(con: raydb.Connection) -> None:
     for text in (*texts, *texts):
         asked(con, text)
     plans = [prepared for prepared, _ in con._session.queries.cache._plans.values()]
-    straight = [plan for plan in plans if plan.has_repeated and plan.direct is not None]
+    straight = [plan for plan in plans if plan.has_repeated and plan.row_fast_path is not None]
     assert len(straight) > 20, len(plans)
 
 
