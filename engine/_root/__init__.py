@@ -11,8 +11,6 @@ first `connect`.
 
 from __future__ import annotations
 
-import gc
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from raydb.dbapi import (
@@ -43,7 +41,6 @@ from raydb.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from os import PathLike
 
     from raydb import flatstor
@@ -71,8 +68,7 @@ def connect(
     database's own directory is no such file. Raises OperationalError when the directory cannot be
     opened or another process writes to it.
     """
-    with _collecting_later():
-        from raydb.engine.api.connection import open_connection
+    from raydb.engine.api.connection import open_connection
 
     return open_connection(database, read_only=read_only, external_access=external_access)
 
@@ -82,21 +78,6 @@ def load_ipython_extension(shell: object) -> None:
     from raydb.jupyter import SqlMagic
 
     SqlMagic(shell)
-
-
-@contextmanager
-def _collecting_later() -> Iterator[None]:
-    """Put off the garbage collector while modules are imported, none of which is garbage.
-
-    It would look through their objects again and again, for a fifth of the time.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def __getattr__(name: str) -> object:

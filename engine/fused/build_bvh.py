@@ -14,7 +14,6 @@ from raydb.engine.context.progress import report
 from raydb.engine.fused.denormalise import fetch
 from raydb.errors import DataError
 from raydb.interrupts import beside, check_interrupt
-from raydb.kernels.arrow_numbers import to_numbers
 from raydb.kernels.bvh.build_input import BuildControl, Room, RowCodes, Source
 from raydb.kernels.bvh.bvh import narrow_codes
 from raydb.kernels.bvh.encode import (
@@ -25,6 +24,7 @@ from raydb.kernels.bvh.encode import (
     find_hierarchies,
 )
 from raydb.kernels.bvh.sieve import build_sieve
+from raydb.kernels.codecs.arrow_numbers import to_numbers
 from raydb.planner.catalog import BvhDefinition, BvhInfo
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Attribute, Expression, attributes_of

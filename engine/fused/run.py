@@ -16,12 +16,12 @@ import pyarrow.compute as pc
 from raydb.engine.fused.denormalise import fetch
 from raydb.engine.fused.fold_values import Groups, count_values, finish, fold_values, renumber
 from raydb.engine.fused.table_scan import Image
-from raydb.kernels.arrow_numbers import to_numbers
 from raydb.kernels.backends.aggregates import AGGREGATES
 from raydb.kernels.backends.backend import Accumulator, FusedResult
 from raydb.kernels.backends.fallback import prepare_job
 from raydb.kernels.bvh.bvh import Measure, narrow_measure
 from raydb.kernels.bvh.encode import EncodedColumn, encode_column, join_codes
+from raydb.kernels.codecs.arrow_numbers import to_numbers
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import AggregateCall, Expression, attributes_of
 

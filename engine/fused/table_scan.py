@@ -28,10 +28,10 @@ from raydb.engine.fused.derived_cache import owned_bytes
 from raydb.engine.operators.relation import joined
 from raydb.errors import DataError
 from raydb.interrupts import beside
-from raydb.kernels.arrow_numbers import is_number, to_numbers, words_of
 from raydb.kernels.backends.cpu.scan import ScanColumn, launch_scan, prepare_scan, zones_of
 from raydb.kernels.bvh.bvh import Bvh, Measure, narrow_measure
 from raydb.kernels.bvh.encode import Hierarchy, encode_column, join_codes
+from raydb.kernels.codecs.arrow_numbers import is_number, to_numbers, words_of
 from raydb.planner.catalog import BvhDefinition, BvhInfo
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import (

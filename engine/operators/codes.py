@@ -20,8 +20,8 @@ import pyarrow.types as pt
 from raydb.engine.operators.list_keys import list_bytes
 from raydb.engine.operators.relation import joined
 from raydb.errors import NotSupportedError
-from raydb.kernels.arrow_numbers import from_numbers, words_of
 from raydb.kernels.bvh.encode import encode_column
+from raydb.kernels.codecs.arrow_numbers import from_numbers, words_of
 from raydb.planner.expressions.columns.order import doubles_of_codes, order_codes, order_intervals
 from raydb.storage.type_names import sql_type_name
 

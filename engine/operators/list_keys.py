@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.engine.operators.relation import joined
-from raydb.kernels.arrow_numbers import words_of
+from raydb.kernels.codecs.arrow_numbers import words_of
 from raydb.planner.expressions.columns.order import canonical_floats
 
 if TYPE_CHECKING:

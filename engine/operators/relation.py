@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.interrupts import check_interrupt
-from raydb.kernels.in_order import in_order
+from raydb.storage.in_order import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

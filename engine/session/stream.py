@@ -16,7 +16,6 @@ from raydb.engine.operators.run import Sources, naming_failures
 from raydb.engine.operators.steps import scan_steps, steps_of
 from raydb.engine.operators.unnest import unnest_steps
 from raydb.engine.operators.values import columns_of_sources, renamed, series_blocks
-from raydb.kernels.in_order import in_order
 from raydb.planner.plan.nodes import (
     Filter,
     Limit,
@@ -27,6 +26,7 @@ from raydb.planner.plan.nodes import (
     Union,
     Unnest,
 )
+from raydb.storage.in_order import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

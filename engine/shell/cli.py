@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import raydb
-from raydb.engine.api.process import run_alone
 from raydb.engine.shell.endings import BailError, QuitError
 from raydb.engine.shell.error_display import complaint
+from raydb.engine.shell.process import run_alone
 from raydb.engine.shell.render.colors import is_dumb, shows_colors
 from raydb.engine.shell.render.modes import MODES, OTHER_NAMES
 from raydb.engine.shell.session import Settings, Shell

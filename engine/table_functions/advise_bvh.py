@@ -23,9 +23,9 @@ from raydb.engine.fused.build_bvh import columns_behind, visible_rows
 from raydb.engine.fused.denormalise import fetch
 from raydb.engine.session.settings import check_file
 from raydb.errors import DataError, Error, OperationalError, ProgrammingError
-from raydb.kernels.arrow_numbers import to_numbers
 from raydb.kernels.bvh.bvh import narrow_measure
 from raydb.kernels.bvh.encode import encode_column
+from raydb.kernels.codecs.arrow_numbers import to_numbers
 from raydb.planner.advisor.advise import Asked, advise, attributes_wanted, measures_wanted
 from raydb.planner.advisor.bvh_model import Profile, distinct_tuples
 from raydb.planner.expressions.evaluator import evaluate

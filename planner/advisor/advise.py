@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow.types as pt
 
-from raydb.kernels.arrow_numbers import is_number
 from raydb.kernels.bvh.encode import encode_column
+from raydb.kernels.codecs.arrow_numbers import is_number
 from raydb.planner.advisor.bvh_model import BvhModel, Candidate, determines, lacking
 from raydb.planner.advisor.search_bvhs import Member, Search
 from raydb.planner.expressions.nodes import attributes_of

@@ -22,12 +22,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError
-from raydb.kernels.arrow_numbers import is_number
 from raydb.kernels.backends.aggregates import AGGREGATES
 from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
 from raydb.kernels.backends.choice import ELSE
 from raydb.kernels.bvh.encode import EncodedColumn, Hierarchy, encode_column, join_codes
 from raydb.kernels.bvh.intervals import cell_intervals
+from raydb.kernels.codecs.arrow_numbers import is_number
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import (
     AggregateCall,

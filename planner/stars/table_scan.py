@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from raydb.kernels.arrow_numbers import is_number
 from raydb.kernels.backends.choice import ELSE
+from raydb.kernels.codecs.arrow_numbers import is_number
 from raydb.planner.expressions.nodes import (
     AggregateCall,
     Attribute,

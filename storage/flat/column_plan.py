@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from raydb.errors import ProgrammingError, did_you_mean
-from raydb.kernels.in_order import in_order
 from raydb.storage.flat.encodings import ENCODINGS, encodings_of
 from raydb.storage.flat.encodings.dictionary import ColumnDictionary
 from raydb.storage.flat.kinds import kind_of, type_bits
 from raydb.storage.flat.layout import MAX_CHUNK_ROWS, Kind, Modality
 from raydb.storage.flat.modality import detect_modality
 from raydb.storage.flat.shared_dictionaries import SharedEntries, share_dictionaries
+from raydb.storage.in_order import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -18,7 +18,6 @@ from xxhash import xxh3_64, xxh3_64_intdigest
 
 from raydb.errors import DataError
 from raydb.interrupts import beside
-from raydb.kernels.in_order import in_order
 from raydb.storage.durable.replace import replace_file
 from raydb.storage.flat import bloom
 from raydb.storage.flat.column_plan import ColumnPlan, plan_columns
@@ -60,6 +59,7 @@ from raydb.storage.flat.metadata.compose import (
     compose_vtable,
 )
 from raydb.storage.flat.zone_map import bound_texts, pack_floats, pack_integers, unpack_range
+from raydb.storage.in_order import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.interrupts import beside
-from raydb.kernels.arrow_numbers import words_of
+from raydb.kernels.codecs.arrow_numbers import words_of
 from raydb.storage.tables.keys import find_rows
 from raydb.storage.tables.row_hashes import add_to_hashes
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from raydb.kernels.arrow_numbers import words_of
+from raydb.kernels.codecs.arrow_numbers import words_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

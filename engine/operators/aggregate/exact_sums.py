@@ -20,7 +20,7 @@ import pyarrow.types as pt
 
 from raydb.engine.operators.relation import joined
 from raydb.errors import DataError
-from raydb.kernels.arrow_numbers import words_of
+from raydb.kernels.codecs.arrow_numbers import words_of
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.storage.type_names import sql_type_name
 

@@ -29,9 +29,9 @@ from raydb.engine.operators.join.partners import (
 )
 from raydb.engine.operators.relation import Collector, Relation, joined
 from raydb.interrupts import beside
-from raydb.kernels.in_order import in_order
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, columns_of, conjuncts
+from raydb.storage.in_order import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

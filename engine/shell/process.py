@@ -1,4 +1,7 @@
-"""What a process that is the command `raydb`, and nothing else, can do without."""
+"""The process of the command `raydb`: it does without pandas, and without a last look for garbage.
+
+Both are for a process that runs nothing else; `raydb.connect` leaves its host as it is.
+"""
 
 from __future__ import annotations
 
