@@ -39,7 +39,7 @@ from raydb.planner.expressions.nodes import (
     Call,
     Expression,
     attributes_of,
-    map_aggregate,
+    map_call,
     rewrite,
 )
 from raydb.planner.stars.fuse import FusedScanAggregate, fuse
@@ -410,7 +410,7 @@ def fuse_on_rows(
             measure = measures.get(argument) or image.measure(argument)
             if measure is not None:
                 measures[argument] = measure
-        encoded = map_aggregate(call, image.encode) if asks_values(call) else call
+        encoded = map_call(call, image.encode) if asks_values(call) else call
         aggregates.append((column, encoded))
     if image.fact.live is not None:
         predicates.append(image.visible())

@@ -35,7 +35,7 @@ from raydb.planner.plan.nodes import (
     Sort,
     Window,
 )
-from raydb.planner.plan.nulls import COMPARISONS, columns_without_null, is_never_null
+from raydb.planner.plan.nulls import COMPARISONS, is_never_null
 from raydb.planner.plan.unique import has_one_row, has_one_row_at_most, is_unique_by
 from raydb.planner.rules.push_down_filters import filter_rows
 
@@ -237,7 +237,7 @@ class OuterRows:
         """
         inner = frozenset(found.plan.columns)
         catalog = self._builder.catalog
-        known = columns_without_null(self.plan, catalog) | columns_without_null(found.plan, catalog)
+        known = self.plan.never_null(catalog) | found.plan.never_null(catalog)
         parts = conjuncts(condition)
         unsure = [part for part in parts if not is_never_null(part, known)]
         sure = (*found.conditions, *(part for part in parts if part not in unsure))

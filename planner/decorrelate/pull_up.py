@@ -28,8 +28,7 @@ from raydb.planner.expressions.nodes import (
     columns_of,
     conjuncts,
     expressions_of,
-    map_aggregate,
-    map_window,
+    map_call,
 )
 from raydb.planner.plan.nodes import (
     Aggregate,
@@ -205,7 +204,7 @@ def _aggregate(
 ) -> Independent | None:
     outer_keys = _keys(found, outer)
     keys = tuple((column, found.resolve(key)) for column, key in plan.keys)
-    calls = tuple((column, map_aggregate(call, found.resolve)) for column, call in plan.aggregates)
+    calls = tuple((column, map_call(call, found.resolve)) for column, call in plan.aggregates)
     read = [*(e for _, e in keys), *(e for _, call in calls for e in expressions_of(call))]
     if outer_keys is None or any(reads(expression, outer) for expression in read):
         return None
@@ -251,7 +250,7 @@ def _unnest_lists(plan: Unnest, found: Independent, outer: frozenset[Column]) ->
 
 def _window(plan: Window, found: Independent, outer: frozenset[Column]) -> Independent | None:
     keys = _keys(found, outer)
-    calls = tuple((column, map_window(call, found.resolve)) for column, call in plan.calls)
+    calls = tuple((column, map_call(call, found.resolve)) for column, call in plan.calls)
     if keys is None or any(reads(e, outer) for _, call in calls for e in expressions_of(call)):
         return None
     divided = tuple(

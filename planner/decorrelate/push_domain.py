@@ -21,8 +21,7 @@ from raydb.planner.expressions.nodes import (
     Column,
     Expression,
     Literal,
-    map_aggregate,
-    map_window,
+    map_call,
     substitute,
 )
 from raydb.planner.plan.common_tables import free_columns, reads_working_table, renumbered
@@ -45,7 +44,7 @@ from raydb.planner.plan.nodes import (
     Window,
     WorkingTable,
 )
-from raydb.planner.plan.nulls import columns_without_null, is_never_null
+from raydb.planner.plan.nulls import is_never_null
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -156,7 +155,7 @@ def push_domain(
         for column, e in arguments.items()
     }
     keys = tuple(zip(arguments, values, strict=True))
-    known = columns_without_null(source, builder.catalog)
+    known = source.never_null(builder.catalog)
     never_null = frozenset(c for c, e in arguments.items() if is_never_null(e, known))
     rows = Aggregate(Project(copy, tuple(values.items())), keys, ())
     domain = _Domain(rows, never_null, builder)
@@ -170,26 +169,20 @@ def _push(plan: Plan, domain: _Domain) -> _Pushed:
     if not domain.concerns(plan):
         return _with_domain((plan,), (), domain)
     match plan:
-        case Filter(source=source, predicate=predicate):
-            below = _push(source, domain)
-            return replace(below, plan=Filter(below.plan, substitute(predicate, below.names)))
+        case Filter() | Unnest() | Sort():
+            below = _push(plan.source, domain)
+            changed = plan.map_expressions(lambda part: substitute(part, below.names))
+            return replace(below, plan=changed.map_sources(lambda _: below.plan))
         case Project(source=source, items=items):
             below = _push(source, domain)
-            changed = tuple((column, substitute(e, below.names)) for column, e in items)
-            return replace(below, plan=Project(below.plan, changed + below.passed_on()))
-        case Unnest(source=source, items=items):
-            below = _push(source, domain)
-            changed = tuple((column, substitute(e, below.names)) for column, e in items)
-            return replace(below, plan=replace(plan, source=below.plan, items=changed))
+            own = tuple((column, substitute(e, below.names)) for column, e in items)
+            return replace(below, plan=Project(below.plan, own + below.passed_on()))
         case Search():
             return _push_search(plan, domain)
         case Window(source=source, calls=calls):
             below = _push(source, domain)
             divided = tuple((c, _divide(call, below.names)) for c, call in calls)
             return replace(below, plan=Window(below.plan, divided))
-        case Sort(source=source):
-            below = _push(source, domain)
-            return replace(below, plan=replace(plan, source=below.plan))
         case Limit():
             return _push_limit(plan, domain)
         case Aggregate(grouping=None):
@@ -198,20 +191,8 @@ def _push(plan: Plan, domain: _Domain) -> _Pushed:
             return _push(_one_by_one(plan, domain.builder), domain)
         case InnerJoin():
             return _push_inner_join(plan, domain)
-        case OuterJoin(kind="full"):
-            return _push_full_join(plan, domain)
-        case OuterJoin(kind="right", left=left, right=right):
-            kept = _push(right, domain)
-            other, conditions = _push_other(left, plan.conditions, kept, domain)
-            return replace(
-                kept, plan=replace(plan, left=other, right=kept.plan, conditions=conditions)
-            )
-        case OuterJoin(left=left, right=right) | SemiJoin(left=left, right=right):
-            kept = _push(left, domain)
-            other, conditions = _push_other(right, plan.conditions, kept, domain)
-            return replace(
-                kept, plan=replace(plan, left=kept.plan, right=other, conditions=conditions)
-            )
+        case OuterJoin() | SemiJoin():
+            return _push_join(plan, domain)
         case Union(sources=sources, columns=columns):
             return _union([_push(source, domain) for source in sources], sources, columns, domain)
         case Values(rows=rows, columns=columns):
@@ -244,8 +225,23 @@ def _with_domain(
 
 
 def _divide(call: WindowCall, names: Names) -> WindowCall:
-    call = map_window(call, lambda expression: substitute(expression, names))
+    call = map_call(call, lambda expression: substitute(expression, names))
     return replace(call, partition_by=(*names.values(), *call.partition_by))
+
+
+def _push_join(plan: OuterJoin | SemiJoin, domain: _Domain) -> _Pushed:
+    """Push into the side that is kept; the rows of the other are found for its outer rows."""
+    if isinstance(plan, OuterJoin) and plan.kind == "full":
+        return _push_full_join(plan, domain)
+    if plan.kind == "right":
+        kept = _push(plan.right, domain)
+        left, conditions = _push_other(plan.left, plan.conditions, kept, domain)
+        right = kept.plan
+    else:
+        kept = _push(plan.left, domain)
+        right, conditions = _push_other(plan.right, plan.conditions, kept, domain)
+        left = kept.plan
+    return replace(kept, plan=replace(plan, left=left, right=right, conditions=conditions))
 
 
 def _push_limit(plan: Limit, domain: _Domain) -> _Pushed:
@@ -310,7 +306,7 @@ def _push_aggregate(plan: Aggregate, domain: _Domain) -> _Pushed:
     names = domain.new_names()
     own = tuple((column, change(key)) for column, key in plan.keys)
     added = tuple((names[column], below.names[column]) for column in names)
-    calls = tuple((column, map_aggregate(call, change)) for column, call in plan.aggregates)
+    calls = tuple((column, map_call(call, change)) for column, call in plan.aggregates)
     if plan.keys:
         return _Pushed(Aggregate(below.plan, (*own, *added), calls), names)
     # Without keys there is a row for every outer row, even where there is nothing to aggregate.

@@ -161,6 +161,9 @@ class WindowCall:
     ignore_nulls: bool = False
 
 
+_Call = TypeVar("_Call", AggregateCall, WindowCall)
+
+
 def leaves(expression: Expression) -> Iterator[Column | Attribute | Literal]:
     """Yield the leaves of an expression from left to right, repeats included."""
     match expression:
@@ -230,31 +233,28 @@ def expressions_of(call: AggregateCall | WindowCall) -> tuple[Expression, ...]:
     return (*call.arguments, *filters, *partition, *order)
 
 
-def map_aggregate(call: AggregateCall, change: Callable[[Expression], Expression]) -> AggregateCall:
-    """Return an aggregate with `change` applied to each of its expressions."""
-    arguments = tuple([change(argument) for argument in call.arguments])
-    filtered = None if call.filter is None else change(call.filter)
-    if not call.order_by and filtered is call.filter and all(map(is_, arguments, call.arguments)):
-        return call
-    order_by = _map_order(call.order_by, change)
-    return replace(call, arguments=arguments, filter=filtered, order_by=order_by)
+def map_call(call: _Call, change: Callable[[Expression], Expression]) -> _Call:
+    """Return an aggregate or a window function with `change` applied to each of its expressions.
+
+    It is the call itself where nothing changes.
+    """
+    mapped: dict[str, Any] = {
+        "arguments": tuple([change(argument) for argument in call.arguments]),
+        "filter": None if call.filter is None else change(call.filter),
+        "order_by": tuple([_map_item(item, change) for item in call.order_by]),
+    }
+    if isinstance(call, WindowCall):
+        mapped["partition_by"] = tuple([change(key) for key in call.partition_by])
+    for name, value in list(mapped.items()):
+        held = getattr(call, name)
+        if value is held or (isinstance(held, tuple) and all(map(is_, value, held))):
+            del mapped[name]
+    return replace(call, **mapped) if mapped else call
 
 
-def map_window(call: WindowCall, change: Callable[[Expression], Expression]) -> WindowCall:
-    """Return a window function with `change` applied to each of its expressions."""
-    return replace(
-        call,
-        arguments=tuple(change(argument) for argument in call.arguments),
-        filter=None if call.filter is None else change(call.filter),
-        partition_by=tuple(change(key) for key in call.partition_by),
-        order_by=_map_order(call.order_by, change),
-    )
-
-
-def _map_order(
-    items: tuple[OrderItem, ...], change: Callable[[Expression], Expression]
-) -> tuple[OrderItem, ...]:
-    return tuple(replace(item, expression=change(item.expression)) for item in items)
+def _map_item(item: OrderItem, change: Callable[[Expression], Expression]) -> OrderItem:
+    changed = change(item.expression)
+    return item if changed is item.expression else replace(item, expression=changed)
 
 
 def substitute(expression: Expression, definitions: Mapping[Column, Expression]) -> Expression:

@@ -26,7 +26,7 @@ from raydb.planner.expressions.nodes import (
     columns_of,
     conjuncts,
     leaves,
-    map_aggregate,
+    map_call,
     rewrite,
 )
 from raydb.planner.expressions.registry import is_volatile
@@ -85,7 +85,7 @@ def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
         predicates=tuple(convert(predicate) for predicate in predicates),
         keys=tuple((column, convert(key)) for column, key in aggregate.keys),
         aggregates=tuple(
-            (column, map_aggregate(call, convert)) for column, call in aggregate.aggregates
+            (column, map_call(call, convert)) for column, call in aggregate.aggregates
         ),
     )
 

@@ -9,11 +9,17 @@ from raydb.planner.expressions.nodes import expressions_of
 from raydb.planner.expressions.show import show, show_aggregate
 from raydb.planner.plan.nodes.node import Calls, Items, Node, read_by
 from raydb.planner.plan.nodes.star import NoStar, Star
+from raydb.planner.plan.nulls import is_never_null
 
 if TYPE_CHECKING:
-    from raydb.planner.expressions.nodes import Column
+    from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.expressions.nodes import AggregateCall, Column
     from raydb.planner.plan.nodes import Plan
     from raydb.planner.plan.statistics import Statistics
+
+
+_COUNTS = ("count", "count_star")
+_OF_VALUES = ("sum", "min", "max", "avg")
 
 
 class GroupedRows(Node):
@@ -104,3 +110,18 @@ class Aggregate(GroupedRows):
             return 1.0
         groups = statistics.group_count(self.source, [key for _, key in self.keys])
         return min(groups, statistics.row_count(self.source))
+
+    def never_null(self, catalog: CatalogInfo) -> frozenset[Column]:
+        if self.grouping is not None:
+            return frozenset()
+        known = self.source.never_null(catalog)
+        keys = frozenset(column for column, key in self.keys if is_never_null(key, known))
+        return keys.union(c for c, call in self.aggregates if self._has_value(call, known))
+
+    def _has_value(self, call: AggregateCall, known: frozenset[Column]) -> bool:
+        """Tell whether an aggregate cannot be NULL where the known columns are not."""
+        if call.function in _COUNTS:
+            return True
+        # Every group of an aggregate with keys has a row.
+        has_rows = bool(self.keys) and call.filter is None and call.function in _OF_VALUES
+        return has_rows and all(is_never_null(argument, known) for argument in call.arguments)

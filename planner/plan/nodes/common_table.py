@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from raydb.planner.plan.nodes.node import Node
 
 if TYPE_CHECKING:
+    from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Column
     from raydb.planner.plan.nodes import Plan
     from raydb.planner.plan.statistics import Statistics
@@ -41,6 +42,11 @@ class CommonTable(Node):
 
     def estimate(self, statistics: Statistics) -> float:
         return statistics.row_count(self.query)
+
+    def never_null(self, catalog: CatalogInfo) -> frozenset[Column]:
+        known = self.query.never_null(catalog)
+        pairs = zip(self.columns, self.query.columns, strict=True)
+        return frozenset(column for column, theirs in pairs if theirs in known)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from raydb.planner.expressions.nodes import conjuncts
 from raydb.planner.expressions.show import show
 from raydb.planner.plan.nodes.node import Node
+from raydb.planner.plan.nulls import required_by
 
 if TYPE_CHECKING:
-    from raydb.planner.expressions.nodes import Expression
+    from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.expressions.nodes import Column, Expression
     from raydb.planner.plan.nodes import Plan
     from raydb.planner.plan.statistics import Statistics
 
@@ -32,3 +35,7 @@ class Filter(Node):
     def estimate(self, statistics: Statistics) -> float:
         share = statistics.share_kept(self.source, self.predicate)
         return statistics.row_count(self.source) * share
+
+    def never_null(self, catalog: CatalogInfo) -> frozenset[Column]:
+        required = required_by(conjuncts(self.predicate), self.columns)
+        return self.source.never_null(catalog) | required

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from raydb.planner.expressions.show import INFIX, show
 from raydb.planner.plan.nodes.node import Items, Node
+from raydb.planner.plan.nulls import required_by
 
 if TYPE_CHECKING:
+    from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Column, Expression
     from raydb.planner.plan.nodes import Plan
     from raydb.planner.plan.statistics import Statistics
@@ -27,6 +29,10 @@ class InnerJoin(Node):
     def estimate(self, statistics: Statistics) -> float:
         return statistics.combined_row_count(self.sources, self.conditions)
 
+    def never_null(self, catalog: CatalogInfo) -> frozenset[Column]:
+        known = frozenset(c for source in self.sources for c in source.never_null(catalog))
+        return known | required_by(self.conditions, self.columns)
+
 
 @dataclass(frozen=True, slots=True)
 class OuterJoin(Node):
@@ -43,6 +49,11 @@ class OuterJoin(Node):
     def estimate(self, statistics: Statistics) -> float:
         joined = statistics.joined_row_count(self.left, self.right, self.conditions)
         return max(joined, statistics.row_count(self.left), statistics.row_count(self.right))
+
+    def never_null(self, catalog: CatalogInfo) -> frozenset[Column]:
+        if self.kind == "full":
+            return frozenset()
+        return (self.left if self.kind == "left" else self.right).never_null(catalog)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +84,9 @@ class SemiJoin(Node):
             return size
         kept = min(size, statistics.joined_row_count(self.left, self.right, self.conditions))
         return kept if self.kind == "semi" else max(size - kept, size / 10)
+
+    def never_null(self, catalog: CatalogInfo) -> frozenset[Column]:
+        return self.left.never_null(catalog).union(self.defined)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,13 @@ from raydb.planner.expressions.nodes import (
     WindowCall,
     columns_of,
     expressions_of,
-    map_aggregate,
-    map_window,
+    map_call,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from raydb.planner.catalog import CatalogInfo
     from raydb.planner.plan.nodes import Plan
     from raydb.planner.plan.statistics import Statistics
 
@@ -137,6 +137,10 @@ class Node:
     def _definitions(self) -> list[tuple[Column, Any]]:
         return [item for name in self.definition_fields for item in getattr(self, name)]
 
+    def never_null(self, catalog: CatalogInfo) -> frozenset[Column]:
+        """Return the columns that are never NULL, as far as it can be told: by default none."""
+        return frozenset()
+
 
 def read_by(expressions: Iterable[Expression]) -> frozenset[Column]:
     """Return the columns that any of the expressions reads."""
@@ -160,5 +164,5 @@ def _map_held(held: Any, change: Callable[[Expression], Expression]) -> Any:
         changed = tuple([_map_held(each, change) for each in held])
         return held if all(map(is_, changed, held)) else changed
     if isinstance(held, AggregateCall):
-        return map_aggregate(held, change)
-    return map_window(held, change) if isinstance(held, WindowCall) else change(held)
+        return map_call(held, change)
+    return map_call(held, change) if isinstance(held, WindowCall) else change(held)

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.show import show
 from raydb.planner.plan.nodes.node import Items, Node, read_by
+from raydb.planner.plan.nulls import is_never_null
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Column
     from raydb.planner.plan.nodes import Plan
 
@@ -38,6 +40,10 @@ class Project(Node):
     def prune(self, needed: frozenset[Column]) -> Plan:
         kept = tuple(item for item in self.items if item[0] in needed)
         return Project(self.source.prune(read_by(e for _, e in kept)), kept)
+
+    def never_null(self, catalog: CatalogInfo) -> frozenset[Column]:
+        known = self.source.never_null(catalog)
+        return frozenset(column for column, e in self.items if is_never_null(e, known))
 
 
 def only_columns(plan: Plan, columns: Sequence[Column]) -> Plan:

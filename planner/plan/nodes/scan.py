@@ -6,8 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from raydb.planner.plan.nodes.node import Node
+from raydb.storage.tables.table import ROW_NUMBER
 
 if TYPE_CHECKING:
+    from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Column, Literal
     from raydb.planner.plan.nodes import Plan
     from raydb.planner.plan.statistics import Statistics
@@ -58,3 +60,7 @@ class Scan(Node):
 
     def estimate(self, statistics: Statistics) -> float:
         return float(statistics.catalog.tables[self.table].row_count)
+
+    def never_null(self, catalog: CatalogInfo) -> frozenset[Column]:
+        counts = catalog.tables[self.table].null_counts
+        return frozenset(c for c in self.columns if c.name == ROW_NUMBER or not counts[c.name])

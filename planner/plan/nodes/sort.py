@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from raydb.planner.plan.nodes.node import Node
 
 if TYPE_CHECKING:
+    from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Column
     from raydb.planner.plan.nodes import Plan
     from raydb.planner.plan.statistics import Statistics
@@ -40,6 +41,9 @@ class Sort(Node):
     def summary(self) -> str:
         return ", ".join(key.column.name + (" DESC" if key.descending else "") for key in self.keys)
 
+    def never_null(self, catalog: CatalogInfo) -> frozenset[Column]:
+        return self.source.never_null(catalog)
+
 
 @dataclass(frozen=True, slots=True)
 class Limit(Node):
@@ -60,3 +64,6 @@ class Limit(Node):
     def estimate(self, statistics: Statistics) -> float:
         size = statistics.row_count(self.source)
         return size if self.count is None else min(size, float(self.count))
+
+    def never_null(self, catalog: CatalogInfo) -> frozenset[Column]:
+        return self.source.never_null(catalog)

@@ -11,6 +11,7 @@ from raydb.planner.plan.nodes.project import only_columns
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Column
     from raydb.planner.plan.nodes import Plan
     from raydb.planner.plan.statistics import Statistics
@@ -42,6 +43,15 @@ class Union(Node):
 
     def estimate(self, statistics: Statistics) -> float:
         return sum(statistics.row_count(source) for source in self.sources)
+
+    def never_null(self, catalog: CatalogInfo) -> frozenset[Column]:
+        known = [source.never_null(catalog) for source in self.sources]
+        given = zip(*(source.columns for source in self.sources), strict=True)
+        return frozenset(
+            column
+            for column, theirs in zip(self.columns, given, strict=True)
+            if all(each in those for each, those in zip(theirs, known, strict=True))
+        )
 
 
 def prune_to_places(source: Plan, places: Iterable[int]) -> Plan:

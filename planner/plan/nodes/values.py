@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from raydb.planner.plan.nodes.node import Node
+from raydb.planner.plan.nulls import is_never_null
 
 if TYPE_CHECKING:
+    from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Column, Expression
     from raydb.planner.plan.statistics import Statistics
 
@@ -30,6 +32,13 @@ class Values(Node):
     def estimate(self, statistics: Statistics) -> float:
         return float(len(self.rows))
 
+    def never_null(self, catalog: CatalogInfo) -> frozenset[Column]:
+        return frozenset(
+            column
+            for place, column in enumerate(self.columns)
+            if all(is_never_null(row[place], ()) for row in self.rows)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Series(Node):
@@ -49,3 +58,6 @@ class Series(Node):
 
     def estimate(self, statistics: Statistics) -> float:
         return float(len(range(self.start, self.stop, self.step)))
+
+    def never_null(self, catalog: CatalogInfo) -> frozenset[Column]:
+        return frozenset({self.column})

@@ -10,8 +10,12 @@ from raydb.planner.expressions.show import show_window
 from raydb.planner.plan.nodes.node import Node, read_by
 
 if TYPE_CHECKING:
+    from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Column, WindowCall
     from raydb.planner.plan.nodes import Plan
+
+
+_NUMBERING = ("row_number", "rank", "dense_rank")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +38,7 @@ class Window(Node):
         read = read_by(e for _, call in kept for e in expressions_of(call))
         source = self.source.prune(needed | read)
         return Window(source, kept) if kept else source
+
+    def never_null(self, catalog: CatalogInfo) -> frozenset[Column]:
+        numbers = frozenset(c for c, call in self.calls if call.function in _NUMBERING)
+        return self.source.never_null(catalog) | numbers

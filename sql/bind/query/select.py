@@ -20,7 +20,7 @@ from raydb.planner.expressions.nodes import (
     WindowCall,
     columns_of,
     expressions_of,
-    map_window,
+    map_call,
 )
 from raydb.planner.plan.common_tables import separate_subqueries
 from raydb.planner.plan.nodes import Aggregate, Filter, Plan, Unnest, Window
@@ -100,7 +100,7 @@ def bind_select_clauses(node: exp.Expr, binding: Binding) -> Plan:
     if having is not None:
         plan = Filter(plan, over(having))
     if windows.calls:
-        calls = ((column, map_window(call, over)) for call, column in windows.calls.items())
+        calls = ((column, map_call(call, over)) for call, column in windows.calls.items())
         plan = Window(plan, tuple(calls))
     if qualify is not None:
         if not windows.calls:
