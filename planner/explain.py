@@ -32,11 +32,6 @@ _Job: TypeAlias = FusedScanAggregate | FusedTableScan | DeltaScan
 # Nodes whose lines differ from their JSON values.
 _LINES = {kind.explain_name: kind.lines for kind in get_args(_Job)}
 
-# What is no line of its own below a node's title.
-_NO_LINES = frozenset(
-    ("node", "summary", "change", "children", "rows", "time_ms", "ran_on", "queries", "mean_probes")
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -44,8 +39,7 @@ class Measured:
 
     nodes: the rows and the own time, in ms, of nodes by their identity. ran_on: for jobs that could
     run on several backends which one did, with its own figures. By the identity of nodes, notes:
-    what they say of their run; probes: the queries of vector searches and the lists that they
-    scanned.
+    what they say of their run; counts: what searches have counted in theirs.
     """
 
     time_ms: float
@@ -53,7 +47,7 @@ class Measured:
     nodes: Mapping[int, tuple[int, float]]
     ran_on: Mapping[_Job, str] = field(default_factory=dict)
     notes: Mapping[int, str] = field(default_factory=dict)
-    probes: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    counts: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
 
 
 _NOT_MEASURED = Measured(0.0, {}, {})
@@ -121,9 +115,6 @@ def details_of(node: Mapping[str, Any]) -> dict[str, Any]:
     """Return the lines below a node's title."""
     lines_of = _LINES.get(node["node"])
     details = _other_lines(node) if lines_of is None else lines_of(node)
-    if "mean_probes" in node:
-        count = "one query" if node["queries"] == 1 else f"{node['queries']} queries"
-        details["probes"] = f"{node['mean_probes']:.1f} in the mean of {count}"
     if "ran_on" in node:
         details["ran on"] = node["ran_on"]
     if "rows" in node:
@@ -133,8 +124,10 @@ def details_of(node: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _other_lines(node: Mapping[str, Any]) -> dict[str, Any]:
-    said = {name: value for name, value in node.items() if name not in _NO_LINES and value}
-    return {**node.get("change", {}), **said}
+    """Return what texts say of a node, beside its title and where it ran."""
+    said = {name: value for name, value in node.items() if value and isinstance(value, str)}
+    others = {name: said[name] for name in said if name not in ("node", "summary", "ran_on")}
+    return {**node.get("change", {}), **others}
 
 
 def _walk(node: dict[str, Any]) -> list[dict[str, Any]]:
@@ -158,8 +151,7 @@ def _described(
         node["rows"], node["time_ms"] = measured.nodes[id(plan)]
     node |= states.get(id(plan), {})
     node |= {"ran": measured.notes[id(plan)]} if id(plan) in measured.notes else {}
-    if id(plan) in measured.probes:
-        queries, lists = measured.probes[id(plan)]
-        node |= {"queries": queries, "mean_probes": lists / max(queries, 1)}
+    if isinstance(plan, SearchRows) and id(plan) in measured.counts:
+        node |= plan.function.measured(measured.counts[id(plan)])
     children = [_described(child, seen, measured, states) for child in plan.children]
     return {**node, "children": children}

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from raydb.engine.operators.relation import Relation
     from raydb.planner.plan.nodes import PhysicalPlan
@@ -40,8 +38,7 @@ class Entry:
 class Trace:
     """Collects the rows and the time of each node; nodes are told apart by identity.
 
-    notes: what nodes say of their run. probes: the queries of each vector search, and the lists of
-    an index that they scanned.
+    notes: what nodes say of their run. counts: what searches count in theirs.
     """
 
     def __init__(self) -> None:
@@ -50,7 +47,7 @@ class Trace:
         self._below: list[float] = []
         self._lock = threading.Lock()
         self.notes: dict[int, str] = {}
-        self.probes: dict[int, tuple[int, int]] = {}
+        self.counts: dict[int, Counter[str]] = {}
 
     def _entry(self, node: PhysicalPlan) -> Entry:
         # An entry keeps its node, so that no other one gets its identity.
@@ -69,10 +66,9 @@ class Trace:
         """Keep what a node, which runs, says of its run."""
         self.notes[id(node)] = text
 
-    def note_probes(self, node: PhysicalPlan, probes: NDArray[np.int64]) -> None:
-        """Note how many lists each query of a vector search has scanned."""
-        queries, lists = self.probes.get(id(node), (0, 0))
-        self.probes[id(node)] = queries + len(probes), lists + int(probes.sum())
+    def add(self, node: PhysicalPlan, **counts: int) -> None:
+        """Add to the counts of a node, which may run more than once."""
+        self.counts.setdefault(id(node), Counter()).update(counts)
 
     @contextmanager
     def _timed(self, entry: Entry) -> Iterator[None]:

@@ -174,7 +174,7 @@ def _measure(prepared: PreparedPlan, context: StatementContext) -> Measured:
         if (answered := made.ran_on()) is not None:
             ran_on[job] = answered
     nodes = trace.measured(prepared.plan)
-    return Measured(time_ms, kernel_ms, nodes, ran_on, trace.notes, trace.probes)
+    return Measured(time_ms, kernel_ms, nodes, ran_on, trace.notes, trace.counts)
 
 
 def _new_run(prepared: PreparedPlan, context: StatementContext) -> JobRun:

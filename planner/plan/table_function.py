@@ -109,7 +109,7 @@ class OpenedFunction(TableFunction):
 
     @abstractmethod
     def open(self, call: FunctionCall, database: Any) -> pa.Table:
-        """Return the rows; database: what the engine knows, `engine.table_functions.opened`."""
+        """Return the rows; database: the engine's `StatementContext`."""
 
 
 class PlannedFunction(TableFunction):
@@ -187,6 +187,10 @@ class SearchFunction(PlannedFunction):
 
     def state(self, plan: SearchRows, tables: Mapping[str, Table], cache: Any) -> Mapping[str, str]:
         """Return what EXPLAIN says of a search at the moment; cache: the engine's DerivedCache."""
+        return {}
+
+    def measured(self, counts: Mapping[str, int]) -> dict[str, Any]:
+        """Return what EXPLAIN ANALYZE says of what a search has counted in its trace."""
         return {}
 
 

@@ -29,7 +29,7 @@ from raydb.storage.tables.constraints import is_vector
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from raydb.engine.operators.relation import Relation
     from raydb.engine.operators.run import Sources
@@ -108,6 +108,13 @@ class VectorFunction(SearchFunction):
                 return f"'{text}'"
             case value:
                 return str(value)
+
+    def measured(self, counts: Mapping[str, int]) -> dict[str, Any]:
+        queries = counts["queries"]
+        mean = counts["lists"] / max(queries, 1)
+        of = "one query" if queries == 1 else f"{queries} queries"
+        told = f"{mean:.1f} in the mean of {of}"
+        return {"queries": queries, "mean_probes": mean, "probes": told}
 
 
 def _options(call: FunctionCall) -> SearchOptions:

@@ -124,7 +124,7 @@ def _show(plan: SearchRows, sources: Sources, found: Neighbours) -> None:
     if index is None:
         return
     if sources.trace is not None:
-        sources.trace.note_probes(plan, found.probes)
+        sources.trace.add(plan, queries=len(found.probes), lists=int(found.probes.sum()))
     # A query that EXPLAIN ANALYZE runs is nobody's question.
     elif index.calibrated is not None and plan.selection is None:
         searches = sources.context.usage.searches
