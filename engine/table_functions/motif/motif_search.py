@@ -211,7 +211,7 @@ def _method(asked: MotifQuestion) -> str:
 # -- counting
 
 
-def _count(search: Search) -> tuple[dict[str, Any], str]:
+def _count(search: Search) -> tuple[Mapping[str, Any], str]:
     """Return what motif_count() tells of a motif by column, and how it was found."""
     asked = search.asked
     counted = None if search.method == "timest" else _count_exactly(search)
@@ -220,7 +220,7 @@ def _count(search: Search) -> tuple[dict[str, Any], str]:
     search.clock.make_ready("estimate")
     prepared = _prepare(search)
     if prepared is None:
-        return _of_nothing(), "timest, whose weights took all the time"
+        return _NOTHING, "timest, whose weights took all the time"
     tell = search.clock.teller("sample", math.inf)
     found = estimate(
         *(search.graph, asked.motif, search.delta, asked.ties),
@@ -271,42 +271,36 @@ def _prepare(search: Search) -> PreparedMotif | None:
         return None
 
 
+# What is known before the first sample: that the count is at least 0. NULL is what is not there.
+_NOTHING: Mapping[str, Any] = {
+    "ci_low": 0.0,
+    "exact": False,
+    "converged": False,
+    "samples": 0,
+    "nonzero": 0,
+    "method": "timest",
+}
+_OF_ESTIMATE = ("estimate", "std_error", "ci_low", "ci_high", "converged", "samples", "nonzero")
+
+
 def _of_exact(count: int) -> dict[str, Any]:
     return {
-        "estimate": float(count),
+        **_NOTHING,
+        **dict.fromkeys(("estimate", "ci_low", "ci_high"), float(count)),
         "std_error": 0.0,
-        "ci_low": float(count),
-        "ci_high": float(count),
         "exact": True,
         "converged": True,
-        "samples": 0,
-        "nonzero": 0,
         "method": "exact",
-        "tree": None,
-        "total_weight": None,
         "count": count if count < 2**63 else None,
     }
 
 
-def _of_nothing() -> dict[str, Any]:
-    """Return what is known before the first sample: that it is at least 0."""
-    unknown = ("estimate", "std_error", "ci_high", "tree", "total_weight", "count")
-    known = {"ci_low": 0.0, "exact": False, "converged": False, "samples": 0, "nonzero": 0}
-    return {**dict.fromkeys(unknown), **known, "method": "timest"}
-
-
 def _of_estimate(found: Estimate, asked: MotifQuestion) -> dict[str, Any]:
-    names, edges = asked.names, asked.motif.edges
-    ends = [edges[number] for number in found.tree]
+    ends = [asked.motif.edges[number] for number in found.tree]
+    names = asked.names
     return {
-        "estimate": found.estimate,
-        "std_error": found.std_error,
-        "ci_low": found.ci_low,
-        "ci_high": found.ci_high,
+        **{name: getattr(found, name) for name in _OF_ESTIMATE},
         "exact": found.exact_zero,
-        "converged": found.converged,
-        "samples": found.samples,
-        "nonzero": found.nonzero,
         "method": "timest",
         "tree": ", ".join(f"{names[source]}->{names[target]}" for source, target in ends),
         "total_weight": float(found.total_weight),
@@ -326,7 +320,7 @@ def _count_row(
         "duplicates": edges.graph.duplicate_count,
         "self_loops": edges.graph.loop_count,
     }
-    return {column: pa.array([values[column.name]], column.type) for column in columns}
+    return {column: pa.array([values.get(column.name)], column.type) for column in columns}
 
 
 # -- sampling

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 from raydb.errors import ProgrammingError, did_you_mean
@@ -43,43 +43,33 @@ class _Shape:
     edges: Callable[..., list[Pair]]
 
 
-def _cycle(count: int) -> list[Pair]:
-    return [(place, (place + 1) % count) for place in range(count)]
-
-
-def _path(count: int) -> list[Pair]:
-    return [(place, place + 1) for place in range(count - 1)]
-
-
-def _clique(count: int) -> list[Pair]:
-    return list(combinations(range(count), 2))
-
-
-def _star_out(leaves: int) -> list[Pair]:
-    return [(0, leaf) for leaf in range(1, leaves + 1)]
-
-
-def _star_in(leaves: int) -> list[Pair]:
-    return [(leaf, 0) for leaf in range(1, leaves + 1)]
-
-
-def _scatter_gather(middles: int) -> list[Pair]:
-    scatter = [(0, middle) for middle in range(1, middles + 1)]
-    return scatter + [(middle, middles + 1) for middle in range(1, middles + 1)]
-
-
-def _bipartite(sources: int, targets: int) -> list[Pair]:
-    return [(one, sources + other) for one in range(sources) for other in range(targets)]
-
-
 _SHAPES = {
-    "bipartite": _Shape((1, 1), lambda sources, targets: sources + targets, _bipartite),
-    "clique": _Shape((2,), lambda count: count, _clique),
-    "cycle": _Shape((2,), lambda count: count, _cycle),
-    "path": _Shape((2,), lambda count: count, _path),
-    "scatter_gather": _Shape((1,), lambda middles: middles + 2, _scatter_gather),
-    "star_in": _Shape((1,), lambda leaves: leaves + 1, _star_in),
-    "star_out": _Shape((1,), lambda leaves: leaves + 1, _star_out),
+    "bipartite": _Shape(
+        (1, 1),
+        lambda sources, targets: sources + targets,
+        lambda sources, targets: [
+            (one, sources + other) for one in range(sources) for other in range(targets)
+        ],
+    ),
+    "clique": _Shape((2,), lambda size: size, lambda size: list(combinations(range(size), 2))),
+    "cycle": _Shape(
+        (2,), lambda size: size, lambda size: [(one, (one + 1) % size) for one in range(size)]
+    ),
+    "path": _Shape((2,), lambda size: size, lambda size: list(pairwise(range(size)))),
+    "scatter_gather": _Shape(
+        (1,),
+        lambda size: size + 2,
+        lambda size: [
+            *((0, middle) for middle in range(1, size + 1)),
+            *((middle, size + 1) for middle in range(1, size + 1)),
+        ],
+    ),
+    "star_in": _Shape(
+        (1,), lambda size: size + 1, lambda size: [(leaf, 0) for leaf in range(1, size + 1)]
+    ),
+    "star_out": _Shape(
+        (1,), lambda size: size + 1, lambda size: [(0, leaf) for leaf in range(1, size + 1)]
+    ),
 }
 
 
@@ -176,18 +166,17 @@ class _Reader:
 
 def _read_parts(reader: _Reader) -> list[list[tuple[str, str]]]:
     parts = []
-    while True:
-        if reader.accept("{"):
-            part = [_read_edge(reader)]
-            while reader.accept(","):
-                part.append(_read_edge(reader))
+    while not parts or reader.peek():
+        if parts:
+            reader.expect(",", "; an edge is written 'a->b'")
+        in_any_order = reader.accept("{")
+        part = [_read_edge(reader)]
+        while in_any_order and reader.accept(","):
+            part.append(_read_edge(reader))
+        if in_any_order:
             reader.expect("}")
-            parts.append(part)
-        else:
-            parts.append([_read_edge(reader)])
-        if not reader.peek():
-            return parts
-        reader.expect(",", "; an edge is written 'a->b'")
+        parts.append(part)
+    return parts
 
 
 def _read_edge(reader: _Reader) -> tuple[str, str]:
