@@ -165,7 +165,7 @@ class _Reader:
 
 
 def _read_parts(reader: _Reader) -> list[list[tuple[str, str]]]:
-    parts = []
+    parts: list[list[tuple[str, str]]] = []
     while not parts or reader.peek():
         if parts:
             reader.expect(",", "; an edge is written 'a->b'")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 import pyarrow as pa
 from sqlglot import exp
@@ -44,7 +44,7 @@ _ORDINALS = ("second", "third", "fourth")
 
 
 def read_call(function: TableFunction, nodes: Sequence[exp.Expr], binding: Binding) -> FunctionCall:
-    """Return a call whose arguments are constants.
+    """Return a call whose arguments are constants, each by its place or by its name.
 
     Raises ProgrammingError for an argument too many, given twice or missing, NotSupportedError for
     one that is no constant.
@@ -53,24 +53,19 @@ def read_call(function: TableFunction, nodes: Sequence[exp.Expr], binding: Bindi
     constants: dict[str, Literal] = {}
     for place, node in enumerate(nodes):
         named = None if function.is_positional else named_argument(node)
-        if named is None:
-            argument, value = _argument_at(function, place, constants, len(nodes)), node
-        else:
+        if named is not None:
             argument, value = _argument_named(function, known, named[0], constants), named[1]
-        constants[argument.name] = _read_constant(function.name, argument, value, binding)
+        elif list(constants) != [argument.name for argument in known[:place]]:
+            raise ProgrammingError(f"the arguments of {function.name}() without a name go first")
+        elif place >= len(known):
+            raise _wrong_count(function, len(nodes))
+        else:
+            argument, value = known[place], node
+        constant = _bare_name(value) if argument.kind is NAME else None
+        constants[argument.name] = constant or constant_argument(function.name, value, binding)
     if any(each.is_required and each.name not in constants for each in known):
         raise _wrong_count(function, len(nodes))
     return _call(function, binding, constants)
-
-
-def _call(
-    function: TableFunction, binding: Binding, constants: Mapping[str, Literal]
-) -> FunctionCall:
-    return FunctionCall(
-        *(function, binding.catalog, partial(new_column, binding)),
-        lambda view: _view_columns(view, binding),
-        constants,
-    )
 
 
 def read_search(
@@ -89,35 +84,42 @@ def read_search(
         usage = "a table, a file or a query in parentheses first" if places else function.usage
         raise ProgrammingError(f"{function.name}() takes {usage}")
     given: dict[str, Expression] = {}
-    for node in nodes[len(unnamed) :]:
-        name, value = named_argument(node) or ("", node)
+    for name, value in filter(None, map(named_argument, nodes)):
         argument = _argument_named(function, named, name, given)
         given[name] = _read_named(function, argument, value, binding)
     missing = [each.name for each in named if each.is_required and each.name not in given]
     if missing:
         raise ProgrammingError(f"{function.name}() needs {missing[0]} =>")
     plan = bind_rows(rows, binding)
-    found = plan.columns
-    columns = {
-        each.name: _column_named(function, each.name, given.pop(each.name), found)
-        for each in named
-        if each.kind is COLUMN and each.name in given
-    }
-    for place, (argument, node) in enumerate(zip(places, others, strict=True)):
+    columns: dict[str, Column] = {}
+    constants: dict[str, Literal] = {}
+    varying: dict[str, Expression] = {}
+    for name, expression in given.items():
+        if not isinstance(expression, Literal):
+            varying[name] = expression
+        elif function.argument(name).kind is COLUMN:
+            place = f"({name} of {function.name}())"
+            columns[name] = _column_called(expression.value, place, plan.columns)
+        else:
+            constants[name] = expression
+    for ordinal, argument, node in zip(_ORDINALS, places, others, strict=False):
         if argument.kind is COLUMN:
-            columns[argument.name] = _column_at(function, place, node, found)
+            columns[argument.name] = _column_at(function, ordinal, node, plan.columns)
         else:
             context = context_of(binding, Scope(), f"{function.name}()")
-            given[argument.name] = bind_expression(node, context)
-    in_place = {argument.name for argument in places}
-    constants = {
-        name: each
-        for name, each in given.items()
-        if isinstance(each, Literal) and name not in in_place
-    }
-    varying = {name: each for name, each in given.items() if name not in constants}
+            varying[argument.name] = bind_expression(node, context)
     call = _call(function, binding, constants)
     return replace(call, varying=varying, columns=columns, rows=plan)
+
+
+def _call(
+    function: TableFunction, binding: Binding, constants: Mapping[str, Literal]
+) -> FunctionCall:
+    return FunctionCall(
+        *(function, binding.catalog, partial(new_column, binding)),
+        partial(_view_columns, binding=binding),
+        constants,
+    )
 
 
 def named_argument(argument: exp.Expr) -> tuple[str, exp.Expr] | None:
@@ -138,37 +140,17 @@ def _argument_named(
         raise ProgrammingError(f"{function.name}() takes no argument '{name}'{near}")
     if name in given:
         raise ProgrammingError(f"argument '{name}' of {function.name}() is given twice")
-    return known[names.index(name)]
-
-
-def _argument_at(
-    function: TableFunction, place: int, given: Mapping[str, object], count: int
-) -> Argument:
-    """Return the argument that is written without a name."""
-    known = function.arguments
-    if list(given) != [argument.name for argument in known[:place]]:
-        raise ProgrammingError(f"the arguments of {function.name}() without a name go first")
-    if place >= len(known):
-        raise _wrong_count(function, count)
-    return known[place]
+    return function.argument(name)
 
 
 def _wrong_count(function: TableFunction, count: int) -> ProgrammingError:
     least = sum(argument.is_required for argument in function.arguments)
     most = len(function.arguments)
-    if function.usage:
-        return ProgrammingError(f"{function.name}() takes {function.usage}")
-    if least == 0 < most:
-        return ProgrammingError(f"{function.name}() takes at most {most} arguments")
-    wanted = f"{least} to {most}" if least < most else f"{most or 'no'}"
     plural = "" if most == 1 else "s"
-    return ProgrammingError(f"{function.name}() takes {wanted} argument{plural}, not {count}")
-
-
-def _read_constant(name: str, argument: Argument, value: exp.Expr, binding: Binding) -> Literal:
-    if argument.kind is NAME and isinstance(value, exp.Column) and not value.args.get("table"):
-        return Literal(fold(value.this), pa.string())
-    return constant_argument(name, value, binding)
+    wanted = f"{f'{least} to ' if least < most else ''}{most or 'no'} argument{plural}, not {count}"
+    if least == 0 < most:
+        wanted = f"at most {most} argument{plural}"
+    return ProgrammingError(f"{function.name}() takes {function.usage or wanted}")
 
 
 def constant_argument(name: str, argument: exp.Expr, binding: Binding) -> Literal:
@@ -190,13 +172,10 @@ def constant_argument(name: str, argument: exp.Expr, binding: Binding) -> Litera
 def _read_named(
     function: SearchFunction, argument: Argument, value: exp.Expr, binding: Binding
 ) -> Expression:
-    """Return a constant, a column's name as one, or what another table or a query gives."""
-    name = f"{argument.name} of {function.name}()"
-    is_column = argument.kind is COLUMN
+    """Return a constant, such as a column's name, or what another table or a query gives."""
+    name, is_column = f"{argument.name} of {function.name}()", argument.kind is COLUMN
     if is_column and isinstance(value, exp.Column):
-        if value.args.get("table") is None:
-            return Literal(fold(value.this), pa.string())
-        raise _no_column_name(argument.name, name)
+        return _bare_name(value) or _raise_no_name(argument.name, name)
     context = context_of(binding, Scope(), f"an argument of {function.name}()")
     try:
         expression = bind_expression(value, context)
@@ -204,15 +183,15 @@ def _read_named(
         is_text = argument.kind is not None and argument.kind.name == "a text"
         raise _hint_at_quotes(error, value, name) if is_text else error from None
     is_open = bool(columns_of(expression)) or has_subquery(expression)
-    if not (argument.varies or is_column) and (is_open or is_volatile(expression)):
+    if is_open and is_column:
+        _raise_no_name(argument.name, name)
+    if not argument.varies and not is_column and (is_open or is_volatile(expression)):
         raise NotSupportedError(
             f"{name} is a constant, the same for all rows, not {describe(expression)}"
         )
     if is_volatile(expression):
         raise NotSupportedError(f"random() in {function.name}() is not supported")
     if is_open:
-        if is_column:
-            raise _no_column_name(argument.name, name)
         return expression
     if not isinstance(expression, Literal):
         expression = compute_constant(expression, binding)
@@ -223,11 +202,18 @@ def _read_named(
     return expression
 
 
-def _no_column_name(argument: str, name: str) -> ProgrammingError:
-    return ProgrammingError(
+def _raise_no_name(argument: str, name: str) -> NoReturn:
+    raise ProgrammingError(
         f"{name} is the name of a column of its rows, such as {argument} => 'payer'; another table "
         "cannot give it"
     )
+
+
+def _bare_name(node: exp.Expr) -> Literal | None:
+    """Return a name without quotes and without a table as a text, None for anything else."""
+    if isinstance(node, exp.Column) and node.args.get("table") is None:
+        return Literal(fold(node.this), pa.string())
+    return None
 
 
 def _hint_at_quotes(error: ProgrammingError, value: exp.Expr, name: str) -> ProgrammingError:
@@ -239,36 +225,27 @@ def _hint_at_quotes(error: ProgrammingError, value: exp.Expr, name: str) -> Prog
     return hinted
 
 
-def _column_named(
-    function: SearchFunction, argument: str, given: Expression, columns: Sequence[Column]
-) -> Column:
-    """Return the column of the rows that an argument names."""
-    assert isinstance(given, Literal)
-    name = given.value
-    found = [each for each in columns if each.name == name]
-    found = found or [each for each in columns if each.name == name.lower()]
-    return _only(found, name, f"({argument} of {function.name}())", columns)
-
-
 def _column_at(
-    function: SearchFunction, place: int, node: exp.Expr, columns: Sequence[Column]
+    function: SearchFunction, ordinal: str, node: exp.Expr, columns: Sequence[Column]
 ) -> Column:
     """Return the column of the rows that an argument without a name names."""
-    if not isinstance(node, exp.Column) or node.args.get("table") is not None:
+    name = _bare_name(node)
+    if name is None:
         raise ProgrammingError(
-            f"{function.name}() takes the name of a column {_ORDINALS[place]}, without quotes and "
-            "without a table"
+            f"{function.name}() takes the name of a column {ordinal}, without quotes and without a "
+            "table"
         )
-    name = fold(node.this)
-    found = [each for each in columns if each.name == name]
-    return _only(found, name, f"of {function.name}()", columns)
+    return _column_called(name.value, f"of {function.name}()", columns)
 
 
-def _only(found: Sequence[Column], name: str, place: str, columns: Sequence[Column]) -> Column:
+def _column_called(name: str, place: str, columns: Sequence[Column]) -> Column:
+    """Return the column of a name, in lower case where there is none as it is written."""
+    names = [column.name for column in columns]
+    name_there = name if name in names else name.lower()
+    found = [column for column in columns if column.name == name_there]
     if not found:
-        known = [column.name for column in columns]
-        few = f"; the columns are {', '.join(known)}" if 0 < len(known) <= _MAX_NAMES else ""
-        near = did_you_mean(name, known) or few
+        few = f"; the columns are {', '.join(names)}" if 0 < len(names) <= _MAX_NAMES else ""
+        near = did_you_mean(name, names) or few
         raise ProgrammingError(f"column '{name}' {place} does not exist{near}")
     if len(found) > 1:
         raise ProgrammingError(f"column '{name}' {place} is there twice")
