@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from raydb.planner.expressions.nodes import Attribute, Call, Column, Literal, conjuncts
 from raydb.planner.expressions.registry import may_raise
 from raydb.planner.plan.nodes import IndexLookup
-from raydb.storage.tables.finder import MAX_KEYS, MIN_ROWS, is_searchable
+from raydb.storage.tables.key_index import MAX_KEYS, MIN_ROWS, is_searchable
 from raydb.storage.tables.table import ROW_NUMBER, UniqueKey, constraint_names
 
 if TYPE_CHECKING:

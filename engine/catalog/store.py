@@ -206,7 +206,9 @@ class Store:
                 parts.append(FilePart(name, open_table(self.directory.path_of(name))))
             elif part.row_count:
                 parts.append(part)
-        return replace(table, rows=Rows(table.rows.schema, tuple(parts), dict(table.rows.finders)))
+        return replace(
+            table, rows=Rows(table.rows.schema, tuple(parts), dict(table.rows.key_indexes))
+        )
 
     def _describe_table(self, table: Table) -> dict[str, Any]:
         definition = table.definition

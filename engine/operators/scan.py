@@ -26,7 +26,7 @@ from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal, columns_of, conjuncts
 from raydb.planner.expressions.registry import is_volatile, may_raise
 from raydb.planner.stars.table_scan import is_small
-from raydb.storage.tables.finder import candidates
+from raydb.storage.tables.key_index import candidates
 from raydb.storage.tables.parts import Comparison
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import ROW_NUMBER

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.errors import DataError, ProgrammingError
-from raydb.storage.formats.file_parts import fit_part, sql_type
+from raydb.storage.formats.file_parts import cast_part, sql_type
 from raydb.storage.tables.parts import ArrowPart, MadePart
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import Table, TableDefinition
@@ -123,7 +123,7 @@ def as_table(name: str, data: object, origin: str) -> Table | None:
     if not schema.names:
         raise ProgrammingError(f"{origin} has no columns")
     wanted = pa.schema([(column.name, sql_type(column.type)) for column in schema])
-    rows = Rows(wanted, (fit_part(origin, schema, wanted, part),))
+    rows = Rows(wanted, (cast_part(origin, schema, wanted, part),))
     return Table(TableDefinition(name, wanted), rows, 0)
 
 

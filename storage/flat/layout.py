@@ -12,6 +12,8 @@ import struct
 from enum import IntEnum
 from typing import NamedTuple
 
+import numpy as np
+
 MAGIC = b"FLATSTOR"
 TAIL_MAGIC = b"FLATTAIL"
 FORMAT_VERSION = 1
@@ -28,7 +30,8 @@ SECTION_ALIGNMENT = 8
 # The structs of flatstor.fbs.
 SECTION = struct.Struct("<QQQ")
 SHARED_DICTIONARY = struct.Struct("<QQQIBBH")
-CHUNK_ENTRY = struct.Struct("<QQqIIIIIIIIIBBH")
+_CHUNK_ENTRY = "QQqIIIIIIIIIBBH"
+CHUNK_ENTRY = struct.Struct(f"<{_CHUNK_ENTRY}")
 CHUNK_RANGE = struct.Struct("<qq")
 COLUMN_HEADER = struct.Struct("<QQQQQQQQQQQIIIBBBB")
 
@@ -129,6 +132,12 @@ class ChunkEntry(NamedTuple):
     def length(self) -> int:
         """The bytes of the whole chunk: those which its checksum covers."""
         return self.starts()[4] + self.metadata_length
+
+
+# The same as a field of NumPy's each, whose codes are those of structs.
+ENTRY_DTYPE = np.dtype(
+    [(n, f"<{c}") for n, c in zip(ChunkEntry._fields, _CHUNK_ENTRY, strict=True)]
+)
 
 
 class ColumnHeader(NamedTuple):

@@ -11,7 +11,7 @@ remains of the next as ranges of rows.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.storage.flat.column_reader import ColumnReader
+    from raydb.storage.flat.flat_table import FlatTable
     from raydb.storage.flat.metadata.column import Column
     from raydb.storage.flat.zone_map import Bounds
 
@@ -46,25 +47,7 @@ if TYPE_CHECKING:
 _TYPES = pa.types
 
 
-class Source(Protocol):
-    """What rows are selected from: an open file."""
-
-    @property
-    def schema(self) -> Any:
-        """The Arrow schema."""
-        ...
-
-    @property
-    def row_count(self) -> int:
-        """The number of rows."""
-        ...
-
-    def reader(self, name: str) -> ColumnReader:
-        """Return the reader of a column."""
-        ...
-
-
-def select_rows(source: Source, wanted: Any) -> tuple[NDArray[np.int64], Ranges]:
+def select_rows(source: FlatTable, wanted: Any) -> tuple[NDArray[np.int64], Ranges]:
     """Return the rows for which a filter holds, ascending, and the ranges that were not skipped.
 
     wanted: a pyarrow Expression, or a sequence of (column, operator, value).
@@ -115,7 +98,7 @@ def _columns_of(predicate: Predicate) -> list[str]:
 
 
 def _evaluate(
-    source: Source,
+    source: FlatTable,
     expression: Any,
     names: Sequence[str],
     rows: NDArray[np.int64] | None,
@@ -154,7 +137,7 @@ def _conjuncts(predicate: Predicate) -> list[Comparison]:
             return []
 
 
-def _is_text_equality(source: Source, part: Comparison) -> bool:
+def _is_text_equality(source: FlatTable, part: Comparison) -> bool:
     column = source.reader(part.column).column
     return part.operator == "==" and part.value.is_valid and _is_bytes(column, part.value.type)
 
@@ -179,7 +162,7 @@ def _match(reader: ColumnReader, value: bytes, ranges: Ranges) -> NDArray[np.int
 # Chunks that are ruled out
 
 
-def _possible_ranges(source: Source, predicate: Predicate) -> Ranges:
+def _possible_ranges(source: FlatTable, predicate: Predicate) -> Ranges:
     """Return the ranges of rows in which a predicate may hold."""
     match predicate:
         case And(left, right):

@@ -16,28 +16,22 @@ import numpy as np
 import pyarrow as pa
 from xxhash import xxh3_64, xxh3_64_intdigest
 
-from raydb.errors import DataError
 from raydb.interrupts import beside
 from raydb.storage.durable.replace import replace_file
 from raydb.storage.flat import bloom
 from raydb.storage.flat.column_plan import ColumnPlan, plan_columns
-from raydb.storage.flat.encodings import encode
-from raydb.storage.flat.encodings.all_null import ALL_NULL
+from raydb.storage.flat.encode_chunk import EncodedChunk, encode_rows, size_of
 from raydb.storage.flat.encodings.dictionary import ColumnDictionary
-from raydb.storage.flat.encodings.encoding import Encoded, Values
 from raydb.storage.flat.encodings.fsst import Symbols
 from raydb.storage.flat.encodings.texts import text_parts
-from raydb.storage.flat.encodings.verbatim import VERBATIM
-from raydb.storage.flat.kinds import valid_mask, values_of
+from raydb.storage.flat.kinds import values_of
 from raydb.storage.flat.layout import (
     CHUNK_ALIGNMENT,
     CHUNK_ENTRY,
-    CHUNK_RANGE,
     FORMAT_VERSION,
     HEADER,
     HEADER_CHECKED_BYTES,
     MAGIC,
-    MAX_PAYLOAD_BYTES,
     NO_SECTION,
     SECTION,
     SECTION_ALIGNMENT,
@@ -58,7 +52,7 @@ from raydb.storage.flat.metadata.compose import (
     compose_table,
     compose_vtable,
 )
-from raydb.storage.flat.zone_map import bound_texts, pack_floats, pack_integers, unpack_range
+from raydb.storage.flat.zone_map import unpack_range
 from raydb.storage.in_order import in_order
 
 if TYPE_CHECKING:
@@ -68,7 +62,6 @@ if TYPE_CHECKING:
 
     from raydb.storage.flat.shared_dictionaries import SharedEntries
 
-_EMPTY_RANGE = bytes(CHUNK_RANGE.size)
 # A thousand columns are thousands of small pieces; written one by one they cost a system call each.
 _BUFFER_BYTES = 2**20
 # A filter for each chunk pays only where there are chunks to skip.
@@ -235,11 +228,10 @@ def _computed(compute: Callable[[_Run], T], plans: Sequence[ColumnPlan]) -> Iter
     return in_order(compute, runs)
 
 
-def _encode_run(run: _Run) -> list[_Chunk]:
+def _encode_run(run: _Run) -> list[EncodedChunk]:
     plan = run.plan
     return [
-        _encode_rows(plan, first, _rows(plan.column, first, plan.chunk_rows))
-        for first in run.firsts
+        encode_rows(plan, first, _rows(plan.column, first, plan.chunk_rows)) for first in run.firsts
     ]
 
 
@@ -251,43 +243,9 @@ def _rows(column: Any, first: int, count: int) -> Any:
     return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Chunk:
-    """An encoded chunk from row `first` on, which may lie anywhere in the file."""
-
-    first: int
-    row_count: int
-    null_count: int
-    validity: Any
-    encoded: Encoded
-    flags: int
-    value_range: bytes
-    texts: tuple[bytes, bytes]
-
-
-def _encode_rows(plan: ColumnPlan, first: int, array: Any) -> _Chunk:
-    row_count, null_count = len(array), array.null_count
-    validity: Any = b""
-    flags, value_range, texts = 0, b"", (b"", b"")
-    if null_count == row_count:
-        encoded = Encoded(ALL_NULL)
-        value_range = b"" if plan.kind in {Kind.BYTES, Kind.NESTED} else _EMPTY_RANGE
-    else:
-        mask = valid_mask(array) if null_count else None
-        if mask is not None and plan.kind is not Kind.NESTED:
-            validity = np.packbits(mask, bitorder="little")
-        encoded, flags, value_range, texts = _encode_chunk(plan, first, array, mask)
-    _check_size(plan, first, encoded)
-    return _Chunk(first, row_count, null_count, validity, encoded, flags, value_range, texts)
-
-
-def _write_chunk(output: _Output, draft: _Draft, chunk: _Chunk) -> None:
-    encoded, validity, value_range, texts = (
-        chunk.encoded,
-        chunk.validity,
-        chunk.value_range,
-        chunk.texts,
-    )
+def _write_chunk(output: _Output, draft: _Draft, chunk: EncodedChunk) -> None:
+    encoded, validity, zone = chunk.encoded, chunk.validity, chunk.zone
+    zone_lengths = (len(zone.value_range), len(zone.least), len(zone.greatest))
     entry = ChunkEntry(
         first_row=chunk.first,
         offset=-(-output.position // CHUNK_ALIGNMENT) * CHUNK_ALIGNMENT,
@@ -295,18 +253,18 @@ def _write_chunk(output: _Output, draft: _Draft, chunk: _Chunk) -> None:
         row_count=chunk.row_count,
         null_count=chunk.null_count,
         validity_length=len(validity),
-        index_length=_size(encoded.index),
-        payload_length=_size(encoded.payload),
+        index_length=size_of(encoded.index),
+        payload_length=size_of(encoded.payload),
         dictionary_length=len(encoded.dictionary),
         symbols_length=len(encoded.symbols),
-        metadata_length=chunk_metadata_length(len(value_range), len(texts[0]), len(texts[1])),
+        metadata_length=chunk_metadata_length(*zone_lengths),
         dictionary_count=encoded.dictionary_count,
         encoding=encoded.encoding.code,
         width=encoded.width,
-        flags=encoded.flags | chunk.flags,
+        flags=encoded.flags | zone.flags,
     )
     packed = CHUNK_ENTRY.pack(*entry)
-    metadata = compose_chunk(packed, value_range, *texts)
+    metadata = compose_chunk(packed, *zone[1:])
     parts = (validity, encoded.index, encoded.payload, encoded.dictionary, encoded.symbols)
     output.pad(CHUNK_ALIGNMENT)
     draft.checksums.append(_write_parts(output, (*parts, metadata)))
@@ -314,22 +272,9 @@ def _write_chunk(output: _Output, draft: _Draft, chunk: _Chunk) -> None:
     draft.uses_shared |= encoded.uses_shared
     draft.entries.append(entry)
     draft.packed_entries.append(packed)
-    if value_range:
-        draft.ranges.append(value_range)
-    draft.texts.extend(texts)
-
-
-def _size(data: Any) -> int:
-    return int(data.nbytes) if isinstance(data, np.ndarray) else len(data)
-
-
-def _check_size(plan: ColumnPlan, first: int, encoded: Encoded) -> None:
-    size = _size(encoded.payload)
-    if size > MAX_PAYLOAD_BYTES:
-        raise DataError(
-            f"the chunk of column '{plan.name}' from row {first} on has {size} bytes; at most "
-            f"{MAX_PAYLOAD_BYTES} fit, so set fewer chunk_rows than {plan.chunk_rows}"
-        )
+    if zone.value_range:
+        draft.ranges.append(zone.value_range)
+    draft.texts += zone[2:]
 
 
 def _write_parts(output: _Output, parts: Iterable[Any]) -> int:
@@ -348,44 +293,6 @@ def _write_parts(output: _Output, parts: Iterable[Any]) -> int:
             digest.update(data)
             output.write(data)
     return int(digest.intdigest())
-
-
-def _encode_chunk(
-    plan: ColumnPlan, first: int, array: Any, mask: NDArray[np.bool_] | None
-) -> tuple[Encoded, int, bytes, tuple[bytes, bytes]]:
-    """Return the sections of a chunk with a value, flags, its ChunkRange and its text bounds."""
-    values, no_texts = Values(plan, first, array), (b"", b"")
-    if plan.kind is Kind.NESTED or (plan.kind is Kind.BYTES and plan.is_media):
-        return encode(values), 0, b"", no_texts
-    if plan.kind is Kind.BYTES:
-        least, greatest, flags = bound_texts(array)
-        return encode(values), flags, b"", (least, greatest)
-    values.numbers, present = _filled(values_of(array, plan.kind), mask)
-    if plan.kind is Kind.FLOAT:
-        value_range, flags = pack_floats(present)
-        return encode(values), flags, value_range, no_texts
-    if plan.kind is Kind.DECIMAL:
-        words = values.numbers
-        if bool((words[:, 1] != words[:, 0] >> 63).any()):
-            return encode(values), 0, _EMPTY_RANGE, no_texts
-        values.numbers, present = words[:, 0], present[:, 0]
-    values.least, values.greatest = int(present.min()), int(present.max())
-    flags = Flags.HAS_BOUNDS | Flags.MINIMUM_EXACT | Flags.MAXIMUM_EXACT
-    value_range = pack_integers(values.least, values.greatest)
-    if plan.kind is Kind.DECIMAL and plan.wanted is VERBATIM:
-        values = Values(plan, first, array, words)
-    return encode(values), flags, value_range, no_texts
-
-
-def _filled(
-    values: NDArray[Any], mask: NDArray[np.bool_] | None
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the values with the first valid one in place of each NULL, and the valid ones."""
-    if mask is None:
-        return values, values
-    filled = values.copy()
-    filled[~mask] = values[mask.argmax()]
-    return filled, values[mask]
 
 
 def _write_blooms(output: _Output, drafts: Sequence[_Draft]) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow.compute as pc
@@ -27,6 +27,7 @@ MAX_TEXT_BYTES = 24
 
 _FLOAT = struct.Struct("<d")
 _WORD = struct.Struct("<q")
+_EXACT = Flags.HAS_BOUNDS | Flags.MINIMUM_EXACT | Flags.MAXIMUM_EXACT
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,37 +44,49 @@ class Bounds:
     maximum_exact: bool
 
 
-def pack_integers(least: int, greatest: int) -> bytes:
-    """Return the ChunkRange of integers; a uint64 is stored modulo 2**64."""
-    return CHUNK_RANGE.pack(signed_64(least), signed_64(greatest))
+class ZoneMap(NamedTuple):
+    """What is written of a chunk's bounds: its flags, the ChunkRange of numbers, cut texts."""
+
+    flags: int = 0
+    value_range: bytes = b""
+    least: bytes = b""
+    greatest: bytes = b""
 
 
-def pack_floats(values: NDArray[Any]) -> tuple[bytes, int]:
-    """Return the ChunkRange of floats, NaN aside, and the flags; there is at least one value."""
+# Of texts and nested values, and of numbers, without bounds.
+NO_TEXTS, NO_NUMBERS = ZoneMap(), ZoneMap(0, bytes(CHUNK_RANGE.size))
+
+
+def integer_zone(least: int, greatest: int) -> ZoneMap:
+    """Return the zone map of integers; a uint64 is stored modulo 2**64."""
+    return ZoneMap(_EXACT, CHUNK_RANGE.pack(signed_64(least), signed_64(greatest)))
+
+
+def float_zone(values: NDArray[Any]) -> ZoneMap:
+    """Return the zone map of floats, NaN aside; there is at least one value."""
     least, greatest = float(values.min()), float(values.max())
-    flags = Flags.HAS_BOUNDS | Flags.MINIMUM_EXACT | Flags.MAXIMUM_EXACT
+    flags = _EXACT
     if math.isnan(least):
         flags |= Flags.HAS_NAN
         numbers = values[~np.isnan(values)]
         if not len(numbers):
-            return bytes(CHUNK_RANGE.size), Flags.HAS_NAN
+            return ZoneMap(Flags.HAS_NAN, bytes(CHUNK_RANGE.size))
         least, greatest = float(numbers.min()), float(numbers.max())
-    return _FLOAT.pack(least) + _FLOAT.pack(greatest), flags
+    return ZoneMap(flags, _FLOAT.pack(least) + _FLOAT.pack(greatest))
 
 
-def bound_texts(array: Any) -> tuple[bytes, bytes, int]:
-    """Return the cut bounds of an Arrow array of texts or bytes with a value, and the flags."""
+def text_zone(array: Any) -> ZoneMap:
+    """Return the zone map of an Arrow array of texts or bytes with a value."""
     bounds = pc.min_max(array)
     least, greatest = (bounds[end].as_buffer().to_pybytes() for end in ("min", "max"))
     flags = Flags.HAS_BOUNDS
     if len(least) <= MAX_TEXT_BYTES:
         flags |= Flags.MINIMUM_EXACT
     if len(greatest) <= MAX_TEXT_BYTES:
-        return least[:MAX_TEXT_BYTES], greatest, flags | Flags.MAXIMUM_EXACT
+        return ZoneMap(flags | Flags.MAXIMUM_EXACT, b"", least[:MAX_TEXT_BYTES], greatest)
     above = round_up(greatest[:MAX_TEXT_BYTES])
-    if above is None:
-        return least[:MAX_TEXT_BYTES], b"", flags | Flags.MAXIMUM_UNBOUNDED
-    return least[:MAX_TEXT_BYTES], above, flags
+    flags |= 0 if above else Flags.MAXIMUM_UNBOUNDED
+    return ZoneMap(flags, b"", least[:MAX_TEXT_BYTES], above or b"")
 
 
 def round_up(prefix: bytes) -> bytes | None:

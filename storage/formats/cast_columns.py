@@ -27,7 +27,7 @@ _READABLE_AS = {
 }
 
 
-def fit_columns(
+def cast_columns(
     path: str,
     found: pa.Schema,
     schema: pa.Schema,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from raydb.storage.tables.parts import Part
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -76,8 +77,14 @@ def _is_sql_type(kind: pa.DataType) -> bool:
     return kind in _SQL_TYPES or bool(pa.types.is_decimal128(kind))
 
 
-def fit_part(origin: str, found: pa.Schema, wanted: pa.Schema, part: Part) -> Part:
-    """Return a part with the columns `wanted`; those that it lacks are NULL.
+def cast_part(
+    origin: str,
+    found: pa.Schema,
+    wanted: pa.Schema,
+    part: Part,
+    constants: Mapping[str, pa.Scalar] = MappingProxyType({}),
+) -> Part:
+    """Return a part with the columns `wanted`; those that it lacks are constants or NULL.
 
     origin: what the part is of, for messages: "file 'a.csv'".
     """
@@ -85,14 +92,18 @@ def fit_part(origin: str, found: pa.Schema, wanted: pa.Schema, part: Part) -> Pa
         name in found.names and found.field(name).type == kind and _is_sql_type(kind)
         for name, kind in zip(wanted.names, wanted.types, strict=True)
     )
-    return part if same else FittedPart(origin, found, wanted, part)
+    return part if same else CastPart(origin, found, wanted, part, constants)
 
 
-class _WrappedPart(Part):
-    """The rows of another part, with other columns."""
+@dataclass(frozen=True, eq=False, slots=True)
+class CastPart(Part):
+    """Rows whose columns are cast to SQL types, without loss; `found` has their own types."""
 
-    __slots__ = ()
+    origin: str
+    found: pa.Schema
+    wanted: pa.Schema
     part: Part
+    constants: Mapping[str, pa.Scalar]
 
     @property
     def row_count(self) -> int:
@@ -124,25 +135,13 @@ class _WrappedPart(Part):
         """Whether columns may share their bytes with a mapped file or an object of Python."""
         return self.part.is_borrowed
 
-
-@dataclass(frozen=True, eq=False, slots=True)
-class FittedPart(_WrappedPart):
-    """Rows whose columns are cast to SQL types, without loss; `found` has their own types."""
-
-    origin: str
-    found: pa.Schema
-    wanted: pa.Schema
-    part: Part
-
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns in their SQL types.
 
         Raises NotSupportedError for a type that SQL lacks, DataError for a value that does not fit.
         """
-        fields = [self._field(name) for name in names]
         present = [name for name in names if name in self.found.names]
-        columns = dict(zip(present, self.part.columns(present), strict=True))
-        return [self._cast(field, columns.get(field.name)) for field in fields]
+        return self._cast(names, self.part.columns(present), None)
 
     def dictionary(self, name: str) -> pa.ChunkedArray | None:
         """Return a column as dictionary arrays, None where the file has another type or none."""
@@ -154,12 +153,14 @@ class FittedPart(_WrappedPart):
         """Count a column's NULLs; all rows may be where it takes reading them all."""
         if name in self.found.names:
             return self.part.null_count(name)
-        return self.part.expected_row_count
+        return 0 if name in self.constants else self.part.expected_row_count
 
     def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
         """Return a column's values in some rows."""
         field = self._field(name)
-        if name in self.found.names and field.type == self.found.field(name).type:
+        if name not in self.found.names:
+            return self._absent(field, len(row_numbers))
+        if field.type == self.found.field(name).type:
             return self.part.take(name, row_numbers)
         # The whole column, so that a value that does not fit is named by its row.
         return self.columns([name])[0].take(pa.array(row_numbers))
@@ -170,27 +171,30 @@ class FittedPart(_WrappedPart):
 
     def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
         """Return some columns of the first rows."""
-        fields = [self._field(name) for name in names]
         present = [name for name in names if name in self.found.names]
-        if not present:
-            return [column.slice(0, count) for column in self.columns(names)]
-        heads = self.part.head(present, count)
-        columns = dict(zip(present, heads, strict=True))
-        row_count = len(heads[0])
-        return [
-            self._cast(field, columns.get(field.name, pa.chunked_array([pa.nulls(row_count)])))
-            for field in fields
-        ]
+        heads = self.part.head(present, count) if present else []
+        return self._cast(names, heads, len(heads[0]) if heads else min(count, self.row_count))
 
-    def without(self, comparisons: Sequence[Comparison]) -> FittedPart:
+    def without(self, comparisons: Sequence[Comparison]) -> CastPart:
         """Return the part without chunks that the comparisons exclude."""
         part = self.part.without(self._as_found(comparisons))
         return self if part is self.part else replace(self, part=part)
 
-    def _cast(self, field: pa.Field, column: pa.ChunkedArray | None) -> pa.ChunkedArray:
-        if column is None:
-            return pa.chunked_array([pa.nulls(self.row_count, field.type)])
-        return cast_column(self.origin, field, column)
+    def _cast(
+        self, names: Sequence[str], present: Sequence[pa.ChunkedArray], count: int | None
+    ) -> list[pa.ChunkedArray]:
+        """Return columns in SQL types, some of which the file has; count: their rows, None: all."""
+        found = iter(present)
+        return [
+            cast_column(self.origin, field, next(found))
+            if field.name in self.found.names
+            else self._absent(field, self.row_count if count is None else count)
+            for field in map(self._field, names)
+        ]
+
+    def _absent(self, field: pa.Field, count: int) -> pa.ChunkedArray:
+        value = self.constants.get(field.name, pa.scalar(None, field.type))
+        return pa.chunked_array([pa.repeat(value, count)])
 
     def _as_found(self, comparisons: Sequence[Comparison]) -> list[Comparison]:
         """Return the comparisons in the file's types, without those that cannot be cast."""
@@ -210,68 +214,3 @@ class FittedPart(_WrappedPart):
                 "is not supported"
             )
         return field
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class NamedPart(_WrappedPart):
-    """Rows of a file with a further column `name`, which holds the file's path."""
-
-    name: str
-    path: str
-    part: Part
-
-    def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
-        """Return the values of some columns."""
-        others = self._others(names)
-        return self._with_paths(names, others, self.part.columns(others), self.row_count)
-
-    def dictionary(self, name: str) -> pa.ChunkedArray | None:
-        """Return a column as dictionary arrays where the file has it so."""
-        return None if name == self.name else self.part.dictionary(name)
-
-    def null_count(self, name: str) -> int:
-        """Count a column's NULLs; the path is none."""
-        return 0 if name == self.name else self.part.null_count(name)
-
-    def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
-        """Return a column's values in some rows."""
-        if name == self.name:
-            return self._paths(len(row_numbers))
-        return self.part.take(name, row_numbers)
-
-    def matching_rows(self, comparisons: Sequence[Comparison]) -> NDArray[np.int64] | None:
-        """Return the rows that match in the other columns."""
-        return self.part.matching_rows(self._of_others(comparisons))
-
-    def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
-        """Return some columns of the first rows."""
-        others = self._others(names)
-        if not others:
-            return [self._paths(min(count, self.row_count)) for _ in names]
-        found = self.part.head(others, count)
-        return self._with_paths(names, others, found, len(found[0]))
-
-    def without(self, comparisons: Sequence[Comparison]) -> NamedPart:
-        """Return the part without chunks that the comparisons of other columns exclude."""
-        part = self.part.without(self._of_others(comparisons))
-        return self if part is self.part else replace(self, part=part)
-
-    def _others(self, names: Sequence[str]) -> list[str]:
-        return [name for name in names if name != self.name]
-
-    def _of_others(self, comparisons: Sequence[Comparison]) -> list[Comparison]:
-        return [each for each in comparisons if each.column != self.name]
-
-    def _with_paths(
-        self,
-        names: Sequence[str],
-        others: Sequence[str],
-        columns: Sequence[pa.ChunkedArray],
-        row_count: int,
-    ) -> list[pa.ChunkedArray]:
-        """Return columns in the order of `names`, with the path where it is among them."""
-        found = dict(zip(others, columns, strict=True))
-        return [found[name] if name in found else self._paths(row_count) for name in names]
-
-    def _paths(self, count: int) -> pa.ChunkedArray:
-        return pa.chunked_array([pa.repeat(pa.scalar(self.path, pa.string()), count)])

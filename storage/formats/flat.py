@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, BinaryIO
 
 from raydb.storage.flat import open_table, write_stream
-from raydb.storage.formats.cast_columns import fit_columns
+from raydb.storage.formats.cast_columns import cast_columns
 from raydb.storage.formats.format import Format, Setting, Use, copied
 from raydb.storage.formats.options import whole_number
 from raydb.storage.tables.parts import FilePart
@@ -32,7 +32,7 @@ class _Flat(Format):
     ) -> Callable[[], pa.Table]:
         def read() -> pa.Table:
             with open_table(path) as flat:
-                return copied(fit_columns(path, flat.schema, schema, exact, flat.scan))
+                return copied(cast_columns(path, flat.schema, schema, exact, flat.scan))
 
         return read
 

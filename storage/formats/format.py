@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import pyarrow as pa
 
-from raydb.storage.formats.cast_columns import fit_columns
+from raydb.storage.formats.cast_columns import cast_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -95,7 +95,7 @@ class Format:
             def columns(names: list[str]) -> pa.Table:
                 return pa.table(part.columns(names), names=names)
 
-            rows = fit_columns(path, found, schema, exact, columns)
+            rows = cast_columns(path, found, schema, exact, columns)
             return copied(rows) if part.is_borrowed else rows
 
         return read

@@ -22,7 +22,7 @@ from pyarrow import json as arrow_json
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
 from raydb.interrupts import beside, check_interrupt
-from raydb.storage.formats.cast_columns import fit_columns
+from raydb.storage.formats.cast_columns import cast_columns
 from raydb.storage.formats.delimited.faults import first_failure
 from raydb.storage.formats.format import ANY, Format, Setting, Use
 from raydb.storage.formats.options import columns_of, compression_of
@@ -144,7 +144,7 @@ def read_json(
         if column.type != kind and not pa.types.is_floating(kind):
             place = rows.schema.get_field_index(name)
             rows = rows.set_column(place, name, _convert(file.path, name, column, kind))
-    return fit_columns(file.path, rows.schema, schema, exact, rows.select)
+    return cast_columns(file.path, rows.schema, schema, exact, rows.select)
 
 
 def _read_as(kind: pa.DataType) -> pa.DataType:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError, did_you_mean
 from raydb.interrupts import check_interrupt
-from raydb.storage.formats.cast_columns import fit_columns
+from raydb.storage.formats.cast_columns import cast_columns
 from raydb.storage.formats.format import Format, Setting, Use
 from raydb.storage.formats.options import whole_number
 from raydb.storage.tables.parts import Part
@@ -61,7 +61,7 @@ class _Parquet(Format):
         def read() -> pa.Table:
             part = open_parquet(path)
             size_bytes = Path(path).stat().st_size
-            return fit_columns(
+            return cast_columns(
                 path,
                 part.schema,
                 schema,
@@ -166,15 +166,8 @@ class ParquetPart(Part):
         """The number of rows, from the metadata."""
         return sum(self._row_counts())
 
-    @property
-    def is_borrowed(self) -> bool:
-        """False: what pages decode to belongs to nobody else."""
-        return False
-
-    @property
-    def is_seekable(self) -> bool:
-        """False: a row group is decoded up to the row."""
-        return False
+    is_borrowed = False
+    is_seekable = False
 
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns. Raises DataError for a damaged file."""

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError, did_you_mean
 from raydb.storage.formats import check_options, find_format
-from raydb.storage.formats.file_parts import NamedPart, fit_part, sql_type
+from raydb.storage.formats.file_parts import cast_part, sql_type
 from raydb.storage.formats.format import Use
 from raydb.storage.formats.options import switch, with_plain_names
 from raydb.storage.formats.paths import check_file, describe_failure, expand, matching_files
@@ -68,12 +68,16 @@ def open_rows(source: FileSource, whole_sample: bool = False) -> Rows:
         check_options(chosen, known, Use.QUERY)
         opened.append(_open_file(path, chosen, settings))
     schema = _common_schema(opened, switch(settings, "union_by_name") is True)
-    parts = [fit_part(f"file '{file.path}'", file.schema, schema, file.part) for file in opened]
-    if switch(settings, _FILENAME):
+    is_named = switch(settings, _FILENAME)
+    if is_named:
         if _FILENAME in schema.names:
             raise ProgrammingError(f"file '{paths[0]}' has a column '{_FILENAME}' already")
-        parts = [NamedPart(_FILENAME, path, part) for path, part in zip(paths, parts, strict=True)]
         schema = schema.append(pa.field(_FILENAME, pa.string()))
+    parts = []
+    for file in opened:
+        constants = {_FILENAME: pa.scalar(file.path)} if is_named else {}
+        part = cast_part(f"file '{file.path}'", file.schema, schema, file.part, constants)
+        parts.append(part)
     return Rows(schema, tuple(parts))
 
 

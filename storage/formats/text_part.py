@@ -40,20 +40,14 @@ class TextPart(Part):
             self.columns(self.schema.names[:1])
         return len(next(iter(self._columns.values())))
 
-    @property
-    def is_counted(self) -> bool:
-        """False: the lines would have to be read."""
-        return False
+    is_counted = False
 
     @property
     def expected_row_count(self) -> int:
         """The number of rows, guessed from the bytes of the first ones."""
         return self.expected_rows
 
-    @property
-    def is_seekable(self) -> bool:
-        """False: where a row begins is not known."""
-        return False
+    is_seekable = False
 
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns. Raises DataError naming file and line."""

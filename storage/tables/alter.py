@@ -161,7 +161,7 @@ def redefine(table: Table, definition: TableDefinition, tables: Mapping[str, Tab
         key: found[key] if key in found else table.foreign_rows[key]
         for key in definition.foreign_keys
     }
-    rows = Rows(definition.schema, table.rows.parts, dict(table.rows.finders))
+    rows = Rows(definition.schema, table.rows.parts, dict(table.rows.key_indexes))
     return replace(table, definition=definition, rows=rows, foreign_rows=foreign_rows)
 
 

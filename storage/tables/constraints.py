@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from raydb.errors import IntegrityError, NotSupportedError, ProgrammingError, did_you_mean
 from raydb.storage.flat.column_plan import plan_columns
-from raydb.storage.tables.finder import find_few
+from raydb.storage.tables.key_index import find_few
 from raydb.storage.tables.keys import ABSENT, find_rows, first_repeat, is_key_type
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import (

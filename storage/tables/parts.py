@@ -122,10 +122,7 @@ class ArrowPart(Part):
         """The number of rows."""
         return int(self.table.num_rows)
 
-    @property
-    def is_decoded(self) -> bool:
-        """True: the rows are Arrow arrays."""
-        return True
+    is_decoded = True
 
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns."""

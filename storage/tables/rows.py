@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.storage.tables.finder import Finder
+    from raydb.storage.tables.key_index import KeyIndex
     from raydb.storage.tables.parts import Comparison, Part
 
 # Single-row inserts would leave one chunk a row. Chunks up to this size are merged with their
@@ -32,13 +32,13 @@ MERGED_BYTES = 2**24
 class Rows:
     """The rows of one version of a table.
 
-    finders: those of some columns; what they know of these rows is right for rows that begin with
-    them, too.
+    key_indexes: those of some columns; what they know of these rows is right for rows that begin
+    with them, too.
     """
 
     schema: pa.Schema
     parts: tuple[Part, ...] = ()
-    finders: dict[tuple[str, ...], Finder] = field(default_factory=dict)
+    key_indexes: dict[tuple[str, ...], KeyIndex] = field(default_factory=dict)
     _columns: dict[str, pa.ChunkedArray] = field(default_factory=dict)
 
     @property
@@ -203,7 +203,7 @@ class Rows:
             parts = (*before, ArrowPart(_concatenate(last.table, rows)))
         else:
             parts = (*before, last, ArrowPart(rows))
-        return Rows(self.schema, parts, dict(self.finders))
+        return Rows(self.schema, parts, dict(self.key_indexes))
 
 
 def _concatenate(table: pa.Table, rows: pa.Table) -> pa.Table:

@@ -72,8 +72,8 @@ class IvfOptions:
 class Index:
     """CREATE [UNIQUE] INDEX name; `descending` has one entry a column.
 
-    A unique one is enforced. Rows are found by its columns as by those of a key (finder.py), in any
-    order; vectors are looked up in one that has `ivf`.
+    A unique one is enforced. Rows are found by its columns as by those of a key (key_index.py), in
+    any order; vectors are looked up in one that has `ivf`.
     """
 
     name: str

@@ -8,7 +8,7 @@ import pytest
 
 import raydb
 from raydb.planner import index_lookup
-from raydb.storage.tables import finder
+from raydb.storage.tables import key_index
 
 SEED = 11
 COLUMNS = (
@@ -32,10 +32,10 @@ def soon(monkeypatch):
     """Sort the smallest tables, at the second look-up, and added rows from three on."""
     monkeypatch.setattr(index_lookup, "MIN_ROWS", 1)
     monkeypatch.setattr(index_lookup, "_MIN_KEYS", 1)
-    monkeypatch.setattr(finder, "MIN_ROWS", 1)
-    monkeypatch.setattr(finder, "_COMPARED_IN_MEMORY", 1)
-    monkeypatch.setattr(finder, "_COMPARED_IN_FILES", 1)
-    monkeypatch.setattr(finder, "_MAX_UNSORTED", 3)
+    monkeypatch.setattr(key_index, "MIN_ROWS", 1)
+    monkeypatch.setattr(key_index, "_COMPARED_IN_MEMORY", 1)
+    monkeypatch.setattr(key_index, "_COMPARED_IN_FILES", 1)
+    monkeypatch.setattr(key_index, "_MAX_UNSORTED", 3)
 
 
 @pytest.fixture
@@ -135,13 +135,13 @@ def test_joins_and_changes_find_rows(con):
 
 
 def test_a_memory_limit_leaves_rows_unsorted(con, monkeypatch):
-    monkeypatch.setattr(finder, "SORTING_BYTES", 2**40)
+    monkeypatch.setattr(key_index, "SORTING_BYTES", 2**40)
     con.execute("SET memory_limit = '1GB'")
     for _ in range(4):
         assert len(rows(con, "SELECT * FROM t WHERE id = 5")) == 1
     assert all(
         not each.segments
-        for each in con._session.database.snapshot.tables["t"].rows.finders.values()
+        for each in con._session.database.snapshot.tables["t"].rows.key_indexes.values()
     )
 
 
@@ -210,6 +210,6 @@ def test_random_changes(tmp_path, monkeypatch, place, seed):
                 check(reader, draw)
             con.close()
             con = raydb.connect(path)
-    finders = con._session.database.snapshot.tables["t"].rows.finders
-    assert any(each.segments for each in finders.values())
+    key_indexes = con._session.database.snapshot.tables["t"].rows.key_indexes
+    assert any(each.segments for each in key_indexes.values())
     con.close()

@@ -20,9 +20,9 @@ from raydb.storage.flat.encodings.fsst import symbols_of
 from raydb.storage.flat.kinds import is_text, kind_of, type_bits, value_dtype
 from raydb.storage.flat.layout import (
     CHUNK_ALIGNMENT,
-    CHUNK_ENTRY,
     CHUNK_RANGE,
     COLUMN_HEADER,
+    ENTRY_DTYPE,
     HEADER,
     ChunkEntry,
     ColumnHeader,
@@ -40,27 +40,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.kernels.codecs import fsst
-
-ENTRY_DTYPE = np.dtype(
-    [
-        ("first_row", "<u8"),
-        ("offset", "<u8"),
-        ("reference", "<i8"),
-        ("row_count", "<u4"),
-        ("null_count", "<u4"),
-        ("validity_length", "<u4"),
-        ("index_length", "<u4"),
-        ("payload_length", "<u4"),
-        ("dictionary_length", "<u4"),
-        ("symbols_length", "<u4"),
-        ("metadata_length", "<u4"),
-        ("dictionary_count", "<u4"),
-        ("encoding", "u1"),
-        ("width", "u1"),
-        ("flags", "<u2"),
-    ]
-)
-assert ENTRY_DTYPE.itemsize == CHUNK_ENTRY.size
 
 
 @dataclass(frozen=True, slots=True, eq=False)

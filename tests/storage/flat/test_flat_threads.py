@@ -58,8 +58,8 @@ def test_an_error_of_a_chunk_ends_the_threads(rows, monkeypatch):
             raise ZeroDivisionError(first)
         return original(plan, first, array)
 
-    original = write._encode_rows
-    monkeypatch.setattr(write, "_encode_rows", fail)
+    original = write.encode_rows
+    monkeypatch.setattr(write, "encode_rows", fail)
     before = threading.active_count()
     with pytest.raises(ZeroDivisionError):
         written(rows)

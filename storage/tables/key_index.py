@@ -37,7 +37,7 @@ _Integer = TypeVar("_Integer", bound=np.integer[Any])
 # Of fewer rows all are compared in 0.1 ms.
 MIN_ROWS = 16_384
 
-# So many look-ups are made without a finder: sorting 6 M rows takes 0.6 s, comparing all of them
+# So many look-ups are made without an index: sorting 6 M rows takes 0.6 s, comparing all of them
 # 0.07 s, and finding one in files by zone maps and bloom filters 2 ms.
 _COMPARED_IN_MEMORY = 4
 _COMPARED_IN_FILES = 64
@@ -69,7 +69,7 @@ class _Segment:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Finder:
+class KeyIndex:
     """The segments of the first rows, one after the other; asked: look-ups before there was one."""
 
     segments: tuple[_Segment, ...] = ()
@@ -109,14 +109,14 @@ def candidates(
     enough, or sorting them takes more than `room` bytes (None: any number).
     """
     in_memory = decodes or all(rows.is_decoded(name) for name in names)
-    finder = _finder(rows, names, room, in_memory)
-    if finder is None:
+    index = _index_of(rows, names, room, in_memory)
+    if index is None:
         return None
     sought = _codes(
         [key if isinstance(key, pa.ChunkedArray) else pa.chunked_array([key]) for key in keys]
     )
     found = []
-    for segment in finder.segments:
+    for segment in index.segments:
         lows = np.searchsorted(segment.codes, sought, "left").tolist()
         highs = np.searchsorted(segment.codes, sought, "right").tolist()
         for low, high in zip(lows, highs, strict=True):
@@ -126,9 +126,9 @@ def candidates(
             if low < high:
                 places = np.arange(low, high) if segment.rows is None else segment.rows[low:high]
                 found.append(places + np.int64(segment.start))
-    if finder.row_count < rows.row_count:
-        added = _codes(rows.rest(finder.row_count).columns(names))
-        found.append(np.flatnonzero(np.isin(added, sought)) + finder.row_count)
+    if index.row_count < rows.row_count:
+        added = _codes(rows.rest(index.row_count).columns(names))
+        found.append(np.flatnonzero(np.isin(added, sought)) + index.row_count)
     return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
 
@@ -154,29 +154,31 @@ def find_few(
     return found
 
 
-def _finder(rows: Rows, names: tuple[str, ...], room: int | None, in_memory: bool) -> Finder | None:
-    """Return the finder of some columns, which knows nearly all rows; None where none is worth it.
+def _index_of(
+    rows: Rows, names: tuple[str, ...], room: int | None, in_memory: bool
+) -> KeyIndex | None:
+    """Return the index of some columns, which knows nearly all rows; None where it is not worth it.
 
     It is kept with the rows.
     """
     count = rows.row_count
-    finder = rows.finders.get(names, Finder())
-    if not finder.segments:
+    index = rows.key_indexes.get(names, KeyIndex())
+    if not index.segments:
         if count < MIN_ROWS or (room is not None and room < count * SORTING_BYTES):
             return None
-        if finder.asked < (_COMPARED_IN_MEMORY if in_memory else _COMPARED_IN_FILES):
-            rows.finders[names] = replace(finder, asked=finder.asked + 1)
+        if index.asked < (_COMPARED_IN_MEMORY if in_memory else _COMPARED_IN_FILES):
+            rows.key_indexes[names] = replace(index, asked=index.asked + 1)
             return None
-    added = count - finder.row_count
+    added = count - index.row_count
     if added > (_MAX_UNSORTED if in_memory else 0):
-        segments = list(finder.segments)
-        start = finder.row_count
+        segments = list(index.segments)
+        start = index.row_count
         while segments and segments[-1].stop - segments[-1].start <= count - start:
             start = segments.pop().start
         segment = beside(lambda: _sorted(rows, names, start), count - start)
-        finder = Finder((*segments, segment))
-        rows.finders[names] = finder
-    return finder
+        index = KeyIndex((*segments, segment))
+        rows.key_indexes[names] = index
+    return index
 
 
 def _sorted(rows: Rows, names: tuple[str, ...], start: int) -> _Segment:

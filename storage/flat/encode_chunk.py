@@ -1,0 +1,109 @@
+"""Encode the rows of one chunk: validity, values in an encoding, and their zone map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from raydb.errors import DataError
+from raydb.storage.flat.encodings import encode
+from raydb.storage.flat.encodings.all_null import ALL_NULL
+from raydb.storage.flat.encodings.encoding import Encoded, Values
+from raydb.storage.flat.encodings.verbatim import VERBATIM
+from raydb.storage.flat.kinds import valid_mask, values_of
+from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Kind
+from raydb.storage.flat.zone_map import (
+    NO_NUMBERS,
+    NO_TEXTS,
+    ZoneMap,
+    float_zone,
+    integer_zone,
+    text_zone,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from raydb.storage.flat.column_plan import ColumnPlan
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class EncodedChunk:
+    """An encoded chunk from row `first` on, which may lie anywhere in the file."""
+
+    first: int
+    row_count: int
+    null_count: int
+    validity: Any
+    encoded: Encoded
+    zone: ZoneMap
+
+
+def encode_rows(plan: ColumnPlan, first: int, array: Any) -> EncodedChunk:
+    """Return the chunk of an Arrow array, whose rows begin at `first`.
+
+    Raises DataError for 2 GiB or more.
+    """
+    row_count, null_count = len(array), array.null_count
+    validity: Any = b""
+    if null_count == row_count:
+        encoded = Encoded(ALL_NULL)
+        zone = NO_TEXTS if plan.kind in {Kind.BYTES, Kind.NESTED} else NO_NUMBERS
+    else:
+        mask = valid_mask(array) if null_count else None
+        if mask is not None and plan.kind is not Kind.NESTED:
+            validity = np.packbits(mask, bitorder="little")
+        encoded, zone = _encode_values(plan, first, array, mask)
+    _check_size(plan, first, encoded)
+    return EncodedChunk(first, row_count, null_count, validity, encoded, zone)
+
+
+def _encode_values(
+    plan: ColumnPlan, first: int, array: Any, mask: NDArray[np.bool_] | None
+) -> tuple[Encoded, ZoneMap]:
+    values = Values(plan, first, array)
+    if plan.kind is Kind.NESTED or (plan.kind is Kind.BYTES and plan.is_media):
+        return encode(values), NO_TEXTS
+    if plan.kind is Kind.BYTES:
+        return encode(values), text_zone(array)
+    values.numbers, present = _filled(values_of(array, plan.kind), mask)
+    if plan.kind is Kind.FLOAT:
+        return encode(values), float_zone(present)
+    if plan.kind is Kind.DECIMAL:
+        words = values.numbers
+        if bool((words[:, 1] != words[:, 0] >> 63).any()):
+            return encode(values), NO_NUMBERS
+        values.numbers, present = words[:, 0], present[:, 0]
+    least, greatest = int(present.min()), int(present.max())
+    if plan.kind is Kind.DECIMAL and plan.wanted is VERBATIM:
+        values.numbers = words
+    else:
+        values.least, values.greatest = least, greatest
+    return encode(values), integer_zone(least, greatest)
+
+
+def _filled(
+    values: NDArray[Any], mask: NDArray[np.bool_] | None
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the values with the first valid one in place of each NULL, and the valid ones."""
+    if mask is None:
+        return values, values
+    filled = values.copy()
+    filled[~mask] = values[mask.argmax()]
+    return filled, values[mask]
+
+
+def _check_size(plan: ColumnPlan, first: int, encoded: Encoded) -> None:
+    size = size_of(encoded.payload)
+    if size > MAX_PAYLOAD_BYTES:
+        raise DataError(
+            f"the chunk of column '{plan.name}' from row {first} on has {size} bytes; at most "
+            f"{MAX_PAYLOAD_BYTES} fit, so set fewer chunk_rows than {plan.chunk_rows}"
+        )
+
+
+def size_of(data: Any) -> int:
+    """Return the bytes of an array or of bytes."""
+    return int(data.nbytes) if isinstance(data, np.ndarray) else len(data)
