@@ -45,15 +45,16 @@ class Word:
     """A number that a group has.
 
     merge: makes one of two, of different rows. none: what it is of no rows, among integers and
-    among floats. part: what of each value goes into it; cuda: the same of one value, as kernels
-    write it. atomic: CUDA's atomic function that merges.
+    among floats. part: what of each value goes into it. cuda, both: the part of a value and the
+    merge, as kernels write them; atomic: CUDA's atomic function that merges.
     """
 
     merge: np.ufunc
     none: tuple[int, float] = (0, 0.0)
     part: Callable[[NDArray[Any]], NDArray[Any]] = lambda values: values
     cuda: str = "int64({})"
-    atomic: Literal["add", "min", "max"] = "add"
+    both: str = "{} + {}"
+    atomic: str = "add"
 
 
 # In the order of `enum Kind` in `rt/program.cu`. The CPU's `sum` is of integers or floats; devices
@@ -64,8 +65,8 @@ WORDS = {
     "high": Word(np.add, part=lambda values: values >> 32, cuda="(int64({}) >> 32)"),
     "low": Word(np.add, part=lambda values: values & LOW_BITS, cuda="(int64({}) & 0xFFFFFFFF)"),
     "float": Word(np.add, cuda="{}"),
-    "least": Word(np.fmin, (GREATEST, np.nan), atomic="min"),
-    "most": Word(np.maximum, (SMALLEST, -np.inf), atomic="max"),
+    "least": Word(np.fmin, (GREATEST, np.nan), both="min({}, {})", atomic="min"),
+    "most": Word(np.maximum, (SMALLEST, -np.inf), both="max({}, {})", atomic="max"),
 }
 
 # The words of each kind of state. `fold` is what one loop over runs keeps of a measure.

@@ -104,8 +104,13 @@ class PreparedJob(Protocol):
         groups: NDArray[np.int64],
         group_count: int,
     ) -> FusedResult:
-        """Accumulate values of rows that were located; the i-th function over the i-th measure."""
-        ...
+        """Accumulate values of rows that were located; the i-th function over the i-th measure.
+
+        They lie on the host, which adds them up where a backend does not say otherwise.
+        """
+        from raydb.kernels.backends.cpu.cpu_backend import accumulate_rows  # noqa: PLC0415  (at first use)
+
+        return accumulate_rows(functions, measures, groups, group_count)
 
     def ran_on(self) -> str | None:
         """Say who answered last, with figures and why others did not; None where only one could."""

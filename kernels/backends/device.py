@@ -14,7 +14,7 @@ from raydb.errors import OperationalError
 from raydb.running import device_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -108,29 +108,80 @@ def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
         return [each.result() for each in started]
 
 
-class Columns:
-    """Copies of host arrays on a device, the least recently used ones dropped over a budget.
+class DeviceCache:
+    """What was made of host arrays on a device, the least recently used dropped over a budget.
 
-    A copy goes too when its host array does: what a BVH that was dropped had is given back.
+    It goes too when its host array does: what a BVH that was dropped had is given back.
     """
 
-    def __init__(
-        self, upload: Callable[[NDArray[Any]], Any], free_bytes: Callable[[], int]
-    ) -> None:
-        self._upload = upload
+    def __init__(self, free_bytes: Callable[[], int]) -> None:
         self._free_bytes = free_bytes
-        self._copies: OrderedDict[int, tuple[weakref.ref[Any], Any, int]] = OrderedDict()
+        self._items: OrderedDict[object, tuple[weakref.ref[Any], Any, int]] = OrderedDict()
 
     @property
     def budget_bytes(self) -> int:
-        """What all copies may take together, as the running statement has it."""
+        """What all may take together, as the running statement has it."""
         return device_memory().budget(self._free_bytes() + self.size_bytes)
 
     @property
     def size_bytes(self) -> int:
-        """What the copies take."""
+        """What all take."""
         # A list, because a host array may go while they are added up.
-        return sum(size for _, _, size in list(self._copies.values()))
+        return sum(size for _, _, size in list(self._items.values()))
+
+    def is_over_limit(self) -> bool:
+        """Whether more is there than the running statement may hold; the driver is not asked."""
+        limit = device_memory().size_bytes
+        return limit is not None and self.size_bytes > limit
+
+    def has(self, key: object) -> bool:
+        """Whether something is there."""
+        return key in self._items
+
+    def find(self, key: object) -> Any:
+        """Return something that is there, and is now the last that was used."""
+        self._items.move_to_end(key)
+        return self._items[key][1]
+
+    def keep(self, key: object, host: NDArray[Any], made: Any, size_bytes: int) -> None:
+        """Keep something as long as a host array is there."""
+        gone = weakref.ref(host, lambda _: self._items.pop(key, None))
+        self._items[key] = gone, made, size_bytes
+
+    def has_room(self, size_bytes: int) -> bool:
+        """Whether something that is not kept may take so many bytes, once others have left."""
+        if size_bytes <= SMALL_BYTES and device_memory().size_bytes is None:
+            return True
+        return size_bytes <= self.budget_bytes
+
+    def make_room(self, size_bytes: int, wanted: Collection[object] = ()) -> bool:
+        """Drop what was not used for longest until so many bytes may be taken beside the rest.
+
+        Nothing wanted is dropped, and nothing at all where it is no use: then False is returned.
+        """
+        budget = self.budget_bytes
+        kept = sum(self._items[key][2] for key in wanted if key in self._items)
+        if kept + size_bytes > budget:
+            return False
+        for key in [key for key in self._items if key not in wanted]:
+            if self.size_bytes + size_bytes <= budget:
+                break
+            self._items.pop(key, None)
+        return True
+
+    def clear(self) -> None:
+        """Drop all."""
+        self._items.clear()
+
+
+class Columns(DeviceCache):
+    """Copies of host arrays on a device."""
+
+    def __init__(
+        self, upload: Callable[[NDArray[Any]], Any], free_bytes: Callable[[], int]
+    ) -> None:
+        super().__init__(free_bytes)
+        self._upload = upload
 
     def get(self, *hosts: NDArray[Any]) -> list[Any] | None:
         """Return the copies of some arrays, others being dropped for them; None if they don't fit.
@@ -138,41 +189,10 @@ class Columns:
         Where all are there already, the driver is not asked for anything.
         """
         wanted = {id(host): host for host in hosts}
-        missing = {key: host for key, host in wanted.items() if key not in self._copies}
-        limit = device_memory().size_bytes
-        if missing or (limit is not None and self.size_bytes > limit):
-            if not self._make_room(wanted, sum(host.nbytes for host in missing.values())):
+        missing = {key: host for key, host in wanted.items() if not self.has(key)}
+        if missing or self.is_over_limit():
+            if not self.make_room(sum(host.nbytes for host in missing.values()), wanted):
                 return None
             for key, host in missing.items():
-                gone = weakref.ref(host, lambda _, key=key: self._copies.pop(key, None))  # type: ignore[misc]
-                self._copies[key] = gone, self._upload(host), host.nbytes
-        for key in wanted:
-            self._copies.move_to_end(key)
-        return [self._copies[id(host)][1] for host in hosts]
-
-    def has_room(self, size_bytes: int) -> bool:
-        """Whether something that is not kept may take so many bytes, once copies have left."""
-        limit = device_memory().size_bytes
-        if size_bytes <= SMALL_BYTES and limit is None:
-            return True
-        return size_bytes <= self.budget_bytes
-
-    def make_room(self, size_bytes: int) -> bool:
-        """Drop copies until so many bytes may be taken beside them; whether that is possible."""
-        return self._make_room({}, size_bytes)
-
-    def clear(self) -> None:
-        """Drop all copies."""
-        self._copies.clear()
-
-    def _make_room(self, wanted: dict[int, NDArray[Any]], missing_bytes: int) -> bool:
-        """Drop what was not used for longest, but nothing wanted; nothing where it is no use."""
-        budget = self.budget_bytes
-        kept = sum(host.nbytes for key, host in wanted.items() if key in self._copies)
-        if kept + missing_bytes > budget:
-            return False
-        for key in [key for key in self._copies if key not in wanted]:
-            if self.size_bytes + missing_bytes <= budget:
-                break
-            self._copies.pop(key, None)
-        return True
+                self.keep(key, host, self._upload(host), host.nbytes)
+        return [self.find(id(host)) for host in hosts]

@@ -285,10 +285,6 @@ class SievedJob(PreparedJob):
         """No row is known by its place: jobs that are asked this are not sieved."""
         raise AssertionError(self.job)
 
-    def accumulate(self, *_: object) -> FusedResult:
-        """Rows of a sieved job are never located."""
-        raise AssertionError(self.job)
-
     def ran_on(self) -> str | None:
         """Say who read the rows, as that one does."""
         return None if self.rest is None else self.rest.ran_on()

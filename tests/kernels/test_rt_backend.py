@@ -306,7 +306,7 @@ def test_rays_are_kept_while_a_job_is_prepared():
     again.launch()
     assert "scene_ms" not in again.figures
     assert (tracer.loads, tracer.sends) == (1, 2)
-    (kept,) = (loaded for _, loaded, _ in backend.scenes[0]._kept.values())
+    (kept,) = (loaded for _, loaded, _ in backend.scenes[0]._items.values())
     assert len(kept.rays) == 2
     del prepared
     assert len(kept.rays) == 1

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.interrupts import check_interrupt
+from raydb.kernels.backends.cpu import sort
 from raydb.kernels.backends.cpu.warm import frozen
 from raydb.kernels.bvh.bvh import code_type, integer_type
 
@@ -69,8 +70,6 @@ class Build:
 
     def cells_of(self, low: int, high: int) -> NDArray[np.int64]:
         """Return the cells of a block of rows."""
-        from raydb.kernels.backends.cpu import sort  # noqa: PLC0415  (numba takes 0.24 s)
-
         cells = np.zeros(high - low, np.int64)
         for codes, coordinates, stride in self._axes:
             sort.add_cells(cells, frozen(codes.places(low, high)), coordinates, stride)
@@ -81,8 +80,6 @@ class Build:
 
         Then all sizes are known, and room is taken for the measures.
         """
-        from raydb.kernels.backends.cpu import sort  # noqa: PLC0415  (as above)
-
         measures = self.source.measures
         # Of no rows at least the types are known.
         found = [[_Bounds(*read(0, 0)) for read in measures] for _ in counts]
@@ -188,8 +185,6 @@ def thread_count(row_count: int) -> int:
 
 def begin_places(counts: NDArray[np.uint32], offsets: NDArray[np.int64]) -> None:
     """Turn counts into the threads' first places and the offsets of all."""
-    from raydb.kernels.backends.cpu import sort  # noqa: PLC0415  (as above)
-
     offsets[0] = 0
     for low in range(0, len(offsets) - 1, SUMMED_CELLS):
         sort.begin_places(counts, offsets, low, min(low + SUMMED_CELLS, len(offsets) - 1))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raydb.kernels.backends.cpu import sort
 from raydb.kernels.backends.cpu.blocks import Build, begin_places, new_array
 from raydb.kernels.backends.cpu.radix import sort_rows
 from raydb.kernels.backends.cpu.warm import frozen
@@ -52,8 +53,6 @@ def build_from(source: Source, control: BuildControl) -> Bvh:
 
 def _count(build: Build) -> Placed:
     """Count the rows of every cell; a row's place is the next one of its cell."""
-    from raydb.kernels.backends.cpu import sort  # noqa: PLC0415  (numba takes 0.24 s)
-
     room = build.control.room.left()
     if room is not None and build.threads * build.cell_count * 4 > room:
         build.threads = 1
@@ -78,8 +77,6 @@ def _fill(
     place: Place,
 ) -> Bvh:
     """Write every row's number, codes and measures to its place."""
-    from raydb.kernels.backends.cpu import sort  # noqa: PLC0415  (numba takes 0.24 s)
-
     source, row_count = build.source, build.source.row_count
     bounds = build.bounds
     row_ids = new_array(row_count, np.dtype(np.uint32))

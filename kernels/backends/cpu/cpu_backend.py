@@ -123,16 +123,6 @@ class CpuJob(PreparedJob):
         places, groups = zip(*found, strict=True)
         return np.concatenate(places), np.concatenate(groups)
 
-    def accumulate(
-        self,
-        functions: Sequence[str],
-        measures: Sequence[Measure],
-        groups: NDArray[np.int64],
-        group_count: int,
-    ) -> FusedResult:
-        """Accumulate located rows' values, the i-th function over the i-th measure."""
-        return accumulate_rows(functions, measures, groups, group_count)
-
 
 class CpuBackend:
     """Runs fused jobs with compiled loops, on several threads where that pays off."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raydb.kernels.backends.cpu import sort
 from raydb.kernels.backends.cpu.blocks import begin_places, new_array
 
 if TYPE_CHECKING:
@@ -91,7 +92,6 @@ def _collect(
     rows: NDArray[np.uint32],
 ) -> None:
     """Write cell and row of some partitions, partition by partition, in the order of the rows."""
-    from raydb.kernels.backends.cpu import sort  # noqa: PLC0415  (numba takes 0.24 s)
 
     def collect(thread: int, low: int, high: int) -> None:
         cells = build.cells_of(low, high)
@@ -122,8 +122,6 @@ def _sort_digits(
     build: Build, bits: int, keys: NDArray[np.int64], rows: NDArray[np.uint32]
 ) -> None:
     """Sort by the lowest bits, digit by digit from the last one up."""
-    from raydb.kernels.backends.cpu import sort  # noqa: PLC0415  (numba takes 0.24 s)
-
     here, there = (keys, rows), (np.empty_like(keys), np.empty_like(rows))
     blocks = [slice(low, low + SORTED_BLOCK_ROWS) for low in range(0, len(keys), SORTED_BLOCK_ROWS)]
     for shift in range(0, bits, DIGIT_BITS):
@@ -146,7 +144,6 @@ def _place_sorted(
     build: Build, rows: NDArray[np.uint32], start: int, places: NDArray[np.uint32]
 ) -> None:
     """Write to each sorted row its place; the first one's is `start`."""
-    from raydb.kernels.backends.cpu import sort  # noqa: PLC0415  (numba takes 0.24 s)
 
     def invert(_: int, low: int, high: int) -> None:
         numbers = np.arange(start + low, start + high, dtype=np.uint32)
@@ -175,8 +172,6 @@ def _begin_cells(
     keys: NDArray[np.int64], start: int, next_cell: int, offsets: NDArray[np.int64]
 ) -> int:
     """Write the offsets of all cells up to that of the last key; returns the cell after it."""
-    from raydb.kernels.backends.cpu import sort  # noqa: PLC0415  (numba takes 0.24 s)
-
     for low in range(0, len(keys), SORTED_BLOCK_ROWS):
         block = keys[low : low + SORTED_BLOCK_ROWS]
         next_cell = sort.begin_cells(block, start + low, next_cell, offsets)

@@ -419,11 +419,7 @@ def scan_rows(
     others = np.empty(BLOCK, np.int32)
     scratch = (mask, rows, codes, others)
     groups = np.empty(BLOCK, np.uint32)
-    columns = (
-        np.empty(BLOCK, np.int64),
-        np.empty(BLOCK, np.float64),
-        np.empty(BLOCK, np.uint8),
-    )
+    columns = (np.empty(BLOCK, np.int64), np.empty(BLOCK), np.empty(BLOCK, np.uint8))
     block = np.empty(2, np.int64)
     is_packed = (
         0 < len(counts) <= PACKED_GROUPS

@@ -379,7 +379,7 @@ def _add_values(shape: Shape, values: list[str], group: str) -> list[str]:
         if not shape.by_run:
             added = _add(shape, number, value, group)
         else:
-            added = f"total{number} = {_merged(total, f'total{number}', value)}"
+            added = f"total{number} = {WORDS[total.kind].both.format(f'total{number}', value)}"
         if total.valid is None:
             lines.append(added)
         else:
@@ -391,12 +391,6 @@ def _value(total: Total, values: list[str]) -> str:
     """Return what a row adds to a total."""
     value = values[total.input]
     return f"ordered({value})" if total.ordered else WORDS[total.kind].cuda.format(value)
-
-
-def _merged(total: Total, one: str, other: str) -> str:
-    """Return what makes one of two of a total's numbers."""
-    function = WORDS[total.kind].atomic
-    return f"{one} + {other}" if function == "add" else f"{function}({one}, {other})"
 
 
 def _word(shape: Shape, number: int, group: str) -> tuple[str, str]:
@@ -441,7 +435,9 @@ def _end(shape: Shape) -> list[str]:
     for number, total in enumerate(shape.totals):
         array, name = ("floats", "out_floats") if total.kind == "float" else ("words", "out")
         found = f"{array}[uint32({number} * slots + place)]"
-        lines.append(f"        total{number} = {_merged(total, f'total{number}', found)}")
+        lines.append(
+            f"        total{number} = {WORDS[total.kind].both.format(f'total{number}', found)}"
+        )
         place = f"uint32({shape.row_of(number)} * group_count + slot)"
         adds.append(
             f"        cuda.atomic.{WORDS[total.kind].atomic}({name}, {place}, total{number})"

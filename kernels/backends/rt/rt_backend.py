@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, pairwise
@@ -14,19 +13,16 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from raydb.kernels.backends.backend import PreparedJob
-from raydb.kernels.backends.cpu.cpu_backend import CpuBackend, accumulate_rows
-from raydb.kernels.backends.device import DeviceError, at_once, faults
+from raydb.kernels.backends.cpu.cpu_backend import CpuBackend
+from raydb.kernels.backends.device import DeviceCache, DeviceError, at_once, faults
 from raydb.kernels.backends.device_totals import answer, merge_words, plan_totals
 from raydb.kernels.backends.rt.rays import Segments, find_segments, plan_rays
 from raydb.kernels.backends.rt.scene import SLAB_ENTRIES, build_scene, scene_bytes
 from raydb.kernels.bvh import partition as split
 from raydb.kernels.bvh.partition import cut_tuples, number_tuples
-from raydb.running import device_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
 
     from raydb.kernels.backends.aggregates import Input
     from raydb.kernels.backends.backend import FusedJob, FusedResult, Located
@@ -72,54 +68,35 @@ class _Sent:
     count: int
 
 
-class Scenes:
-    """The scenes on one device, the least recently used ones dropped over a budget.
+class Scenes(DeviceCache):
+    """The scenes on one device.
 
     made_seconds: what making scenes has taken so far.
     """
 
     def __init__(self, tracer: Tracer) -> None:
+        super().__init__(tracer.free_bytes)
         self.tracer = tracer
         self.slab_entries = SLAB_ENTRIES
         self.made_seconds = 0.0
-        self._kept: OrderedDict[object, tuple[Any, _Loaded, int]] = OrderedDict()
-
-    @property
-    def budget_bytes(self) -> int:
-        """What all scenes may take together, as the running statement has it."""
-        return device_memory().budget(self.tracer.free_bytes() + self.size_bytes)
-
-    @property
-    def size_bytes(self) -> int:
-        """What the scenes take, about."""
-        # A list, because a BVH may go while they are added up.
-        return sum(size for _, _, size in list(self._kept.values()))
 
     def parts(self, bvh: Bvh, encoding: Encoding, share: Share) -> Iterator[_Loaded]:
         """Yield the scene of what this device has of a BVH, or the parts that it is cut into."""
         # Rows that die between two jobs make another scene.
         owner = bvh.offsets if bvh.dead is None else bvh.dead
         key = id(owner), id(bvh.offsets), encoding, share.y_range
-        kept = self._kept.get(key)
-        limit = device_memory().size_bytes
-        if kept is None or (limit is not None and self.size_bytes > limit):
+        is_there = self.has(key)
+        if not is_there or self.is_over_limit():
             size = scene_bytes(bvh, encoding) * share.row_count // max(bvh.row_count, 1)
-            budget = self.budget_bytes
-            if size > budget:
-                self._kept.clear()
+            if not self.make_room(0 if is_there else size, (key,)):
+                budget = self.budget_bytes
+                self.clear()
                 for y_range, _ in cut_y(bvh, -(-size // max(budget, 1)), share.y_range):
                     yield self._load(bvh, encoding, y_range)
                 return
-            for other in [other for other in self._kept if other != key]:
-                if self.size_bytes + (size if kept is None else 0) <= budget:
-                    break
-                self._kept.pop(other, None)
-        if kept is None:
-            loaded = self._load(bvh, encoding, share.y_range)
-            gone = weakref.ref(owner, lambda _: self._kept.pop(key, None))
-            kept = self._kept[key] = gone, loaded, size
-        self._kept.move_to_end(key)
-        yield kept[1]
+        if not is_there:
+            self.keep(key, owner, self._load(bvh, encoding, share.y_range), size)
+        yield self.find(key)
 
     def _load(self, bvh: Bvh, encoding: Encoding, y_range: YRange | None) -> _Loaded:
         start = time.perf_counter()
@@ -195,16 +172,6 @@ class RtJob(PreparedJob):
         self._trace(trace)
         places = np.flatnonzero(groups >= 0)
         return places.astype(np.int64), groups[places]
-
-    def accumulate(
-        self,
-        functions: Sequence[str],
-        measures: Sequence[Measure],
-        groups: NDArray[np.int64],
-        group_count: int,
-    ) -> FusedResult:
-        """Accumulate located rows' values on the host, where they are: no ray has a part in it."""
-        return accumulate_rows(functions, measures, groups, group_count)
 
     def _trace(self, trace: Callable[[Tracer, _Loaded, _Sent], Traced]) -> list[Traced]:
         """Trace through all scenes, on each device at once; note and return the launches."""
