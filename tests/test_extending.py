@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,11 +13,13 @@ import pyarrow.compute as pc
 import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
+from test_reference import PAGE, generated
 
 import raydb
 from raydb.engine.session import settings
 from raydb.engine.shell.completion import SqlCompleter, Vocabulary, complete_sql
 from raydb.engine.table_functions.choosing_function import ChoosingFunction
+from raydb.planner.expressions.registry import FUNCTIONS, SCALARS
 from raydb.planner.plan.function_arguments import COLUMN, Argument, whole
 from raydb.planner.plan.table_function import TABLE_FUNCTIONS, RowsFunction
 from raydb.storage import formats
@@ -29,6 +33,46 @@ from raydb.storage.tables.parts import ArrowPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+FAMILY = '''
+"""Functions for the amusement of readers."""
+
+from raydb.planner.expressions.columns.adapters import of_rows
+from raydb.planner.expressions.registry import scalar
+
+
+@scalar("shout(text [, n]), yell(text [, n]) -> VARCHAR", "loud: shout('ox', 2) -> 'OX!!'")
+@of_rows
+def _shout(text, count=1):
+    return text.upper() + "!" * count
+'''
+
+
+def test_a_scalar_function_is_one_object_in_one_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    (tmp_path / "toys.py").write_text(FAMILY)
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("toys")
+    for known, name in ((SCALARS, "shout"), (SCALARS, "yell"), (FUNCTIONS, "shout")):
+        request.addfinalizer(functools.partial(known.pop, name))
+    with raydb.connect(":memory:") as connection:
+
+        def run(statement: str) -> Any:
+            return connection.execute(statement).fetchall()
+
+        connection.execute("CREATE TABLE pet AS SELECT unnest(['dog', NULL, 'ox']) AS word")
+        answer = "SELECT shout(word), yell(word, 2) FROM pet WHERE shout('a') = 'A!' ORDER BY word"
+        assert run(answer) == [("DOG!", "DOG!!"), ("OX!", "OX!!"), (None, None)]
+        assert run("SELECT kind FROM functions() WHERE name = 'yell'") == [("scalar",)]
+        with pytest.raises(raydb.ProgrammingError, match="takes 1 or 2 arguments, not 0"):
+            run("SELECT shout()")
+        with pytest.raises(raydb.ProgrammingError, match="needs a string, not 1"):
+            run("SELECT yell(1)")
+        with pytest.raises(raydb.ProgrammingError, match="did you mean 'shout'"):
+            run("SELECT shot('ox')")
+    row = "| `shout(text [, n])`, `yell(text [, n])` | loud | `shout('ox', 2)` | `'OX!!'` |"
+    assert row in generated(PAGE.read_text(encoding="utf-8"))
 
 
 class Negated(Encoding):

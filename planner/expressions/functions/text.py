@@ -238,6 +238,28 @@ def _levenshtein(one: str, other: str) -> int:
     return distances[-1]
 
 
+# The digit of each letter that sounds, in a-z; 0 for those that do not.
+_SOUNDS = dict(zip("abcdefghijklmnopqrstuvwxyz", "01230120022455012623010202", strict=True))
+
+
+@scalar(
+    "soundex(text) -> VARCHAR",
+    "a letter and three digits that are the same for names that sound alike, as in PostgreSQL;"
+    " '' for no letter: soundex('Anne'), soundex('Ann') -> 'A500' | 'A500'",
+)
+@of_rows
+def _soundex(text: str) -> str:
+    code, before = "", ""
+    for character in text.lower():
+        sound = _SOUNDS.get(character, "")
+        if sound and not code:
+            code = character.upper()
+        elif sound not in ("", "0", before) and code:
+            code += sound
+        before = sound
+    return code and code[:4].ljust(4, "0")
+
+
 # -- changes
 
 
