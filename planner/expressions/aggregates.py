@@ -49,17 +49,22 @@ class AggregateFunction:
 
     name: how calls name it, the first of SQL's names. says: "meaning: example -> answer". bind:
     returns the call of `bind(name, *arguments)`, where the signature does not say enough.
-
-    is_ordered: whether its result depends on the order of the rows. ignores_repeats: whether it
-    gives the same with and without DISTINCT.
     """
 
     name: str
     signature: Signature
     says: str
     bind: Callable[..., AggregateCall] | None = None
-    is_ordered: bool = False
-    ignores_repeats: bool = False
+
+
+# Aggregates whose result depends on the order of the rows.
+ORDERED_AGGREGATES = frozenset(
+    {"any_value", "arg_max", "arg_min", "first", "last", "list", "string_agg"}
+)
+# Aggregates that give the same with and without DISTINCT.
+_INDIFFERENT_TO_REPEATS = frozenset(
+    {"any_value", "arg_max", "arg_min", "bit_and", "bit_or", "bool_and", "bool_or", "max", "min"}
+)
 
 
 def is_aggregate(name: str) -> bool:
@@ -77,7 +82,7 @@ def bind_aggregate(name: str, arguments: Sequence[Expression], distinct: bool) -
         call = AggregateCall(function.name, *function.signature.check(name, arguments))
     else:
         call = function.bind(name, *arguments)
-    if not distinct or function.ignores_repeats:
+    if not distinct or call.function in _INDIFFERENT_TO_REPEATS:
         return call
     if call.filter is not None:
         raise NotSupportedError(f"{name}(DISTINCT ...) is not supported")
@@ -185,17 +190,12 @@ def _list(_: str, argument: Expression) -> AggregateCall:
     return AggregateCall("list", (argument,), pa.list_(argument.type))
 
 
-def _aggregate(
-    signature: str,
-    says: str,
-    bind: Callable[..., AggregateCall] | None = None,
-    *,
-    is_ordered: bool = False,
-    ignores_repeats: bool = False,
-) -> AggregateFunction:
-    read = read_signature(signature, is_bound=bind is not None)
-    name = next(iter(read.arities), "")
-    return AggregateFunction(name, read, says, bind, is_ordered, ignores_repeats)
+def _table(
+    *rows: tuple[str, str] | tuple[str, str, Callable[..., AggregateCall]],
+) -> tuple[AggregateFunction, ...]:
+    """Return functions of their signatures, what they say, and binders where there are any."""
+    read = [(read_signature(row[0], is_bound=len(row) == 3), *row[1:]) for row in rows]
+    return tuple(AggregateFunction(next(iter(each[0].arities), ""), *each) for each in read)
 
 
 # Those of numbers whose result is a DOUBLE.
@@ -206,37 +206,22 @@ _STATISTICS = (
         "stddev_samp(x), stddev(x)",
         "sample standard deviation: round(stddev(x), 4) FROM s -> 15.2753",
     ),
-    (
-        "stddev_pop(x)",
-        "population standard deviation: stddev_pop(x) FROM s WHERE g = 1 -> 5.0",
-    ),
+    ("stddev_pop(x)", "population standard deviation: stddev_pop(x) FROM s WHERE g = 1 -> 5.0"),
     ("skewness(x)", "skewness: round(skewness(x), 4) FROM s -> 0.9352"),
     (
         "kurtosis(x)",
         "excess kurtosis; NULL for fewer than four values:"
         " round(kurtosis(v), 4) FROM unnest([1, 2, 3, 4]) AS u (v) -> -1.2",
     ),
-    (
-        "covar_pop(y, x)",
-        "population covariance: round(covar_pop(y, x), 4) FROM s -> 12.7778",
-    ),
-    (
-        "covar_samp(y, x)",
-        "sample covariance: covar_samp(y, x) FROM s WHERE g = 1 -> 5.0",
-    ),
+    ("covar_pop(y, x)", "population covariance: round(covar_pop(y, x), 4) FROM s -> 12.7778"),
+    ("covar_samp(y, x)", "sample covariance: covar_samp(y, x) FROM s WHERE g = 1 -> 5.0"),
     ("corr(y, x)", "correlation: round(corr(y, x), 4) FROM s -> 0.9972"),
     (
         "regr_slope(y, x)",
         "slope of the line through the points: round(regr_slope(y, x), 4) FROM s -> 0.0821",
     ),
-    (
-        "regr_intercept(y, x)",
-        "where it meets x = 0: round(regr_intercept(y, x), 4) FROM s -> 0.75",
-    ),
-    (
-        "regr_r2(y, x)",
-        "coefficient of determination: round(regr_r2(y, x), 4) FROM s -> 0.9944",
-    ),
+    ("regr_intercept(y, x)", "where it meets x = 0: round(regr_intercept(y, x), 4) FROM s -> 0.75"),
+    ("regr_r2(y, x)", "coefficient of determination: round(regr_r2(y, x), 4) FROM s -> 0.9944"),
     (
         "regr_avgx(y, x)",
         "average of `x` over the pairs: round(regr_avgx(y, x), 4) FROM s -> 23.3333",
@@ -245,172 +230,120 @@ _STATISTICS = (
         "regr_avgy(y, x)",
         "average of `y` over the pairs: round(regr_avgy(y, x), 4) FROM s -> 2.6667",
     ),
-    (
-        "regr_sxx(y, x)",
-        "sum of squares of `x`: round(regr_sxx(y, x), 4) FROM s -> 466.6667",
-    ),
-    (
-        "regr_syy(y, x)",
-        "sum of squares of `y`: round(regr_syy(y, x), 4) FROM s -> 3.1667",
-    ),
-    (
-        "regr_sxy(y, x)",
-        "sum of products: round(regr_sxy(y, x), 4) FROM s -> 38.3333",
-    ),
+    ("regr_sxx(y, x)", "sum of squares of `x`: round(regr_sxx(y, x), 4) FROM s -> 466.6667"),
+    ("regr_syy(y, x)", "sum of squares of `y`: round(regr_syy(y, x), 4) FROM s -> 3.1667"),
+    ("regr_sxy(y, x)", "sum of products: round(regr_sxy(y, x), 4) FROM s -> 38.3333"),
 )
 # In the order of the reference. The examples are over its table s.
-AGGREGATE_TABLE = (
-    _aggregate("count(*)", "number of rows: count(*) FROM s -> 4", _count),
-    _aggregate("count(a)", "number of values: count(x), count(DISTINCT t) FROM s -> 3 | 2", _count),
-    _aggregate(
+AGGREGATE_TABLE = _table(
+    ("count(*)", "number of rows: count(*) FROM s -> 4", _count),
+    ("count(a)", "number of values: count(x), count(DISTINCT t) FROM s -> 3 | 2", _count),
+    (
         "count_if(condition), countif(condition)",
         "number of rows for which it is true: count_if(x > 10) FROM s -> 2",
         _count_if,
     ),
-    _aggregate("sum(x)", "sum: sum(x) FROM s -> 70", _sum),
-    _aggregate("avg(x) -> DOUBLE", "average: avg(y) FROM s -> 2.6666666666666665"),
-    _aggregate("min(a: key) -> a", "least value: min(t) FROM s -> 'a'", ignores_repeats=True),
-    _aggregate("max(a: key) -> a", "greatest value: max(x) FROM s -> 40", ignores_repeats=True),
-    _aggregate("product(x) -> DOUBLE", "product, a DOUBLE: product(y) FROM s -> 15.0"),
-    _aggregate(
+    ("sum(x)", "sum: sum(x) FROM s -> 70", _sum),
+    ("avg(x) -> DOUBLE", "average: avg(y) FROM s -> 2.6666666666666665"),
+    ("min(a: key) -> a", "least value: min(t) FROM s -> 'a'"),
+    ("max(a: key) -> a", "greatest value: max(x) FROM s -> 40"),
+    ("product(x) -> DOUBLE", "product, a DOUBLE: product(y) FROM s -> 15.0"),
+    (
         "any_value(a), arbitrary(a) -> a",
         "some value: any_value(t) FROM s WHERE g = 1 AND x = 10 -> 'a'",
-        is_ordered=True,
-        ignores_repeats=True,
     ),
-    _aggregate(
+    (
         "first(a) -> a",
         "the value of the first row, NULL too: first(x ORDER BY x DESC NULLS LAST) FROM s -> 40",
-        is_ordered=True,
     ),
-    _aggregate(
-        "last(a) -> a",
-        "the value of the last row: last(t ORDER BY x NULLS FIRST) FROM s -> 'b'",
-        is_ordered=True,
-    ),
-    _aggregate(
+    ("last(a) -> a", "the value of the last row: last(t ORDER BY x NULLS FIRST) FROM s -> 'b'"),
+    (
         "arg_min(a, x: key), argmin(a, x), min_by(a, x) -> a",
         "the value where `x` is least: arg_min(t, x) FROM s -> 'a'",
-        is_ordered=True,
-        ignores_repeats=True,
     ),
-    _aggregate(
+    (
         "arg_max(a, x: key), argmax(a, x), max_by(a, x) -> a",
         "the value where `x` is greatest: arg_max(t, x) FROM s -> 'b'",
-        is_ordered=True,
-        ignores_repeats=True,
     ),
-    _aggregate(
+    (
         "list(a), array_agg(a)",
         "all values, NULL too, as a list: list(x ORDER BY x) FROM s -> [10, 20, 40, NULL]",
         _list,
-        is_ordered=True,
     ),
-    _aggregate(
+    (
         "string_agg(a [, separator]), group_concat(a [, separator]), listagg(a [, separator])",
         "all values as one text; the separator is `,` by default:"
         " string_agg(t, '-' ORDER BY t) FROM s -> 'a-b-b'",
         _string_agg,
-        is_ordered=True,
     ),
-    _aggregate(
+    (
         "bool_and(condition), every(condition) -> BOOLEAN",
         "whether it is true for all: bool_and(ok) FROM s -> false",
-        ignores_repeats=True,
     ),
-    _aggregate(
-        "bool_or(condition) -> BOOLEAN",
-        "whether it is true for any: bool_or(ok) FROM s -> true",
-        ignores_repeats=True,
-    ),
-    _aggregate("bit_and(n) -> n", "bits set in all: bit_and(x) FROM s -> 0", ignores_repeats=True),
-    _aggregate("bit_or(n) -> n", "bits set in any: bit_or(x) FROM s -> 62", ignores_repeats=True),
-    _aggregate("bit_xor(n) -> n", "bits set in an odd number: bit_xor(x) FROM s -> 54"),
-    _aggregate(
-        "median(x)", "the middle value; of dates a TIMESTAMP: median(x) FROM s -> 20.0", _median
-    ),
-    _aggregate(
+    ("bool_or(condition) -> BOOLEAN", "whether it is true for any: bool_or(ok) FROM s -> true"),
+    ("bit_and(n) -> n", "bits set in all: bit_and(x) FROM s -> 0"),
+    ("bit_or(n) -> n", "bits set in any: bit_or(x) FROM s -> 62"),
+    ("bit_xor(n) -> n", "bits set in an odd number: bit_xor(x) FROM s -> 54"),
+    ("median(x)", "the middle value; of dates a TIMESTAMP: median(x) FROM s -> 20.0", _median),
+    (
         "mode(a: key), mode() WITHIN GROUP (ORDER BY a) -> a",
         "the most frequent value, the least of several: mode(t) FROM s -> 'b'",
     ),
-    _aggregate(
+    (
         "quantile_cont(x, f), percentile_cont(f) WITHIN GROUP (ORDER BY x)",
         "the quantile of a fraction `f`, interpolated: quantile_cont(x, 0.25) FROM s -> 15.0",
         _quantile_cont,
     ),
-    _aggregate(
+    (
         "quantile_disc(a, f), quantile(a, f), percentile_disc(f) WITHIN GROUP (ORDER BY a)",
         "the first value at or beyond the fraction:"
         " percentile_disc(0.5) WITHIN GROUP (ORDER BY t) FROM s -> 'b'",
         _quantile_disc,
     ),
-    _aggregate(
+    (
         "approx_count_distinct(a)",
         "number of different values; it is exact: approx_count_distinct(t) FROM s -> 2",
         _count_distinct,
     ),
-    _aggregate(
-        "entropy(a) -> DOUBLE", "entropy of the values in bits: entropy(ok) > 0.9 FROM s -> true"
-    ),
-    *(_aggregate(f"{signature} -> DOUBLE", says) for signature, says in _STATISTICS),
-    _aggregate(
-        "regr_count(y, x) -> BIGINT",
-        "number of pairs: regr_count(y, x) FROM s -> 3",
-    ),
+    ("entropy(a) -> DOUBLE", "entropy of the values in bits: entropy(ok) > 0.9 FROM s -> true"),
+    *((f"{signature} -> DOUBLE", says) for signature, says in _STATISTICS),
+    ("regr_count(y, x) -> BIGINT", "number of pairs: regr_count(y, x) FROM s -> 3"),
 )
-WINDOW_TABLE = (
-    _aggregate(
+_BY_X = "OVER (ORDER BY x) FROM s ORDER BY x"
+_BY_T = "OVER (ORDER BY t) FROM s ORDER BY t"
+_OF_TWO = "OVER (ORDER BY x) FROM s WHERE ok ORDER BY x"
+WINDOW_TABLE = _table(
+    (
         "row_number() -> BIGINT",
-        "the number of the row in its partition:"
-        " row_number() OVER (ORDER BY x) FROM s ORDER BY x -> 1, 2, 3, 4",
+        f"the number of the row in its partition: row_number() {_BY_X} -> 1, 2, 3, 4",
     ),
-    _aggregate(
-        "rank() -> BIGINT",
-        "the rank with gaps: rank() OVER (ORDER BY t) FROM s ORDER BY t -> 1, 2, 2, 4",
-    ),
-    _aggregate(
-        "dense_rank() -> BIGINT",
-        "the rank without gaps: dense_rank() OVER (ORDER BY t) FROM s ORDER BY t -> 1, 2, 2, 3",
-    ),
-    _aggregate(
-        "percent_rank() -> DOUBLE",
-        "(rank - 1) / (rows - 1):"
-        " percent_rank() OVER (ORDER BY x) FROM s WHERE ok ORDER BY x -> 0.0, 1.0",
-    ),
-    _aggregate(
+    ("rank() -> BIGINT", f"the rank with gaps: rank() {_BY_T} -> 1, 2, 2, 4"),
+    ("dense_rank() -> BIGINT", f"the rank without gaps: dense_rank() {_BY_T} -> 1, 2, 2, 3"),
+    ("percent_rank() -> DOUBLE", f"(rank - 1) / (rows - 1): percent_rank() {_OF_TWO} -> 0.0, 1.0"),
+    (
         "cume_dist() -> DOUBLE",
-        "the share of rows up to this one:"
-        " cume_dist() OVER (ORDER BY x) FROM s WHERE ok ORDER BY x -> 0.5, 1.0",
+        f"the share of rows up to this one: cume_dist() {_OF_TWO} -> 0.5, 1.0",
     ),
-    _aggregate(
-        "ntile(n) -> INTEGER",
-        "which of `n` parts of equal size:"
-        " ntile(2) OVER (ORDER BY x) FROM s ORDER BY x -> 1, 1, 2, 2",
-    ),
-    _aggregate(
+    ("ntile(n) -> INTEGER", f"which of `n` parts of equal size: ntile(2) {_BY_X} -> 1, 1, 2, 2"),
+    (
         "lag(a [, n [, default: a]]) -> a",
-        "the value `n` rows before, by default 1:"
-        " lag(x) OVER (ORDER BY x) FROM s ORDER BY x -> NULL, 10, 20, 40",
+        f"the value `n` rows before, by default 1: lag(x) {_BY_X} -> NULL, 10, 20, 40",
     ),
-    _aggregate(
+    (
         "lead(a [, n [, default: a]]) -> a",
-        "the value `n` rows after:"
-        " lead(x, 1, 0) OVER (ORDER BY x) FROM s ORDER BY x -> 20, 40, NULL, 0",
+        f"the value `n` rows after: lead(x, 1, 0) {_BY_X} -> 20, 40, NULL, 0",
     ),
-    _aggregate(
+    (
         "first_value(a) -> a",
-        "the first value of the frame:"
-        " first_value(t) OVER (ORDER BY x) FROM s ORDER BY x -> 'a', 'a', 'a', 'a'",
+        f"the first value of the frame: first_value(t) {_BY_X} -> 'a', 'a', 'a', 'a'",
     ),
-    _aggregate(
+    (
         "last_value(a) -> a",
-        "the last value of the frame:"
-        " last_value(t) OVER (ORDER BY x) FROM s ORDER BY x -> 'a', 'b', 'b', NULL",
+        f"the last value of the frame: last_value(t) {_BY_X} -> 'a', 'b', 'b', NULL",
     ),
-    _aggregate(
+    (
         "nth_value(a, n) -> a",
-        "the n-th value of the frame:"
-        " nth_value(x, 2) OVER (ORDER BY x) FROM s ORDER BY x -> NULL, 20, 20, 20",
+        f"the n-th value of the frame: nth_value(x, 2) {_BY_X} -> NULL, 20, 20, 20",
     ),
 )
 AGGREGATES = {name: each for each in AGGREGATE_TABLE for name in each.signature.arities}

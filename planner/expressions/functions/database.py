@@ -21,9 +21,9 @@ _POSTGRES_NAMES = {
 }
 
 
-@composed("typeof(a)", "the type's name in RayDB: typeof(1.50) -> 'DECIMAL(3,2)'")
-def _typeof(_: str, operand: Expression) -> Expression:
-    return Literal(sql_type_name(operand.type), TEXT)
+composed("typeof(a)", "the type's name in RayDB: typeof(1.50) -> 'DECIMAL(3,2)'")(
+    lambda _, operand: Literal(sql_type_name(operand.type), TEXT)
+)
 
 
 @composed("pg_typeof(a)", "the type's name in PostgreSQL: pg_typeof(1.50) -> 'numeric'")
@@ -33,19 +33,17 @@ def _pg_typeof(_: str, operand: Expression) -> Expression:
     return Literal(name + list_mark, TEXT)
 
 
-@composed("version()", "the version of RayDB: version() LIKE 'RayDB %' -> true")
-def _version(_: str) -> Expression:
-    return Literal(f"RayDB {version('raydb')}", TEXT)
-
-
-@composed(
-    "current_database(), current_catalog()",
-    "the name of the one catalog: current_database() -> 'raydb'",
-)
-def _current_database(_: str) -> Expression:
-    return Literal(CATALOG, TEXT)
-
-
-@composed("current_schema()", "the schema of the tables: current_schema() -> 'main'")
-def _current_schema(_: str) -> Expression:
-    return Literal(MAIN, TEXT)
+for _calls, _says, _text in (
+    (
+        "version()",
+        "the version of RayDB: version() LIKE 'RayDB %' -> true",
+        f"RayDB {version('raydb')}",
+    ),
+    (
+        "current_database(), current_catalog()",
+        "the name of the one catalog: current_database() -> 'raydb'",
+        CATALOG,
+    ),
+    ("current_schema()", "the schema of the tables: current_schema() -> 'main'", MAIN),
+):
+    composed(_calls, _says)(lambda _, text=_text: Literal(text, TEXT))

@@ -127,6 +127,4 @@ def _log(call: Call, base: Values, value: Values) -> Values:
     return _checked(logarithm, call, base, value)
 
 
-@composed("pi()", "3.14159...: pi() > 3.14159 -> true")
-def _pi(_: str) -> Expression:
-    return Literal(math.pi, DOUBLE)
+composed("pi()", "3.14159...: pi() > 3.14159 -> true")(lambda _: Literal(math.pi, DOUBLE))

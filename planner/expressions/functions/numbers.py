@@ -308,9 +308,9 @@ for _name, _calls, _says in (
 # -- integers
 
 
-@composed("mod(x, y)", "the remainder, `x % y`: mod(-7, 3) -> -1")
-def _mod(_: str, left: Expression, right: Expression) -> Expression:
-    return arithmetic("modulo", left, right)
+composed("mod(x, y)", "the remainder, `x % y`: mod(-7, 3) -> -1")(
+    lambda _, left, right: arithmetic("modulo", left, right)
+)
 
 
 def _bind_integers(name: str, left: Expression, right: Expression) -> Expression:
@@ -383,9 +383,9 @@ def _width_bucket(call: Call, *values: Values) -> Values:
         return row_by_row(_bucket_number, call.type, *values)
 
 
-@composed("xor(n, m)", "exclusive or, `n # m`: xor(5, 3) -> 6")
-def _xor(_: str, left: Expression, right: Expression) -> Expression:
-    return bitwise("#", left, right)
+composed("xor(n, m)", "exclusive or, `n # m`: xor(5, 3) -> 6")(
+    lambda _, left, right: bitwise("#", left, right)
+)
 
 
 @scalar("bit_count(n) -> INTEGER", "how many bits are set: bit_count(7) -> 3")

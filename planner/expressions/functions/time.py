@@ -122,8 +122,24 @@ def _within_minute(values: Values) -> Values:
     return compute(lambda clock: clock % _MINUTE, pa.int64(), values)
 
 
-def _interval_minute(intervals: Intervals) -> Integers:
+def _interval_second(intervals: Intervals) -> Integers:
     return _remainder(intervals.microseconds, _MINUTE)
+
+
+def _interval_minute(intervals: Intervals) -> Integers:
+    return _truncated(_remainder(intervals.microseconds, _HOUR), _MINUTE)
+
+
+def _interval_hour(intervals: Intervals) -> Integers:
+    return _truncated(intervals.microseconds, _HOUR)
+
+
+def _interval_quarter(intervals: Intervals) -> Integers:
+    return _truncated(_remainder(intervals.months, 12), 3) + 1
+
+
+_weekday = functools.partial(pc.day_of_week, count_from_zero=True, week_start=7)
+_iso_weekday = functools.partial(pc.day_of_week, count_from_zero=False, week_start=1)
 
 
 def _epoch(_: Call, values: Values) -> Values:
@@ -183,95 +199,54 @@ def _date_part(_: str, part: Expression, operand: Expression) -> Expression:
     return date_part(constant_text("date_part", part), operand)
 
 
-for _calls, _says, _kernel in (
-    ("year(moment)", "the year: year(DATE '2026-05-17') -> 2026", _part(pc.year, _years)),
+# What the examples show a part of, by default a day.
+_SHOWN = {
+    "isoyear": "DATE '2027-01-01'",
+    **dict.fromkeys(_CLOCK_PARTS, "TIMESTAMP '2026-05-17 10:37:21.5'"),
+}
+for _names, _meaning, _answer, _kernel in (
+    ("year", "the year", "2026", _part(pc.year, _years)),
+    ("quarter", "1 to 4", "2", _part(pc.quarter, _interval_quarter)),
+    ("month", "1 to 12", "5", _part(pc.month, lambda i: _remainder(i.months, 12))),
+    ("week weekofyear", "the week of ISO 8601", "20", of_values(pc.iso_week)),
+    ("isoyear", "the year of that week", "2026", of_values(pc.iso_year)),
+    ("day", "the day of the month", "17", _part(pc.day, lambda i: i.days)),
+    ("dow dayofweek weekday", "the day of the week, Sunday is 0", "0", of_values(_weekday)),
+    ("isodow", "the day of the week, Monday is 1, Sunday 7", "7", of_values(_iso_weekday)),
+    ("doy dayofyear", "the day of the year", "137", of_values(pc.day_of_year)),
+    ("decade", "the year divided by ten", "202", _span_of_years("decade")),
+    ("century", "the century", "21", _span_of_years("century")),
+    ("millennium", "the millennium", "3", _span_of_years("millennium")),
+    ("hour", "the hour", "10", _part(pc.hour, _interval_hour)),
+    ("minute", "the minute", "37", _part(pc.minute, _interval_minute)),
     (
-        "quarter(moment)",
-        "1 to 4: quarter(DATE '2026-05-17') -> 2",
-        _part(pc.quarter, lambda i: _truncated(_remainder(i.months, 12), 3) + 1),
+        "second",
+        "the second with its fraction",
+        "21.500000",
+        _part(_within_minute, _interval_second, scale=6),
     ),
     (
-        "month(moment)",
-        "1 to 12: month(DATE '2026-05-17') -> 5",
-        _part(pc.month, lambda i: _remainder(i.months, 12)),
+        "millisecond",
+        "the second in milliseconds",
+        "21500.000",
+        _part(_within_minute, _interval_second, scale=3),
     ),
     (
-        "week(moment), weekofyear(moment)",
-        "the week of ISO 8601: week(DATE '2026-05-17') -> 20",
-        of_values(pc.iso_week),
+        "microsecond",
+        "the second in microseconds",
+        "21500000",
+        _part(_within_minute, _interval_second),
     ),
-    (
-        "isoyear(moment)",
-        "the year of that week: isoyear(DATE '2027-01-01') -> 2026",
-        of_values(pc.iso_year),
-    ),
-    (
-        "day(moment)",
-        "the day of the month: day(DATE '2026-05-17') -> 17",
-        _part(pc.day, lambda i: i.days),
-    ),
-    (
-        "dow(moment), dayofweek(moment), weekday(moment)",
-        "the day of the week, Sunday is 0: dow(DATE '2026-05-17') -> 0",
-        of_values(functools.partial(pc.day_of_week, count_from_zero=True, week_start=7)),
-    ),
-    (
-        "isodow(moment)",
-        "the day of the week, Monday is 1, Sunday 7: isodow(DATE '2026-05-17') -> 7",
-        of_values(functools.partial(pc.day_of_week, count_from_zero=False, week_start=1)),
-    ),
-    (
-        "doy(moment), dayofyear(moment)",
-        "the day of the year: doy(DATE '2026-05-17') -> 137",
-        of_values(pc.day_of_year),
-    ),
-    (
-        "decade(moment)",
-        "the year divided by ten: decade(DATE '2026-05-17') -> 202",
-        _span_of_years("decade"),
-    ),
-    (
-        "century(moment)",
-        "the century: century(DATE '2026-05-17') -> 21",
-        _span_of_years("century"),
-    ),
-    (
-        "millennium(moment)",
-        "the millennium: millennium(DATE '2026-05-17') -> 3",
-        _span_of_years("millennium"),
-    ),
-    (
-        "hour(moment)",
-        "the hour: hour(TIMESTAMP '2026-05-17 10:37:21.5') -> 10",
-        _part(pc.hour, lambda i: _truncated(i.microseconds, _HOUR)),
-    ),
-    (
-        "minute(moment)",
-        "the minute: minute(TIMESTAMP '2026-05-17 10:37:21.5') -> 37",
-        _part(pc.minute, lambda i: _truncated(_remainder(i.microseconds, _HOUR), _MINUTE)),
-    ),
-    (
-        "second(moment)",
-        "the second with its fraction: second(TIMESTAMP '2026-05-17 10:37:21.5') -> 21.500000",
-        _part(_within_minute, _interval_minute, scale=6),
-    ),
-    (
-        "millisecond(moment)",
-        "the second in milliseconds: millisecond(TIMESTAMP '2026-05-17 10:37:21.5') -> 21500.000",
-        _part(_within_minute, _interval_minute, scale=3),
-    ),
-    (
-        "microsecond(moment)",
-        "the second in microseconds: microsecond(TIMESTAMP '2026-05-17 10:37:21.5') -> 21500000",
-        _part(_within_minute, _interval_minute),
-    ),
-    (
-        "epoch(moment)",
-        "seconds since 1970-01-01 00:00: epoch(DATE '2026-05-17') -> 1778976000",
-        _epoch,
-    ),
+    ("epoch", "seconds since 1970-01-01 00:00", "1778976000", _epoch),
 ):
-    scalar(_calls, _says, bind=date_part, can_fail=_calls.split("(")[0] not in _DAY_PARTS)(_kernel)
+    _name, *_ = _names.split()
+    _shown = _SHOWN.get(_name, "DATE '2026-05-17'")
+    scalar(
+        ", ".join(f"{each}(moment)" for each in _names.split()),
+        f"{_meaning}: {_name}({_shown}) -> {_answer}",
+        bind=date_part,
+        can_fail=_name not in _DAY_PARTS,
+    )(_kernel)
 
 
 # -- cutting off

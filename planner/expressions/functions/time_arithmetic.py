@@ -127,12 +127,10 @@ for _name, _operation, _function in (
     scalar(name=_name, can_fail=True, operation=_operation)(_of_numbers(_function))
 
 
-@composed(
+composed(
     "date_add(moment, interval)",
     "`moment + interval`: date_add(DATE '2026-01-31', INTERVAL '1 month') -> 2026-02-28 00:00:00",
-)
-def _date_add(_: str, moment: Expression, interval: Expression) -> Expression:
-    return arithmetic("add", moment, interval)
+)(lambda _, moment, interval: arithmetic("add", moment, interval))
 
 
 # -- differences

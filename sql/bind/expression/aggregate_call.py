@@ -11,7 +11,11 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import ProgrammingError
-from raydb.planner.expressions.aggregates import AGGREGATES, bind_aggregate, bind_within_group
+from raydb.planner.expressions.aggregates import (
+    ORDERED_AGGREGATES,
+    bind_aggregate,
+    bind_within_group,
+)
 from raydb.planner.expressions.nodes import AggregateCall, Literal, OrderItem
 from raydb.planner.expressions.typing_rules import as_boolean, logical
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression
@@ -100,8 +104,7 @@ def bind_aggregate_call(written: WrittenCall, context: Context) -> AggregateCall
         raise ProgrammingError(
             f"{name}(DISTINCT ...) can be ordered by its arguments only, as the others are not kept"
         )
-    function = AGGREGATES.get(name)
-    return replace(call, order_by=order) if function and function.is_ordered else call
+    return replace(call, order_by=order) if call.function in ORDERED_AGGREGATES else call
 
 
 def _bind_function(written: WrittenCall, context: Context) -> AggregateCall:
