@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 import raydb
-from raydb import interrupts
+from raydb import interrupts, running
 from raydb.kernels.backends.cpu import blocks
 from raydb.storage.formats import json_lines, text_file
 from raydb.storage.formats.delimited import records
@@ -33,7 +33,51 @@ ENDLESS = {
 }
 
 
-class Running:
+# A statement that has asked so often whether it is to end is at its work.
+ASKED = 10
+
+
+class AtWork:
+    """Knows when a statement is at its work: the last one that has begun."""
+
+    def __init__(self, monkeypatch):
+        self._event = threading.Event()
+        self._tell = self._event.set
+        self._statements = set()
+        enter = running.Running.__enter__
+
+        def entered(statement):
+            self._event.clear()
+            if statement in self._statements:  # A stream begins again with each block.
+                return enter(statement)
+            self._statements.add(statement)
+            is_over, asked = statement.is_over, []
+
+            def counted():
+                asked.append(None)
+                if len(asked) % ASKED == 0:
+                    self._tell()
+                return is_over()
+
+            statement.is_over = counted
+            return enter(statement)
+
+        monkeypatch.setattr(running.Running, "__enter__", entered)
+
+    def wait(self):
+        assert self._event.wait(PATIENCE_S), "the statement did not ask whether it is to end"
+
+    def ask_again(self):
+        """Wait until it has asked again, as it would not if it had ended."""
+        self._event.clear()
+        self.wait()
+
+    def then(self, tell):
+        """Call a function instead, on the thread that works."""
+        self._tell = tell
+
+
+class InThread:
     """A statement in a thread of its own, and what became of it."""
 
     def __init__(self, run):
@@ -74,13 +118,18 @@ def memory_con():
         yield con
 
 
+@pytest.fixture
+def at_work(monkeypatch):
+    return AtWork(monkeypatch)
+
+
 @pytest.mark.parametrize("sql", ENDLESS.values(), ids=ENDLESS)
-def test_a_statement_ends_and_has_changed_nothing(con, sql):
+def test_a_statement_ends_and_has_changed_nothing(con, at_work, sql):
     con.execute("BEGIN; INSERT INTO t VALUES (-7)")
-    running = Running(lambda: con.execute(sql))
-    time.sleep(0.1)
+    statement = InThread(lambda: con.execute(sql))
+    at_work.wait()
     con.interrupt()
-    running.check_interrupted()
+    statement.check_interrupted()
     assert con.in_transaction
     assert con.execute("SELECT count(*), min(i) FROM t").fetchone() == (50_001, -7)
     con.commit()
@@ -109,10 +158,10 @@ def test_a_long_call_of_arrow_is_left_alone(memory_con, monkeypatch):
 
     monkeypatch.setattr(pc, "sort_indices", slow)
     sql = "SELECT i FROM generate_series(1, 200000) AS s(i) ORDER BY -i"
-    running = Running(lambda: memory_con.execute(sql).fetchone())
+    statement = InThread(lambda: memory_con.execute(sql).fetchone())
     assert begun.wait(PATIENCE_S)
     memory_con.interrupt()
-    running.check_interrupted()
+    statement.check_interrupted()
     assert not let_go.is_set()
     let_go.set()
     assert memory_con.execute(sql).fetchone() == (200_000,)
@@ -214,11 +263,11 @@ def test_writing_a_file_ends_and_leaves_none(memory_con, tmp_path, target):
     con, path = memory_con, tmp_path / f"rows.{target}"
     path.write_bytes(b"before")
     con.execute("CREATE TABLE r AS SELECT i, 'text ' || i AS s FROM range(0, 3000000) r(i)")
-    running = Running(lambda: con.execute(f"COPY r TO '{path}'"))
-    while len(list(tmp_path.iterdir())) == 1 and running.failure is None:
+    statement = InThread(lambda: con.execute(f"COPY r TO '{path}'"))
+    while len(list(tmp_path.iterdir())) == 1 and statement.failure is None:
         time.sleep(0.001)  # until the new file is begun
     con.interrupt()
-    running.check_interrupted()
+    statement.check_interrupted()
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
     assert path.read_bytes() == b"before"
 
@@ -235,31 +284,31 @@ def test_a_bvh_ends(con, monkeypatch):
     monkeypatch.setattr(blocks.Build, "cells_of", slow)
     monkeypatch.setattr(blocks, "BLOCK_ROWS", 10)
     sql = "CREATE BVH b ON t (SCAN (i), AGGREGATE (i))"
-    running = Running(lambda: con.execute(sql))
+    statement = InThread(lambda: con.execute(sql))
     assert begun.wait(PATIENCE_S)
     con.interrupt()
-    running.check_interrupted()
+    statement.check_interrupted()
     assert con.execute("SELECT * FROM bvhs()").fetchall() == []
     monkeypatch.undo()
     con.execute(sql)
 
 
-def test_a_vector_index_ends(memory_con):
+def test_a_vector_index_ends(memory_con, at_work):
     con = memory_con
     con.execute("""
         CREATE TABLE v AS SELECT [i % 7, i % 11, i % 13, i]::FLOAT[4] AS x
         FROM generate_series(1, 100000) AS s(i)
     """)
     sql = "CREATE INDEX v_x ON v USING ivf (x) WITH (lists = {})"
-    running = Running(lambda: con.execute(sql.format(9000)))
-    time.sleep(0.3)
+    statement = InThread(lambda: con.execute(sql.format(9000)))
+    at_work.wait()
     con.interrupt()
-    running.check_interrupted()
+    statement.check_interrupted()
     con.execute(sql.format(10))
 
 
 @pytest.mark.parametrize("options", ["nprobe => 80", "exact => true", "metric => 'ip'"])
-def test_a_batch_of_searches_ends(memory_con, options):
+def test_a_batch_of_searches_ends(memory_con, at_work, options):
     con = memory_con
     con.execute("""
         CREATE TABLE v AS SELECT [i % 7, i % 11, i % 13, i]::FLOAT[4] AS x
@@ -268,12 +317,12 @@ def test_a_batch_of_searches_ends(memory_con, options):
     con.execute("CREATE INDEX v_x ON v USING ivf (x) WITH (lists = 80)")
     search = f"vector_search(v, x, {{}}, k => 1, {options})"
     con.execute(f"SELECT rank FROM {search.format('[1, 2, 3, 4]')}")
-    running = Running(
+    statement = InThread(
         lambda: con.execute(f"SELECT count(*) FROM v q, LATERAL {search.format('q.x')} d")
     )
-    time.sleep(0.1)
+    at_work.wait()
     con.interrupt()
-    running.check_interrupted()
+    statement.check_interrupted()
 
 
 def test_a_commit_that_is_interrupted_is_a_rollback(tmp_path, monkeypatch):
@@ -292,26 +341,26 @@ def test_a_commit_that_is_interrupted_is_a_rollback(tmp_path, monkeypatch):
         con.begin()
         con.execute("INSERT INTO t SELECT i FROM generate_series(1, 1000000) AS s(i)")
         monkeypatch.setattr(directory._Sink, "write", slow)
-        running = Running(con.commit)
+        statement = InThread(con.commit)
         assert begun.wait(PATIENCE_S)
         con.interrupt()
         let_go.set()
-        running.check_interrupted()
+        statement.check_interrupted()
         assert not con.in_transaction
         assert con.execute("SELECT count(*) FROM t").fetchone() == (1,)
     with raydb.connect(tmp_path / "db") as con:
         assert con.execute("SELECT count(*) FROM t").fetchone() == (1,)
 
 
-def test_a_stream_ends_within_a_block_and_between_two(memory_con):
+def test_a_stream_ends_within_a_block_and_between_two(memory_con, at_work):
     con = memory_con
     reader = con.stream("SELECT i, i * 2 AS d FROM generate_series(1, 1000000000000) AS t(i)")
     other = con.stream("SELECT i FROM generate_series(1, 1000000000000) AS t(i)")
-    running = Running(lambda: sum(batch.num_rows for batch in reader))
     next(iter(other))
-    time.sleep(0.1)
+    statement = InThread(lambda: sum(batch.num_rows for batch in reader))
+    at_work.wait()
     con.interrupt()
-    running.check_interrupted()
+    statement.check_interrupted()
     for stopped in (reader, other):
         for _ in range(2):  # A reader that goes on must not take it for the end.
             with pytest.raises(raydb.OperationalError, match="the statement was interrupted"):
@@ -328,19 +377,30 @@ def test_executemany_is_all_or_nothing(con):
                 begun.set()
             yield (-number,)
 
-    running = Running(lambda: con.executemany("INSERT INTO t VALUES (?)", values()))
+    statement = InThread(lambda: con.executemany("INSERT INTO t VALUES (?)", values()))
     assert begun.wait(PATIENCE_S)
     con.interrupt()
-    running.check_interrupted()
+    statement.check_interrupted()
     assert not con.in_transaction
     assert con.execute("SELECT count(*) FROM t").fetchone() == (50_000,)
 
 
-def test_a_statement_that_waits_for_its_turn_is_not_meant(con):
-    first = Running(lambda: con.execute(ENDLESS["series"]))
-    time.sleep(0.1)
-    second = Running(lambda: con.execute("SELECT count(*) FROM t").fetchone())
-    time.sleep(0.1)
+def test_a_statement_that_waits_for_its_turn_is_not_meant(con, at_work):
+    first = InThread(lambda: con.execute(ENDLESS["series"]))
+    at_work.wait()
+    waits, lock = threading.Event(), con._lock
+
+    class Lock:
+        def __enter__(self):
+            waits.set()
+            lock.acquire()
+
+        def __exit__(self, *_):
+            lock.release()
+
+    con._lock = Lock()
+    second = InThread(lambda: con.execute("SELECT count(*) FROM t").fetchone())
+    assert waits.wait(PATIENCE_S)
     con.interrupt()
     first.check_interrupted()
     assert second.end().found == (50_000,)
@@ -354,28 +414,27 @@ def test_the_progress_function_may_interrupt(con):
     con.execute("CREATE BVH b ON t (SCAN (i), AGGREGATE (i))")
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="Windows has no timers of signals")
-def test_a_handler_of_a_signal_may_interrupt(con):
-    before = signal.signal(signal.SIGALRM, lambda *_: con.interrupt())
-    signal.setitimer(signal.ITIMER_REAL, 0.2)
+def test_a_handler_of_a_signal_may_interrupt(con, at_work):
+    before = signal.signal(signal.SIGTERM, lambda *_: con.interrupt())
+    at_work.then(lambda: signal.raise_signal(signal.SIGTERM))
     try:
         with pytest.raises(raydb.OperationalError, match="the statement was interrupted"):
             con.execute(ENDLESS["cross product"])
     finally:
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGTERM, before)
     con.execute("SELECT 1")
 
 
-def test_an_interrupt_is_of_one_connection(con):
+def test_an_interrupt_is_of_one_connection(con, at_work):
     with raydb.connect() as other:
-        running = Running(lambda: con.execute(ENDLESS["series"]))
-        time.sleep(0.1)
+        statement = InThread(lambda: con.execute(ENDLESS["series"]))
+        at_work.wait()
         other.interrupt()
         assert other.execute("SELECT 1").fetchone() == (1,)
-        time.sleep(0.1)
-        assert running.failure is None
+        at_work.ask_again()
+        assert statement.failure is None
         con.interrupt()
-        running.check_interrupted()
+        statement.check_interrupted()
 
 
 def test_interrupts_at_any_time_lose_and_repeat_nothing(con):
@@ -406,13 +465,13 @@ def test_interrupts_at_any_time_lose_and_repeat_nothing(con):
     assert con.execute("SELECT count(*) FROM t").fetchone() == (kept,)
 
 
-def test_what_is_interrupted_may_hold_tables_of_python(memory_con):
+def test_what_is_interrupted_may_hold_tables_of_python(memory_con, at_work):
     rows = pa.table({"i": range(1000)})
     memory_con.register("rows", rows)
-    running = Running(
+    statement = InThread(
         lambda: memory_con.execute("SELECT max(a.i) FROM rows a, rows b, rows c, rows d")
     )
-    time.sleep(0.1)
+    at_work.wait()
     memory_con.interrupt()
-    running.check_interrupted()
+    statement.check_interrupted()
     assert memory_con.execute("SELECT max(i) FROM rows").fetchone() == (999,)
