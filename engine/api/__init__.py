@@ -1,1 +1,1 @@
-"""What a user holds: connections, cursors, appenders."""
+"""The Python interface: connections, cursors, appenders."""

@@ -204,7 +204,7 @@ class Connection:
     def _run(self, sql: str, parameters: Parameters) -> Result:
         """Run a text."""
         _check_text(sql)
-        # Whoever waited for the lock hears nothing of what ended the statement before it.
+        # A statement begins once it has the lock: interrupts from before are not for it.
         with self._lock, self._running() as running:
             return self._open_session().execute(sql, parameters, running)
 

@@ -1,4 +1,4 @@
-"""Builds BVHs anew in a thread, beside the statements that change their tables.
+"""Merges: BVHs are built anew in a thread, beside the statements that change their tables.
 
     start()   a snapshot's tables are values, so the thread needs no lock; the BVH is marked
     ...       statements go on with the BVH as it was and its newer rows, and move the mark along

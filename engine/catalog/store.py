@@ -1,4 +1,4 @@
-"""Keeps snapshots in a database directory: what is written, and what is read back at open.
+"""The store of a database: snapshots written to its directory, and read back at open.
 
     state    JSON in the manifest: tables, views, BVHs, vector indexes, and their files' names
     .flat    rows of a table (FlatStor)        .keys   the rows that its foreign keys point to

@@ -1,1 +1,1 @@
-"""What a statement runs in: its memory, its progress, its devices."""
+"""The context of a statement: its memory, its progress, its devices."""

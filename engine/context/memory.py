@@ -1,4 +1,4 @@
-"""What a statement may hold in memory, and the temporary files that take the rest.
+"""The memory of a statement, and the temporary files that take the rest.
 
     with Memory(limit, folder) as memory:
         memory.room()                       bytes that a node of the plan may still take

@@ -1,4 +1,4 @@
-"""How far long work has come: COPY, BVHs and vector indexes tell a listener of their connection.
+"""Progress of long work: COPY, BVHs and vector indexes tell a listener of their connection.
 
     connection.progress = lambda step, share: print(step, share)
     connection.execute("COPY lineorder FROM 'lineorder.parquet'")

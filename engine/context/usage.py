@@ -1,4 +1,4 @@
-"""How BVHs and calibrations were used since the database was opened; no rollback changes that."""
+"""Usage of BVHs and calibrations since the database was opened; no rollback changes it."""
 
 from __future__ import annotations
 

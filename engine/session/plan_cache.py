@@ -1,4 +1,4 @@
-"""What a session keeps of the statements that it ran, so that they start further on the next time.
+"""The plan cache: statements that ran before start further on the next time.
 
     the same text and parameters     the physical plan, ready to run
     the same but for constants       the template: literals are filled in, and the query is planned

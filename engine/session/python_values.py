@@ -1,4 +1,4 @@
-"""What the values of rows are in Python.
+"""Values of rows in Python.
 
 HUGEINT   int                    TIME      datetime.time
 DECIMAL   decimal.Decimal        INTERVAL  datetime.timedelta, or pyarrow.MonthDayNano where it

@@ -22,7 +22,7 @@ from raydb.engine.session.result import Result
 from raydb.engine.session.settings import PLAN_CACHE, check_file
 from raydb.engine.session.statement_sources import open_sources
 from raydb.engine.statements.names import check_table
-from raydb.engine.statements.write import bind_change
+from raydb.engine.statements.write import bind_write
 from raydb.errors import ProgrammingError
 from raydb.planner import plan_query
 from raydb.planner.plan.common_tables import contents, tables_of
@@ -152,7 +152,8 @@ class Queries:
         else:
             assert isinstance(explained, ast.Insert | ast.Update | ast.Delete), explained
             check_table(explained.table, context.snapshot)
-            logical, files, change = bind_change(explained, context)
+            logical, files, catalog = bind_write(explained, context)
+            change = sql.describe_change(explained, catalog)
             plan = self._plan(logical, files, context)
         lines = plan_runner.explain(plan, context, statement, change)
         return Result(pa.table({"c0": pa.array(lines, pa.string())}), ("explain",), len(lines))

@@ -1,4 +1,4 @@
-"""What a statement gave: rows as an Arrow table, as Python tuples, or none."""
+"""The result of a statement: rows as an Arrow table, as Python tuples, or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a statement reads beside the database's tables: files, Python objects, some calls in FROM.
+"""Sources of a statement beside the database's tables: files, Python objects, some calls in FROM.
 
 Each is a table that exists for as long as the statement runs.
 """

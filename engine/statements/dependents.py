@@ -1,4 +1,4 @@
-"""What depends on tables and views: a statement that would break a view or a BVH is refused.
+"""Dependents of tables and views: a statement that would break a view or a BVH is refused.
 
 A view and a BVH are kept as text, so they depend on whatever the text needs to be bound.
 """

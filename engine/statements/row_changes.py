@@ -1,4 +1,4 @@
-"""What a statement has done to the rows of a table, and how its plan gives that."""
+"""Changes of rows by a statement, and the rows of its RETURNING, out of what its plan gives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Written:
+class RowChanges:
     """Changes to apply in order, how many rows they write, and RETURNING's rows with their names.
 
     `returned` is None for a statement without RETURNING.
@@ -22,8 +22,18 @@ class Written:
 
     changes: tuple[Change, ...]
     row_count: int
-    returned: pa.Table | None
-    names: tuple[str, ...]
+    returned: pa.Table | None = None
+    names: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(
+        change: Change,
+        row_count: int,
+        returned: pa.Table | None = None,
+        names: tuple[str, ...] = (),
+    ) -> RowChanges:
+        """Return the change of so many rows, which is none of no rows."""
+        return RowChanges((change,) if row_count else (), row_count, returned, names)
 
 
 def split_rows(

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb import sql
-from raydb.engine.statements.row_changes import Written, returned_names, split_rows
+from raydb.engine.statements.row_changes import RowChanges, returned_names, split_rows
 from raydb.engine.statements.row_checks import check_rows, table_of
 from raydb.errors import ProgrammingError
 from raydb.storage.tables.changes import Append, Replace
@@ -48,7 +48,7 @@ def update_conflicts(
     rows: pa.Table,
     returned: pa.Table | None,
     context: StatementContext,
-) -> Written:
+) -> RowChanges:
     """Return what ON CONFLICT DO UPDATE changes: new rows, and rows with their keys that are there.
 
     rows: those of the statement; returned: what RETURNING gives for them if they are inserted.
@@ -91,7 +91,7 @@ def update_conflicts(
         ]
         returned = pa.concat_tables(parts).take(np.argsort(order))
     names = returned_names(logical, 1 + len(definition.schema))
-    return Written(tuple(changes), updated.num_rows + inserted.num_rows, returned, names)
+    return RowChanges(tuple(changes), updated.num_rows + inserted.num_rows, returned, names)
 
 
 def _conflicts(table: Table, rows: pa.Table, numbers: NDArray[np.int32]) -> pa.Table:

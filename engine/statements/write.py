@@ -15,7 +15,12 @@ from raydb import sql
 from raydb.engine.context.progress import report
 from raydb.engine.session.settings import check_file
 from raydb.engine.session.statement_sources import open_sources
-from raydb.engine.statements.row_changes import Written, returned_names, returned_rows, split_rows
+from raydb.engine.statements.row_changes import (
+    RowChanges,
+    returned_names,
+    returned_rows,
+    split_rows,
+)
 from raydb.engine.statements.row_checks import check_rows, compute
 from raydb.engine.statements.upsert import skip_conflicts, update_conflicts
 from raydb.interrupts import beside
@@ -32,11 +37,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from raydb.engine.context.statement_context import StatementContext
+    from raydb.planner.catalog import CatalogInfo
     from raydb.planner.plan.nodes import Plan
     from raydb.storage.tables.table import Table, TableDefinition
 
 
-def write(statement: ast.Write, context: StatementContext) -> Written:
+def write(statement: ast.Write, context: StatementContext) -> RowChanges:
     """Return what a statement changes, and the rows of its RETURNING."""
     definition = context.snapshot.tables[statement.table].definition
     match statement:
@@ -52,10 +58,10 @@ def write(statement: ast.Write, context: StatementContext) -> Written:
             assert_never(statement)
 
 
-def bind_change(
+def bind_write(
     statement: ast.Insert | ast.Update | ast.Delete, context: StatementContext
-) -> tuple[Plan, Mapping[str, Table], sql.Changed]:
-    """Return the plan of the rows to write, the files that it reads, and what they would change."""
+) -> tuple[Plan, Mapping[str, Table], CatalogInfo]:
+    """Return the plan of the rows to write, the files that it reads, and the catalog with them."""
     files = open_sources(statement, context)
     catalog = context.snapshot.with_changes(files).describe()
     match statement:
@@ -67,34 +73,31 @@ def bind_change(
             logical = sql.bind_delete(statement, catalog, context.parameters)
         case _:
             assert_never(statement)
-    return logical, files, sql.describe_change(statement, catalog)
+    return logical, files, catalog
 
 
 def _insert(
     statement: ast.Insert, definition: TableDefinition, context: StatementContext
-) -> Written:
-    files = open_sources(statement, context)
-    catalog = context.snapshot.with_changes(files).describe()
-    logical = sql.bind_insert(statement, catalog, context.parameters)
+) -> RowChanges:
+    logical, files, catalog = bind_write(statement, context)
     conflict = sql.bind_conflict(statement, catalog)
     found = _run(logical, files, context)
     rows, returned = split_rows(found, 0, definition)
     check_rows(definition, rows, "row", definition.checks, context)
     names = returned_names(logical, len(definition.schema))
-    if conflict is None:
-        change = Append(definition.name, rows)
-        return Written((change,) if rows.num_rows else (), rows.num_rows, returned, names)
-    check_required(definition, rows)
-    if conflict.updates:
-        return update_conflicts(statement, conflict, rows, returned, context)
-    kept = skip_conflicts(rows, conflict, context.snapshot.tables[definition.name])
-    rows = rows.filter(kept)
-    change = Append(definition.name, rows)
-    returned = None if returned is None else returned.filter(kept)
-    return Written((change,) if rows.num_rows else (), rows.num_rows, returned, names)
+    if conflict is not None:
+        check_required(definition, rows)
+        if conflict.updates:
+            return update_conflicts(statement, conflict, rows, returned, context)
+        kept = skip_conflicts(rows, conflict, context.snapshot.tables[definition.name])
+        rows = rows.filter(kept)
+        returned = None if returned is None else returned.filter(kept)
+    return RowChanges.of(Append(definition.name, rows), rows.num_rows, returned, names)
 
 
-def _copy(statement: ast.Copy, definition: TableDefinition, context: StatementContext) -> Written:
+def _copy(
+    statement: ast.Copy, definition: TableDefinition, context: StatementContext
+) -> RowChanges:
     check_file(statement.path, context.settings)
     counted = _count_bytes(statement, context)
     columns, options = statement.columns, statement.options
@@ -107,8 +110,7 @@ def _copy(statement: ast.Copy, definition: TableDefinition, context: StatementCo
         position = rows.schema.get_field_index(name)
         rows = rows.set_column(position, rows.schema.field(position), values)
     check_rows(definition, rows, "row", definition.checks, context)
-    change = Append(definition.name, rows)
-    return Written((change,) if rows.num_rows else (), rows.num_rows, None, ())
+    return RowChanges.of(Append(definition.name, rows), rows.num_rows)
 
 
 def _count_bytes(statement: ast.Copy, context: StatementContext) -> Callable[[int], None] | None:
@@ -135,27 +137,22 @@ def _count_bytes(statement: ast.Copy, context: StatementContext) -> Callable[[in
 
 def _update(
     statement: ast.Update, definition: TableDefinition, context: StatementContext
-) -> Written:
-    files = open_sources(statement, context)
-    catalog = context.snapshot.with_changes(files).describe()
-    logical = sql.bind_update(statement, catalog, context.parameters)
+) -> RowChanges:
+    logical, files, _ = bind_write(statement, context)
     found = _each_row_once(_run(logical, files, context))
     rows, returned = split_rows(found, 1, definition)
     check_rows(definition, rows, "updated row", definition.checks, context)
     change = Replace(definition.name, found.column(0).to_numpy(), rows)
     names = returned_names(logical, 1 + len(definition.schema))
-    return Written((change,) if rows.num_rows else (), rows.num_rows, returned, names)
+    return RowChanges.of(change, rows.num_rows, returned, names)
 
 
-def _delete(statement: ast.Delete, context: StatementContext) -> Written:
-    files = open_sources(statement, context)
-    catalog = context.snapshot.with_changes(files).describe()
-    logical = sql.bind_delete(statement, catalog, context.parameters)
+def _delete(statement: ast.Delete, context: StatementContext) -> RowChanges:
+    logical, files, _ = bind_write(statement, context)
     found = _each_row_once(_run(logical, files, context))
     change = Remove(statement.table, found.column(0).to_numpy())
-    changes = (change,) if found.num_rows else ()
     returned = returned_rows(found, 1)
-    return Written(changes, found.num_rows, returned, returned_names(logical, 1))
+    return RowChanges.of(change, found.num_rows, returned, returned_names(logical, 1))
 
 
 def _run(logical: Plan, files: Mapping[str, Table], context: StatementContext) -> pa.Table:

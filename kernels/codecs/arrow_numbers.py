@@ -1,4 +1,4 @@
-"""Between Arrow arrays and the integers and floats that kernels add up.
+"""Arrow arrays as the integers and floats that kernels add up, and back.
 
 A DECIMAL is its unscaled integer, a DATE its days, a TIMESTAMP its microseconds; all exact.
 """

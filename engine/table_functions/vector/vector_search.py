@@ -125,7 +125,7 @@ def _show(plan: SearchRows, sources: Sources, found: Neighbours) -> None:
         return
     if sources.trace is not None:
         sources.trace.add(plan, queries=len(found.probes), lists=int(found.probes.sum()))
-    # A query that EXPLAIN ANALYZE runs is nobody's question.
+    # What EXPLAIN ANALYZE runs says nothing of the queries that users ask.
     elif index.calibrated is not None and plan.selection is None:
         searches = sources.context.usage.searches
         searches.observe(index.name, index.calibrated.calibration, found)
