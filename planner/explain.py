@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 from raydb.planner.plan.nodes import CommonTable, PhysicalPlan, SearchRows
 from raydb.planner.stars.delta import DeltaScan
-from raydb.planner.stars.fuse import FusedScanAggregate
+from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from raydb.kernels.backends.aggregates import word_of
 from raydb.kernels.backends.backend import FusedResult
 from raydb.kernels.bvh.encode import EncodedColumn, encode_column, join_codes
 from raydb.kernels.codecs.arrow_numbers import from_numbers, to_numbers
-from raydb.planner.stars.fuse import DENSE_GROUPS, FusedScanAggregate
+from raydb.planner.stars.fused_scan import DENSE_GROUPS, FusedScanAggregate
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:

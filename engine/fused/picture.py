@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from raydb.kernels.backends.backend import FusedJob
     from raydb.kernels.bvh.bvh import Bvh
-    from raydb.planner.stars.fuse import FusedScanAggregate
+    from raydb.planner.stars.fused_scan import FusedScanAggregate
 
 # So many rows are drawn of all, and as many of those that the job reads.
 SAMPLE_ROWS = 1500

@@ -23,7 +23,7 @@ from raydb.errors import InternalError
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Column, Expression, columns_of
 from raydb.planner.plan.nodes import Filter, Limit, Project, Sort
-from raydb.planner.stars.fuse import FusedScanAggregate
+from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from raydb.kernels.backends.backend import Accumulator
 from raydb.kernels.bvh.encode import encode_column
 from raydb.planner.expressions.nodes import Column
 from raydb.planner.plan.nodes import Limit, Project, Sort
-from raydb.planner.stars.fuse import FusedScanAggregate
+from raydb.planner.stars.fused_scan import FusedScanAggregate
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from raydb.engine.fused.table_scan import TableJob
     from raydb.kernels.backends.backend import PreparedJob
     from raydb.planner.expressions.nodes import Column
-    from raydb.planner.stars.fuse import FusedScanAggregate
+    from raydb.planner.stars.fused_scan import FusedScanAggregate
     from raydb.storage.tables.table import Table
 
 

@@ -42,7 +42,8 @@ from raydb.planner.expressions.nodes import (
     map_call,
     rewrite,
 )
-from raydb.planner.stars.fuse import FusedScanAggregate, fuse
+from raydb.planner.stars.fuse import fuse
+from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import asks_values, is_small
 
 if TYPE_CHECKING:

@@ -49,7 +49,7 @@ from raydb.planner.plan.nodes import (
     WorkingTable,
 )
 from raydb.planner.stars.delta import DeltaScan
-from raydb.planner.stars.fuse import FusedScanAggregate
+from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan
 
 if TYPE_CHECKING:

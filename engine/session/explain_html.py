@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from raydb.engine.fused.picture import draw
 from raydb.planner.explain import details_of
-from raydb.planner.stars.fuse import FusedScanAggregate
+from raydb.planner.stars.fused_scan import FusedScanAggregate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from raydb.planner import PlannerOptions
     from raydb.planner.plan.nodes import PhysicalPlan, Plan
     from raydb.planner.stars.delta import DeltaScan
-    from raydb.planner.stars.fuse import FusedScanAggregate
+    from raydb.planner.stars.fused_scan import FusedScanAggregate
     from raydb.planner.stars.table_scan import FusedTableScan
     from raydb.sql import ast
     from raydb.storage.tables.table import Table

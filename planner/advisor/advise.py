@@ -23,7 +23,7 @@ from raydb.planner.advisor.search_bvhs import Member, Search
 from raydb.planner.expressions.nodes import attributes_of
 from raydb.planner.expressions.show import show
 from raydb.planner.stars.choose import preference
-from raydb.planner.stars.fuse import FusedScanAggregate, needs_values
+from raydb.planner.stars.fuse import needs_values
 from raydb.planner.stars.table_scan import is_cheaper, is_small
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from raydb.planner.catalog import BvhDefinition, CatalogInfo
     from raydb.planner.expressions.nodes import Attribute, Expression
     from raydb.planner.plan.nodes import Star
+    from raydb.planner.stars.fused_scan import FusedScanAggregate
 
 
 @dataclass(frozen=True, eq=False, slots=True)

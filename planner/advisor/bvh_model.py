@@ -21,7 +21,7 @@ from raydb.kernels.bvh.encode import EncodedColumn, encode_column, find_hierarch
 from raydb.planner.catalog import BvhDefinition, BvhInfo
 from raydb.planner.expressions.nodes import attributes_of
 from raydb.planner.stars.choose import preference
-from raydb.planner.stars.fuse import FusedScanAggregate, fuse
+from raydb.planner.stars.fuse import fuse
 from raydb.planner.stars.table_scan import DIRECT_COST, FETCH_COST, scan_cost
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from raydb.kernels.bvh.encode import Hierarchy
     from raydb.planner.expressions.nodes import Attribute, Expression
     from raydb.planner.plan.nodes import Star
+    from raydb.planner.stars.fused_scan import FusedScanAggregate
 
 # The bytes of a row id, of an offset, and of the number of a cell that is kept.
 _ROW_ID_BYTES = 4

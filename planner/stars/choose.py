@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.kernels.backends.choice import choose_backends
 from raydb.planner.stars.delta import merge_parts, part_star, scan_delta
-from raydb.planner.stars.fuse import (
-    FusedScanAggregate,
-    fuse,
-    highest_score,
-    scanned_attributes,
-    with_reason,
-)
+from raydb.planner.stars.fuse import fuse, highest_score, scanned_attributes
 from raydb.planner.stars.table_scan import FusedTableScan, is_cheaper, scan_obstacle
 
 if TYPE_CHECKING:
@@ -21,6 +16,7 @@ if TYPE_CHECKING:
     from raydb.planner import PlannerOptions
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.plan.nodes import PhysicalPlan, Star
+    from raydb.planner.stars.fused_scan import FusedScanAggregate
 
 
 def choose_job(star: Star, catalog: CatalogInfo, options: PlannerOptions) -> PhysicalPlan | str:
@@ -65,7 +61,7 @@ def _with_newer_rows(
     if isinstance(part, str):
         return part
     delta = scan_delta(parted.star, part, catalog)
-    return merge_parts(star, parted, (with_reason(part, best.choice_reason), delta))
+    return merge_parts(star, parted, (replace(part, choice_reason=best.choice_reason), delta))
 
 
 def _choose_bvh(
@@ -96,7 +92,7 @@ def _choose_bvh(
         obstacles.append(f"no BVH on '{star.fact}' encodes an attribute of the query")
         return obstacles[0]
     useful.sort(key=lambda plan: (*preference(plan), plan.bvh))
-    return with_reason(useful[0], _reason(useful, others, scores, len(candidates)))
+    return replace(useful[0], choice_reason=_reason(useful, others, scores, len(candidates)))
 
 
 def preference(plan: FusedScanAggregate) -> tuple[int, int]:

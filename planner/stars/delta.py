@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo, NewerRows
     from raydb.planner.plan.nodes import PhysicalPlan, Star
     from raydb.planner.plan.nodes.node import Calls, Items
-    from raydb.planner.stars.fuse import FusedScanAggregate
+    from raydb.planner.stars.fused_scan import FusedScanAggregate
 
 # Fewer rows are looked up one by one; for more, whole dimensions are made into codes.
 MIN_SCANNED = 2**15

@@ -13,7 +13,6 @@ keys and measures.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -24,7 +23,6 @@ import pyarrow.compute as pc
 from raydb.errors import DataError
 from raydb.kernels.backends.aggregates import AGGREGATES
 from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
-from raydb.kernels.backends.choice import ELSE
 from raydb.kernels.bvh.encode import EncodedColumn, Hierarchy, encode_column, join_codes
 from raydb.kernels.bvh.intervals import cell_intervals
 from raydb.kernels.codecs.arrow_numbers import is_number
@@ -36,195 +34,23 @@ from raydb.planner.expressions.nodes import (
     Expression,
     attributes_of,
 )
-from raydb.planner.expressions.show import show
-from raydb.planner.plan.nodes.aggregate import GroupedRows
-from raydb.planner.stars.sieve import describe_reads, describe_sieve, use_sieve
+from raydb.planner.stars.fused_scan import SCAN_WEIGHT, Coverage, FusedScanAggregate, GroupPart
+from raydb.planner.stars.sieve import use_sieve
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
-    from raydb.kernels.bvh.bvh import Bvh
-    from raydb.planner.catalog import BvhInfo, NewerRows
+    from raydb.planner.catalog import BvhInfo
     from raydb.planner.plan.nodes import Star
-    from raydb.planner.plan.nodes.node import Calls, Items
-
-# Weight of a scanned attribute against a grouped or aggregated one (section 4.5, alpha): a
-# predicate outside of Z makes every row of the cells be read, a measure outside of X only those
-# rows that pass.
-ALPHA = 2
 
 # Every decimal of so many digits fits an int64.
 INT64_DIGITS = 18
 
 # An encoded attribute of more values is not made a group key to be counted or added up.
 VALUE_LIMIT = 1024
-
-# Accumulators are arrays over the query's box up to 32 MiB each; a larger box is compacted to the
-# groups that occur.
-DENSE_GROUPS = 2**22
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """How many of the query's attributes a BVH encodes: x of X, y of Y, z of Z."""
-
-    aggregate: int
-    aggregate_total: int
-    group_by: int
-    group_by_total: int
-    scan: int
-    scan_total: int
-
-    @property
-    def score(self) -> int:
-        """X + y + alpha * z (section 4.5)."""
-        return self.aggregate + self.group_by + ALPHA * self.scan
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class GroupPart:
-    """The keys of one hierarchy: part p of a group number is group // stride % count.
-
-    columns: those of the keys, or of the aggregates whose arguments are made keys.
-    values: for each of `columns` the key's value of every part, shape (count,).
-    """
-
-    columns: tuple[Column, ...]
-    values: tuple[pa.Array, ...]
-    stride: int
-    count: int
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class FusedScanAggregate(GroupedRows):
-    """A fused job with its reasons; `index` is the BVH that it runs on.
-
-    backends: those that may run it, in the order in which they are tried.
-
-    parts: what a group number below `key_count` is made of; value_parts: what lies above, for the
-        aggregates that are answered by which values of an attribute occur.
-    measures: the other aggregates' distinct arguments; measure_positions: where X holds each, or
-        None where it is computed for each row.
-    running: what is accumulated, by positions in `measures`; every measure's count is among it.
-    residual_*: what is fetched by row id. `estimated_rows` come from the offsets.
-    estimated_cells: where the job is sieved, how many cells it touches; else None.
-    sieve_obstacle: why the totals that the BVH keeps of its cells are of no use, if so.
-    newer: the rows that the job does not read because the BVH does not hold them.
-    """
-
-    explain_name = "FusedScanAggregate"
-
-    table: str
-    bvh: str
-    index: Bvh
-    backends: tuple[str, ...]
-    backend_reason: str
-    choice_reason: str
-    coverage: Coverage
-    keys: Items
-    aggregates: Calls
-    job: FusedJob
-    parts: tuple[GroupPart, ...]
-    value_parts: tuple[GroupPart, ...]
-    key_count: int
-    measures: tuple[Expression, ...]
-    measure_positions: tuple[int | None, ...]
-    running: tuple[Accumulator, ...]
-    residual_predicates: tuple[Expression, ...]
-    residual_keys: tuple[tuple[Column, Expression], ...]
-    estimated_rows: int
-    newer: NewerRows | None = None
-    estimated_cells: int | None = None
-    sieve_obstacle: str | None = None
-
-    @property
-    def details(self) -> dict[str, Any]:
-        """What EXPLAIN says of the job: what the BVH gives to it, and what it reads."""
-        coverage = self.coverage
-        measures = zip(self.measures, self.measure_positions, strict=True)
-        fetched = [
-            *self.residual_predicates,
-            *(key for _, key in self.residual_keys),
-            *(measure for measure, position in measures if position is None),
-        ]
-        return {
-            "table": self.table,
-            "bvh": self.bvh,
-            "choice_reason": self.choice_reason,
-            "coverage": {
-                "aggregate": coverage.aggregate,
-                "aggregate_total": coverage.aggregate_total,
-                "group_by": coverage.group_by,
-                "group_by_total": coverage.group_by_total,
-                "scan": coverage.scan,
-                "scan_total": coverage.scan_total,
-                "score": coverage.score,
-            },
-            "intervals": len(self.job.intervals),
-            **describe_reads(self),
-            "rows_total": self.index.row_count,
-            "rows_dead": 0 if self.index.dead is None else len(self.index.dead),
-            "backend": ELSE.join(self.backends),
-            "backend_reason": self.backend_reason,
-            "by_row_id": [show(expression) for expression in fetched],
-        }
-
-    @staticmethod
-    def lines(said: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the lines of EXPLAIN for the details, and for the kernel's time where measured."""
-        coverage, sieve = said["coverage"], said["sieve"]
-        lines = {
-            "bvh": f"{said['bvh']} ({said['choice_reason']})",
-            "coverage": ", ".join(
-                f"{axis} {coverage[name]} of {coverage[name + '_total']}"
-                for axis, name in (("X", "aggregate"), ("Y", "group_by"), ("Z", "scan"))
-            ),
-            "intervals": said["intervals"],
-            **({"sieve": describe_sieve(sieve)} if sieve else {}),
-            "estimated rows": f"{said['rows_touched']} of {said['rows_total']}",
-            "backend": f"{said['backend']} ({said['backend_reason']})",
-        }
-        if said["rows_dead"]:
-            lines["left out"] = f"{said['rows_dead']} rows that are no more"
-        if said["by_row_id"]:
-            lines["fetched by row id"] = ", ".join(said["by_row_id"])
-        if "kernel_ms" in said:
-            lines["kernel"] = f"{said['kernel_ms']:.3f} ms"
-        return lines
-
-    @property
-    def estimated_reads(self) -> int:
-        """About how many rows are read, or totals of cells in their place."""
-        if self.estimated_cells is None or not all(m.by_cell for m in self.job.maps):
-            return self.estimated_rows
-        return min(self.estimated_cells, self.estimated_rows)
-
-    @property
-    def estimated_bytes(self) -> int:
-        """The bytes that the estimated rows have in X and in the codes that the job reads."""
-        return self.estimated_rows * self.row_bytes
-
-    @property
-    def row_bytes(self) -> int:
-        """The bytes that a row has in X and in the codes that the job reads."""
-        measures = {accumulator.measure for accumulator in self.job.accumulators}
-        width = sum(self.index.measures[measure].values.itemsize for measure in measures)
-        stored = [m.hierarchy for m in self.job.maps if not m.by_cell]
-        width += sum(self.index.codes[self.index.stored.index(n)].itemsize for n in stored)
-        return width
-
-    @property
-    def is_direct(self) -> bool:
-        """Whether the kernels alone give the answer, with no row fetched and no group compacted."""
-        return (
-            not self.residual_predicates
-            and not self.residual_keys
-            and None not in self.measure_positions
-            and self.job.group_count <= DENSE_GROUPS
-        )
 
 
 def fuse(
@@ -241,17 +67,14 @@ def fuse(
     if obstacle is not None:
         return obstacle
     measures = tuple(dict.fromkeys(argument for call in calls for argument in call.arguments))
-    parts, group_maps, key_count = _number_groups(keys_of, masks, bvh.index.hierarchies, 1)
-    value_parts, value_maps, group_count = _number_groups(
-        values_of, masks, bvh.index.hierarchies, key_count
-    )
+    hierarchies = bvh.index.hierarchies
+    parts, group_maps, key_count = _number_groups(keys_of, masks, hierarchies, 1)
+    value_parts, value_maps, group_count = _number_groups(values_of, masks, hierarchies, key_count)
     if group_count >= 2**62:
         return "the group keys have more than 2**62 combinations"
     for number, groups in value_maps.items():
         known = group_maps.get(number, np.zeros_like(groups))
         group_maps[number] = np.where(groups < 0, groups, known + groups)
-
-    hierarchies = bvh.index.hierarchies
     coordinates = [
         _reduce_to_scan(np.logical_or, masks[number], hierarchy)
         for number, hierarchy in enumerate(hierarchies)
@@ -572,9 +395,4 @@ def highest_score(star: Star, scanned: Collection[Attribute], bvh: BvhInfo) -> i
     encoded = [key for _, key in star.keys]
     encoded += [call.arguments[0] for call in calls if needs_values(call, held)]
     group_by = sum(_hierarchy_of(expression, bvh) is not None for expression in encoded)
-    return len(arguments & held) + group_by + ALPHA * _count_in_scan(scanned, bvh)
-
-
-def with_reason(plan: FusedScanAggregate, reason: str) -> FusedScanAggregate:
-    """Return the plan with the reason for which its BVH was chosen."""
-    return replace(plan, choice_reason=reason)
+    return len(arguments & held) + group_by + SCAN_WEIGHT * _count_in_scan(scanned, bvh)

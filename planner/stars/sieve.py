@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from raydb.planner.catalog import BvhInfo
-    from raydb.planner.stars.fuse import FusedScanAggregate
+    from raydb.planner.stars.fused_scan import FusedScanAggregate
 
 
 # To look up each cell's totals and its group takes as long as to add up 4 rows for a sum, 12 for a

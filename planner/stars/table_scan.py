@@ -24,7 +24,8 @@ from raydb.planner.expressions.nodes import (
 )
 from raydb.planner.expressions.registry import may_raise
 from raydb.planner.plan.nodes.aggregate import GroupedRows
-from raydb.planner.stars.fuse import DENSE_GROUPS, INT64_DIGITS, FusedScanAggregate
+from raydb.planner.stars.fuse import INT64_DIGITS
+from raydb.planner.stars.fused_scan import DENSE_GROUPS, FusedScanAggregate
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:

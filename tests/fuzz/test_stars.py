@@ -47,7 +47,7 @@ TINY_LIMITS = {
     "raydb.kernels.backends.cpu.radix.PARTITION_ROWS": 5,
     "raydb.kernels.bvh.encode.BLOCK_ROWS": 11,
     "raydb.kernels.bvh.encode.FLAG_LIMIT": 4,
-    "raydb.planner.stars.fuse.DENSE_GROUPS": 3,
+    "raydb.planner.stars.fused_scan.DENSE_GROUPS": 3,
     "raydb.planner.stars.fuse.cell_intervals": functools.partial(cell_intervals, limit=3),
 }
 

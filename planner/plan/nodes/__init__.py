@@ -27,7 +27,7 @@ from raydb.planner.plan.nodes.window import Window
 
 if TYPE_CHECKING:
     from raydb.planner.stars.delta import DeltaScan
-    from raydb.planner.stars.fuse import FusedScanAggregate
+    from raydb.planner.stars.fused_scan import FusedScanAggregate
     from raydb.planner.stars.table_scan import FusedTableScan
 
 # Nodes that lowering replaces, those that it puts in their place, and those that it keeps.
