@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -142,11 +142,10 @@ def compress(
     from raydb.kernels.codecs import fsst_loops as loops  # noqa: PLC0415  (numba takes 0.24 s)
 
     _check_offsets(data, offsets)
-    matcher = _table_matcher(table)
     codes = np.empty(2 * int(offsets[-1] - offsets[0]), np.uint8)
     code_offsets = np.empty(len(offsets), np.uint32)
     size = loops.encode_items(
-        *matcher.arrays(),
+        _table_matcher(table),
         _read_only(data, np.uint8),
         _read_only(offsets, np.int64),
         codes,
@@ -328,8 +327,7 @@ class Symbols:
         )
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Matcher:
+class Matcher(NamedTuple):
     """Symbols arranged to find the longest one at a place by its next two bytes.
 
     first: uint16, shape (65536,): the first entry for the two bytes (little-endian).
@@ -370,18 +368,6 @@ class Matcher:
             lengths=lengths.astype(np.uint64),
             codes=np.concatenate([byte_codes, entry_codes]),
         )
-
-    def arrays(
-        self,
-    ) -> tuple[
-        NDArray[np.uint16],
-        NDArray[np.uint64],
-        NDArray[np.uint64],
-        NDArray[np.uint64],
-        NDArray[np.uint8],
-    ]:
-        """Return the arrays in the order in which the loops take them."""
-        return self.first, self.words, self.masks, self.lengths, self.codes
 
 
 # What is derived from the tables used last is kept: 140 KiB, 3 KiB and 30 KiB for each.
@@ -444,10 +430,8 @@ def _parse(
     from raydb.kernels.codecs import fsst_loops as loops  # noqa: PLC0415  (numba takes 0.24 s)
 
     tokens = np.empty(len(sample), np.uint16)
-    matcher = Matcher.of_symbols(symbols)
-    count = loops.parse_items(
-        *matcher.arrays(), _read_only(sample, np.uint8), _read_only(offsets, np.int64), tokens
-    )
+    matcher, bounds = Matcher.of_symbols(symbols), _read_only(offsets, np.int64)
+    count = loops.parse_items(matcher, _read_only(sample, np.uint8), bounds, tokens)
     return tokens[:count]
 
 

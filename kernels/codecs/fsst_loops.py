@@ -14,6 +14,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from raydb.kernels.codecs.fsst import Matcher
+
 ESCAPE = 255
 
 
@@ -39,19 +41,13 @@ def load_word(data: NDArray[np.uint8], place: np.uint64) -> np.uint64:
 
 
 @numba.njit(cache=True, nogil=True)
-def match_word(
-    first: NDArray[np.uint16],
-    words: NDArray[np.uint64],
-    masks: NDArray[np.uint64],
-    lengths: NDArray[np.uint64],
-    word: np.uint64,
-    room: np.uint64,
-) -> np.uint64:
+def match_word(matcher: Matcher, word: np.uint64, room: np.uint64) -> np.uint64:
     """Return the entry of the longest symbol that `word` begins with and that fits in `room`.
 
     The entries of a word's first two bytes lie together, longest first; the last one has length 1
     and mask 0, so that the search always ends.
     """
+    first, words, masks, lengths, _ = matcher
     entry = np.uint64(first[word & np.uint64(0xFFFF)])
     while (word ^ words[entry]) & masks[entry] != 0 or lengths[entry] > room:
         entry += np.uint64(1)
@@ -60,11 +56,7 @@ def match_word(
 
 @numba.njit(cache=True, nogil=True)
 def encode_items(
-    first: NDArray[np.uint16],
-    words: NDArray[np.uint64],
-    masks: NDArray[np.uint64],
-    lengths: NDArray[np.uint64],
-    entry_codes: NDArray[np.uint8],
+    matcher: Matcher,
     data: NDArray[np.uint8],
     offsets: NDArray[np.int64],
     codes: NDArray[np.uint8],
@@ -75,6 +67,7 @@ def encode_items(
     `codes` has room for two bytes a byte of data. Both bytes of an escape are always written; what
     follows a plain code is overwritten by the next.
     """
+    _, _, _, lengths, entry_codes = matcher
     out = np.uint64(0)
     code_offsets[0] = 0
     for item in range(len(offsets) - 1):
@@ -82,7 +75,7 @@ def encode_items(
         end = np.uint64(offsets[item + 1])
         while place < end:
             word = load_word(data, place)
-            entry = match_word(first, words, masks, lengths, word, end - place)
+            entry = match_word(matcher, word, end - place)
             codes[out] = entry_codes[entry]
             codes[out + np.uint64(1)] = np.uint8(word & np.uint64(0xFF))
             out += np.uint64(1) + np.uint64(entry_codes[entry] == ESCAPE)
@@ -93,11 +86,7 @@ def encode_items(
 
 @numba.njit(cache=True, nogil=True)
 def parse_items(
-    first: NDArray[np.uint16],
-    words: NDArray[np.uint64],
-    masks: NDArray[np.uint64],
-    lengths: NDArray[np.uint64],
-    entry_codes: NDArray[np.uint8],
+    matcher: Matcher,
     data: NDArray[np.uint8],
     offsets: NDArray[np.int64],
     tokens: NDArray[np.uint16],
@@ -106,13 +95,14 @@ def parse_items(
 
     A token is an escaped byte (0..255) or 256 + a code. `tokens` has room for one a byte of data.
     """
+    _, _, _, lengths, entry_codes = matcher
     out = np.uint64(0)
     for item in range(len(offsets) - 1):
         place = np.uint64(offsets[item])
         end = np.uint64(offsets[item + 1])
         while place < end:
             word = load_word(data, place)
-            entry = match_word(first, words, masks, lengths, word, end - place)
+            entry = match_word(matcher, word, end - place)
             code = entry_codes[entry]
             tokens[out] = np.uint16(word & np.uint64(0xFF)) if code == ESCAPE else 256 + code
             out += np.uint64(1)

@@ -9,15 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from raydb.kernels.motif.graph_loops import find_marked_pair, first_at_least
-from raydb.kernels.motif.weight_loops import (
-    END_AFTER,
-    FIRST_BEFORE,
-    inlined,
-    inner,
-    ties_end,
-    ties_first,
-)
+from raydb.kernels.jit import inlined, leaf
+from raydb.kernels.motif.graph_loops import find_pair, first_at_least
+from raydb.kernels.motif.weight_loops import END_AFTER, FIRST_BEFORE, ties_end, ties_first
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,6 +53,32 @@ class Plan(NamedTuple):
     limits: Any
 
 
+class Scratch(NamedTuple):
+    """What a thread writes on while it samples.
+
+    state: uint64, shape (1,). edges: by place of the tree. vertices: by vertex of the motif; known:
+    those that were drawn so far. run_starts, run_stops: by motif edge; lows, highs, picked: by
+    member of a run; see `narrow_members`. chosen: which pivot closes a sample, and its edges' first
+    place, end and stride. starts, ends: float64, a row for each member of a run, a column for each
+    edge that it may be; joint the same with two rows. The others are int64.
+    """
+
+    state: Any
+    outcome: Any
+    edges: Any
+    vertices: Any
+    known: Any
+    run_starts: Any
+    run_stops: Any
+    lows: Any
+    highs: Any
+    picked: Any
+    chosen: Any
+    starts: Any
+    ends: Any
+    joint: Any
+
+
 # The columns of pivots: the motif edge, the vertex that it hangs from, whether it leads away, the
 # runs first .. end - 1 that it leaves, and the first and the last of them where both are open, else
 # -1 twice.
@@ -81,47 +101,26 @@ RUN_FIRST, RUN_END, RUN_IS_CHAIN, BEFORE_FIRST, BEFORE_END, AFTER_FIRST, AFTER_E
 @inlined
 def find_run(lists: Lists, source: Any, target: Any) -> tuple[Any, Any]:
     """Return the places of a pair's edges in pair_edges, none where there is no such pair."""
-    pair = find_marked_pair(
-        lists.source,
-        lists.target,
-        lists.pair_offsets,
-        lists.pair_edges,
-        lists.pair_slots,
-        lists.number_bits,
-        source,
-        target,
-    )
+    pair = find_pair(lists, source, target)
     start, end = np.int64(0), np.int64(0)
     if pair >= 0:
         start, end = np.int64(lists.pair_offsets[pair]), np.int64(lists.pair_offsets[pair + 1])
     return start, end
 
 
-@inner
-def narrow_members(
-    pair_edges: Numbers,
-    bounds: Numbers,
-    pivots: Table,
-    runs: Table,
-    members: Table,
-    limits: Table,
-    pivot: Any,
-    edges: Table,
-    starts: Table,
-    stops: Table,
-    lows: Table,
-    highs: Table,
-) -> bool:
+@inlined
+def narrow_members(lists: Lists, plan: Plan, scratch: Scratch, pivot: Any) -> bool:
     """Write the places in pair_edges of the edges that each member of a pivot's runs can be.
 
-    edges: by place of the tree. starts, stops: by motif edge, the places of all edges of its pair,
-    or of those of them that can be. Returns whether each member has enough of them.
+    run_starts, run_stops of the scratch: by motif edge, the places of all edges of its pair, or of
+    those of them that can be. Returns whether each member has enough of them.
     """
+    bounds, edges, runs, limits = lists.bounds, scratch.edges, plan.runs, plan.limits
     earliest, latest = edges[0], edges[0]
     for edge in edges:
         earliest, latest = min(earliest, edge), max(latest, edge)
     edge_count = np.int64(len(bounds))
-    for run in range(pivots[pivot, FIRST_RUN], pivots[pivot, END_RUN]):
+    for run in range(plan.pivots[pivot, FIRST_RUN], plan.pivots[pivot, END_RUN]):
         before, after = np.int64(-1), edge_count
         for limit in range(runs[run, BEFORE_FIRST], runs[run, BEFORE_END]):
             before = max(before, edges[limits[limit]])
@@ -135,36 +134,27 @@ def narrow_members(
         if first >= end:
             return False
         for member in range(runs[run, RUN_FIRST], runs[run, RUN_END]):
-            edge = members[member, MEMBER_EDGE]
-            low = first_at_least(pair_edges, starts[edge], stops[edge], first)
-            high = first_at_least(pair_edges, low, stops[edge], end)
-            if high - low <= members[member, MEMBER_TWINS]:
+            edge = plan.members[member, MEMBER_EDGE]
+            start, stop = scratch.run_starts[edge], scratch.run_stops[edge]
+            low = first_at_least(lists.pair_edges, start, stop, first)
+            high = first_at_least(lists.pair_edges, low, stop, end)
+            if high - low <= plan.members[member, MEMBER_TWINS]:
                 return False
-            lows[member], highs[member] = low, high
+            scratch.lows[member], scratch.highs[member] = low, high
     return True
 
 
-@inner
-def count_ways(
-    pair_edges: Numbers,
-    bounds: Numbers,
-    pivots: Table,
-    runs: Table,
-    members: Table,
-    pivot: Any,
-    lows: Table,
-    highs: Table,
-    starts: Ways,
-    ends: Ways,
-) -> float:
-    """Return in how many ways the members of a pivot's runs can be taken from their places."""
+@leaf
+def count_ways(lists: Lists, plan: Plan, scratch: Scratch, pivot: Any) -> float:
+    """Return in how many ways a pivot's members, whose pairs are found, can be taken."""
+    if not narrow_members(lists, plan, scratch, pivot):
+        return 0.0
+    runs, lows, highs = plan.runs, scratch.lows, scratch.highs
     ways = 1.0
-    first_open, last_open = pivots[pivot, FIRST_OPEN], pivots[pivot, LAST_OPEN]
+    first_open, last_open = plan.pivots[pivot, FIRST_OPEN], plan.pivots[pivot, LAST_OPEN]
     if first_open >= 0:
-        ways *= _count_open(
-            pair_edges, bounds, runs, first_open, last_open, lows, highs, starts, ends
-        )
-    for run in range(pivots[pivot, FIRST_RUN], pivots[pivot, END_RUN]):
+        ways *= _count_open(lists, plan, scratch, first_open, last_open)
+    for run in range(plan.pivots[pivot, FIRST_RUN], plan.pivots[pivot, END_RUN]):
         if ways == 0.0:
             return 0.0
         if run in (first_open, last_open):
@@ -172,21 +162,21 @@ def count_ways(
         first, end = runs[run, RUN_FIRST], runs[run, RUN_END]
         if not runs[run, RUN_IS_CHAIN]:
             for member in range(first, end):
-                ways *= highs[member] - lows[member] - members[member, MEMBER_TWINS]
+                ways *= highs[member] - lows[member] - plan.members[member, MEMBER_TWINS]
         elif end - first == 1:
             ways *= highs[first] - lows[first]
         elif end - first == 2:
-            ways *= _count_two(pair_edges, bounds, lows, highs, first)
+            ways *= _count_two(lists.pair_edges, lists.bounds, lows, highs, first)
         else:
-            fill_ways(pair_edges, bounds, lows, highs, first, end - 1, np.int64(1), ends)
+            fill_chain(lists, scratch, first, end - 1)
             total = 0.0
             for own in range(highs[end - 1] - lows[end - 1]):
-                total += ends[end - 1 - first, own]
+                total += scratch.ends[end - 1 - first, own]
             ways *= total
     return ways
 
 
-@inner
+@leaf
 def _count_two(
     pair_edges: Numbers, bounds: Numbers, lows: Table, highs: Table, first: Any
 ) -> float:
@@ -201,8 +191,8 @@ def _count_two(
     return ways
 
 
-@inner
-def fill_ways(
+@leaf
+def _fill_ways(
     pair_edges: Numbers,
     bounds: Numbers,
     lows: Table,
@@ -239,37 +229,51 @@ def fill_ways(
             own += step
 
 
-@inner
+@inlined
+def fill_chain(lists: Lists, scratch: Scratch, first: Any, last: Any) -> None:
+    """Write in how many ways chains lead from the first member of a run to each edge of others."""
+    low, high = scratch.lows, scratch.highs
+    _fill_ways(lists.pair_edges, lists.bounds, low, high, first, last, np.int64(1), scratch.ends)
+
+
+@leaf
+def fill_open(lists: Lists, plan: Plan, scratch: Scratch, first_open: Any, last_open: Any) -> float:
+    """Write the ways of the first and the last run, which delta binds; return those of both.
+
+    Beside `starts` and `ends`, the ways of both by the edge of the first run's first member, and
+    how many edges of the last run's last member are within delta of that: the rows of `joint`.
+    """
+    runs, lows, highs = plan.runs, scratch.lows, scratch.highs
+    first, first_last = runs[first_open, RUN_FIRST], runs[first_open, RUN_END] - 1
+    last, last_last = runs[last_open, RUN_FIRST], runs[last_open, RUN_END] - 1
+    pair_edges, bounds = lists.pair_edges, lists.bounds
+    _fill_ways(pair_edges, bounds, lows, highs, first_last, first, np.int64(-1), scratch.starts)
+    fill_chain(lists, scratch, last, last_last)
+    place, low, total, ways = lows[last_last], lows[last_last], 0.0, 0.0
+    for own in range(highs[first] - lows[first]):
+        end = np.int64(bounds[pair_edges[lows[first] + own], END_AFTER])
+        while place < highs[last_last] and np.int64(pair_edges[place]) < end:
+            total += scratch.ends[last_last - last, place - low]
+            place += 1
+        scratch.joint[0, own] = scratch.starts[0, own] * total
+        scratch.joint[1, own] = place - low
+        ways += scratch.joint[0, own]
+    return ways
+
+
+@inlined
 def _count_open(
-    pair_edges: Numbers,
-    bounds: Numbers,
-    runs: Table,
-    first_open: Any,
-    last_open: Any,
-    lows: Table,
-    highs: Table,
-    starts: Ways,
-    ends: Ways,
+    lists: Lists, plan: Plan, scratch: Scratch, first_open: Any, last_open: Any
 ) -> float:
     """Return the ways of the first and the last run together, which delta binds."""
-    first, first_end = runs[first_open, RUN_FIRST], runs[first_open, RUN_END]
-    last, last_end = runs[last_open, RUN_FIRST], runs[last_open, RUN_END]
-    place, ways = lows[last_end - 1], 0.0
-    if first_end - first == 1 and last_end - last == 1:
-        for own in range(lows[first], highs[first]):
-            end = np.int64(bounds[pair_edges[own], END_AFTER])
-            while place < highs[last] and np.int64(pair_edges[place]) < end:
-                place += 1
-            ways += place - lows[last]
-        return ways
-    fill_ways(pair_edges, bounds, lows, highs, first_end - 1, first, np.int64(-1), starts)
-    fill_ways(pair_edges, bounds, lows, highs, last, last_end - 1, np.int64(1), ends)
-    last_row = last_end - 1 - last
-    total = 0.0
+    runs, lows, highs = plan.runs, scratch.lows, scratch.highs
+    first, last = runs[first_open, RUN_FIRST], runs[last_open, RUN_FIRST]
+    if runs[first_open, RUN_END] - first > 1 or runs[last_open, RUN_END] - last > 1:
+        return float(fill_open(lists, plan, scratch, first_open, last_open))
+    place, ways = lows[last], 0.0
     for own in range(lows[first], highs[first]):
-        end = np.int64(bounds[pair_edges[own], END_AFTER])
-        while place < highs[last_end - 1] and np.int64(pair_edges[place]) < end:
-            total += ends[last_row, place - lows[last_end - 1]]
+        end = np.int64(lists.bounds[lists.pair_edges[own], END_AFTER])
+        while place < highs[last] and np.int64(lists.pair_edges[place]) < end:
             place += 1
-        ways += starts[0, own - lows[first]] * total
+        ways += place - lows[last]
     return ways

@@ -1,6 +1,5 @@
 """The number of matches of a motif, estimated from samples to a promised error.
 
-    choose a tree   the tightest spanning trees are tried on a part of the graph, with few samples
     look            batches, each twice as large as the one before, until the spread is known
     count           as many fresh samples as that spread calls for, and the estimate is theirs alone
 
@@ -20,33 +19,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raydb.errors import NotSupportedError
-from raydb.kernels.motif.completion import completion_runs
-from raydb.kernels.motif.trees import ranked_trees
+from raydb.kernels.motif.tree_choice import ENOUGH_SPREAD, spread_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from raydb.kernels.motif.graph import TemporalGraph
     from raydb.kernels.motif.sample import Draw, TreeSampler
-    from raydb.kernels.motif.shape import Motif, Ties
-    from raydb.kernels.motif.trees import RootedTree
-    from raydb.kernels.motif.weights import Constraints, Weights
+    from raydb.kernels.motif.tree_choice import PreparedMotif
+    from raydb.kernels.motif.weights import Weights
 
     KeepGoing = Callable[[float], None]
 
-# Fewer samples that count tell no spread; so many tell it to a tenth.
-_MIN_NONZERO, _ENOUGH_NONZERO = 30, 400
+# So many samples that count tell the spread to a tenth.
+_ENOUGH_NONZERO = 400
 
 # A batch that decides ends with so many; those that count are 1.3 times what it calls for.
 _DECIDING_NONZERO, _MARGIN = 200, 1.3
 
-# The spread itself is known to one part in the root of this: the square of the sum of the samples'
-# squares over the sum of their fourth powers. Where few samples make up the spread it is lower, and
-# need not be so high where the error is far below what was asked for: half of it does with 30.
-_MIN_SPREAD, _ENOUGH_SPREAD = 30.0, 100.0
+# What must be known of the spread where the error is far below what was asked for.
+_MIN_SPREAD = 30.0
 
 # A count is taken for 0 where samples would miss a single match less often by this factor than an
 # interval may miss the count: most of what it may is left to those that see some matches.
@@ -54,38 +47,12 @@ _SURER = 10.0
 
 _FIRST_STRATA, _MAX_STRATA = 2**14, 2**24
 
-# So many trees are tried, on a part of the graph of about so many edges, with so many samples. If
-# the best one's spread is not known by then, all get more samples: with the best four alone,
-# bipartite(2,3) on 10 million edges had a worse tree, and no end in a minute.
-_TRIED_TREES, _TRIED_EDGES, _TRIED_STRATA = 12, 2**18, 2**12
-_RETRIED_STRATA = 2**15
-_TRIED_SLICES = 8
-
-# Streams of random numbers: of trying trees, of batches, and of matches.
-_TRYING, _COUNTING, _MATCHING = 0, 2**20, 2**21
+# Streams of random numbers: of batches, and of matches. Trying trees has 0.
+_COUNTING, _MATCHING = 2**20, 2**21
 _SEED_MASK = 2**64 - 1
 
 # Samples that are drawn for matches at once, and by one thread.
 _MAX_DRAWN, _PART_DRAWN = 2**20, 2**15
-
-
-@dataclass(frozen=True, eq=False)
-class PreparedMotif:
-    """A motif's tree on a graph with its weights, ready to draw from; `prepare` makes it.
-
-    sampler: None where the graph has too few edges. tree: motif edges, the root first. weights:
-    by parity. total_weight: of all that samples are drawn from, 0 where there can be no match; see
-    `Estimate`.
-    """
-
-    tree: tuple[int, ...]
-    sampler: TreeSampler | None
-    weights: list[Weights]
-
-    @property
-    def total_weight(self) -> float:
-        """The weight of all roots."""
-        return sum(weights.total for weights in self.weights)
 
 
 @dataclass(frozen=True)
@@ -112,149 +79,8 @@ class Estimate:
     exact_zero: bool
 
 
-def prepare(
-    graph: TemporalGraph,
-    motif: Motif,
-    delta: int,
-    ties: Ties,
-    constraints: Constraints | None = None,
-    tree: RootedTree | None = None,
-    threads: int | None = None,
-    keep_going: KeepGoing | None = None,
-) -> PreparedMotif:
-    """Choose a tree for a motif within delta >= 1 on a graph, and weigh it: O(m) a tree edge.
-
-    tree: the tree to take, None for the best one. threads: None for one each processor.
-    keep_going: is told 0.0 every few ms, and may raise.
-    Raises NotSupportedError where edges in any order allow of no tree whose samples can be counted.
-    """
-    from raydb.kernels.motif.sample import make_sampler, weigh_all  # noqa: PLC0415  (numba: 0.3 s)
-    from raydb.kernels.motif.weights import Constraints, edge_bounds  # noqa: PLC0415  (as above)
-
-    assert delta >= 1, delta
-    rules = constraints or Constraints()
-    trees = [tree] if tree is not None else sampled_trees(motif)
-    if graph.edge_count < len(motif.edges):
-        return PreparedMotif(trees[0].edges, None, [])
-
-    def told() -> None:
-        if keep_going is not None:
-            keep_going(0.0)
-
-    told()
-    bounds = edge_bounds(graph, delta, ties, rules.windows, threads)
-    chosen = trees[0]
-    if len(trees) > 1:
-        chosen = _choose_tree(graph, motif, delta, ties, rules, trees, threads, told)
-    sampler = make_sampler(graph, bounds, motif, chosen, rules)
-    return PreparedMotif(chosen.edges, sampler, weigh_all(sampler, threads, told))
-
-
-def sampled_trees(motif: Motif) -> list[RootedTree]:
-    """Return the rooted spanning trees that can be sampled, tightest first.
-
-    Raises NotSupportedError where there is none.
-    """
-    trees = [tree for tree in ranked_trees(motif) if completion_runs(motif, tree) is not None]
-    if not trees:
-        raise NotSupportedError(
-            "a motif whose unordered edges lie in no spanning tree cannot be sampled: "
-            "order more of its edges, or count it exactly"
-        )
-    return trees
-
-
-def _choose_tree(
-    graph: TemporalGraph,
-    motif: Motif,
-    delta: int,
-    ties: Ties,
-    constraints: Constraints,
-    trees: list[RootedTree],
-    threads: int | None,
-    told: Callable[[], None],
-) -> RootedTree:
-    """Return the tree whose samples spread least on a part of the graph.
-
-    All trees estimate the same number, so the least variance takes the fewest samples. Where a tree
-    has too few samples that count, its variance is taken to be at least what its weight says: W * C
-    over the samples, as if each of them had one match or none.
-    """
-    from raydb.kernels.motif.sample import (  # noqa: PLC0415  (numba takes 0.3 s)
-        draw_samples,
-        make_sampler,
-        total_weight,
-        weigh_all,
-    )
-    from raydb.kernels.motif.weights import edge_bounds  # noqa: PLC0415  (as above)
-
-    part = slices(graph, delta, _TRIED_EDGES)
-    bounds = edge_bounds(part, delta, ties, constraints.windows, threads)
-    for strata in (_TRIED_STRATA, _RETRIED_STRATA):
-        tried: list[_Trial] = []
-        for tree in trees[:_TRIED_TREES]:
-            told()
-            sampler = make_sampler(part, bounds, motif, tree, constraints)
-            every = weigh_all(sampler, threads, told)
-            draw = None
-            if every:
-                draw = draw_samples(sampler, every, 0, _TRYING, strata, threads, lambda _: told())
-            tried.append(_Trial(tree, total_weight(every), draw))
-        best = _least_spread(tried)
-        if best.draw is None or _spread(best.draw) >= _ENOUGH_SPREAD:
-            break
-    return best.tree
-
-
-@dataclass(frozen=True)
-class _Trial:
-    """A tree, its weight on a part of the graph, and its samples, None where it has none."""
-
-    tree: RootedTree
-    weight: float
-    draw: Draw | None
-
-
-def _least_spread(trials: list[_Trial]) -> _Trial:
-    """Return the one of trials of as many samples each that spread least; see `_choose_tree`."""
-    known = [trial.draw for trial in trials if trial.draw is not None]
-    count = sum(draw.estimate for draw in known) / max(len(known), 1)
-
-    def cost(trial: _Trial) -> tuple[float, float]:
-        draw = trial.draw
-        if draw is None:
-            return 0.0, trial.weight
-        expected = trial.weight * count / draw.samples
-        spread = draw.variance if draw.nonzero >= _MIN_NONZERO else max(draw.variance, expected)
-        return spread, trial.weight
-
-    return min(trials, key=cost)
-
-
-def slices(graph: TemporalGraph, delta: int, most_edges: int) -> TemporalGraph:
-    """Return the edges of stretches of time, each at least 2 * delta long where that is few enough.
-
-    A graph of up to `most_edges` is returned as it is.
-    """
-    from raydb.kernels.motif.graph import build_graph  # noqa: PLC0415  (numba takes 0.3 s)
-
-    if graph.edge_count <= most_edges:
-        return graph
-    span = int(graph.time[-1]) - int(graph.time[0])
-    # Of stretches shorter than two windows most instances would lie across the ends.
-    longest = max(1, span // max(4 * delta, 1))
-    count = min(_TRIED_SLICES, longest)
-    size, step = most_edges // count, graph.edge_count // count
-    starts = [number * step + (step - size) // 2 for number in range(count)]
-    edges = np.concatenate([np.arange(start, start + size) for start in starts])
-    return build_graph(graph.source[edges], graph.target[edges], graph.time[edges])
-
-
 def estimate(
-    graph: TemporalGraph,
-    motif: Motif,
-    delta: int,
-    ties: Ties,
+    prepared: PreparedMotif,
     rel_error: float = 0.05,
     confidence: float = 0.95,
     seed: int = 1,
@@ -262,38 +88,34 @@ def estimate(
     max_seconds: float | None = 60.0,
     threads: int | None = None,
     keep_going: KeepGoing | None = None,
-    prepared: PreparedMotif | None = None,
 ) -> Estimate:
     """Estimate the number of matches to within rel_error of it, with a confidence, both in (0, 1).
 
-    delta: at least 1, in the unit of the graph's times. max_samples, max_seconds: where the draw
-    ends, converged or not; None for no end. keep_going: is told every 10 to 100 ms which part is
-    done, 0 to 1, and may raise. prepared: what `prepare` returned for the same graph, motif, delta
-    and ties. The same seed gives the same estimate, whatever the threads, unless time runs out.
-    Raises NotSupportedError as `prepare` does.
+    max_samples, max_seconds: where the draw ends, converged or not; None for no end. keep_going: is
+    told every 10 to 100 ms which part is done, 0 to 1, and may raise. The same seed gives the same
+    estimate, whatever the threads, unless time runs out.
     """
     began = time.monotonic()
-    found = prepared or prepare(graph, motif, delta, ties, threads=threads, keep_going=keep_going)
-    if found.sampler is None or found.total_weight == 0:
-        return Estimate(0.0, 0.0, 0.0, 0.0, True, 0, 0, found.tree, 0.0, True)
+    if prepared.sampler is None or prepared.total_weight == 0:
+        return Estimate(0.0, 0.0, 0.0, 0.0, True, 0, 0, prepared.tree, 0.0, True)
     goal = _Goal(
         rel_error,
         NormalDist().inv_cdf(0.5 + confidence / 2),
-        math.log(_SURER / (1.0 - confidence)) * found.total_weight,
+        math.log(_SURER / (1.0 - confidence)) * prepared.total_weight,
     )
     deadline = math.inf if max_seconds is None else began + max_seconds
     limits = _Limits(began, deadline, math.inf if max_samples is None else max_samples)
-    rounds = _Rounds(found.sampler, found.weights, seed, threads, keep_going, limits)
+    rounds = _Rounds(prepared.sampler, prepared.weights, seed, threads, keep_going, limits)
     draw, converged = _draw_to_goal(rounds, goal)
     error = _error(draw)
     low = max(draw.estimate - goal.deviations * error, 0.0)
     high = draw.estimate + goal.deviations * error
     if draw.nonzero == 0:
         # As many matches as samples of one match each can miss with this confidence.
-        high = -math.log1p(-confidence) * found.total_weight / max(draw.samples, 1)
+        high = -math.log1p(-confidence) * prepared.total_weight / max(draw.samples, 1)
     return Estimate(
         *(draw.estimate, error, low, high, converged, rounds.samples, rounds.nonzero),
-        *(found.tree, found.total_weight, False),
+        *(prepared.tree, prepared.total_weight, False),
     )
 
 
@@ -313,9 +135,9 @@ class _Goal:
         if draw.nonzero == 0:
             return math.inf
         width = self.deviations * _error(draw) / draw.estimate
-        spread = _spread(draw)
+        spread = spread_of(draw)
         part = (width / self.rel_error) ** 2
-        least = max(_ENOUGH_SPREAD * min(part, 1.0), _MIN_SPREAD)
+        least = max(ENOUGH_SPREAD * min(part, 1.0), _MIN_SPREAD)
         return max(part, _ENOUGH_NONZERO / draw.nonzero, least / spread if spread > 0 else math.inf)
 
 
@@ -327,11 +149,6 @@ def _error(draw: Draw) -> float:
     of less than five times that most, 97.1 % so. Where many samples spread it changes nothing.
     """
     return math.hypot(math.sqrt(draw.variance), draw.largest)
-
-
-def _spread(draw: Draw) -> float:
-    """Return how many samples' worth of spread is known; see `_ENOUGH_SPREAD`."""
-    return draw.squares**2 / draw.fourths if draw.fourths > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -431,16 +248,12 @@ def _draw_to_goal(rounds: _Rounds, goal: _Goal) -> tuple[Draw, bool]:
 
 
 def sample_instances(
-    graph: TemporalGraph,
-    motif: Motif,
-    delta: int,
-    ties: Ties,
+    prepared: PreparedMotif,
     count: int,
     seed: int = 1,
     max_seconds: float | None = 60.0,
     threads: int | None = None,
     keep_going: KeepGoing | None = None,
-    prepared: PreparedMotif | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return random matches, with replacement: edges (count, e) and vertices (count, v), int64.
 
@@ -453,26 +266,25 @@ def sample_instances(
     `max_seconds`. The rest is as in `estimate`.
     """
     began = time.monotonic()
-    found = prepared or prepare(graph, motif, delta, ties, threads=threads, keep_going=keep_going)
-    edges = np.empty((0, len(motif.edges)), np.int64)
-    vertices = np.empty((0, motif.vertex_count), np.int64)
-    if count == 0 or found.sampler is None or found.total_weight == 0:
+    edges = np.empty((0, len(prepared.motif.edges)), np.int64)
+    vertices = np.empty((0, prepared.motif.vertex_count), np.int64)
+    if count == 0 or prepared.sampler is None or prepared.total_weight == 0:
         return edges, vertices
     deadline = math.inf if max_seconds is None else began + max_seconds
     limits = _Limits(began, deadline, math.inf)
-    rounds = _Rounds(found.sampler, found.weights, seed, threads, None, limits)
+    rounds = _Rounds(prepared.sampler, prepared.weights, seed, threads, None, limits)
     seen = _look_for_matches(rounds)
     if seen is None:
         return edges, vertices
     # What a sample stands for per unit of weight: the most, and on average.
-    per_weight = seen.samples / found.total_weight
-    largest, average = seen.largest * per_weight, seen.estimate / found.total_weight
+    per_weight = seen.samples / prepared.total_weight
+    largest, average = seen.largest * per_weight, seen.estimate / prepared.total_weight
     stream = _MATCHING
     while len(edges) < count and (stream == _MATCHING or time.monotonic() < deadline):
         if keep_going is not None:
             keep_going(len(edges) / count)
         samples = min(int(1.2 * (count - len(edges)) * largest / average) + 100, _MAX_DRAWN)
-        drawn = _draw_batch(found, seed, stream, samples, largest, threads)
+        drawn = _draw_batch(prepared, seed, stream, samples, largest, threads)
         edges, vertices = np.concatenate([edges, drawn[0]]), np.concatenate([vertices, drawn[1]])
         stream += 1
     # Samples are drawn parity by parity; which of them are returned must not depend on that.

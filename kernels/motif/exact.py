@@ -87,9 +87,8 @@ def count_exact(
             # A part that counts without trying candidates does not look itself.
             if done[-1] or int(done[:-1].sum()) >= budget:
                 return total, False
-            root, low, high = parts[number]
             high_part, low_part, finished = loops.count_roots(
-                *search, state, root, delta, low, high, budget, done, thread
+                *search, state, parts[number], delta, budget, done, thread
             )
             if high_part < 0:
                 raise DataError("a single partial match of the motif has 2**62 matches or more")
@@ -135,12 +134,10 @@ def enumerate_instances(
 
         state = _new_state(motif)
         found = 0
-        for root, low, high in parts:
+        for part in parts:
             if found == limit or stop[0]:
                 break
-            found = loops.list_roots(
-                *search, state, root, delta, low, high, found, edges, vertices, stop
-            )
+            found = loops.list_roots(*search, state, part, delta, found, (edges, vertices), stop)
             progress[0] += 1
         return found
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numba
 import numpy as np
 
-from raydb.kernels.motif.graph_loops import find_marked_pair, first_at_least
+from raydb.kernels.jit import inlined
+from raydb.kernels.motif.graph_loops import find_pair, first_at_least, lower_bound
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,15 +24,8 @@ if TYPE_CHECKING:
 # Longer runs are not looked through from the beginning.
 FEW = 24
 
-# Without reference counts, which took 9 steps of 10: no loop makes an array, none outlives a call.
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
-compiled: Any = numba.njit(**_OPTIONS)
-
 # A call hands over seven words for each array, some 200: 100 ns, three times what a step may take.
-# What Python never calls is not compiled for it: unpacking the arrays is most of a small function.
-_INNER: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-inner: Any = numba.njit(**_INNER)
-inlined: Any = numba.njit(**_INNER, forceinline=True)
+# So most of these loops are inlined.
 
 # numba compiles a function for the literal 0 and again for any int64: what begins at 0 and is
 # handed on begins at np.int64(0).
@@ -55,7 +48,7 @@ class Lists(NamedTuple):
     out_offsets: Numbers
     in_offsets: Numbers
     pair_offsets: Numbers
-    slots: Numbers
+    pair_slots: Numbers
     number_bits: np.uint64
     same: Numbers
     later: Numbers
@@ -127,16 +120,7 @@ def before_edge(lists: Lists, edge: int) -> Int:
 @inlined
 def pair_run(lists: Lists, source: int, target: int, low: int, high: int) -> tuple[Int, Int]:
     """Return the run of the edges between two vertices that have numbers in low .. high - 1."""
-    pair = find_marked_pair(
-        lists.source,
-        lists.target,
-        lists.pair_offsets,
-        lists.pair_edges,
-        lists.slots,
-        lists.number_bits,
-        source,
-        target,
-    )
+    pair = find_pair(lists, source, target)
     if pair < 0:
         return 0, 0
     base = 2 * len(lists.source)
@@ -171,22 +155,10 @@ def vertex_run(lists: Lists, vertex: int, is_source: bool, low: int, high: int) 
                     break
                 end_of_start = guess - step
                 step *= 2
-            place = _first_between(lists.listed, start, end_of_start, low)
+            place = lower_bound(lists.listed, start, end_of_start, low)
             return place, first_at_least(lists.listed, place, end, high)
     start = first_at_least(lists.listed, start, end, low)
     return start, first_at_least(lists.listed, start, end, high)
-
-
-@inner
-def _first_between(edges: Numbers, low: int, high: int, edge: int) -> Int:
-    """Return what `first_at_least` does, by halves."""
-    while low < high:
-        middle = (low + high) >> 1
-        if np.int64(edges[np.uint64(middle)]) < edge:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @inlined

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raydb.kernels.jit import compiled, inlined
 from raydb.kernels.motif.exact_lists import (
     Lists,
     Pattern,
     State,
     after_edge,
     before_edge,
-    compiled,
-    inlined,
     is_mapped,
     pair_run,
     vertex_run,
@@ -435,21 +434,20 @@ def count_roots(
     lists: Lists,
     pattern: Pattern,
     state: State,
-    root: int,
+    part: tuple[int, int, int],
     delta: int,
-    low: int,
-    high: int,
     budget: int,
     done: Integers,
     thread: int,
 ) -> tuple[Int, Int, bool]:
-    """Count the matches whose root is one of the edges low .. high - 1.
+    """Count the matches of a part: whose root, an edge of the motif, is one of low .. high - 1.
 
     done: the steps of each thread, at every eighth place, and last whether to stop; this thread's
     are added up here. Stops as soon as all have taken `budget` steps. A step is a candidate tried.
     Returns the count as high * 2**62 + low, and whether it is all; one match has `MOST` ways, high
     is -1.
     """
+    root, low, high = part
     total: Int = np.int64(0)
     carried: Int = np.int64(0)
     steps: Int = np.int64(0)
@@ -502,20 +500,18 @@ def list_roots(
     lists: Lists,
     pattern: Pattern,
     state: State,
-    root: int,
+    part: tuple[int, int, int],
     delta: int,
-    low: int,
-    high: int,
     found: int,
-    edges: Integers,
-    vertices: Integers,
+    into: tuple[Integers, Integers],
     stop: Integers,
 ) -> Int:
-    """List the matches whose root is one of the edges low .. high - 1, after `found` others.
+    """List the matches of a part, as of `count_roots`, after `found` others.
 
-    edges: shape (limit, e), edge numbers. vertices: shape (limit, v). Returns how many are listed,
-    after as many as there is room for; ends early once stop[0] is set.
+    into: the edge numbers, shape (limit, e), and the vertices, (limit, v). Returns how many are
+    listed, after as many as there is room for; ends early once stop[0] is set.
     """
+    (root, low, high), (edges, vertices) = part, into
     window = np.int64(low)
     edge_count = len(pattern.source)
     everything = (np.int64(1) << edge_count) - 1

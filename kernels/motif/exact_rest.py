@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raydb.kernels.jit import inlined, leaf
 from raydb.kernels.motif.exact_lists import (
     FEW,
     Lists,
@@ -17,8 +18,6 @@ from raydb.kernels.motif.exact_lists import (
     State,
     after_edge,
     before_edge,
-    inlined,
-    inner,
     is_mapped,
     pair_run,
     vertex_run,
@@ -89,7 +88,7 @@ def count_within(
     return count
 
 
-@inner
+@leaf
 def _begin_runs(
     lists: Lists, pattern: Pattern, state: State, depth: int, each: int, level: int, count: int
 ) -> Int:
@@ -131,7 +130,7 @@ def _begin_runs(
     return count
 
 
-@inner
+@leaf
 def _count_chain(
     lists: Lists, pattern: Pattern, state: State, depth: int, size: int, part: int
 ) -> Int:
@@ -173,7 +172,7 @@ def _count_chain(
                 return MOST
 
 
-@inner
+@leaf
 def _count_two(lists: Lists, one: int, one_end: int, two: int, two_end: int) -> Int:
     """Return the pairs of an edge of one run and a later one of the other; MOST: too many."""
     total = np.int64(0)
@@ -221,7 +220,7 @@ def _tighten(lists: Lists, pattern: Pattern, state: State, size: int) -> bool:
     return True
 
 
-@inner
+@leaf
 def _split(lists: Lists, pattern: Pattern, state: State, size: int) -> bool:
     """Number the parts of the rest that are chosen apart from each other, from 0 up.
 
@@ -260,7 +259,7 @@ def _split(lists: Lists, pattern: Pattern, state: State, size: int) -> bool:
     return True
 
 
-@inner
+@leaf
 def count_rest(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
     """Return in how many ways the edges that are left are chosen; MOST where too many.
 
@@ -292,7 +291,7 @@ def count_rest(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
     return _count_parts(lists, pattern, state, depth, size)
 
 
-@inner
+@leaf
 def _count_parts(lists: Lists, pattern: Pattern, state: State, depth: int, size: int) -> Int:
     """Return the product of the ways to choose each part of the rest, or `MOST`."""
     product = np.int64(1)

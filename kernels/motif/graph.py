@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.kernels.motif.graph_loops import PairTable
+
     Numbers = NDArray[np.uint32]
     KeepGoing = Callable[[float], None]
 
@@ -164,6 +166,14 @@ def build_graph(
     for array in arrays:
         array.flags.writeable = False
     return TemporalGraph(vertex_count, *arrays, loop_count, duplicate_count)
+
+
+def pair_table(graph: TemporalGraph) -> PairTable:
+    """Return a graph's hash table of vertex pairs as the loops read it."""
+    from raydb.kernels.motif.graph_loops import PairTable  # noqa: PLC0415  (numba takes 0.3 s)
+
+    arrays = graph.source, graph.target, graph.pair_offsets, graph.pair_edges, graph.pair_slots
+    return PairTable(*arrays, np.uint64(graph.pair_count.bit_length()))
 
 
 def _blocks(count: int) -> list[slice]:

@@ -7,32 +7,28 @@ uint64, and uint64 and int64 to float64.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numba
 import numpy as np
+
+from raydb.kernels.jit import compiled, inlined, leaf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-# Without reference counts: these loops make no array, and are part of larger ones.
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
-_plain: Any = numba.njit(**_OPTIONS)
-_inlined: Any = numba.njit(**_OPTIONS, forceinline=True)
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIXER = np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def count_numbers(numbers: NDArray[np.uint32], counts: NDArray[np.uint32]) -> None:
     """Count how often each number occurs."""
     for number in numbers:
         counts[number] += np.uint32(1)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def begin_lists(counts: NDArray[np.uint32], offsets: NDArray[np.uint32]) -> None:
     """Write where the list of each number begins; the counts become the next places."""
     place = np.uint32(0)
@@ -44,7 +40,7 @@ def begin_lists(counts: NDArray[np.uint32], offsets: NDArray[np.uint32]) -> None
     offsets[len(counts)] = place
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def fill_lists(
     numbers: NDArray[np.uint32],
     first_edge: int,
@@ -59,7 +55,7 @@ def fill_lists(
         lists[place] = first_edge + row
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def refill_lists(
     edges: NDArray[np.uint32],
     numbers: NDArray[np.uint32],
@@ -74,7 +70,7 @@ def refill_lists(
         lists[place] = edge
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def begin_pairs(
     pair_edges: NDArray[np.uint32],
     source: NDArray[np.uint32],
@@ -103,14 +99,14 @@ def begin_pairs(
     return pair_count, duplicates
 
 
-@_inlined
+@inlined
 def _mix(source: Any, target: Any) -> np.uint64:
     key = (np.uint64(source) << _HALF) | np.uint64(target)
     key = (key ^ (key >> _HALF)) * _GOLDEN
     return (key ^ (key >> np.uint64(29))) * _MIXER
 
 
-@_plain
+@compiled
 def fill_slots(
     pair_edges: NDArray[np.uint32],
     source: NDArray[np.uint32],
@@ -135,43 +131,25 @@ def fill_slots(
         slots[slot] = mark | np.uint64(pair + 1)
 
 
-@_plain
-def find_pair(
-    source: NDArray[np.uint32],
-    target: NDArray[np.uint32],
-    pair_offsets: NDArray[np.uint32],
-    pair_edges: NDArray[np.uint32],
-    slots: NDArray[np.uint32],
-    from_vertex: int,
-    to_vertex: int,
-) -> Any:
-    """Return the number of a pair of vertices, -1 where no edge leads from one to the other.
+class PairTable(NamedTuple):
+    """The hash table from vertex pair to the number of the pair; number_bits: those of a number."""
 
-    slots: an open hash table with empty places. Its numbers take as many bits as they need and
-    begin at 1; the bits above are the pair's mark, so that most pairs that are not there cost one
-    access.
+    source: Any
+    target: Any
+    pair_offsets: Any
+    pair_edges: Any
+    pair_slots: Any
+    number_bits: Any
+
+
+@inlined
+def find_pair(table: Any, from_vertex: int, to_vertex: int) -> Any:
+    """Return the number of the pair of two vertices, -1 for none.
+
+    table: a `PairTable`, or what has its arrays beside others. A slot holds the number of a pair
+    plus 1 in its low bits, 0 for none, and above them as many bits of the pair's hash as fit.
     """
-    pair_count = len(pair_offsets) - 1
-    number_bits = np.uint64(0)
-    while (pair_count >> number_bits) > 0:
-        number_bits += np.uint64(1)
-    return find_marked_pair(
-        source, target, pair_offsets, pair_edges, slots, number_bits, from_vertex, to_vertex
-    )
-
-
-@_inlined
-def find_marked_pair(
-    source: NDArray[np.uint32],
-    target: NDArray[np.uint32],
-    pair_offsets: NDArray[np.uint32],
-    pair_edges: NDArray[np.uint32],
-    slots: NDArray[np.uint32],
-    number_bits: np.uint64,
-    from_vertex: int,
-    to_vertex: int,
-) -> Any:
-    """Return what `find_pair` does, where a caller keeps the bits of a pair's number."""
+    slots, number_bits = table.pair_slots, table.number_bits
     slot_count = np.uint64(len(slots))
     mixed = _mix(from_vertex, to_vertex)
     slot = ((mixed >> _HALF) * slot_count) >> _HALF
@@ -182,17 +160,29 @@ def find_marked_pair(
             return np.int64(-1)
         if entry >> number_bits == mark:
             pair = (entry & ((np.uint64(1) << number_bits) - np.uint64(1))) - np.uint64(1)
-            edge = pair_edges[pair_offsets[pair]]
-            if source[edge] == from_vertex and target[edge] == to_vertex:
+            edge = table.pair_edges[table.pair_offsets[pair]]
+            if table.source[edge] == from_vertex and table.target[edge] == to_vertex:
                 return np.int64(pair)
         slot += np.uint64(1)
         if slot == slot_count:
             slot = np.uint64(0)
 
 
-@_plain
+@inlined
+def lower_bound(edges: NDArray[np.uint32], low: Any, high: Any, edge: Any) -> Any:
+    """Return the first place of low .. high - 1 with an edge number >= `edge`, else `high`."""
+    count = high - low
+    while count > 0:
+        half = count >> 1
+        is_less = np.int64(edges[np.uint64(low + half)]) < edge
+        low = low + half + 1 if is_less else low
+        count = count - half - 1 if is_less else half
+    return low
+
+
+@leaf
 def first_at_least(edges: NDArray[np.uint32], low: int, high: int, edge: int) -> int:
-    """Return the first place of low .. high - 1 with an edge number >= `edge`, else `high`.
+    """Return what `lower_bound` does.
 
     Looks near `low` first: windows are short beside the lists of busy vertices.
     """
@@ -213,28 +203,13 @@ def first_at_least(edges: NDArray[np.uint32], low: int, high: int, edge: int) ->
     return low
 
 
-@_plain
-def find_reversed(
-    source: NDArray[np.uint32],
-    target: NDArray[np.uint32],
-    pair_offsets: NDArray[np.uint32],
-    pair_edges: NDArray[np.uint32],
-    slots: NDArray[np.uint32],
-    first: int,
-    found: NDArray[np.uint32],
-) -> None:
+@compiled
+def find_reversed(table: PairTable, first: int, found: NDArray[np.uint32]) -> None:
     """Write the number of each pair's reverse for the pairs from the first one on.
 
     It is the number of pairs where there is none.
     """
-    pair_count = len(pair_offsets) - 1
-    number_bits = np.uint64(0)
-    while (pair_count >> number_bits) > 0:
-        number_bits += np.uint64(1)
     for place in range(len(found)):
-        edge = pair_edges[pair_offsets[first + place]]
-        begin, end = target[edge], source[edge]
-        pair = find_marked_pair(
-            source, target, pair_offsets, pair_edges, slots, number_bits, begin, end
-        )
-        found[place] = pair if pair >= 0 else pair_count
+        edge = table.pair_edges[table.pair_offsets[first + place]]
+        pair = find_pair(table, table.target[edge], table.source[edge])
+        found[place] = pair if pair >= 0 else len(table.pair_offsets) - 1

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raydb.kernels.jit import leaf
 from raydb.kernels.motif.completion_loops import (
     END_RUN,
     FIRST_OPEN,
@@ -15,97 +16,58 @@ from raydb.kernels.motif.completion_loops import (
     RUN_END,
     RUN_FIRST,
     RUN_IS_CHAIN,
-    fill_ways,
+    Lists,
+    Plan,
+    Scratch,
+    fill_chain,
+    fill_open,
 )
 from raydb.kernels.motif.random_loops import draw_below
-from raydb.kernels.motif.weight_loops import END_AFTER, inner, ties_end
+from raydb.kernels.motif.weight_loops import ties_end
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Numbers = NDArray[np.uint32]
-    Table = NDArray[np.int64]
-    Ways = NDArray[np.float64]
-    State = NDArray[np.uint64]
 
-
-@inner
-def pick_way(
-    pair_edges: Numbers,
-    bounds: Numbers,
-    pivots: Table,
-    runs: Table,
-    members: Table,
-    pivot: Any,
-    edges: Table,
-    lows: Table,
-    highs: Table,
-    starts: Ways,
-    ends: Ways,
-    joint: Ways,
-    state: State,
-    picked: Table,
-) -> None:
+@leaf
+def pick_way(lists: Lists, plan: Plan, scratch: Scratch, pivot: Any) -> None:
     """Write one of the ways, all of them equally likely: an edge for each member."""
-    first_open, last_open = pivots[pivot, FIRST_OPEN], pivots[pivot, LAST_OPEN]
+    first_open, last_open = plan.pivots[pivot, FIRST_OPEN], plan.pivots[pivot, LAST_OPEN]
     if first_open >= 0:
-        _pick_open(
-            pair_edges,
-            bounds,
-            runs,
-            first_open,
-            last_open,
-            lows,
-            highs,
-            starts,
-            ends,
-            joint,
-            state,
-            picked,
-        )
-    for run in range(pivots[pivot, FIRST_RUN], pivots[pivot, END_RUN]):
+        _pick_open(lists, plan, scratch, first_open, last_open)
+    for run in range(plan.pivots[pivot, FIRST_RUN], plan.pivots[pivot, END_RUN]):
         if run in (first_open, last_open):
             continue
-        first, end = runs[run, RUN_FIRST], runs[run, RUN_END]
-        if runs[run, RUN_IS_CHAIN]:
-            fill_ways(pair_edges, bounds, lows, highs, first, end - 1, np.int64(1), ends)
-            _pick_to_start(
-                pair_edges, bounds, ends, lows, highs, first, end, end - 1, state, picked
-            )
+        first, end = plan.runs[run, RUN_FIRST], plan.runs[run, RUN_END]
+        if plan.runs[run, RUN_IS_CHAIN]:
+            fill_chain(lists, scratch, first, end - 1)
+            _pick_to_start(lists, scratch, first, end - 1, np.int64(len(lists.bounds)))
             continue
         for member in range(first, end):
-            picked[member] = -1
+            scratch.picked[member] = -1
         for member in range(first, end):
-            _pick_from_bag(pair_edges, members, edges, lows, highs, first, member, state, picked)
+            _pick_from_bag(lists, plan, scratch, first, member)
 
 
-@inner
-def _pick_from_bag(
-    pair_edges: Numbers,
-    members: Table,
-    edges: Table,
-    lows: Table,
-    highs: Table,
-    first: Any,
-    member: Any,
-    state: State,
-    picked: Table,
-) -> None:
+@leaf
+def _pick_from_bag(lists: Lists, plan: Plan, scratch: Scratch, first: Any, member: Any) -> None:
     """Write an edge for a member of a bag that no twin of it has."""
-    twin = members[member, MEMBER_TREE_TWIN]
+    twin, low = plan.members[member, MEMBER_TREE_TWIN], scratch.lows[member]
     while True:
-        place = lows[member] + draw_below(state, highs[member] - lows[member])
-        edge = np.int64(pair_edges[place])
-        is_taken = twin >= 0 and edges[twin] == edge
+        place = low + draw_below(scratch.state, scratch.highs[member] - low)
+        edge = np.int64(lists.pair_edges[place])
+        is_taken = twin >= 0 and scratch.edges[twin] == edge
         for other in range(first, member):
-            is_taken |= picked[other] == edge
+            is_taken |= scratch.picked[other] == edge
         if not is_taken:
-            picked[member] = edge
+            scratch.picked[member] = edge
             return
 
 
-@inner
-def _pick_place(ways: Ways, row: Any, first: Any, end: Any, state: State) -> Any:
+@leaf
+def _pick_place(
+    ways: NDArray[np.float64], row: Any, first: Any, end: Any, state: NDArray[np.uint64]
+) -> Any:
     """Return one of the places first .. end - 1 of a row, with the likelihoods of their ways."""
     total = 0.0
     for place in range(first, end):
@@ -122,66 +84,31 @@ def _pick_place(ways: Ways, row: Any, first: Any, end: Any, state: State) -> Any
     return place
 
 
-@inner
-def _pick_to_start(
-    pair_edges: Numbers,
-    bounds: Numbers,
-    ways: Ways,
-    lows: Table,
-    highs: Table,
-    first: Any,
-    end: Any,
-    last_member: Any,
-    state: State,
-    picked: Table,
-) -> None:
-    """Write edges for the members first .. last_member of a chain; those after it are picked."""
-    later = np.int64(len(bounds))
-    if last_member < end - 1:
-        later = picked[last_member + 1]
-    for member in range(last_member, first - 1, -1):
+@leaf
+def _pick_to_start(lists: Lists, scratch: Scratch, first: Any, last: Any, later: Any) -> None:
+    """Write edges for the members first .. last of a chain, all of them before the edge `later`."""
+    pair_edges, lows = lists.pair_edges, scratch.lows
+    for member in range(last, first - 1, -1):
         count = 0
         while (
-            lows[member] + count < highs[member]
-            and ties_end(bounds, np.int64(pair_edges[lows[member] + count])) <= later
+            lows[member] + count < scratch.highs[member]
+            and ties_end(lists.bounds, np.int64(pair_edges[lows[member] + count])) <= later
         ):
             count += 1
-        place = lows[member] + _pick_place(ways, member - first, 0, count, state)
+        place = lows[member] + _pick_place(scratch.ends, member - first, 0, count, scratch.state)
         later = np.int64(pair_edges[place])
-        picked[member] = later
+        scratch.picked[member] = later
 
 
-@inner
-def _pick_open(
-    pair_edges: Numbers,
-    bounds: Numbers,
-    runs: Table,
-    first_open: Any,
-    last_open: Any,
-    lows: Table,
-    highs: Table,
-    starts: Ways,
-    ends: Ways,
-    joint: Ways,
-    state: State,
-    picked: Table,
-) -> None:
+@leaf
+def _pick_open(lists: Lists, plan: Plan, scratch: Scratch, first_open: Any, last_open: Any) -> None:
     """Write edges for the first and the last run, which delta binds."""
-    first, first_end = runs[first_open, RUN_FIRST], runs[first_open, RUN_END]
-    last, last_end = runs[last_open, RUN_FIRST], runs[last_open, RUN_END]
-    fill_ways(pair_edges, bounds, lows, highs, first_end - 1, first, np.int64(-1), starts)
-    fill_ways(pair_edges, bounds, lows, highs, last, last_end - 1, np.int64(1), ends)
-    last_row = last_end - 1 - last
-    count, low = highs[first] - lows[first], lows[last_end - 1]
-    place, total = low, 0.0
-    for own in range(count):
-        end = np.int64(bounds[pair_edges[lows[first] + own], END_AFTER])
-        while place < highs[last_end - 1] and np.int64(pair_edges[place]) < end:
-            total += ends[last_row, place - low]
-            place += 1
-        joint[0, own] = starts[0, own] * total
-        joint[1, own] = place - low
-    chosen = _pick_place(joint, 0, 0, count, state)
+    fill_open(lists, plan, scratch, first_open, last_open)
+    pair_edges, bounds, state = lists.pair_edges, lists.bounds, scratch.state
+    lows, highs, picked = scratch.lows, scratch.highs, scratch.picked
+    first, first_end = plan.runs[first_open, RUN_FIRST], plan.runs[first_open, RUN_END]
+    last, last_last = plan.runs[last_open, RUN_FIRST], plan.runs[last_open, RUN_END] - 1
+    chosen = _pick_place(scratch.joint, 0, 0, highs[first] - lows[first], state)
     picked[first] = np.int64(pair_edges[lows[first] + chosen])
     for member in range(first + 1, first_end):
         begin = ties_end(bounds, picked[member - 1])
@@ -189,10 +116,9 @@ def _pick_open(
         while np.int64(pair_edges[lows[member] + skipped]) < begin:
             skipped += 1
         count = highs[member] - lows[member]
-        place = lows[member] + _pick_place(starts, member - first, skipped, count, state)
+        place = lows[member] + _pick_place(scratch.starts, member - first, skipped, count, state)
         picked[member] = np.int64(pair_edges[place])
-    place = low + _pick_place(ends, last_row, 0, int(joint[1, chosen]), state)
-    picked[last_end - 1] = np.int64(pair_edges[place])
-    _pick_to_start(
-        pair_edges, bounds, ends, lows, highs, last, last_end, last_end - 2, state, picked
-    )
+    near = int(scratch.joint[1, chosen])
+    place = lows[last_last] + _pick_place(scratch.ends, last_last - last, 0, near, state)
+    picked[last_last] = np.int64(pair_edges[place])
+    _pick_to_start(lists, scratch, last, last_last - 1, picked[last_last])

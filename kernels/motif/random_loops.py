@@ -7,20 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
 from numba.core import types
 from numba.extending import overload
+
+from raydb.kernels.jit import inlined, leaf
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
-_INNER: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-inner: Any = numba.njit(**_INNER)
-inlined: Any = numba.njit(**_INNER, forceinline=True)
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _STRIDE = np.uint64(0xD1342543DE82EF95)
@@ -35,13 +31,13 @@ def _mix(word: np.uint64) -> np.uint64:
     return word ^ (word >> np.uint64(31))
 
 
-@inner
+@leaf
 def begin(key: np.uint64, sample: int, state: NDArray[np.uint64]) -> None:
     """Set the state (1) to where a sample's numbers begin; a key is a stream of samples."""
     state[0] = _mix(key + np.uint64(sample) * _STRIDE)
 
 
-@inner
+@leaf
 def draw_word(state: NDArray[np.uint64]) -> Any:
     """Return the next 64 random bits."""
     state[0] += _GOLDEN
@@ -76,7 +72,7 @@ def _scale_by_type(word: Any, total: Any) -> Callable[[Any, Any], Any]:  # noqa:
     return scale_float if isinstance(total, types.Float) else scale_integer
 
 
-@inner
+@leaf
 def draw_below(state: NDArray[np.uint64], total: Any) -> Any:
     """Return a random number from 0 up to a total, of its type: an integer, or a float64."""
     return scale(draw_word(state), total)

@@ -16,14 +16,13 @@ import numpy as np
 from raydb.kernels.backends.cpu.threads import processor_count, run_parts
 from raydb.kernels.motif import sample_loops as loops
 from raydb.kernels.motif.completion import completion_runs
-from raydb.kernels.motif.completion_loops import PIVOT_EDGE, Lists, Plan
+from raydb.kernels.motif.completion_loops import PIVOT_EDGE, Lists, Plan, Scratch
 from raydb.kernels.motif.tree_loops import (
     EXCLUDE_KNOWN,
     EXCLUDE_NONE,
     EXCLUDE_OTHER,
     VERTEX,
     Chances,
-    Scratch,
 )
 from raydb.kernels.motif.trees import RootedTree
 from raydb.kernels.motif.weights import (
@@ -262,8 +261,8 @@ def _draw_parity(
 
     def draw(piece: tuple[int, int]) -> None:
         loops.sample_strata(
-            *(sampler.lists, sampler.plan, chances, key, *piece, _BLOCK_STRATA, strata),
-            *(sums, outcomes, make_scratch(sampler)),
+            *(sampler.lists, sampler.plan, chances, make_scratch(sampler), key),
+            *((*piece, _BLOCK_STRATA, strata), sums, outcomes),
         )
 
     size = min(_PIECE_BLOCKS, -(-blocks // threads))
@@ -320,8 +319,8 @@ def draw_matches(
         edges = np.empty((most, len(sampler.motif.edges)), np.int64)
         vertices = np.empty((most, sampler.motif.vertex_count), np.int64)
         count = loops.sample_matches(
-            *(sampler.lists, sampler.plan, chances, key, samples, largest),
-            *(edges, vertices, make_scratch(sampler)),
+            *(sampler.lists, sampler.plan, chances, make_scratch(sampler), key, samples, largest),
+            (edges, vertices),
         )
         if count < most:
             return edges[:count], vertices[:count]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raydb.kernels.jit import compiled, inlined, leaf
 from raydb.kernels.motif.completion_loops import (
     END_RUN,
     FIRST_RUN,
@@ -28,26 +29,21 @@ from raydb.kernels.motif.completion_loops import (
     RUN_FIRST,
     Lists,
     Plan,
+    Scratch,
     count_ways,
     find_run,
-    narrow_members,
 )
-from raydb.kernels.motif.graph_loops import first_at_least
+from raydb.kernels.motif.graph_loops import first_at_least, lower_bound
 from raydb.kernels.motif.picking_loops import pick_way
 from raydb.kernels.motif.random_loops import begin, draw_below, draw_word, high_product
 from raydb.kernels.motif.tree_loops import (
-    COUNTED,
-    FROM,
     MOTIF_EDGE,
     NO_WAY,
     VERTEX,
     Chances,
-    Scratch,
     draw_tree,
     is_among,
-    judge,
     list_of,
-    lower_bound,
     narrow,
     window_count,
 )
@@ -56,9 +52,6 @@ from raydb.kernels.motif.weight_loops import (
     FIRST_BEFORE,
     NO_WINDOWS,
     ROOT_BLOCK,
-    compiled,
-    inlined,
-    inner,
 )
 
 if TYPE_CHECKING:
@@ -134,39 +127,6 @@ def _find_members(lists: Lists, plan: Plan, scratch: Scratch, pivot: Any, is_lat
 
 
 @inlined
-def _ways(lists: Lists, plan: Plan, scratch: Scratch, pivot: Any) -> Any:
-    """Return the ways of a pivot's members, whose pairs are found, beside the tree's edges."""
-    has_all = narrow_members(
-        lists.pair_edges,
-        lists.bounds,
-        plan.pivots,
-        plan.runs,
-        plan.members,
-        plan.limits,
-        pivot,
-        scratch.edges,
-        scratch.run_starts,
-        scratch.run_stops,
-        scratch.lows,
-        scratch.highs,
-    )
-    if not has_all:
-        return 0.0
-    return count_ways(
-        lists.pair_edges,
-        lists.bounds,
-        plan.pivots,
-        plan.runs,
-        plan.members,
-        pivot,
-        scratch.lows,
-        scratch.highs,
-        scratch.starts,
-        scratch.ends,
-    )
-
-
-@inlined
 def _count_rest(lists: Lists, plan: Plan, scratch: Scratch) -> Any:
     """Return in how many ways the tree instance of a scratch becomes a match."""
     if plan.pivots[0, FIRST_RUN] == plan.pivots[0, END_RUN]:
@@ -175,7 +135,7 @@ def _count_rest(lists: Lists, plan: Plan, scratch: Scratch) -> Any:
     for is_late in range(2):
         if not _find_members(lists, plan, scratch, own, np.int64(is_late)):
             return 0.0
-    return _ways(lists, plan, scratch, own)
+    return count_ways(lists, plan, scratch, own)
 
 
 @inlined
@@ -218,7 +178,7 @@ def _choose_pivot(lists: Lists, plan: Plan, scratch: Scratch) -> Any:
     return fewest
 
 
-@inner
+@leaf
 def _close(lists: Lists, plan: Plan, scratch: Scratch, bound: float) -> Any:
     """Return the ways of all candidates of the chosen pivot that are tried.
 
@@ -237,7 +197,7 @@ def _close(lists: Lists, plan: Plan, scratch: Scratch, bound: float) -> Any:
             continue
         scratch.edges[last], scratch.vertices[new] = edge, vertex
         if _find_members(lists, plan, scratch, pivot, np.int64(1)):
-            total += _ways(lists, plan, scratch, pivot)
+            total += count_ways(lists, plan, scratch, pivot)
             if total > bound:
                 break
     return total
@@ -274,22 +234,21 @@ def sample_strata(
     lists: Lists,
     plan: Plan,
     chances: Chances,
+    scratch: Scratch,
     key: np.uint64,
-    first_block: Any,
-    end_block: Any,
-    block_strata: Any,
-    stratum_count: Any,
+    strata: tuple[int, int, int, int],
     sums: NDArray[np.float64],
     outcomes: Table,
-    scratch: Scratch,
 ) -> None:
     """Draw two samples in each stratum of some blocks; write the sums of each block.
 
-    A sample stands for a number of matches per unit of weight. sums: float64, shape (blocks, 6), of
-    all blocks. outcomes: int64, shape (blocks, 6), how many samples came to what.
-    Strata are 2**64 // stratum_count wide, in units of 2**-64 of the weight.
+    strata: the first block, the end of the last one, the strata of a block, and all strata, each of
+    which is 2**64 // all of them wide, in units of 2**-64 of the weight. A sample stands for a
+    number of matches per unit of weight. sums: float64, shape (blocks, 6), of all blocks. outcomes:
+    int64, shape (blocks, 6), how many samples came to what.
     """
     state = scratch.state
+    first_block, end_block, block_strata, stratum_count = strata
     width = np.uint64(0xFFFFFFFFFFFFFFFF) // np.uint64(stratum_count)
     total = np.uint64(chances.root_sums[-1])
     block, one = np.int64(0), 0.0
@@ -324,22 +283,21 @@ def sample_matches(
     lists: Lists,
     plan: Plan,
     chances: Chances,
+    scratch: Scratch,
     key: np.uint64,
     sample_count: Any,
     largest: float,
-    found_edges: Table,
-    found_vertices: Table,
-    scratch: Scratch,
+    into: tuple[Table, Table],
 ) -> Any:
     """Draw samples, and write random matches of those that are taken; return how many there are.
 
     A sample is taken as often as the matches that it stands for per unit of weight, over `largest`:
-    so many whole times, and once more with the likelihood of the rest. found_edges: int64, shape
-    (most, motif edges); found_vertices: int64, shape (most, motif vertices). Where they are too
-    short the draw ends, and returns `most`.
+    so many whole times, and once more with the likelihood of the rest. into: int64, edges, shape
+    (most, motif edges), and vertices, (most, motif vertices). Where they are too short the draw
+    ends, and returns `most`.
     """
     state, edges, vertices = scratch.state, scratch.edges, scratch.vertices
-    places, members, picked = plan.places, plan.members, scratch.picked
+    found_edges, found_vertices = into
     found = 0
     for sample in range(sample_count):
         begin(key, sample, state)
@@ -358,52 +316,14 @@ def sample_matches(
         for _ in range(copies):
             if ways > 0.0:
                 _close(lists, plan, scratch, draw_below(state, ways))
-            pick_way(
-                lists.pair_edges,
-                lists.bounds,
-                plan.pivots,
-                plan.runs,
-                members,
-                pivot,
-                edges,
-                scratch.lows,
-                scratch.highs,
-                scratch.starts,
-                scratch.ends,
-                scratch.joint,
-                state,
-                picked,
-            )
+            pick_way(lists, plan, scratch, pivot)
             for place in range(len(edges)):
-                found_edges[found, places[place, MOTIF_EDGE]] = edges[place]
+                found_edges[found, plan.places[place, MOTIF_EDGE]] = edges[place]
             found_edges[found, plan.pivots[pivot, PIVOT_EDGE]] = edges[len(edges) - 1]
             for run in range(plan.pivots[pivot, FIRST_RUN], plan.pivots[pivot, END_RUN]):
                 for member in range(plan.runs[run, RUN_FIRST], plan.runs[run, RUN_END]):
-                    found_edges[found, members[member, MEMBER_EDGE]] = picked[member]
+                    found_edges[found, plan.members[member, MEMBER_EDGE]] = scratch.picked[member]
             for vertex in range(len(vertices)):
                 found_vertices[found, vertex] = vertices[vertex]
             found += 1
     return found
-
-
-@compiled
-def matches_of(lists: Lists, plan: Plan, scratch: Scratch, closes: Any) -> Any:
-    """Return how many matches have the tree instance of a scratch: its edges and its vertices.
-
-    closes: of the instance without its last edge.
-    """
-    edges, vertices, known = scratch.edges, scratch.vertices, scratch.known
-    known[0], count = vertices[plan.places[0, FROM]], len(edges) - closes
-    for place in range(count):
-        vertex = vertices[plan.places[place, VERTEX]]
-        if is_among(vertex, known, place + 1):
-            return 0.0
-        known[place + 1] = vertex
-    if judge(lists.bounds, plan.places, plan.relations, edges[:count]) != COUNTED:
-        return 0.0
-    if not closes:
-        return _count_rest(lists, plan, scratch)
-    if _choose_pivot(lists, plan, scratch) == 0:
-        return 0.0
-    scratch.chosen[STRIDE] = 1
-    return _close(lists, plan, scratch, np.inf)

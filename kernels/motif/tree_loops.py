@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from raydb.kernels.motif.completion_loops import Lists, Plan, find_run
-from raydb.kernels.motif.graph_loops import first_at_least
+from raydb.kernels.jit import inlined, leaf
+from raydb.kernels.motif.completion_loops import Lists, Plan, Scratch, find_run
+from raydb.kernels.motif.graph_loops import first_at_least, lower_bound
 from raydb.kernels.motif.random_loops import draw_below
 from raydb.kernels.motif.weight_loops import (
     AFTER,
@@ -21,8 +22,6 @@ from raydb.kernels.motif.weight_loops import (
     NEAR,
     end_of_reached,
     first_reached,
-    inlined,
-    inner,
     slot_end,
     slot_first,
     ties_end,
@@ -72,44 +71,6 @@ class Chances(NamedTuple):
     drawn: Any
 
 
-class Scratch(NamedTuple):
-    """What a thread writes on while it samples.
-
-    state: uint64, shape (1,). edges: by place of the tree. vertices: by vertex of the motif; known:
-    those that were drawn so far. run_starts, run_stops: by motif edge; lows, highs, picked: by
-    member of a run; see completion_loops. chosen: which pivot closes a sample, and its edges' first
-    place, end and stride. starts, ends: float64, a row for each member of a run, a column for each
-    edge that it may be; joint the same with two rows. The others are int64.
-    """
-
-    state: Any
-    outcome: Any
-    edges: Any
-    vertices: Any
-    known: Any
-    run_starts: Any
-    run_stops: Any
-    lows: Any
-    highs: Any
-    picked: Any
-    chosen: Any
-    starts: Any
-    ends: Any
-    joint: Any
-
-
-@inlined
-def lower_bound(edges: Numbers, low: Any, high: Any, edge: Any) -> Any:
-    """Return the first place of low .. high - 1 with an edge number >= `edge`, else `high`."""
-    count = high - low
-    while count > 0:
-        half = count >> 1
-        is_less = np.int64(edges[low + half]) < edge
-        low = low + half + 1 if is_less else low
-        count = count - half - 1 if is_less else half
-    return low
-
-
 @inlined
 def narrow(
     bounds: Numbers, relations: Table, edges: Table, own: Any, count: Any, first: Any, end: Any
@@ -141,31 +102,40 @@ def is_among(vertex: Any, known: Table, count: Any) -> bool:
     return found
 
 
+class _Candidates(NamedTuple):
+    """The places low .. high - 1 of a list that begins at `start`, and their weights' row and base.
+
+    row: -1 for a leaf, whose edges weigh 1. base: where the row's weights of places begin.
+    """
+
+    row: Any
+    base: Any
+    start: Any
+    low: Any
+    high: Any
+
+
 @inlined
-def _weight_at(chances: Chances, row: Any, base: Any, start: Any, low: Any, high: Any) -> Any:
+def _weight_at(prefix: Numbers, among: _Candidates, low: Any, high: Any) -> Any:
     """Return the weights of the places low .. high - 1 of a list; a leaf's edges weigh 1."""
-    if row < 0:
+    if among.row < 0:
         return high - low
-    return weight_between(chances.by_vertex, base + start, base + low, base + high)
+    return weight_between(prefix, among.base + among.start, among.base + low, among.base + high)
 
 
-@inner
+@leaf
 def _draw_among_all(
     listed: Numbers,
     ends: Numbers,
     prefix: Numbers,
-    row: Any,
-    base: Any,
-    start: Any,
-    low: Any,
-    high: Any,
+    among: _Candidates,
     excluded: Table,
     excluded_count: Any,
     state: NDArray[np.uint64],
 ) -> tuple[Any, Any]:
-    """Return a place of low .. high - 1, by weight, that leads to no excluded vertex.
+    """Return a candidate, by weight, that leads to no excluded vertex.
 
-    And the weight of all those places; 0 where there is none.
+    And the weight of all those candidates; 0 where there is none.
     """
     total = np.int64(0)
     for _ in range(2):
@@ -173,18 +143,31 @@ def _draw_among_all(
         if total > 0:
             bound = draw_below(state, total)
         seen = np.int64(0)
-        for place in range(low, high):
+        for place in range(among.low, among.high):
             if not is_among(np.int64(ends[listed[place]]), excluded, excluded_count):
-                if row < 0:
-                    seen += 1
-                else:
-                    seen += weight_between(prefix, base + start, base + place, base + place + 1)
+                seen += _weight_at(prefix, among, place, place + 1)
                 if seen > bound and total > 0:
                     return place, total
         total = seen
         if total == 0:
             break
-    return low, np.int64(0)
+    return among.low, np.int64(0)
+
+
+@inlined
+def _draw_any(prefix: Numbers, among: _Candidates, state: NDArray[np.uint64]) -> Any:
+    """Return a candidate, by weight."""
+    if among.row < 0:
+        return among.low + draw_below(state, among.high - among.low)
+    bound = draw_below(state, _weight_at(prefix, among, among.low, among.high))
+    found, last = among.low, among.high - 1
+    while found < last:
+        middle = (found + last) >> 1
+        if _weight_at(prefix, among, among.low, middle + 1) <= bound:
+            found = middle + 1
+        else:
+            last = middle
+    return found
 
 
 @inlined
@@ -236,10 +219,11 @@ def _draw_child(
     # The weights of a row are by the places of one kind of list.
     count = len(lists.source)
     base = row * count - (0 if goes_out else count)
+    among = _Candidates(row, base, start, low, high)
     found, total = low, np.int64(0)
     tries = 0
     if high - low > _FEW:
-        total = _weight_at(chances, row, base, start, low, high)
+        total = _weight_at(chances.by_vertex, among, low, high)
         for excluded in range(excluded_count):
             total -= _excluded_weight(
                 lists, chances, row, joint, known[excluded], goes_out, first, end
@@ -247,40 +231,20 @@ def _draw_child(
         if total <= 0:
             return 0.0
         while tries < _MAX_DRAWS:
-            if row >= 0:
-                bound = draw_below(state, _weight_at(chances, row, base, start, low, high))
-                found, last = low, high - 1
-                while found < last:
-                    middle = (found + last) >> 1
-                    if _weight_at(chances, row, base, start, low, middle + 1) <= bound:
-                        found = middle + 1
-                    else:
-                        last = middle
-            else:
-                found = low + draw_below(state, high - low)
+            found = _draw_any(chances.by_vertex, among, state)
             if not is_among(np.int64(ends[lists.listed[found]]), known, excluded_count):
                 break
             tries += 1
     if high - low <= _FEW or tries == _MAX_DRAWS:
         found, total = _draw_among_all(
-            lists.listed,
-            ends,
-            chances.by_vertex,
-            row,
-            base,
-            start,
-            low,
-            high,
-            known,
-            excluded_count,
-            state,
+            lists.listed, ends, chances.by_vertex, among, known, excluded_count, state
         )
         if total == 0:
             return 0.0
     edge = np.int64(lists.listed[found])
     scratch.edges[place] = edge
     scratch.vertices[places[place, VERTEX]] = ends[edge]
-    return float(total) / float(_weight_at(chances, row, base, start, found, found + 1))
+    return float(total) / float(_weight_at(chances.by_vertex, among, found, found + 1))
 
 
 @inlined
@@ -334,7 +298,7 @@ def draw_tree(
     return factor if outcome[0] == COUNTED else 0.0
 
 
-@inner
+@leaf
 def judge(bounds: Numbers, tree: Table, relations: Table, edges: Table) -> Any:
     """Return whether edges are too far apart in time, or out of order, or neither."""
     outcome = COUNTED

@@ -9,23 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
+
+from raydb.kernels.jit import compiled, inlined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Numbers = NDArray[np.uint32]
-
-# Nothing is allocated in here, so numba may leave out the counts of references: their atomic
-# additions took 0.7 of 0.9 us a sample, and two threads wait for each other at them.
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
-compiled: Any = numba.njit(**_OPTIONS)
-# What Python never calls is not compiled for it. Put in by LLVM: numba's own inlining has the types
-# of a whole sample found anew, 5 s of the 7 that it took to compile.
-_INNER: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-inner: Any = numba.njit(**_INNER)
-inlined: Any = numba.njit(**_INNER, forceinline=True)
 
 # The columns of bounds; the last one is there for windows only. A run of edges, those of one time
 # or of one slot of delta, is kept in one number an edge: its first edge has the run's end, each
@@ -183,24 +174,22 @@ def _next_from(edges: Numbers, place: Any, end: Any, edge: Any) -> Any:
 
 @compiled
 def sum_of_pairs(
-    first_pair: Any,
-    end_pair: Any,
+    part: tuple[int, int],
     reversed_pairs: Numbers,
-    pair_offsets: Numbers,
-    pair_edges: Numbers,
+    pairs: tuple[Numbers, Numbers],
     prefix: Numbers,
-    relation: Any,
-    parity: Any,
-    bounds: Numbers,
+    reach: tuple[int, int, Numbers],
     sums: Numbers,
 ) -> None:
-    """Write for each edge the weights of the children that would lead back to its other vertex.
+    """Write for each edge of some pairs the weights of the children that would lead back.
 
-    reversed_pairs: for each pair the pair in which its children are, the number of pairs for none;
-    empty where that is the pair itself. prefix: as in `weight_between`, by place of the pairs'
-    lists; empty for leaves, each of which counts 1.
+    That is to its other vertex. pairs: their offsets and edges. reach: a relation, a parity and the
+    bounds, see `first_reached`. reversed_pairs: for each pair the pair in which its children are,
+    the number of pairs for none; empty where that is the pair itself. prefix: as in
+    `weight_between`, by place of the pairs' lists; empty for leaves, each of which counts 1.
     """
-    for pair in range(first_pair, end_pair):
+    (pair_offsets, pair_edges), (relation, parity, bounds) = pairs, reach
+    for pair in range(part[0], part[1]):
         child_pair = pair if len(reversed_pairs) == 0 else np.int64(reversed_pairs[pair])
         begin, end = np.int64(0), np.int64(0)
         if child_pair < len(pair_offsets) - 1:
@@ -220,25 +209,23 @@ def sum_of_pairs(
 
 @compiled
 def subtract_from_reached(
-    first_vertex: Any,
-    end_vertex: Any,
-    parent_offsets: Numbers,
-    parent_edges: Numbers,
-    child_offsets: Numbers,
-    child_edges: Numbers,
+    part: tuple[int, int],
+    parents: tuple[Numbers, Numbers],
+    children: tuple[Numbers, Numbers],
     prefix: Numbers,
-    relation: Any,
-    parity: Any,
-    bounds: Numbers,
+    reach: tuple[int, int, Numbers],
     sums: Numbers,
 ) -> Any:
     """Subtract each edge's sum from the weights of all children that it reaches at its vertex.
 
+    parents, children: the offsets and the edges of their lists, by vertex. reach: as above.
     prefix: as in `weight_between`, by place of the children's lists; empty for leaves. Returns the
     most that an edge reaches; where that is 2**32 or more, the sums are wrong.
     """
+    (parent_offsets, parent_edges), (child_offsets, child_edges) = parents, children
+    relation, parity, bounds = reach
     largest = np.int64(0)
-    for vertex in range(first_vertex, end_vertex):
+    for vertex in range(part[0], part[1]):
         begin, end = np.int64(child_offsets[vertex]), np.int64(child_offsets[vertex + 1])
         low, high = begin, begin
         reached: Any = np.int64(0)

@@ -28,6 +28,7 @@ from raydb.errors import NotSupportedError
 from raydb.kernels.backends.cpu.threads import processor_count, run_parts
 from raydb.kernels.motif import graph_loops
 from raydb.kernels.motif import weight_loops as loops
+from raydb.kernels.motif.graph import pair_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -138,10 +139,7 @@ def _reversed_pairs(graph: TemporalGraph, threads: int) -> NDArray[np.uint32]:
     cuts = np.linspace(0, graph.pair_count, threads + 1).astype(np.int64).tolist()
 
     def find(part: Part) -> None:
-        graph_loops.find_reversed(
-            *(graph.source, graph.target, graph.pair_offsets, graph.pair_edges),
-            *(graph.pair_slots, part[0], found[part[0] : part[1]]),
-        )
+        graph_loops.find_reversed(pair_table(graph), part[0], found[part[0] : part[1]])
 
     run_parts(find, list(pairwise(cuts)))
     found.flags.writeable = False
@@ -278,10 +276,10 @@ def _weigh_child(job: _Job, child: int) -> tuple[NDArray[np.uint32], int]:
     reach = relation(job.motif, job.tree, child, job.constraints), job.parity, job.bounds.table
 
     def exclude(part: Part) -> None:
-        loops.sum_of_pairs(*part, others, *pairs, by_pair, *reach, sums)
+        loops.sum_of_pairs(part, others, pairs, by_pair, reach, sums)
 
     def subtract(part: Part) -> int:
-        return int(loops.subtract_from_reached(*part, *parents, *children, by_vertex, *reach, sums))
+        return int(loops.subtract_from_reached(part, parents, children, by_vertex, reach, sums))
 
     while True:
         if ends:

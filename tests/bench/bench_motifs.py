@@ -42,6 +42,7 @@ from raydb.kernels.motif.estimate import estimate
 from raydb.kernels.motif.exact import ExactCount, count_exact
 from raydb.kernels.motif.graph import TemporalGraph, build_graph
 from raydb.kernels.motif.shape import Motif
+from raydb.kernels.motif.tree_choice import prepare
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -276,7 +277,7 @@ def main() -> None:
     tiny = build_graph(*make_edges(100))
     count_exact(tiny, motif_of("ab bc ca"), 10, "strict")
     if set(options.parts) - {"exact"}:
-        estimate(tiny, motif_of("ab bc cd"), 1000, "strict", max_samples=1)
+        estimate(prepare(tiny, motif_of("ab bc cd"), 1000, "strict"), max_samples=1)
     console.print(f"loops ready after {time.perf_counter() - begin:.1f} s")
     figures: list[dict[str, Any]] = []
     made = (make_edges(count) for count in options.edges)

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raydb.engine.table_functions.motif.motif_search import AUTO_STEPS, AUTO_STEPS_PER_EDGE
-from raydb.kernels.motif.estimate import estimate, prepare
+from raydb.kernels.motif.estimate import estimate
 from raydb.kernels.motif.exact import count_exact
 from raydb.kernels.motif.graph import build_graph
 from raydb.kernels.motif.sample import draw_samples
+from raydb.kernels.motif.tree_choice import prepare
 from raydb.kernels.motif.tree_loops import (
     COUNTED,
     NO_CHILD,
@@ -83,9 +84,7 @@ def time_to_error(
     prepared = prepare(graph, motif, delta, "strict", threads=threads)
     ready = time.perf_counter()
     left = seconds - (ready - began)
-    found = estimate(
-        *(graph, motif, delta, "strict"), max_seconds=left, threads=threads, prepared=prepared
-    )
+    found = estimate(prepared, max_seconds=left, threads=threads)
     end = time.perf_counter()
     half = (found.ci_high - found.ci_low) / 2
     return {
@@ -154,7 +153,8 @@ def _measure(
     # Loops are loaded before: compiling and their code are no part of an edge.
     columns = make()
     small = build_graph(*(column[:20_000] for column in columns))
-    estimate(small, motif, delta, "strict", max_samples=1, threads=threads)
+    prepared = prepare(small, motif, delta, "strict", threads=threads)
+    estimate(prepared, max_samples=1, threads=threads)
     unsorted = tuple(column[:100][::-1].copy() for column in columns)
     build_graph(*unsorted)
     del small

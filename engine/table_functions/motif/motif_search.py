@@ -21,9 +21,10 @@ from raydb.engine.operators.relation import Relation
 from raydb.engine.table_functions.motif.graph_cache import make_graph
 from raydb.errors import NotSupportedError, OperationalError
 from raydb.interrupts import beside
-from raydb.kernels.motif.estimate import estimate, prepare, sample_instances, sampled_trees
+from raydb.kernels.motif.estimate import estimate, sample_instances
 from raydb.kernels.motif.exact import count_exact, enumerate_instances
 from raydb.kernels.motif.shape import TIES, Motif
+from raydb.kernels.motif.tree_choice import prepare, sampled_trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,9 +34,10 @@ if TYPE_CHECKING:
     from raydb.engine.context.memory import Memory
     from raydb.engine.table_functions.motif.graph_cache import EdgeGraph
     from raydb.engine.table_functions.motif.motif_question import MotifQuestion
-    from raydb.kernels.motif.estimate import Estimate, PreparedMotif
+    from raydb.kernels.motif.estimate import Estimate
     from raydb.kernels.motif.exact import ExactCount
     from raydb.kernels.motif.graph import TemporalGraph
+    from raydb.kernels.motif.tree_choice import PreparedMotif
     from raydb.planner.expressions.nodes import Column
 
 # The parts of a search that have loops of their own.
@@ -191,9 +193,9 @@ def _search_circle(part: LoopPart) -> None:
         case "list":
             enumerate_instances(graph, motif, 9, "index", 1)
         case "estimate":
-            estimate(graph, motif, 9, "index", max_samples=1)
+            estimate(prepare(graph, motif, 9, "index"), max_samples=1)
         case "draw":
-            sample_instances(graph, motif, 9, "index", 1)
+            sample_instances(prepare(graph, motif, 9, "index"), 1)
         case _:
             assert_never(part)
 
@@ -223,11 +225,9 @@ def _count(search: Search) -> tuple[Mapping[str, Any], str]:
         return _NOTHING, "timest, whose weights took all the time"
     tell = search.clock.teller("sample", math.inf)
     found = estimate(
-        *(search.graph, asked.motif, search.delta, asked.ties),
-        *(asked.rel_error, asked.confidence, asked.seed),
+        *(prepared, asked.rel_error, asked.confidence, asked.seed),
         max_seconds=search.clock.left,
         keep_going=tell,
-        prepared=prepared,
     )
     how = f"timest, {found.samples} samples"
     return _of_estimate(found, asked), how
@@ -365,10 +365,9 @@ def _draw(search: Search, prepared: PreparedMotif, seconds: float) -> NDArray[np
     asked = search.asked
     assert asked.sample_count is not None
     found, _ = sample_instances(
-        *(search.graph, asked.motif, search.delta, asked.ties, asked.sample_count, asked.seed),
+        *(prepared, asked.sample_count, asked.seed),
         max_seconds=seconds,
         keep_going=search.clock.teller("sample", math.inf),
-        prepared=prepared,
     )
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from unittest import mock
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from raydb.errors import NotSupportedError
 from raydb.kernels.motif import graph as graph_module
 from raydb.kernels.motif import graph_loops
-from raydb.kernels.motif.graph import TemporalGraph, build_graph
+from raydb.kernels.motif.graph import TemporalGraph, build_graph, pair_table
 from raydb.kernels.motif.shape import Motif
 
 Edge = tuple[int, int, int]
@@ -26,11 +27,13 @@ def build(edges: list[Edge], **options: Any) -> TemporalGraph:
     return build_graph(*columns, **options)
 
 
+@numba.njit
+def find_pair(table, source, target):  # type: ignore[no-untyped-def]
+    return graph_loops.find_pair(table, source, target)
+
+
 def pair_list(graph: TemporalGraph, source: int, target: int) -> list[int]:
-    pair = graph_loops.find_pair(
-        *(graph.source, graph.target, graph.pair_offsets, graph.pair_edges, graph.pair_slots),
-        *(source, target),
-    )
+    pair = find_pair(pair_table(graph), source, target)
     if pair < 0:
         return []
     return graph.pair_edges[graph.pair_offsets[pair] : graph.pair_offsets[pair + 1]].tolist()

@@ -15,7 +15,7 @@ import pytest
 from raydb.errors import NotSupportedError
 from raydb.kernels.motif import sample_loops, tree_loops, weights
 from raydb.kernels.motif.completion import completion_runs
-from raydb.kernels.motif.estimate import estimate, prepare, sample_instances, sampled_trees
+from raydb.kernels.motif.estimate import estimate, sample_instances
 from raydb.kernels.motif.exact import count_exact
 from raydb.kernels.motif.graph import TemporalGraph, build_graph
 from raydb.kernels.motif.sample import (
@@ -26,11 +26,36 @@ from raydb.kernels.motif.sample import (
     weigh_all,
 )
 from raydb.kernels.motif.shape import Motif, Ties
+from raydb.kernels.motif.tree_choice import PreparedMotif, prepare, sampled_trees
 from raydb.kernels.motif.trees import RootedTree, open_orders, ranked_trees, spanning_trees
 from raydb.kernels.motif.weights import Constraints, edge_bounds, parities
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+@numba.njit
+def matches_of(lists, plan, scratch, closes):  # type: ignore[no-untyped-def]
+    """Return how many matches have the tree instance of a scratch: its edges and its vertices.
+
+    closes: of the instance without its last edge.
+    """
+    edges, vertices, known = scratch.edges, scratch.vertices, scratch.known
+    known[0], count = vertices[plan.places[0, tree_loops.FROM]], len(edges) - closes
+    for place in range(count):
+        vertex = vertices[plan.places[place, tree_loops.VERTEX]]
+        if tree_loops.is_among(vertex, known, place + 1):
+            return 0.0
+        known[place + 1] = vertex
+    order = tree_loops.judge(lists.bounds, plan.places, plan.relations, edges[:count])
+    if order != tree_loops.COUNTED:
+        return 0.0
+    if not closes:
+        return sample_loops._count_rest(lists, plan, scratch)
+    if sample_loops._choose_pivot(lists, plan, scratch) == 0:
+        return 0.0
+    scratch.chosen[sample_loops.STRIDE] = 1
+    return sample_loops._close(lists, plan, scratch, np.inf)
 
 
 @numba.njit
@@ -157,7 +182,7 @@ def test_matches_of_all_tree_instances_are_the_exact_count(name: str, ties: Ties
             for edges, vertices in tree_instances(graph, motif, tree):
                 scratch.edges[:] = edges
                 scratch.vertices[:] = [vertices[vertex] for vertex in range(motif.vertex_count)]
-                total += sample_loops.matches_of(sampler.lists, sampler.plan, scratch, 0)
+                total += matches_of(sampler.lists, sampler.plan, scratch, 0)
             assert total == exact, (seed, tree)
 
 
@@ -179,7 +204,7 @@ def test_random_motifs_have_the_exact_count_too() -> None:
         for edges, vertices in tree_instances(graph, motif, tree):
             scratch.edges[:] = edges
             scratch.vertices[:] = [vertices[vertex] for vertex in range(motif.vertex_count)]
-            total += sample_loops.matches_of(sampler.lists, sampler.plan, scratch, 0)
+            total += matches_of(sampler.lists, sampler.plan, scratch, 0)
         assert total == count_exact(graph, motif, delta, ties).count, (seed, motif, tree)
         seen += total > 0
     assert seen >= 60, seen
@@ -214,7 +239,7 @@ def test_closings_are_the_exact_count_by_whichever_edge() -> None:
                 scratch.edges[:-1] = edges
                 for vertex, number in vertices.items():
                     scratch.vertices[vertex] = number
-                total += sample_loops.matches_of(sampler.lists, one, scratch, 1)
+                total += matches_of(sampler.lists, one, scratch, 1)
             assert total == exact, (seed, motif, tree, pivot)
         seen[len(plan.pivots)] += exact > 0
     assert seen[2] >= 15, seen
@@ -313,11 +338,7 @@ def test_intervals_cover_the_count_as_often_as_they_say() -> None:
         exact = count_exact(graph, motif, 60, "strict").count
         prepared = prepare(graph, motif, 60, "strict", threads=1)
         for seed in range(200):
-            found = estimate(
-                *(graph, motif, 60, "strict", 0.1, 0.95, seed),
-                *(None, None, 1),
-                prepared=prepared,
-            )
+            found = estimate(prepared, 0.1, 0.95, seed, None, None, 1)
             assert found.converged
             covered += found.ci_low <= exact <= found.ci_high
             errors.append((found.estimate - exact) / found.std_error)
@@ -366,7 +387,7 @@ def test_weights_beyond_32_bits_are_rounded_up(
         rounded += coarse.weights[0].unit > fine.weights[0].unit
         assert coarse.weights[0].root.max() < 2**6
         assert coarse.total_weight >= fine.total_weight
-        found = estimate(graph, motif, 60, "strict", 0.02, max_seconds=None, prepared=coarse)
+        found = estimate(coarse, 0.02, max_seconds=None)
         assert found.converged
         assert abs(found.estimate - exact) < 4.5 * found.std_error + 1e-9, tree
     assert rounded
@@ -377,7 +398,7 @@ def test_a_star_of_many_instances_is_estimated() -> None:
     motif = chain(*((0, leaf) for leaf in range(1, 8)))
     count = 3000
     graph = build_graph(np.zeros(count, int), np.arange(1, count + 1), np.arange(count))
-    found = estimate(graph, motif, count, "strict", 0.05, max_seconds=None)
+    found = estimate(prepare(graph, motif, count, "strict"), 0.05, max_seconds=None)
     exact = math.comb(count, 7)
     assert found.converged
     assert found.total_weight >= exact
@@ -386,30 +407,33 @@ def test_a_star_of_many_instances_is_estimated() -> None:
 
 def test_an_estimate_does_not_depend_on_the_threads() -> None:
     graph = random_graph(11, 3000, 60, 9000)
+
+    def prepared(threads: int) -> PreparedMotif:
+        return prepare(graph, SQUARE, 150, "strict", threads=threads)
+
     found = [
-        estimate(graph, SQUARE, 150, "strict", seed=7, max_seconds=None, threads=threads)
+        estimate(prepared(threads), seed=7, max_seconds=None, threads=threads)
         for threads in (1, 2, 3)
     ]
     assert found[0] == found[1] == found[2]
-    other = estimate(graph, SQUARE, 150, "strict", seed=8, max_seconds=None)
+    other = estimate(prepared(1), seed=8, max_seconds=None)
     assert other.estimate != found[0].estimate
     drawn = [
-        sample_instances(graph, SQUARE, 150, "strict", 20, 7, None, threads=threads)
-        for threads in (1, 2, 3)
+        sample_instances(prepared(threads), 20, 7, None, threads=threads) for threads in (1, 2, 3)
     ]
     assert all((drawn[0][0] == edges).all() for edges, _ in drawn)
 
 
 def test_no_instance_is_an_exact_zero() -> None:
     graph = build_graph(np.array([0, 2, 4, 6]), np.array([1, 3, 5, 7]), np.arange(4))
-    found = estimate(graph, SQUARE, 10, "strict")
+    found = estimate(prepare(graph, SQUARE, 10, "strict"))
     assert found.exact_zero
     assert found.converged
     assert (found.estimate, found.ci_low, found.ci_high, found.total_weight) == (0, 0, 0, 0)
-    edges, vertices = sample_instances(graph, SQUARE, 10, "strict", 5)
+    edges, vertices = sample_instances(prepare(graph, SQUARE, 10, "strict"), 5)
     assert (edges.shape, vertices.shape) == ((0, 4), (0, 4))
     empty = build_graph(np.zeros(0, int), np.zeros(0, int), np.zeros(0, int))
-    assert estimate(empty, SQUARE, 10, "strict").exact_zero
+    assert estimate(prepare(empty, SQUARE, 10, "strict")).exact_zero
 
 
 def test_samples_that_would_not_have_missed_a_match_end_with_0() -> None:
@@ -418,7 +442,7 @@ def test_samples_that_would_not_have_missed_a_match_end_with_0() -> None:
         np.random.default_rng(13).permuted(np.tile(np.arange(40), (300, 1)), axis=1)[:, :2]
     )
     graph = build_graph(ends[:, 0].copy(), ends[:, 1].copy(), np.arange(300))
-    found = estimate(graph, TRIANGLE, 100, "strict", max_seconds=None)
+    found = estimate(prepare(graph, TRIANGLE, 100, "strict"), max_seconds=None)
     assert found.total_weight > 0
     assert found.converged
     assert not found.exact_zero
@@ -428,7 +452,7 @@ def test_samples_that_would_not_have_missed_a_match_end_with_0() -> None:
 
 def test_too_few_samples_do_not_converge() -> None:
     graph = random_graph(12, 3000, 400, 9000)
-    found = estimate(graph, CLIQUE, 3000, "strict", max_samples=4000)
+    found = estimate(prepare(graph, CLIQUE, 3000, "strict"), max_samples=4000)
     assert not found.converged
     assert found.samples <= 4000
     assert not found.exact_zero
@@ -448,7 +472,7 @@ def test_sampled_matches_are_uniform(motif: Motif) -> None:
     exact = count_exact(graph, motif, delta, "strict").count
     assert 20 < exact < 4000, exact
     count = max(6000, 20 * exact)
-    edges, vertices = sample_instances(graph, motif, delta, "strict", count, 3, None)
+    edges, vertices = sample_instances(prepare(graph, motif, delta, "strict"), count, 3, None)
     assert len(edges) == count
     for edge, (source, target) in enumerate(motif.edges):
         assert (graph.source[edges[:, edge]] == vertices[:, source]).all()
@@ -473,7 +497,7 @@ def test_every_tree_of_a_motif_estimates_the_same() -> None:
     exact = count_exact(graph, SQUARE, 80, "index").count
     for tree in sampled_trees(SQUARE):
         prepared = prepare(graph, SQUARE, 80, "index", tree=tree)
-        found = estimate(graph, SQUARE, 80, "index", 0.03, max_seconds=None, prepared=prepared)
+        found = estimate(prepared, 0.03, max_seconds=None)
         assert abs(found.estimate - exact) < 4.5 * found.std_error, tree
 
 
@@ -485,5 +509,5 @@ def test_an_interrupt_ends_the_draw() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        estimate(graph, SQUARE, 300, "strict", keep_going=stop)
+        estimate(prepare(graph, SQUARE, 300, "strict"), keep_going=stop)
     assert replace(Constraints(), narrow=False) != Constraints()
