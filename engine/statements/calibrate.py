@@ -19,6 +19,7 @@ from raydb.engine.context.progress import report, report_compiling
 from raydb.engine.session.statement_sources import open_sources
 from raydb.engine.statements.names import check_known
 from raydb.errors import ProgrammingError
+from raydb.kernels.vector.calibration_trace import Searched
 from raydb.kernels.vector.conformal import MAX_QUERIES, MAX_TUNING, calibrate, least_queries
 
 if TYPE_CHECKING:
@@ -196,17 +197,11 @@ def _calibrated(
         raise ProgrammingError(f"index '{name}' cannot be calibrated for {lack}")
     context.new_memory().check(_need(request, index, sample), f"CALIBRATE INDEX '{name}'")
     step = f"index {name}: calibration"
+    # How much is left depends on how far the queries' neighbours are.
+    searched = Searched(index, table.live, keep_going=partial(report, step, 0.0))
     made = calibrate(
-        index,
-        sample.vectors,
-        request.ks,
-        request.fnrs,
-        request.score,
-        request.seed,
-        own_rows=sample.own_rows,
-        allowed=table.live,
-        # How much is left depends on how far the queries' neighbours are.
-        keep_going=partial(report, step, 0.0),
+        *(searched, sample.vectors, request.ks, request.fnrs, request.score, request.seed),
+        sample.own_rows,
     )
     report(step, 1.0)
     kept = sample.vectors if sample.own_rows is None else sample.vectors[:0]

@@ -195,16 +195,16 @@ def _run_threads(
 
 def _prepare(graph: TemporalGraph, motif: Motif, ties: Ties) -> tuple[Lists, Pattern]:
     """Return graph and motif as the loops read them."""
-    from raydb.kernels.motif import exact_lists, exact_loops  # noqa: PLC0415  (numba takes 0.3 s)
+    from raydb.kernels.motif import exact_lists  # noqa: PLC0415  (numba takes 0.3 s)
 
     same = later = np.empty(0, np.uint32)
     if ties == "strict" and bool((graph.time[1:] == graph.time[:-1]).any()):
         same, later = np.empty_like(graph.source), np.empty_like(graph.source)
-        exact_loops.find_ties(graph.time, same, later)
+        exact_lists.find_ties(graph.time, same, later)
     follower, following = _followers(motif), np.empty(0, np.uint32)
     if bool((follower >= 0).any()):
         following = np.empty_like(graph.source)
-        exact_loops.find_following(
+        exact_lists.find_following(
             *(graph.in_offsets, graph.in_edges, graph.out_offsets, graph.out_edges),
             *(later, following),
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from raydb.kernels.jit import inlined
+from raydb.kernels.jit import compiled, inlined
 from raydb.kernels.motif.graph_loops import find_pair, first_at_least, lower_bound
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Longer runs are not looked through from the beginning.
 FEW = 24
+
+LATEST = np.int64(2**63 - 1)
 
 # A call hands over seven words for each array, some 200: 100 ns, three times what a step may take.
 # So most of these loops are inlined.
@@ -171,3 +173,48 @@ def is_mapped(state: State, vertices: int, vertex: int) -> bool:
         vertices >>= 1
         other += 1
     return False
+
+
+@inlined
+def window_end(time: Integers, delta: int, edge: int, low: int) -> Int:
+    """Return the first edge from `low` on that is later than an edge by more than delta."""
+    # LLVM takes it that a sum does not overflow, and would leave out a test of the sum.
+    limit = LATEST if time[edge] > LATEST - delta else time[edge] + delta
+    while low < len(time) and time[low] <= limit:
+        low += 1
+    return low
+
+
+@compiled
+def find_ties(time: Integers, same: Numbers, later: Numbers) -> None:
+    """Write the first edge of the same time and the first of a later time of each edge."""
+    count = len(time)
+    for edge in range(count):
+        is_new = edge == 0 or time[edge] != time[edge - 1]
+        same[edge] = edge if is_new else same[edge - 1]
+    for edge in range(count - 1, -1, -1):
+        is_last = edge == count - 1 or time[edge] != time[edge + 1]
+        later[edge] = edge + 1 if is_last else later[edge + 1]
+
+
+@compiled
+def find_following(
+    offsets: Numbers,
+    edges: Numbers,
+    next_offsets: Numbers,
+    next_edges: Numbers,
+    later: Numbers,
+    following: Numbers,
+) -> None:
+    """Write for each edge of a vertex's list the first edge of another of its lists that is later.
+
+    It is the number of edges where there is none. later: as in `Lists`.
+    """
+    for vertex in range(len(offsets) - 1):
+        place, end = np.int64(next_offsets[vertex]), np.int64(next_offsets[vertex + 1])
+        for own in range(np.int64(offsets[vertex]), np.int64(offsets[vertex + 1])):
+            edge = np.int64(edges[own])
+            after = np.int64(later[edge]) if len(later) else edge + 1
+            while place < end and np.int64(next_edges[place]) < after:
+                place += 1
+            following[edge] = next_edges[place] if place < end else len(following)

@@ -18,6 +18,7 @@ import numpy as np
 
 from raydb.kernels.jit import compiled, inlined
 from raydb.kernels.motif.exact_lists import (
+    LATEST,
     Lists,
     Pattern,
     State,
@@ -26,10 +27,10 @@ from raydb.kernels.motif.exact_lists import (
     is_mapped,
     pair_run,
     vertex_run,
+    window_end,
 )
 from raydb.kernels.motif.exact_rest import (
     DEEPER,
-    LATEST,
     MOST,
     count_ordered,
     count_rest,
@@ -39,7 +40,7 @@ from raydb.kernels.motif.exact_rest import (
 from raydb.kernels.motif.graph_loops import first_at_least
 
 if TYPE_CHECKING:
-    from raydb.kernels.motif.exact_lists import Int, Integers, Numbers
+    from raydb.kernels.motif.exact_lists import Int, Integers
 
 # A thread looks whether it is to stop after so many steps, some 50 us.
 _POLL_STEPS = 2**10
@@ -47,41 +48,6 @@ _POLL_STEPS = 2**10
 # Where the run of an edge is found once a new vertex is bound: it leads to or comes from a bound
 # vertex; it is one of the new vertex's own list; or it has one already.
 _TO_BOUND, _FROM_BOUND, _OUT, _IN, _OLD = 0, 1, 2, 3, 4
-
-
-@compiled
-def find_ties(time: Integers, same: Numbers, later: Numbers) -> None:
-    """Write the first edge of the same time and the first of a later time of each edge."""
-    count = len(time)
-    for edge in range(count):
-        is_new = edge == 0 or time[edge] != time[edge - 1]
-        same[edge] = edge if is_new else same[edge - 1]
-    for edge in range(count - 1, -1, -1):
-        is_last = edge == count - 1 or time[edge] != time[edge + 1]
-        later[edge] = edge + 1 if is_last else later[edge + 1]
-
-
-@compiled
-def find_following(
-    offsets: Numbers,
-    edges: Numbers,
-    next_offsets: Numbers,
-    next_edges: Numbers,
-    later: Numbers,
-    following: Numbers,
-) -> None:
-    """Write for each edge of a vertex's list the first edge of another of its lists that is later.
-
-    It is the number of edges where there is none. later: as in `Lists`.
-    """
-    for vertex in range(len(offsets) - 1):
-        place, end = np.int64(next_offsets[vertex]), np.int64(next_offsets[vertex + 1])
-        for own in range(np.int64(offsets[vertex]), np.int64(offsets[vertex + 1])):
-            edge = np.int64(edges[own])
-            after = np.int64(later[edge]) if len(later) else edge + 1
-            while place < end and np.int64(next_edges[place]) < after:
-                place += 1
-            following[edge] = next_edges[place] if place < end else len(following)
 
 
 @inlined
@@ -322,10 +288,9 @@ def _fit(lists: Lists, state: State, depth: int, size: int, edge: int, vertex: i
         elif kind == _FROM_BOUND:
             start, end = pair_run(lists, joins[each, 5], vertex, low, high)
         elif kind == _OLD:
-            start = first_at_least(
-                lists.listed, state.start[depth, join], state.end[depth, join], low
-            )
-            end = first_at_least(lists.listed, start, state.end[depth, join], high)
+            start, end = state.start[depth, join], state.end[depth, join]
+            start = first_at_least(lists.listed, start, end, low)
+            end = first_at_least(lists.listed, start, end, high)
         else:
             start, end = vertex_run(lists, vertex, kind == _OUT, low, high)
         if start >= end:
@@ -364,9 +329,8 @@ def _count_last(lists: Lists, pattern: Pattern, state: State, depth: int, new: i
             continue
         state.mapped[new] = vertex
         if size == 1:
-            ways = count_within(
-                lists, pattern, state, below, state.rest[0], state.starts[0], state.ends[0]
-            )
+            start, end = state.starts[0], state.ends[0]
+            ways = count_within(lists, pattern, state, below, state.rest[0], start, end)
         else:
             ways = count_ordered(lists, pattern, state, below, size)
         if ways + total >= MOST:
@@ -406,16 +370,6 @@ def _settle(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
         if pattern.degrees[far] > 1:
             return DEEPER
     return _count_last(lists, pattern, state, depth, new)
-
-
-@inlined
-def window_end(time: Integers, delta: int, edge: int, low: int) -> Int:
-    """Return the first edge from `low` on that is later than an edge by more than delta."""
-    # LLVM takes it that a sum does not overflow, and would leave out a test of the sum.
-    limit = LATEST if time[edge] > LATEST - delta else time[edge] + delta
-    while low < len(time) and time[low] <= limit:
-        low += 1
-    return low
 
 
 @compiled

@@ -13,6 +13,7 @@ import numpy as np
 from raydb.kernels.jit import inlined, leaf
 from raydb.kernels.motif.exact_lists import (
     FEW,
+    LATEST,
     Lists,
     Pattern,
     State,
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 # No count of one partial match and no sum within a part may reach this: one more fits int64 still.
 MOST = np.int64(2**62)
-
-LATEST = np.int64(2**63 - 1)
 
 # Nothing is counted yet: one more edge must be bound before.
 DEEPER = np.int64(-1)

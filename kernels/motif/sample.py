@@ -27,6 +27,7 @@ from raydb.kernels.motif.tree_loops import (
 from raydb.kernels.motif.trees import RootedTree
 from raydb.kernels.motif.weights import (
     Constraints,
+    Weighing,
     Weights,
     directions,
     inner_places,
@@ -199,11 +200,13 @@ def weigh_all(
     sampler: TreeSampler, threads: int | None, keep_going: Callable[[], None]
 ) -> list[Weights]:
     """Return the weights of a sampler in each parity that has instances."""
-    damped = len(sampler.tree.edges) - 1 if sampler.closes else None
+    damped = len(sampler.tree.edges) - 1 if sampler.closes else len(sampler.weighed.edges)
     every = [
         weigh(
-            *(sampler.graph, sampler.bounds, sampler.motif, sampler.weighed, parity),
-            *(sampler.constraints, damped, threads, keep_going),
+            Weighing(
+                *(sampler.graph, sampler.bounds, sampler.motif, sampler.weighed, parity),
+                *(sampler.constraints, damped, threads or processor_count(), keep_going),
+            )
         )
         for parity in parities(sampler.constraints)
     ]

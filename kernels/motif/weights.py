@@ -171,37 +171,40 @@ def inner_places(tree: RootedTree) -> list[int]:
     return [place for place in range(1, len(tree.edges)) if not tree.is_leaf(place)]
 
 
-def weigh(
-    graph: TemporalGraph,
-    bounds: Bounds,
-    motif: Motif,
-    tree: RootedTree,
-    parity: int,
-    constraints: Constraints,
-    damped: int | None = None,
-    threads: int | None = None,
-    keep_going: Callable[[], None] | None = None,
-) -> Weights:
-    """Return a tree's weights in the windows of a parity.
+@dataclass(eq=False)
+class Weighing:
+    """A tree that is to be weighed in the windows of a parity.
 
-    It takes O(m) for each tree edge. damped: the edges from this place on are leaves, and count by
-    the root of the number of their candidates. keep_going: is called every few ms, and may raise.
-    TIMEST, section 4.1.
+    damped: the edges from this place on are leaves, and count by the root of the number of their
+    candidates. keep_going: is called every few ms, and may raise. by_vertex, by_pair: see `Weights`.
     """
-    rows = len(inner_places(tree))
-    job = _Job(
-        *(graph, bounds, motif, tree, parity, constraints),
-        len(tree.edges) if damped is None else damped,
-        *(threads or processor_count(), keep_going or (lambda: None)),
-        np.empty((rows, graph.edge_count), np.uint32),
-        np.empty((rows, graph.edge_count if constraints.ends else 0), np.uint32),
-    )
+
+    graph: TemporalGraph
+    bounds: Bounds
+    motif: Motif
+    tree: RootedTree
+    parity: int
+    constraints: Constraints
+    damped: int
+    threads: int
+    keep_going: Callable[[], None]
+
+    def __post_init__(self) -> None:
+        """Make room for the weights."""
+        rows, count = len(inner_places(self.tree)), self.graph.edge_count
+        self.by_vertex = np.empty((rows, count), np.uint32)
+        self.by_pair = np.empty((rows, count if self.constraints.ends else 0), np.uint32)
+
+
+def weigh(job: Weighing) -> Weights:
+    """Return a tree's weights, which takes O(m) for each tree edge. TIMEST, section 4.1."""
+    graph, parity = job.graph, job.parity
     root, shift = _weigh_place(job, 0)
     if root is None:
         root = np.ones(graph.edge_count, np.uint32)
     if parity == 1:
         # The first slot belongs to the window 0, whose parity is even.
-        root[: int(bounds.table[0, loops.SLOT]) & (2**31 - 1)] = 0
+        root[: int(job.bounds.table[0, loops.SLOT]) & (2**31 - 1)] = 0
     sums = np.empty(-(-graph.edge_count // loops.ROOT_BLOCK), np.int64)
     # All at once, numpy would make an int64 of each weight: twice their memory.
     for low in range(0, graph.edge_count, _BLOCK_EDGES):
@@ -213,24 +216,7 @@ def weigh(
     return Weights(parity, root, sums, job.by_vertex, job.by_pair, 2.0**shift)
 
 
-@dataclass(frozen=True, eq=False)
-class _Job:
-    """What the steps of one weighing share; see `weigh` and `Weights`."""
-
-    graph: TemporalGraph
-    bounds: Bounds
-    motif: Motif
-    tree: RootedTree
-    parity: int
-    constraints: Constraints
-    damped: int
-    threads: int
-    keep_going: Callable[[], None]
-    by_vertex: NDArray[np.uint32]
-    by_pair: NDArray[np.uint32]
-
-
-def _weigh_place(job: _Job, place: int) -> tuple[NDArray[np.uint32] | None, int]:
+def _weigh_place(job: Weighing, place: int) -> tuple[NDArray[np.uint32] | None, int]:
     """Return the instances of what hangs from a tree edge, by edge, over 2**shift, and the shift.
 
     None stands for one of each.
@@ -249,7 +235,7 @@ def _weigh_place(job: _Job, place: int) -> tuple[NDArray[np.uint32] | None, int]
     return weights, shift
 
 
-def _weigh_child(job: _Job, child: int) -> tuple[NDArray[np.uint32], int]:
+def _weigh_child(job: Weighing, child: int) -> tuple[NDArray[np.uint32], int]:
     """Return the instances of a tree edge and what hangs from it, by its parent's edge.
 
     They are over 2**shift, which is returned, too.
@@ -296,7 +282,7 @@ def _weigh_child(job: _Job, child: int) -> tuple[NDArray[np.uint32], int]:
 
 
 def _add_up(
-    job: _Job,
+    job: Weighing,
     offsets: NDArray[np.uint32],
     edges: NDArray[np.uint32],
     weights: NDArray[np.uint32],
@@ -308,20 +294,22 @@ def _add_up(
     _run(job, add_up, _blocks(offsets))
 
 
-def _damp(job: _Job, sums: NDArray[np.uint32]) -> int:
+def _damp(job: Weighing, sums: NDArray[np.uint32]) -> int:
     """Replace numbers of candidates by their roots; return how many bits follow the point."""
     _run(job, lambda part: loops.damp(*part, sums), _edge_blocks(job))
     return loops.DAMPED_BITS
 
 
-def _divide(job: _Job, offsets: NDArray[np.uint32], shift: int, prefix: NDArray[np.uint32]) -> None:
+def _divide(
+    job: Weighing, offsets: NDArray[np.uint32], shift: int, prefix: NDArray[np.uint32]
+) -> None:
     def divide(part: Part) -> None:
         loops.divide_lists(*part, offsets, shift, prefix)
 
     _run(job, divide, _blocks(offsets))
 
 
-def _multiply(job: _Job, factors: NDArray[np.uint32], weights: NDArray[np.uint32]) -> int:
+def _multiply(job: Weighing, factors: NDArray[np.uint32], weights: NDArray[np.uint32]) -> int:
     """Multiply weights by factors; return by how many bits they had to be shortened."""
     parts = _edge_blocks(job)
 
@@ -340,7 +328,7 @@ def _multiply(job: _Job, factors: NDArray[np.uint32], weights: NDArray[np.uint32
     return shift
 
 
-def _run(job: _Job, run: Callable[[Part], T], parts: list[Part]) -> list[T]:
+def _run(job: Weighing, run: Callable[[Part], T], parts: list[Part]) -> list[T]:
     """Run parts on several threads, hearing an interrupt between them."""
     results: list[T] = []
     for first in range(0, len(parts), job.threads):
@@ -349,7 +337,7 @@ def _run(job: _Job, run: Callable[[Part], T], parts: list[Part]) -> list[T]:
     return results
 
 
-def _edge_blocks(job: _Job) -> list[Part]:
+def _edge_blocks(job: Weighing) -> list[Part]:
     count = job.graph.edge_count
     return [(low, min(low + _BLOCK_EDGES, count)) for low in range(0, count, _BLOCK_EDGES)]
 

@@ -6,7 +6,7 @@ query   ->   exact k-th distance   ->   lists, the nearest first, until all k ro
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,18 @@ _ROWS = 2**16
 # Queries that are traced between two chances to end, and those of one thread's turn.
 _QUERIES = 256
 _QUERIES_AT_ONCE = 8
+
+
+class Searched(NamedTuple):
+    """An index that is searched. allowed: whether a row counts, by its number; None for all.
+
+    keep_going: is called now and then, and may raise.
+    """
+
+    index: Ivf
+    allowed: NDArray[np.bool_] | None = None
+    threads: int | None = None
+    keep_going: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -56,25 +68,23 @@ class Trace:
 
 
 def trace(
-    index: Ivf,
+    searched: Searched,
     queries: Vectors,
     farthest: NDArray[np.float64],
     k: int,
     own_rows: NDArray[np.int64] | None = None,
-    allowed: NDArray[np.bool_] | None = None,
+    *,
     with_all: bool = False,
-    threads: int | None = None,
-    keep_going: Callable[[], None] | None = None,
 ) -> Trace:
     """Follow queries (q, d) whose k-th nearest rows are at the distances `farthest` (q).
 
-    own_rows (q): a row that does not count for a query. allowed: whether a row counts at all, by
-    its number. keep_going is called now and then, and may raise.
+    own_rows (q): a row that does not count for a query. with_all: see `Trace`.
     """
     # numba takes 0.3 s to import, and few processes search vectors.
     from raydb.kernels.backends.cpu.threads import run_slices  # noqa: PLC0415
     from raydb.kernels.vector.trace_loops import trace_lists  # noqa: PLC0415
 
+    index, allowed, threads, keep_going = searched
     count = len(queries)
     all_ = (count, index.list_count if with_all else 0)
     found = Trace(
@@ -99,8 +109,7 @@ def trace(
         trace_lists(metric, rows, lists, *parts)
 
     for first in range(0, count, _QUERIES):
-        if keep_going is not None:
-            keep_going()
+        keep_going()
         some = min(_QUERIES, count - first)
 
         def follow_some(part: slice, first: int = first) -> None:
@@ -125,18 +134,13 @@ def _bounds(index: Ivf, distances: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def exact_distances(
-    index: Ivf,
-    queries: Vectors,
-    k: int,
-    own_rows: NDArray[np.int64] | None = None,
-    allowed: NDArray[np.bool_] | None = None,
-    threads: int | None = None,
-    keep_going: Callable[[], None] | None = None,
+    searched: Searched, queries: Vectors, k: int, own_rows: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
     """Return the distances of the k nearest rows of an index to each query (q, k), ascending."""
     room = k if own_rows is None else k + 1
     found = no_neighbours(len(queries), room)
-    nearest(_blocks(index, allowed, keep_going), queries, room, index.metric, found, threads)
+    metric = searched.index.metric
+    nearest(_blocks(searched), queries, room, metric, found, searched.threads)
     if own_rows is None:
         return found.distances
     others = found.rows != own_rows[:, None]
@@ -145,12 +149,10 @@ def exact_distances(
     return distances
 
 
-def _blocks(
-    index: Ivf, allowed: NDArray[np.bool_] | None, keep_going: Callable[[], None] | None
-) -> Iterator[Block]:
+def _blocks(searched: Searched) -> Iterator[Block]:
+    index, allowed = searched.index, searched.allowed
     for start in range(0, len(index.row_ids), _ROWS):
-        if keep_going is not None:
-            keep_going()
+        searched.keep_going()
         vectors = index.vectors[start : start + _ROWS]
         row_ids = index.row_ids[start : start + _ROWS]
         if allowed is None:

@@ -27,13 +27,12 @@ from raydb.kernels.vector.drift import reference_of
 from raydb.kernels.vector.stop_rule import StopRule, greatest_square, stop_scores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from raydb.kernels.vector.calibration_trace import Trace
+    from raydb.kernels.vector.calibration_trace import Searched, Trace
     from raydb.kernels.vector.drift import Reference
-    from raydb.kernels.vector.ivf import Ivf
     from raydb.kernels.vector.stop_rule import Score
 
 # Of more queries a sample is taken: at 10,000 a missed share is off by less than 0.003.
@@ -82,29 +81,26 @@ def least_queries(fnr: float) -> int:
 
 
 def calibrate(
-    index: Ivf,
+    searched: Searched,
     queries: NDArray[np.float32],
     ks: Sequence[int],
     fnrs: Sequence[float],
     score: Score,
     seed: int,
     own_rows: NDArray[np.int64] | None = None,
-    allowed: NDArray[np.bool_] | None = None,
-    threads: int | None = None,
-    keep_going: Callable[[], None] | None = None,
 ) -> list[Calibration]:
     """Return a calibration for each k and missed share, by queries (q, d) such as users will ask.
 
     own_rows (q): the row that each query is, where rows serve as queries; it does not count for
-    it. allowed: whether a row counts, by its number; None for all. At least max(ks) rows count.
-    keep_going is called now and then, and may raise. Raises DataError for fewer queries than
-    `least_queries` asks for. The same seed gives the same on the same machine.
+    it. At least max(ks) rows count. Raises DataError for fewer queries than `least_queries` asks
+    for. The same seed gives the same on the same machine.
     """
     tuning, calibration = split(len(queries), fnrs, seed)
     chosen = np.concatenate((tuning, calibration))
     some = np.ascontiguousarray(queries[chosen])
     own = None if own_rows is None else own_rows[chosen]
-    distances = exact_distances(index, some, max(ks), own, allowed, threads, keep_going)
+    distances = exact_distances(searched, some, max(ks), own)
+    index = searched.index
     scale = greatest_square(index.vectors, index.metric, index.longest)
     plain = StopRule(score, 0.0, 1, scale, 0.0, inf)
     first, second = slice(0, len(tuning)), slice(len(tuning), None)
@@ -112,22 +108,15 @@ def calibrate(
     for k in ks:
         for_tuning, for_threshold = (
             trace(
-                index,
-                some[part],
-                distances[part, k - 1],
-                k,
+                *(searched, some[part], distances[part, k - 1], k),
                 None if own is None else own[part],
-                allowed,
                 with_all=part is first,
-                threads=threads,
-                keep_going=keep_going,
             )
             for part in (first, second)
         )
         reference = reference_of(for_tuning.margins, for_threshold.margins)
         for fnr in fnrs:
-            if keep_going is not None:
-                keep_going()
+            searched.keep_going()
             rule = promise(tune(plain, for_tuning, fnr), for_threshold, fnr)
             fixed = fixed_rule(for_threshold, fnr)
             found.append(

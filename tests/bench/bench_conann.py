@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raydb.kernels.vector.calibration_trace import exact_distances, trace
+from raydb.kernels.vector.calibration_trace import Searched, exact_distances, trace
 from raydb.kernels.vector.conformal import (
     calibrate,
     fixed_rule,
@@ -121,14 +121,15 @@ def load(name: str, rows: int, seed: int) -> Set:
             raise SystemExit(f"there is no set '{name}'")
     vectors, queries = every[:count], np.ascontiguousarray(every[count:])
     index = build_ivf(vectors, np.arange(count, dtype=np.uint32), count, lists, metric, seed)
-    distances = exact_distances(index, queries, max(KS))
+    distances = exact_distances(Searched(index), queries, max(KS))
     print(f"{name}: {vectors.shape}, {len(queries)} queries, {lists} lists, {metric}, seed {seed}")
     return Set(name, vectors, index, queries, distances)
 
 
 def traced(data: Set, k: int, queries: slice = slice(None)) -> Trace:
     farthest = np.ascontiguousarray(data.distances[queries, k - 1])
-    return trace(data.index, data.queries[queries], farthest, k, with_all=True, threads=THREADS)
+    searched = Searched(data.index, threads=THREADS)
+    return trace(searched, data.queries[queries], farthest, k, with_all=True)
 
 
 def plain_rule(data: Set, score: Score) -> StopRule:
@@ -224,9 +225,8 @@ def speed(data: Set) -> list[dict[str, Any]]:
         rival.train(directed(data, data.vectors))
         rival.add(directed(data, data.vectors))
     results = []
-    for calibration in calibrate(
-        data.index, data.queries[:half], (10, 100), (0.05, 0.1), "ratio", 1, threads=THREADS
-    ):
+    searched = Searched(data.index, threads=THREADS)
+    for calibration in calibrate(searched, data.queries[:half], (10, 100), (0.05, 0.1), "ratio", 1):
         k, rule = calibration.k, calibration.rule
         found = search_ivf(data.index, test, k, 1, rule=rule)
         result: dict[str, Any] = {
@@ -326,7 +326,8 @@ def calibration(data: Set) -> list[dict[str, Any]]:
     ):
         for score in SCORES:
             start = time.perf_counter()
-            calibrate(data.index, vectors, (10, 100), (0.05, 0.1), score, 1, own, threads=THREADS)
+            searched = Searched(data.index, threads=THREADS)
+            calibrate(searched, vectors, (10, 100), (0.05, 0.1), score, 1, own)
             seconds = round(time.perf_counter() - start, 2)
             result = {"set": data.name, "source": source, "score": score, "seconds": seconds}
             results.append(result)

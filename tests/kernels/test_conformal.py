@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from raydb.errors import DataError
-from raydb.kernels.vector.calibration_trace import Trace, exact_distances, trace
+from raydb.kernels.vector.calibration_trace import Searched, Trace, exact_distances, trace
 from raydb.kernels.vector.conformal import (
     MAX_QUERIES,
     calibrate,
@@ -62,8 +62,9 @@ def plain_rule(index: Ivf, score: Score) -> StopRule:
 
 
 def follow(index: Ivf, queries: Vectors, k: int, threads: int | None = None) -> Trace:
-    farthest = np.ascontiguousarray(exact_distances(index, queries, k)[:, -1])
-    return trace(index, queries, farthest, k, with_all=True, threads=threads)
+    searched = Searched(index, threads=threads)
+    farthest = np.ascontiguousarray(exact_distances(searched, queries, k)[:, -1])
+    return trace(searched, queries, farthest, k, with_all=True)
 
 
 @cache
@@ -241,11 +242,11 @@ def test_traces_tell_in_which_list_each_neighbour_lies(metric: Metric) -> None:
 def test_searches_miss_what_calibration_says(metric: Metric, score: Score) -> None:
     vectors, queries = make(SEED + 5, 2_000, 8), make(SEED + 6, 200, 8)
     index = build(vectors, 40, metric)
-    for calibration in calibrate(index, queries, [5, 90], [0.05, 0.3], score, SEED):
+    for calibration in calibrate(Searched(index), queries, [5, 90], [0.05, 0.3], score, SEED):
         k = calibration.k
         _, chosen = split(200, [0.05, 0.3], SEED)
         found = search_ivf(index, queries[chosen], k, 1, rule=calibration.rule)
-        farthest = exact_distances(index, queries[chosen], k)[:, -1:]
+        farthest = exact_distances(Searched(index), queries[chosen], k)[:, -1:]
         share = float((found.distances > farthest).mean())
         assert share == pytest.approx(calibration.risk, abs=2e-3)
         assert calibration.risk <= calibration.fnr
@@ -264,15 +265,16 @@ def test_rows_that_serve_as_queries_do_not_count_for_themselves(metric: Metric) 
     own = np.random.default_rng(SEED).choice(500, 60, replace=False)
     allowed = np.ones(500, np.bool_)
     allowed[::7] = False
-    distances = exact_distances(index, vectors[own], 4, own, allowed)
+    searched = Searched(index, allowed, threads=1)
+    distances = exact_distances(searched, vectors[own], 4, own)
     for query, row in enumerate(own):
         others = allowed.copy()
         others[row] = False
-        alone = exact_distances(index, vectors[own[query : query + 1]], 4, allowed=others)
+        alone = exact_distances(Searched(index, others), vectors[own[query : query + 1]], 4)
         assert distances[query].tolist() == alone[0].tolist()
-    found = trace(index, vectors[own], distances[:, 3], 4, own, allowed, threads=1)
+    found = trace(searched, vectors[own], distances[:, 3], 4, own)
     assert (found.ranks[:, 0] >= 1).all()
-    (calibration,) = calibrate(index, vectors[own], [4], [0.2], "ratio", 1, own, allowed)
+    (calibration,) = calibrate(searched, vectors[own], [4], [0.2], "ratio", 1, own)
     assert calibration.held_out
     assert calibration.risk > 0
 
@@ -284,10 +286,10 @@ def test_a_promise_takes_enough_queries() -> None:
     queries = make(SEED + 10, 99, 4)
     for fnr in TARGETS:
         least = least_queries(fnr)
-        (calibration,) = calibrate(index, queries[:least], [3], [fnr], "ratio", SEED)
+        (calibration,) = calibrate(Searched(index), queries[:least], [3], [fnr], "ratio", SEED)
         assert calibration.risk <= fnr * (least + 1) / least - 1 / least + 1e-12
         with pytest.raises(DataError, match=f"takes at least {least} calibration queries"):
-            calibrate(index, queries[: least - 1], [3], [0.9, fnr], "ratio", SEED)
+            calibrate(Searched(index), queries[: least - 1], [3], [0.9, fnr], "ratio", SEED)
 
 
 def test_queries_that_tune_do_not_calibrate() -> None:
@@ -307,7 +309,7 @@ def test_threads_change_nothing_and_the_seed_decides() -> None:
     index = build(make(SEED + 11, 2_000, 8), 30, "l2")
     queries = make(SEED + 12, 300, 8)
     one, two, other = (
-        calibrate(index, queries, [5], [0.1, 0.2], "ratio", seed, threads=threads)
+        calibrate(Searched(index, threads=threads), queries, [5], [0.1, 0.2], "ratio", seed)
         for seed, threads in ((1, 1), (1, 2), (2, 2))
     )
     for first, second in zip(one, two, strict=True):
@@ -328,7 +330,9 @@ def test_a_rule_stops_at_the_same_list_where_rows_are_bytes(metric: Metric) -> N
     rows = np.arange(1_500, dtype=np.uint32)
     plain = build(vectors, 25, metric)
     coded = build_ivf(vectors, rows, 1_500, 25, metric, SEED, has_codes=True)
-    (one,), (other,) = (calibrate(each, queries, [7], [0.1], "ratio", 1) for each in (plain, coded))
+    (one,), (other,) = (
+        calibrate(Searched(each), queries, [7], [0.1], "ratio", 1) for each in (plain, coded)
+    )
     assert one.rule == other.rule
     for some in (queries, queries[:9]):
         left, right = (search_ivf(each, some, 7, 1, rule=one.rule) for each in (plain, coded))
@@ -346,8 +350,9 @@ def test_calibration_can_be_ended() -> None:
         if calls == 3:
             raise InterruptedError
 
+    searched = Searched(index, keep_going=keep_going)
     with pytest.raises(InterruptedError):
-        calibrate(index, make(SEED, 50, 4), [3], [0.1], "kth", 1, keep_going=keep_going)
+        calibrate(searched, make(SEED, 50, 4), [3], [0.1], "kth", 1)
 
 
 def test_rows_that_are_all_the_same_are_found_in_one_list() -> None:
@@ -355,7 +360,7 @@ def test_rows_that_are_all_the_same_are_found_in_one_list() -> None:
     for metric in METRICS:
         index = build(vectors, 8, metric)
         for score in SCORES:
-            (calibration,) = calibrate(index, vectors[:40], [3], [0.1], score, 1)
+            (calibration,) = calibrate(Searched(index), vectors[:40], [3], [0.1], score, 1)
             assert calibration.risk == 0
             assert calibration.nprobe_risk == 0
             found = search_ivf(index, vectors[:2], 3, 1, rule=calibration.rule)

@@ -323,7 +323,7 @@ def test_items_outside_of_the_codes_are_refused(starts, ends):
 def test_single_items_need_no_numba():
     program = (
         "import sys, numpy as np\n"
-        "from raydb.kernels import fsst\n"
+        "from raydb.kernels.codecs import fsst\n"
         "table = fsst.SymbolTable.from_bytes(b'\\x01\\x02ab')\n"
         "codes = fsst.compress_one(table, b'abc')\n"
         "assert fsst.decompress_one(table, codes) == b'abc'\n"
