@@ -176,7 +176,8 @@ class Weighing:
     """A tree that is to be weighed in the windows of a parity.
 
     damped: the edges from this place on are leaves, and count by the root of the number of their
-    candidates. keep_going: is called every few ms, and may raise. by_vertex, by_pair: see `Weights`.
+    candidates. keep_going: is called every few ms, and may raise. For by_vertex and by_pair see
+    `Weights`.
     """
 
     graph: TemporalGraph

@@ -6,7 +6,7 @@ query   ->   exact k-th distance   ->   lists, the nearest first, until all k ro
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,7 +31,8 @@ _QUERIES = 256
 _QUERIES_AT_ONCE = 8
 
 
-class Searched(NamedTuple):
+@dataclass(frozen=True, eq=False, slots=True)
+class Searched:
     """An index that is searched. allowed: whether a row counts, by its number; None for all.
 
     keep_going: is called now and then, and may raise.
@@ -84,7 +85,7 @@ def trace(
     from raydb.kernels.backends.cpu.threads import run_slices  # noqa: PLC0415
     from raydb.kernels.vector.trace_loops import trace_lists  # noqa: PLC0415
 
-    index, allowed, threads, keep_going = searched
+    index, keep_going = searched.index, searched.keep_going
     count = len(queries)
     all_ = (count, index.list_count if with_all else 0)
     found = Trace(
@@ -100,7 +101,7 @@ def trace(
     asked = prepared(queries, index.metric, index.longest)
     bounds = _bounds(index, farthest)
     bounds += np.abs(bounds) * asked.slack[:, 0] + asked.slack[:, 1]
-    metric, (rows, lists, _) = METRICS.index(index.metric), loop_arrays(index, allowed)
+    metric, (rows, lists, _) = METRICS.index(index.metric), loop_arrays(index, searched.allowed)
     wanted = np.array(farthest), bounds, own
     results = tuple(getattr(found, each.name) for each in fields(found))
 
@@ -115,7 +116,7 @@ def trace(
         def follow_some(part: slice, first: int = first) -> None:
             follow(slice(first + part.start, first + part.stop))
 
-        run_slices(follow_some, some, 1, _QUERIES_AT_ONCE, threads)
+        run_slices(follow_some, some, 1, _QUERIES_AT_ONCE, searched.threads)
     assert (found.ranks > 0).all(), "each query has k rows"
     return found
 
