@@ -29,29 +29,23 @@ UNITS: dict[str, tuple[int, int, int]] = {
     "millennium": (12_000, 0, 0),
 }
 _SYNONYMS = {
-    "us": "microsecond",
-    "usec": "microsecond",
-    "ms": "millisecond",
-    "msec": "millisecond",
-    "s": "second",
-    "sec": "second",
-    "m": "minute",
-    "min": "minute",
-    "h": "hour",
-    "hr": "hour",
-    "d": "day",
-    "w": "week",
-    "mon": "month",
-    "q": "quarter",
-    "qtr": "quarter",
-    "y": "year",
-    "yr": "year",
-    "dec": "decade",
-    "c": "century",
-    "cent": "century",
-    "centuries": "century",
-    "mil": "millennium",
-    "millennia": "millennium",
+    word: unit
+    for unit, words in {
+        "microsecond": "us usec",
+        "millisecond": "ms msec",
+        "second": "s sec",
+        "minute": "m min",
+        "hour": "h hr",
+        "day": "d",
+        "week": "w",
+        "month": "mon",
+        "quarter": "q qtr",
+        "year": "y yr",
+        "decade": "dec",
+        "century": "c cent centuries",
+        "millennium": "mil millennia",
+    }.items()
+    for word in words.split()
 }
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
 _PIECE = re.compile(

@@ -63,7 +63,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A scalar function of `planner.functions.FUNCTIONS` applied to its arguments.
+    """A scalar function, of `registry.FUNCTIONS`, applied to its arguments.
 
     The binder inserts casts, so that the arguments of an operator already have the types that it
     works on; `cast` is the function whose target is `type`.

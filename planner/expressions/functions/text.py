@@ -267,28 +267,21 @@ def _trim(side: str, _: Call, text: Values, characters: str = " ") -> Values:
     return getattr(pc, f"utf8_{side}")(text, characters) if characters else text
 
 
-for _side, _calls, _says in (
-    (
-        "trim",
-        "trim([BOTH] [characters FROM] text), btrim(text [, characters]),"
-        " trim(text [, characters])",
-        "without spaces, or a set of characters, at both ends:"
-        " trim('  a '), trim(BOTH 'x' FROM 'xax') -> 'a' | 'a'",
-    ),
-    (
-        "ltrim",
-        "ltrim(text [, characters])",
-        "the same on the left; also `trim(LEADING ...)`: ltrim('xxa', 'x') -> 'a'",
-    ),
-    (
-        "rtrim",
-        "rtrim(text [, characters])",
-        "the same on the right; also `trim(TRAILING ...)`: rtrim('axx', 'x') -> 'a'",
-    ),
-):
-    scalar(
-        _calls.replace("[, characters]", "[, characters: text]") + " -> VARCHAR", _says, name=_side
-    )(with_constants(functools.partial(_trim, _side)))
+scalar(
+    "trim([BOTH] [characters FROM] text), btrim(text [, characters: text]),"
+    " trim(text [, characters]) -> VARCHAR",
+    "without spaces, or a set of characters, at both ends:"
+    " trim('  a '), trim(BOTH 'x' FROM 'xax') -> 'a' | 'a'",
+    name="trim",
+)(with_constants(functools.partial(_trim, "trim")))
+scalar(
+    "ltrim(text [, characters: text]) -> VARCHAR",
+    "the same on the left; also `trim(LEADING ...)`: ltrim('xxa', 'x') -> 'a'",
+)(with_constants(functools.partial(_trim, "ltrim")))
+scalar(
+    "rtrim(text [, characters: text]) -> VARCHAR",
+    "the same on the right; also `trim(TRAILING ...)`: rtrim('axx', 'x') -> 'a'",
+)(with_constants(functools.partial(_trim, "rtrim")))
 
 
 @composed(
