@@ -7,7 +7,7 @@ import json
 import statistics
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import pyarrow as pa
 from rich import box
@@ -39,20 +39,6 @@ _GENERAL_SECONDS: Final = 0.5
 _SHOWN_DIFFERENCES: Final = 5
 # The columns of tables that hold texts.
 _TEXTS: Final = ("query", "BVH", "backend", "checked")
-
-
-class Cursor(Protocol):
-    """What the runner needs of a cursor."""
-
-    def fetchall(self) -> list[Row]:
-        """Return the rows of the last statement."""
-
-
-class Connection(Protocol):
-    """What the runner needs of a connection."""
-
-    def execute(self, sql: str, /) -> Cursor:
-        """Run a statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +121,7 @@ def run(options: Options, out: Console, messages: Console) -> int:
     return 1 if any(result.faults for result in results) else 0
 
 
-def load(connection: Connection, folder: Path, progress: Progress) -> None:
+def load(connection: Any, folder: Path, progress: Progress) -> None:
     """Create the tables and the flat view, and load the tables from their Parquet files.
 
     Lines come in the order of their dates, as the rivals have them: what asks for a year or a month
@@ -155,7 +141,7 @@ def load(connection: Connection, folder: Path, progress: Progress) -> None:
             advance()
 
 
-def build_bvhs(connection: Connection, progress: Progress) -> None:
+def build_bvhs(connection: Any, progress: Progress) -> None:
     """Build the BVHs that serve the queries."""
     statements = workload.statements("bvhs.sql")
     with progress.step("build BVHs", len(statements)) as advance:
@@ -208,7 +194,7 @@ def _unreadable(folder: Path, error: Exception) -> raydb.OperationalError:
 
 
 def ask_all(
-    connection: Connection,
+    connection: Any,
     options: Options,
     expected: Mapping[str, Sequence[Row]] | None,
     progress: Progress,
@@ -246,7 +232,7 @@ def ask_all(
     return results
 
 
-def explain(connection: Connection, text: str) -> Plan:
+def explain(connection: Any, text: str) -> Plan:
     """Return what EXPLAIN says of a query's fused job."""
     ((explained, *_),) = connection.execute(f"EXPLAIN (FORMAT JSON) {text}").fetchall()
     node = find_fused(json.loads(explained), ("FusedScanAggregate", "FusedTableScan"))
@@ -315,13 +301,13 @@ def print_summary(
     out.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def asking(connection: Connection, text: str) -> Callable[[], list[Row]]:
+def asking(connection: Any, text: str) -> Callable[[], list[Row]]:
     """Return what asks a text once, to its rows."""
     return lambda: connection.execute(text).fetchall()
 
 
 def _ask_and_time(
-    connection: Connection, text: str, repeat: int, seconds: float
+    connection: Any, text: str, repeat: int, seconds: float
 ) -> tuple[list[Row], float]:
     """Ask `repeat` times, or until `seconds` have passed; return rows and the median in ms."""
     rows: list[Row] = []

@@ -4,11 +4,10 @@
     session       what a statement, a dot command or a script does, whoever gives it
     script        where one statement of a text ends and the next one begins
     commands      the dot commands; schema and settings are what some of them work with
-    modes, box    the shapes of an answer; words are what its values look like
-    complaint     an error with the place in the statement
-    output        where answers go: the terminal, a pager, a file
-    progress      the bar of long work
+    error_display an error with the place in the statement
     repl          the terminal: editing, history, completion, highlighting
+    render/       the shapes of an answer (modes, box), what its values look like (words), where it
+                  goes (output: the terminal, a pager, a file), the bar of long work (progress)
 
 What only a terminal needs (prompt_toolkit, rich) is imported there.
 """

@@ -19,7 +19,7 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import raydb
 from raydb.engine.shell.endings import BailError, QuitError
@@ -184,20 +184,6 @@ def _interact(shell: Shell, options: argparse.Namespace) -> None:
     read_statements(shell)
 
 
-class _Script(argparse.Action):
-    """Collects -c and -f in the order in which they are given."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,  # noqa: ARG002
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        kind = "text" if option_string == "-c" else "file"
-        namespace.scripts = [*namespace.scripts, (kind, values)]
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="raydb",
@@ -211,11 +197,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("database", nargs="?", help="a database directory; in memory without one")
     parser.add_argument(
-        "-c", action=_Script, metavar="SQL", help="run statements or a dot command; may be repeated"
-    )
+        "-c", dest="scripts", action="append", type=lambda text: ("text", text), metavar="SQL",
+        help="run statements or a dot command; may be repeated",
+    )  # fmt: skip
     parser.add_argument(
-        "-f", action=_Script, metavar="FILE", help="run a file of them, - for standard input"
-    )
+        "-f", dest="scripts", action="append", type=lambda path: ("file", path), metavar="FILE",
+        help="run a file of them, - for standard input",
+    )  # fmt: skip
     parser.add_argument(
         "--init", metavar="FILE", help="run a file first, instead of ~/.raydbrc on a terminal"
     )

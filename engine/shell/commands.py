@@ -21,11 +21,17 @@ if TYPE_CHECKING:
 
     from raydb.engine.shell.session import Shell
 
+    Run = Callable[[Shell, Sequence[str]], None]
+
 _BVHS = """
 SELECT name, table_name, scan, group_by, aggregate, row_count, size_bytes, hits, is_stale, obstacle
 FROM bvhs()
 """
-_INDEXES = "SELECT * FROM indexes()"
+_SWITCH = {
+    **dict.fromkeys(("on", "yes", "true", "1"), True),
+    **dict.fromkeys(("off", "no", "false", "0"), False),
+}
+_ON_OFF = {True: "on", False: "off"}
 _LINE_COLUMNS = 80
 _IMPORT_USAGE = "[--csv] [--skip LINES] FILE TABLE"
 
@@ -42,7 +48,7 @@ class Command:
     name: str
     arguments: str
     summary: str
-    run: Callable[[Shell, Sequence[str]], None]
+    run: Run
     takes: tuple[int, int] | None = (0, 0)
     completes: str = ""
     details: str = ""
@@ -86,14 +92,6 @@ def find_command(name: str) -> Command:
 # -- what the commands do
 
 
-def _bail(shell: Shell, arguments: Sequence[str]) -> None:
-    shell.change(bail=_switch(".bail", arguments[0]))
-
-
-def _bvhs(shell: Shell, arguments: Sequence[str]) -> None:
-    shell.show(Answer.of(shell.connection.execute(_BVHS)))
-
-
 def _explain(shell: Shell, arguments: Sequence[str]) -> None:
     text = arguments[0] if arguments else ""
     word, _, rest = text.partition(" ")
@@ -102,10 +100,6 @@ def _explain(shell: Shell, arguments: Sequence[str]) -> None:
     if query is None:
         raise ProgrammingError(".explain needs a query: none was run before")
     shell.run_statement(f"EXPLAIN {'ANALYZE ' if is_measured else ''}{query}", is_plan=True)
-
-
-def _headers(shell: Shell, arguments: Sequence[str]) -> None:
-    shell.change(has_headers=_switch(".headers", arguments[0]))
 
 
 def _help(shell: Shell, arguments: Sequence[str]) -> None:
@@ -144,10 +138,6 @@ class _ImportParser(argparse.ArgumentParser):
         raise ProgrammingError(f".import is used as: .import {_IMPORT_USAGE} ({message})")
 
 
-def _indexes(shell: Shell, arguments: Sequence[str]) -> None:
-    shell.show(Answer.of(shell.connection.execute(_INDEXES)))
-
-
 def _max_rows(shell: Shell, arguments: Sequence[str]) -> None:
     (text,) = arguments
     if not text.isascii() or not text.isdigit():
@@ -164,14 +154,6 @@ def _mode(shell: Shell, arguments: Sequence[str]) -> None:
         near = did_you_mean(name, MODES) or f"; there are {', '.join(MODES)}"
         raise ProgrammingError(f"mode '{arguments[0]}' does not exist{near}")
     shell.change(mode=name)
-
-
-def _null_value(shell: Shell, arguments: Sequence[str]) -> None:
-    shell.change(null=plain(arguments[0]))
-
-
-def _once(shell: Shell, arguments: Sequence[str]) -> None:
-    shell.output.choose_file(arguments[0], once=True)
 
 
 def _output(shell: Shell, arguments: Sequence[str]) -> None:
@@ -195,16 +177,8 @@ def _pager(shell: Shell, arguments: Sequence[str]) -> None:
             shell.output.pager = arguments[0]
 
 
-def _print(shell: Shell, arguments: Sequence[str]) -> None:
-    shell.write(f"{arguments[0] if arguments else ''}\n")
-
-
 def _quit(shell: Shell, arguments: Sequence[str]) -> None:
     raise QuitError
-
-
-def _read(shell: Shell, arguments: Sequence[str]) -> None:
-    shell.run_file(arguments[0])
 
 
 def _schema(shell: Shell, arguments: Sequence[str]) -> None:
@@ -218,14 +192,14 @@ def _schema(shell: Shell, arguments: Sequence[str]) -> None:
 def _show(shell: Shell, arguments: Sequence[str]) -> None:
     settings = shell.settings
     rows = {
-        ".bail": _on_off(settings.bail),
-        ".headers": _on_off(settings.has_headers),
+        ".bail": _ON_OFF[settings.bail],
+        ".headers": _ON_OFF[settings.has_headers],
         ".maxrows": "auto" if settings.max_rows is None else str(settings.max_rows),
         ".mode": settings.mode,
         ".nullvalue": settings.null,
         ".output": shell.output.path or "",
         ".pager": shell.output.pager or "off",
-        ".timer": _on_off(settings.timer),
+        ".timer": _ON_OFF[settings.timer],
     }
     shell.write("".join(f"{name:10} {value}".rstrip() + "\n" for name, value in rows.items()))
 
@@ -242,21 +216,20 @@ def _tables(shell: Shell, arguments: Sequence[str]) -> None:
         shell.tell("there are no tables yet")
 
 
-def _timer(shell: Shell, arguments: Sequence[str]) -> None:
-    shell.change(timer=_switch(".timer", arguments[0]))
+def _switch(command: str, setting: str = "") -> Run:
+    """Return what a command does that turns a setting, by default its namesake, on or off."""
+
+    def run(shell: Shell, arguments: Sequence[str]) -> None:
+        if arguments[0].lower() not in _SWITCH:
+            raise ProgrammingError(f".{command} is on or off, not '{arguments[0]}'")
+        shell.change(**{setting or command: _SWITCH[arguments[0].lower()]})
+
+    return run
 
 
-def _switch(name: str, word: str) -> bool:
-    match word.lower():
-        case "on" | "yes" | "true" | "1":
-            return True
-        case "off" | "no" | "false" | "0":
-            return False
-    raise ProgrammingError(f"{name} is on or off, not '{word}'")
-
-
-def _on_off(value: bool) -> str:
-    return "on" if value else "off"
+def _query(sql: str) -> Run:
+    """Return what a command does that shows the answer of a query."""
+    return lambda shell, _: shell.show(Answer.of(shell.connection.execute(sql)))
 
 
 def _usage(command: Command) -> str:
@@ -281,17 +254,20 @@ def _in_columns(names: Sequence[str], limit: int) -> str:
 
 _LISTED = (
     Command(
-        ".bail", "on|off", "stop a script at its first error", _bail, (1, 1), "switch",
+        ".bail", "on|off", "stop a script at its first error", _switch("bail"), (1, 1), "switch",
         "Without it a script goes on. The exit code is 1 in both cases.",
     ),
-    Command(".bvhs", "", "list the BVHs, their size and how often queries used them", _bvhs),
+    Command(
+        ".bvhs", "", "list the BVHs, their size and how often queries used them", _query(_BVHS)
+    ),
     Command(
         ".explain", "[analyze] [QUERY]", "show the plan of a query, or of the last one",
         _explain, None, "",
         "With analyze the query runs, and the plan has its times.",
     ),
     Command(
-        ".headers", "on|off", "show the names of the columns", _headers, (1, 1), "switch",
+        ".headers", "on|off", "show the names of the columns",
+        _switch("headers", "has_headers"), (1, 1), "switch",
         "Markdown tables always have them, and so have line and both JSON modes.",
     ),
     Command(".help", "[COMMAND]", "list the commands, or explain one", _help, (0, 1), "command"),
@@ -302,7 +278,7 @@ _LISTED = (
         " --csv says that it is CSV. --skip leaves out lines at its beginning. A new table has"
         " the columns and types that FROM 'FILE' finds.",
     ),
-    Command(".indexes", "", "list the indexes", _indexes),
+    Command(".indexes", "", "list the indexes", _query("SELECT * FROM indexes()")),
     Command(
         ".maxrows", "NUMBER", "show at most so many rows in a box or table, 0 for all",
         _max_rows, (1, 1), "",
@@ -314,10 +290,14 @@ _LISTED = (
         f"The shapes are {', '.join(MODES)}.",
     ),
     Command(
-        ".nullvalue", "TEXT", "choose what stands for NULL", _null_value, (1, 1), "",
+        ".nullvalue", "TEXT", "choose what stands for NULL",
+        lambda shell, words: shell.change(null=plain(words[0])), (1, 1), "",
         "CSV, TSV and JSON are for programs and keep their own.",
     ),
-    Command(".once", "FILE", "write the next answer to a file", _once, (1, 1), "file"),
+    Command(
+        ".once", "FILE", "write the next answer to a file",
+        lambda shell, words: shell.output.choose_file(words[0], once=True), (1, 1), "file",
+    ),
     Command(
         ".output", "[FILE]", "write answers to a file, or to the terminal again",
         _output, (0, 1), "file",
@@ -328,10 +308,14 @@ _LISTED = (
         _pager, (0, 1), "switch",
         "On a terminal, an answer that is longer than it goes to $PAGER, or to less.",
     ),
-    Command(".print", "[TEXT]", "write a text where answers go", _print, None),
+    Command(
+        ".print", "[TEXT]", "write a text where answers go",
+        lambda shell, words: shell.write("".join(words) + "\n"), None,
+    ),
     Command(".quit", "", "leave the shell; an open transaction is rolled back", _quit),
     Command(
-        ".read", "FILE", "run the statements and dot commands of a file", _read, (1, 1), "file"
+        ".read", "FILE", "run the statements and dot commands of a file",
+        lambda shell, words: shell.run_file(words[0]), (1, 1), "file",
     ),
     Command(
         ".schema", "[NAME]", "write the statements that make the tables and views",
@@ -345,7 +329,7 @@ _LISTED = (
     ),
     Command(
         ".timer", "on|off", "tell the rows and the time of each statement",
-        _timer, (1, 1), "switch",
+        _switch("timer"), (1, 1), "switch",
         "It is on at first on a terminal.",
     ),
 )  # fmt: skip

@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ from raydb.engine.shell.script import ScriptReader, is_query, read_script
 from raydb.errors import DataError, OperationalError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from raydb.engine.shell.script import Piece
 
@@ -71,7 +72,7 @@ class Shell:
         self.connection = connection
         self.is_interactive = is_interactive
         self.settings = settings
-        self.output = Output(default_pager() if is_interactive else "")
+        self.output: Output = Output(default_pager() if is_interactive else "")
         self.failed = False
         self.last_query: str | None = None
         self._depth = 0
@@ -132,13 +133,9 @@ class Shell:
     def complain(
         self, error: Exception, piece: Piece | None = None, source: str | None = None
     ) -> None:
-        """Tell an error on standard error, after what was written before it."""
+        """Tell an error on standard error."""
         self.failed = True
-        sys.stdout.flush()
-        columns = terminal_columns() if sys.stderr.isatty() else 0
-        is_colored = shows_colors(sys.stderr)
-        sys.stderr.write(complaint(error, piece, source, is_colored=is_colored, columns=columns))
-        sys.stderr.flush()
+        _tell_aside(partial(complaint, error, piece, source))
 
     # -- statements and answers
 
@@ -158,15 +155,8 @@ class Shell:
                 # Most of a stream is computed while it is written.
                 row_count, time_ms = answer.row_count, (time.perf_counter() - start) * 1000
         for _, warning in teller.messages:
-            self._warn(warning)
+            _tell_aside(partial(caution, warning))
         self._tell_outcome(row_count, time_ms, is_query=answer is not None)
-
-    def _warn(self, warning: Warning) -> None:
-        """Tell on standard error what a statement has to say beside its rows."""
-        sys.stdout.flush()
-        columns = terminal_columns() if sys.stderr.isatty() else 0
-        sys.stderr.write(caution(warning, is_colored=shows_colors(sys.stderr), columns=columns))
-        sys.stderr.flush()
 
     def _ask(self, sql: str) -> tuple[Answer | None, int, Any]:
         """Run a statement; return its answer, if it has one, and how many rows it gave or wrote.
@@ -240,6 +230,14 @@ class Shell:
             sys.stdout.flush()
             sys.stderr.write("the transaction was open and is rolled back\n")
         self.connection.close()
+
+
+def _tell_aside(lines: Callable[..., str]) -> None:
+    """Write to standard error, in its width and colours, after what was written before."""
+    sys.stdout.flush()
+    columns = terminal_columns() if sys.stderr.isatty() else 0
+    sys.stderr.write(lines(is_colored=shows_colors(sys.stderr), columns=columns))
+    sys.stderr.flush()
 
 
 def _lines_of(path: str) -> Iterator[str]:

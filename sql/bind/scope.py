@@ -149,10 +149,8 @@ def find(scope: Scope, name: str, table: str | None) -> Expression | None:
     """
     if table is None:
         return find_name(scope, name)
-    for each in scope.tables:
-        if each.name == table:
-            return _resolve_in(each, name)
-    return None
+    known = _table(scope, table)
+    return None if known is None else _resolve_in(known, name)
 
 
 def resolve(scope: Scope, name: str, table: str | None) -> Expression:
@@ -179,14 +177,17 @@ def resolve(scope: Scope, name: str, table: str | None) -> Expression:
 
 def find_table(scope: Scope, name: str) -> ScopeTable:
     """Return the table that has a name in FROM."""
-    for table in scope.tables:
-        if table.name == name:
-            return table
+    if (found := _table(scope, name)) is not None:
+        return found
     alias = next((table.name for table in scope.tables if table.written == name), "")
     if alias:
         raise ProgrammingError(f"table '{name}' is not in FROM; did you mean its alias '{alias}'?")
     known = [table.name for table in scope.tables if table.name]
     raise ProgrammingError(f"table '{name}' is not in FROM{did_you_mean(name, known)}")
+
+
+def _table(scope: Scope, name: str) -> ScopeTable | None:
+    return next((table for table in scope.tables if table.name == name), None)
 
 
 def _resolve_in(table: ScopeTable, name: str) -> Column:

@@ -82,9 +82,9 @@ def define(name: str, entries: list[exp.Expr]) -> TableDefinition:
                 require_only(kind, "this")
                 defaults[own[0]] = stored_text(kind.this, f"the default of column '{own[0]}'")
             case exp.PrimaryKeyColumnConstraint() | exp.PrimaryKey():
-                primary_keys.append(UniqueKey(own or _listed(kind), written.name))
+                primary_keys.append(UniqueKey(own or _key_columns(kind, kind), written.name))
             case exp.UniqueColumnConstraint():
-                unique_keys.append(UniqueKey(own or _unique_columns(kind), written.name))
+                unique_keys.append(UniqueKey(own or _key_columns(kind, kind.this), written.name))
             case exp.Reference() | exp.ForeignKey():
                 foreign_keys.append(_foreign_key(kind, written))
             case exp.CheckColumnConstraint():
@@ -151,20 +151,12 @@ def _name(constraint: exp.Expr) -> str:
     return "" if constraint.this is None else fold(constraint.this)
 
 
-def _listed(kind: exp.Expr) -> tuple[str, ...]:
-    _check_index_parameters(kind)
-    return tuple(fold(column) for column in kind.expressions)
-
-
-def _unique_columns(kind: exp.Expr) -> tuple[str, ...]:
-    _check_index_parameters(kind)
-    return tuple(fold(column) for column in kind.this.expressions)
-
-
-def _check_index_parameters(kind: exp.Expr) -> None:
+def _key_columns(kind: exp.Expr, listed: exp.Expr) -> tuple[str, ...]:
+    """Return the columns of a key; index parameters are not supported."""
     require_only(kind, "this", "expressions", "include")
     if (parameters := kind.args.get("include")) is not None:
         require_only(parameters)
+    return tuple(fold(column) for column in listed.expressions)
 
 
 def _foreign_key(kind: exp.Expr, written: _Written) -> ForeignKey:

@@ -7,7 +7,7 @@ import itertools
 import json
 import statistics
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import raydb
 from raydb.ssb import workload
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from raydb.ssb.check import Row
     from raydb.ssb.progress import Progress
-    from raydb.ssb.run import Connection, Plan
+    from raydb.ssb.run import Plan
     from raydb.ssb.workload import Query
 
 QUERY_SECONDS: Final = 2.0
@@ -48,8 +48,8 @@ class OwnFigures:
     time_ms: the same text again and again.
     new_text_ms: a text that never ran, the same but for a comment.
     new_constants_ms: constants that never were asked for; None where the query has none to change.
-    sieved_ms: with BVHs that keep sums of cells; None where they cannot be had.
-    kernel: None where no BVH serves the query, or where the engine does not say.
+    sieved_ms: with BVHs that keep sums of cells; None where the answer is wrong then.
+    kernel: None where no BVH serves the query.
     """
 
     name: str
@@ -97,7 +97,7 @@ def run_own(
         load(connection, folder, progress)
         build_bvhs(connection, progress)
         load_s, build_s = progress.seconds["load"], progress.seconds["build BVHs"]
-        sizes = _payload_bytes(connection, notes)
+        sizes = dict(connection.execute("SELECT name, size_bytes FROM bvhs()").fetchall())
         figures = []
         with progress.step("RayDB", len(queries)) as advance:
             for query in queries:
@@ -105,7 +105,7 @@ def run_own(
                 advance()
         # Beside the kernels, so that both share whatever else the machine does.
         bandwidth = read_bandwidth(THREADS)
-        kernels = _kernels(connection, queries, runs, notes)
+        kernels = _kernels(connection, queries, runs)
         sieved = _sieved(connection, queries, runs, differences, notes, progress)
     figures = [
         replace(one, kernel=kernels.get(one.name), sieved_ms=sieved.get(one.name))
@@ -115,7 +115,7 @@ def run_own(
 
 
 def _ask(
-    connection: Connection,
+    connection: Any,
     query: Query,
     runs: int,
     differences: Differences,
@@ -141,7 +141,7 @@ def _ask(
     )
 
 
-def _median_of_each(connection: Connection, texts: Sequence[str]) -> float:
+def _median_of_each(connection: Any, texts: Sequence[str]) -> float:
     """Ask each text once, or as many as fit the time; return the median in ms."""
     waiting = iter(texts)
     return median_ms(
@@ -149,21 +149,12 @@ def _median_of_each(connection: Connection, texts: Sequence[str]) -> float:
     )
 
 
-def _kernels(
-    connection: Connection, queries: Sequence[Query], runs: int, notes: list[str]
-) -> dict[str, Kernel]:
+def _kernels(connection: Any, queries: Sequence[Query], runs: int) -> dict[str, Kernel]:
     """Return what EXPLAIN ANALYZE says of each query's fused job: the median of some runs."""
     kernels = {}
     for query in queries:
-        text = f"EXPLAIN (ANALYZE, FORMAT JSON) {query.star}"
-        nodes = []
-        try:
-            for _ in range(runs):
-                ((explained, *_),) = connection.execute(text).fetchall()
-                nodes.append(find_fused(json.loads(explained)))
-        except (raydb.NotSupportedError, raydb.ProgrammingError) as error:
-            notes.append(f"the kernels' times are unknown: {error}")
-            return {}
+        ask = asking(connection, f"EXPLAIN (ANALYZE, FORMAT JSON) {query.star}")
+        nodes = [find_fused(json.loads(ask()[0][0])) for _ in range(runs)]
         jobs = [node for node in nodes if node is not None]
         if jobs:
             time_ms = statistics.median(job["kernel_ms"] for job in jobs)
@@ -173,7 +164,7 @@ def _kernels(
 
 
 def _sieved(
-    connection: Connection,
+    connection: Any,
     queries: Sequence[Query],
     runs: int,
     differences: Differences,
@@ -182,15 +173,11 @@ def _sieved(
 ) -> dict[str, float]:
     """Build the BVHs anew with sums of cells, and time each query whose answer is right."""
     statements = workload.statements("bvhs.sql")
-    try:
-        with progress.step("build sieved BVHs", len(statements)) as advance:
-            for statement in statements:
-                connection.execute(f"DROP BVH {statement.split()[2]}")
-                connection.execute(f"{statement} WITH (sieve = true)")
-                advance()
-    except (raydb.NotSupportedError, raydb.ProgrammingError) as error:
-        notes.append(f"sieving is not measured: {error}")
-        return {}
+    with progress.step("build sieved BVHs", len(statements)) as advance:
+        for statement in statements:
+            connection.execute(f"DROP BVH {statement.split()[2]}")
+            connection.execute(f"{statement} WITH (sieve = true)")
+            advance()
     times = {}
     for query in queries:
         faults = differences(query.name, connection.execute(query.star).fetchall())
@@ -199,13 +186,3 @@ def _sieved(
         else:
             times[query.name] = median_ms(asking(connection, query.star), runs, QUERY_SECONDS)
     return times
-
-
-def _payload_bytes(connection: Connection, notes: list[str]) -> dict[str, int]:
-    """Return the bytes of each BVH, as bvhs() says them."""
-    try:
-        sizes = connection.execute("SELECT name, size_bytes FROM bvhs()").fetchall()
-    except raydb.ProgrammingError as error:
-        notes.append(f"the BVHs' sizes are unknown: {error}")
-        return {}
-    return dict(sizes)

@@ -140,10 +140,11 @@ class _Box:
     def _natural(self, cells: Sequence[Sequence[str | None]]) -> list[int]:
         """Return how wide each column would like to be."""
         null = width(self._layout.null)
-        widths = [max((width(head[n]) for head in self._heads), default=1) for n in _places(cells)]
+        widths = []
         for place, column in enumerate(cells):
-            found = max((null if text is None else width(text) for text in column), default=0)
-            widths[place] = max(widths[place], found)
+            heads = [width(head[place]) for head in self._heads] or [1]
+            texts = [null if text is None else width(text) for text in column]
+            widths.append(max([*heads, *texts]))
         return widths
 
     def _plan(self, natural: Sequence[int]) -> _Plan:
@@ -251,10 +252,6 @@ class _Box:
             parts.append(f"{len(self._answer.names):,} columns ({shown:,} shown)")
         if parts:
             self._write(colored(", ".join(parts), DIM, self._layout.is_colored) + "\n")
-
-
-def _places(columns: Sequence[object]) -> range:
-    return range(len(columns))
 
 
 def _box_width(widths: Sequence[int]) -> int:

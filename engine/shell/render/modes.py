@@ -6,6 +6,8 @@ import html
 import json
 import math
 from decimal import Decimal
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from raydb.engine.session.python_values import python_values
@@ -22,16 +24,6 @@ if TYPE_CHECKING:
 
 
 # -- for programs: every value as it is
-
-
-def write_csv(answer: Answer, layout: Layout, write: Write) -> None:
-    """Write what COPY TO writes into a .csv file."""
-    write_delimited(answer, layout, write, ",")
-
-
-def write_tsv(answer: Answer, layout: Layout, write: Write) -> None:
-    """Write what COPY TO writes into a .tsv file."""
-    write_delimited(answer, layout, write, "\t")
 
 
 def write_json(answer: Answer, layout: Layout, write: Write) -> None:
@@ -78,32 +70,22 @@ def _json(value: Any) -> str:
 def write_markdown(answer: Answer, layout: Layout, write: Write) -> None:
     """Write a Markdown table; its columns are as wide as the first rows need."""
     names = [_markdown_cell(name) for name in answer.names]
-    widths = [max(width(name), 3) for name in names]
     right = answer.is_number
-    is_first = True
-    for cells in _cells(answer, layout, _markdown_cell):
-        if is_first:
-            widths = [
-                max(columns, *map(width, column))
-                for columns, column in zip(widths, cells, strict=True)
-            ]
-            _write_markdown_head(names, widths, right, write)
-            is_first = False
-        for row in zip(*cells, strict=True):
-            write(_markdown_row(row, widths, right))
-    if is_first:
-        _write_markdown_head(names, widths, right, write)
-
-
-def _write_markdown_head(
-    names: list[str], widths: list[int], right: tuple[bool, ...], write: Write
-) -> None:
+    batches = _cells(answer, layout, _markdown_cell)
+    none: list[list[str]] = [[] for _ in names]
+    first = next(batches, none)
+    widths = [
+        max(3, width(name), *map(width, column)) for name, column in zip(names, first, strict=True)
+    ]
     write(_markdown_row(tuple(names), widths, right))
     rules = (
         "-" * (columns - is_right) + ":" * is_right
         for columns, is_right in zip(widths, right, strict=True)
     )
     write(f"| {' | '.join(rules)} |\n")
+    for cells in chain([first], batches):
+        for row in zip(*cells, strict=True):
+            write(_markdown_row(row, widths, right))
 
 
 def _markdown_row(row: tuple[str, ...], widths: list[int], right: tuple[bool, ...]) -> str:
@@ -123,21 +105,19 @@ def write_line(answer: Answer, layout: Layout, write: Write) -> None:
     names = [plain(name) for name in answer.names]
     widest = max(map(width, names))
     before = ""
-    for cells in _cells(answer, layout, plain):
-        for row in zip(*cells, strict=True):
-            write(before)
-            for name, text in zip(names, row, strict=True):
-                write(f"{padded(name, widest, right=True)} = {text}\n")
-            before = "\n"
+    for row in _rows(answer, layout, plain):
+        write(before)
+        for name, text in zip(names, row, strict=True):
+            write(f"{padded(name, widest, right=True)} = {text}\n")
+        before = "\n"
 
 
 def write_list(answer: Answer, layout: Layout, write: Write) -> None:
     """Write a line a row, with bars between the values."""
     if layout.has_headers:
         write("|".join(map(plain, answer.names)) + "\n")
-    for cells in _cells(answer, layout, plain):
-        for row in zip(*cells, strict=True):
-            write("|".join(row) + "\n")
+    for row in _rows(answer, layout, plain):
+        write("|".join(row) + "\n")
 
 
 def write_html(answer: Answer, layout: Layout, write: Write) -> None:
@@ -147,9 +127,8 @@ def write_html(answer: Answer, layout: Layout, write: Write) -> None:
         heads = "".join(f"<th>{_html_cell(name)}</th>" for name in answer.names)
         write(f"<thead><tr>{heads}</tr></thead>\n")
     write("<tbody>\n")
-    for cells in _cells(answer, layout, _html_cell):
-        for row in zip(*cells, strict=True):
-            write(f"<tr>{''.join(f'<td>{text}</td>' for text in row)}</tr>\n")
+    for row in _rows(answer, layout, _html_cell):
+        write(f"<tr>{''.join(f'<td>{text}</td>' for text in row)}</tr>\n")
     write("</tbody>\n</table>\n")
 
 
@@ -166,12 +145,17 @@ def _cells(answer: Answer, layout: Layout, cell: Callable[[str], str]) -> Iterat
         ]
 
 
+def _rows(answer: Answer, layout: Layout, cell: Callable[[str], str]) -> Iterator[tuple[str, ...]]:
+    for cells in _cells(answer, layout, cell):
+        yield from zip(*cells, strict=True)
+
+
 MODES: dict[str, Callable[[Answer, Layout, Write], None]] = {
     "box": write_box,
     "table": write_table,
     "markdown": write_markdown,
-    "csv": write_csv,
-    "tsv": write_tsv,
+    "csv": partial(write_delimited, delimiter=","),
+    "tsv": partial(write_delimited, delimiter="\t"),
     "json": write_json,
     "jsonlines": write_json_lines,
     "line": write_line,

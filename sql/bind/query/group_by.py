@@ -100,14 +100,11 @@ def _groups(sets: Sequence[_Keys], texts: Mapping[Expression, str], binding: Bin
 def _sets(node: exp.Expr, names: _Names, texts: dict[Expression, str]) -> list[_Keys]:
     """Return the sets of keys of an entry of GROUP BY."""
     match node:
-        case exp.Rollup():
+        case exp.Rollup() | exp.Cube():
             require_only(node, "expressions")
             parts = [_set(each, names, texts) for each in node.expressions]
-            prefixes = [parts[:length] for length in range(len(parts), -1, -1)]
-            return [_joined(prefix) for prefix in prefixes]
-        case exp.Cube():
-            require_only(node, "expressions")
-            parts = [_set(each, names, texts) for each in node.expressions]
+            if isinstance(node, exp.Rollup):
+                return [_joined(parts[:length]) for length in range(len(parts), -1, -1)]
             if 2 ** len(parts) > _MAX_SETS:
                 raise NotSupportedError(f"CUBE of {len(parts)} keys is not supported")
             return [

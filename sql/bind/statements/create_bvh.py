@@ -24,7 +24,7 @@ from raydb.sql.parse.reader import fold, parse_scalar, tokenize
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from raydb.planner.catalog import CatalogInfo
     from raydb.sql.ast import CreateBvh
@@ -222,25 +222,16 @@ def _alternatives(name: str, chosen: Sequence[_Reached], reached: Sequence[_Reac
 
 
 def _unknown(
-    name: str, qualifier: str | None, fact: str, reached: Iterable[_Reached]
+    name: str, qualifier: str | None, fact: str, reached: Sequence[_Reached]
 ) -> ProgrammingError:
-    reached = tuple(reached)
+    within, where = reached, f"'{fact}' or the tables that its foreign keys reach"
     if qualifier is not None:
         within = [each for each in reached if qualifier in (each.table, each.foreign_key)]
-        if not within:
-            known = {each.table for each in reached} | {
-                each.foreign_key for each in reached if each.foreign_key is not None
-            }
-            return ProgrammingError(
-                f"'{fact}' reaches no table '{qualifier}' by its foreign keys"
-                f"{did_you_mean(qualifier, sorted(known))}"
-            )
-        names = [each.attribute.name for each in within]
-        return ProgrammingError(
-            f"column '{name}' does not exist in '{qualifier}'{did_you_mean(name, names)}"
-        )
-    names = [each.attribute.name for each in reached]
-    return ProgrammingError(
-        f"column '{name}' does not exist in '{fact}' or the tables that its foreign keys reach"
-        f"{did_you_mean(name, names)}"
-    )
+        where = f"'{qualifier}'"
+    if not within and qualifier is not None:
+        known = {each.table for each in reached} | {each.foreign_key or "" for each in reached}
+        near = did_you_mean(qualifier, sorted(known))
+        wrong = f"'{fact}' reaches no table '{qualifier}' by its foreign keys"
+        return ProgrammingError(wrong + near)
+    near = did_you_mean(name, [each.attribute.name for each in within])
+    return ProgrammingError(f"column '{name}' does not exist in {where}{near}")
