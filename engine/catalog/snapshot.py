@@ -20,7 +20,7 @@ from raydb.engine.catalog.stored_bvh import (
 from raydb.engine.catalog.stored_calibration import DescribedCalibrations
 from raydb.planner.catalog import BvhDefinition, CatalogInfo, TableInfo
 from raydb.storage.tables.changes import apply_change
-from raydb.storage.tables.sample import NullCounts, Sample
+from raydb.storage.tables.sample import ByColumn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -52,8 +52,8 @@ class Snapshot:
                 name: TableInfo(
                     table.definition,
                     table.expected_count,
-                    NullCounts(table),
-                    Sample(table),
+                    ByColumn(table, table.null_count),
+                    ByColumn(table, table.sample),
                 )
                 for name, table in self.tables.items()
             },

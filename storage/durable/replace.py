@@ -1,4 +1,4 @@
-"""Write a file that appears complete and synced to disk, or not at all."""
+"""A file that appears complete and synced to disk, or not at all."""
 
 from __future__ import annotations
 

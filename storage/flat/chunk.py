@@ -1,4 +1,4 @@
-"""Read one column chunk: verify it once, then give single rows and Arrow arrays of it.
+"""One column chunk of an open file: verified once, then read by single rows and as Arrow arrays.
 
 open_chunk -> Chunk (its sections, checked against each other)
 item_reader -> a function from a row to its Python value, some of it in 1 µs

@@ -1,4 +1,4 @@
-"""Decide how a table is written: the chunk rows and the encodings of each column on its own.
+"""The plan by which a table is written: chunk rows and encodings of each column on its own.
 
 Columns are partitioned first, then each is cut into chunks of a size that suits what it holds
 (FlatStor, section 3.2): a point read verifies one chunk, a scan pays for each.

@@ -1,4 +1,4 @@
-"""Read one column of an open file: single rows, many rows in any order, all rows.
+"""One column of an open file: single rows, many rows in any order, all rows.
 
 Rows in chunks of one encoding and width are gathered from the whole file at once: the places of
 the values are computed with a few operations on arrays, however many chunks they lie in. Rows in

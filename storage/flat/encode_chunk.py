@@ -1,4 +1,4 @@
-"""Encode the rows of one chunk: validity, values in an encoding, and their zone map."""
+"""One chunk as it is written: validity, values in an encoding, and their zone map."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Open a FlatStor file and read it: one row, some rows, or columns as Arrow tables.
+"""An open FlatStor file: one row, some rows, or columns as Arrow tables.
 
     tail -> Global VTable -> table metadata -> column metadata -> chunk metadata -> data
 

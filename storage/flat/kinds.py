@@ -1,4 +1,4 @@
-"""How Arrow's types map to what a file stores, and back.
+"""Kinds of columns: the map from Arrow's types to what a file stores, and back.
 
 kind        Arrow types                                        stored as
 BOOLEAN     bool                                               bits

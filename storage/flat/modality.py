@@ -1,4 +1,4 @@
-"""What the bytes of a column are, by the magic number with which each format begins.
+"""Modalities and media types of columns, by the magic number with which each format begins.
 
     89 50 4E 47 0D 0A 1A 0A     image/png
     52 49 46 46 .. .. .. .. 57 45 42 50     RIFF....WEBP, image/webp

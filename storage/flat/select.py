@@ -1,4 +1,4 @@
-"""Find the rows for which a filter holds, and touch few of the others.
+"""The rows for which a filter holds, found without touching many of the others.
 
     ranges   rows of chunks that zone maps and bloom filters do not rule out
     rows     of these, where `text == value` holds: compared in codes, nothing is decoded

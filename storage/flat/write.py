@@ -1,4 +1,4 @@
-"""Write an Arrow table as a FlatStor file, bottom up: chunks, then the three metadata tiers.
+"""The writer of FlatStor files, bottom up: chunks, then the three metadata tiers.
 
 plan_columns -> chunks of each column -> blooms, dictionaries -> column metadata
              -> table metadata -> Global VTable -> tail

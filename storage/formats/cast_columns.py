@@ -1,4 +1,4 @@
-"""Fit the columns of a file to those of a table: by name, cast to its types without loss."""
+"""Columns of a file as those of a table: found by name, cast to its types without loss."""
 
 from __future__ import annotations
 

@@ -28,8 +28,11 @@ _READING = (Use.READ, Use.QUERY)
 _QUERY = (Use.QUERY,)
 
 
-class _Csv(Format):
-    name, extensions, copy_place = "csv", ("csv", "tsv"), 1
+class Csv(Format):
+    """Fields between commas; .tsv has tabs."""
+
+    name, copy_place = "csv", 1
+    extensions: tuple[str, ...] = ("csv", "tsv")
     options = {
         "header": Setting("whether the first line has the names", ANY),
         "delimiter": Setting("the character between fields", ANY),
@@ -47,17 +50,41 @@ class _Csv(Format):
         "sample_size": Setting("rows that the types are found from; -1 is all", _QUERY),
     }
 
+    def text_settings(self, path: str, settings: Options) -> TextSettings:
+        """Return what the options say of a file. Raises ProgrammingError for a bad one."""
+        compression = compression_of(path, settings)
+        layout = _layout(path, settings)
+        return TextSettings(
+            layout,
+            _escape(settings, layout),
+            switch(settings, "header"),
+            whole_number(settings, "skip") or 0,
+            compression,
+            "delimiter" in settings or layout.delimiter == "\t",
+        )
+
     def open(self, path: str, settings: Options) -> tuple[pa.Schema, Part]:
-        return open_delimited_file(path, _text_settings(path, settings), settings)
+        """Return the columns, as the options or a sample of the rows tell them, and the rows."""
+        text = self.text_settings(path, settings)
+        file, columns = _open_text(path, text), columns_of(settings)
+        return open_inferred(file, text.layout, columns, text.delimiter_given, text.skipped_lines)
 
     def reader(
         self, path: str, schema: pa.Schema, exact: bool, settings: Options, report: Report
     ) -> Callable[[], pa.Table]:
-        text = _text_settings(path, settings)
-        return lambda: read_delimited_file(path, schema, text, report)
+        """Return the function that reads rows; their fields are `schema`, in its order."""
+        text = self.text_settings(path, settings)
+
+        def read() -> pa.Table:
+            file = _open_text(path, text)
+            found = open_delimited(file, schema, text.layout, text.header, text.skipped_lines)
+            return read_delimited(found, report=report)
+
+        return read
 
     def writer(self, path: str, rows: pa.Table, settings: Options) -> Callable[[BinaryIO], None]:
-        text = _text_settings(path, settings)
+        """Return the function that writes rows."""
+        text = self.text_settings(path, settings)
         header = text.header is not False
 
         def write(sink: BinaryIO) -> None:
@@ -66,7 +93,7 @@ class _Csv(Format):
         return compressed(write, text.compression)
 
 
-CSV = _Csv()
+CSV = Csv()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +110,6 @@ class TextSettings:
     skipped_lines: int
     compression: str | None
     delimiter_given: bool
-
-
-def _text_settings(path: str, settings: Options) -> TextSettings:
-    """Return what the options say of a file. Raises ProgrammingError for a bad one."""
-    compression = compression_of(path, settings)
-    layout = _layout(path, settings)
-    return TextSettings(
-        layout,
-        _escape(settings, layout),
-        switch(settings, "header"),
-        whole_number(settings, "skip") or 0,
-        compression,
-        "delimiter" in settings or layout.delimiter == "\t",
-    )
 
 
 def _layout(path: str, settings: Options) -> Layout:
@@ -135,21 +148,6 @@ def _escape(settings: Options, layout: Layout) -> str | None:
     if not _is_mark(escape) or escape == layout.delimiter:
         raise ProgrammingError(f"option escape is one ASCII character, not '{escape}'")
     return None if escape == layout.quote else escape
-
-
-def open_delimited_file(path: str, text: TextSettings, settings: Options) -> tuple[pa.Schema, Part]:
-    """Return the columns and rows of a delimited file, as `Format.open` does."""
-    file, columns = _open_text(path, text), columns_of(settings)
-    return open_inferred(file, text.layout, columns, text.delimiter_given, text.skipped_lines)
-
-
-def read_delimited_file(
-    path: str, schema: pa.Schema, text: TextSettings, report: Report
-) -> pa.Table:
-    """Return the rows of a delimited file, whose columns are those of `schema` in its order."""
-    file = _open_text(path, text)
-    found = open_delimited(file, schema, text.layout, text.header, text.skipped_lines)
-    return read_delimited(found, report=report)
 
 
 def _open_text(path: str, text: TextSettings) -> TextFile:

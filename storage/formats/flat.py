@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, BinaryIO
 
 from raydb.storage.flat import open_table, write_stream
-from raydb.storage.formats.cast_columns import cast_columns
-from raydb.storage.formats.format import Format, Setting, Use, copied
+from raydb.storage.formats.format import Format, Setting, Use
 from raydb.storage.formats.options import whole_number
 from raydb.storage.tables.parts import FilePart
 
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from raydb.storage.formats.format import Report
     from raydb.storage.formats.options import Options
 
 
@@ -26,15 +24,6 @@ class _Flat(Format):
     def open(self, path: str, settings: Options) -> tuple[pa.Schema, FilePart]:
         flat = open_table(path)
         return flat.schema, FilePart(path, flat)
-
-    def reader(
-        self, path: str, schema: pa.Schema, exact: bool, settings: Options, report: Report
-    ) -> Callable[[], pa.Table]:
-        def read() -> pa.Table:
-            with open_table(path) as flat:
-                return copied(cast_columns(path, flat.schema, schema, exact, flat.scan))
-
-        return read
 
     def writer(self, path: str, rows: pa.Table, settings: Options) -> Callable[[BinaryIO], None]:
         chunk_rows = whole_number(settings, "chunk_rows")

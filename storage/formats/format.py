@@ -1,4 +1,4 @@
-"""What a file format is: an object with a file of its own, and a line in the folder's registry."""
+"""File formats: each is an object in a file of its own, and a line in the folder's registry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Change the rows of tables: what INSERT, COPY, UPDATE, DELETE and VACUUM do to them.
+"""Changes of rows: INSERT, COPY, UPDATE, DELETE and VACUUM.
 
     Append(table, rows)                 INSERT, COPY
     Remove(table, row numbers)          DELETE: the rows are masked

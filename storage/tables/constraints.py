@@ -1,4 +1,4 @@
-"""Create and extend tables so that every constraint holds: NOT NULL, keys and foreign keys.
+"""Constraints, NOT NULL, keys and foreign keys: tables are created and extended so that all hold.
 
     define_table(definition) -> Table, version 0, no rows
     append_rows(table, rows) -> Table, the next version (changes.py has the other writes)

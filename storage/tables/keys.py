@@ -1,4 +1,4 @@
-"""Find keys: the first repeated one, and the rows of another table that have them.
+"""Keys: the first repeated one, and the rows of another table that have them.
 
 A key is one or more columns of equal length. Both questions are answered on one int64 code a row:
 

@@ -1,43 +1,30 @@
-"""What is known of a table by column, as mappings: only columns that are asked for are read."""
+"""Samples and NULL counts of columns, as a mapping: only columns that are asked for are read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from collections.abc import Callable
 
     from raydb.storage.tables.table import Table
 
-
-class Sample(Mapping[str, "pa.Array"]):
-    """The values of a table's columns in some of its rows, by name."""
-
-    def __init__(self, table: Table) -> None:
-        self._table = table
-
-    def __getitem__(self, name: str) -> pa.Array:
-        return self._table.sample(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._table.definition.schema.names)
-
-    def __len__(self) -> int:
-        return len(self._table.definition.schema.names)
+_Known = TypeVar("_Known")
 
 
-class NullCounts(Mapping[str, int]):
-    """The numbers of NULLs in a table's columns, by name."""
+class ByColumn(Mapping[str, _Known]):
+    """What `read` tells of each of a table's columns, by name."""
 
-    def __init__(self, table: Table) -> None:
-        self._table = table
+    def __init__(self, table: Table, read: Callable[[str], _Known]) -> None:
+        self._names = table.definition.schema.names
+        self._read = read
 
-    def __getitem__(self, name: str) -> int:
-        return self._table.null_count(name)
+    def __getitem__(self, name: str) -> _Known:
+        return self._read(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._table.definition.schema.names)
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(self._table.definition.schema.names)
+        return len(self._names)

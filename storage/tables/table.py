@@ -1,4 +1,4 @@
-"""What a table is: its definition, its rows, and where its foreign keys point."""
+"""Tables: their definition, their rows, and where their foreign keys point."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an encoding is: how the payload of a chunk spells its values, for writing and for reading.
+"""Encodings: how the payload of a chunk spells its values, for writing and for reading.
 
 Each allows reading one row on its own. A new one is an object of a class in a file of this folder,
 and its line in the folder's registry; what it leaves out is done by way of `read_values` (numbers)

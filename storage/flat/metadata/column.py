@@ -1,4 +1,4 @@
-"""What a reader knows of one column, checked once: its header, its chunks, what they share.
+"""The metadata of one column, checked once: its header, its chunks, what they share.
 
 Offsets, lengths and counts come from a file that may be damaged or hostile, so that each is
 compared with what it must be before anything is read through it.

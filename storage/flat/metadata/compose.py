@@ -1,4 +1,4 @@
-"""Build the FlatBuffers of the three metadata tiers and of the Global VTable.
+"""The FlatBuffers of the three metadata tiers and of the Global VTable, as they are written.
 
 The builder of the flatbuffers package takes 50 µs a table, as much as Parquet needs for a whole
 column of 1,000 rows. All columns with as many chunks have metadata of one shape, though: a shape

@@ -1,4 +1,4 @@
-"""What a file says of itself: its three metadata tiers as frozen values."""
+"""The description of a file: its three metadata tiers as frozen values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draw a FlatStor file: its three metadata tiers, chunks, encodings and sizes.
+"""The drawing of a FlatStor file: its three metadata tiers, chunks, encodings and sizes.
 
 pets.flat: FlatStor version 1, 2 rows, 2 columns, 1.2 KiB
 `- table: metadata of all tiers above the chunks 840 B

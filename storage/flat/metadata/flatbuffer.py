@@ -1,4 +1,4 @@
-"""Read a FlatBuffers table from bytes that nobody vouches for.
+"""A reader of FlatBuffers tables in bytes that nobody vouches for.
 
 The flatbuffers package for Python has no verifier, and its accessors follow whatever offsets they
 find. A RootTable checks the root offset, the vtable and, on access, the bounds of each field, so

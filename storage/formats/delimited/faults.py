@@ -1,4 +1,4 @@
-"""Find the first line of a delimited file that is wrong, and say what is wrong with it.
+"""The first line of a delimited file that is wrong, and what is wrong with it.
 
 Arrow reads a file in parallel and does not say where it failed. The search splits the file into
 records, has batches of them converted by Arrow again, and halves the first batch which fails, so

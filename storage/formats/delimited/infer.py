@@ -1,4 +1,4 @@
-"""Find the columns of a delimited file that no table describes, from a sample of its records.
+"""Names and types of the columns of a delimited file, inferred from a sample of its records.
 
 The delimiter is a comma if the first record has one; otherwise the tab, semicolon or bar that cuts
 the first records into the same number of fields, more than one.

@@ -1,4 +1,4 @@
-"""Read .tbl and .csv files with Arrow's parallel reader, without its leniencies.
+"""The reader of .tbl and .csv files: Arrow's parallel reader without its leniencies.
 
 Arrow accepts what would surprise a user of SQL: hexadecimal integers (0x1F), infinities and NaN,
 the year 0, NUL bytes, empty lines (as a row of NULLs), and a quote that is never closed, which
