@@ -86,15 +86,15 @@ class Workload:
 class AdviseBvh(OpenedFunction):
     """advise_bvh(workload [, memory [, max_bvhs]]): the BVHs to create for a workload.
 
-    workload: the text of its queries, or the path of a file of them. memory: a size such as '2GB'
-    for all BVHs, or NULL for no limit.
+    One row for each BVH to create, then one for each query that none serves. workload: the text of
+    its queries, or the path of a file of them. memory: a size such as '2GB' for all BVHs, or NULL
+    for no limit. Raises the error of a statement that is wrong, with its number.
     """
 
     name = "advise_bvh"
     arguments = (Argument("workload"), Argument("memory"), Argument("max_bvhs", default=MAX_BVHS))
 
     def open(self, call: FunctionCall, context: StatementContext) -> pa.Table:
-        """Return the rows; raises as `advice` does."""
         workload, memory, max_bvhs = (call.value(each.name) for each in self.arguments)
         if not isinstance(workload, str):
             raise ProgrammingError(
@@ -108,8 +108,26 @@ class AdviseBvh(OpenedFunction):
         if not isinstance(max_bvhs, int) or isinstance(max_bvhs, bool) or max_bvhs < 1:
             raise ProgrammingError(f"max_bvhs is a number of BVHs from 1, not {max_bvhs}")
         limit = None if memory is None else parse_limit(memory, "memory")
-        text = _text_of(workload, context.settings)
-        return advice(text, limit, max_bvhs, context.snapshot)
+        snapshot = context.snapshot
+        catalog = snapshot.describe()
+        workload = _read(_text_of(workload, context.settings), catalog)
+        profiles = {
+            table: _profile(table, [each.star for each in workload.asked], snapshot, catalog)
+            for table in dict.fromkeys(each.star.fact for each in workload.asked)
+        }
+        found = advise(workload.asked, profiles, limit, max_bvhs)
+        rows = []
+        taken = set(snapshot.bvhs)
+        for proposal in found.proposals:
+            name = _free_name(proposal.definition.table, taken)
+            taken.add(name)
+            rows.append(_row(name, proposal, catalog))
+        refused = {**workload.refused, **found.refused}
+        rows += [
+            {"queries": [query], "rows_touched": None, "reason": refused[query]}
+            for query in sorted(refused)
+        ]
+        return pa.Table.from_pylist(rows, _SCHEMA)
 
 
 def _text_of(workload: str, settings: Settings) -> str:
@@ -124,33 +142,6 @@ def _text_of(workload: str, settings: Settings) -> str:
     except (OSError, ValueError) as error:
         failure = error if isinstance(error, OSError) else OSError(str(error))
         raise OperationalError(describe_failure(workload, failure)) from error
-
-
-def advice(text: str, memory: int | None, max_bvhs: int, snapshot: Snapshot) -> pa.Table:
-    """Return one row for each BVH to create, then one for each query that none serves.
-
-    text: statements, separated by ';'. memory: the bytes that all BVHs may take, None for any
-    number. Raises the error of a statement that is wrong, with its number.
-    """
-    catalog = snapshot.describe()
-    workload = _read(text, catalog)
-    profiles = {
-        table: _profile(table, [each.star for each in workload.asked], snapshot, catalog)
-        for table in dict.fromkeys(each.star.fact for each in workload.asked)
-    }
-    found = advise(workload.asked, profiles, memory, max_bvhs)
-    rows = []
-    taken = set(snapshot.bvhs)
-    for proposal in found.proposals:
-        name = _free_name(proposal.definition.table, taken)
-        taken.add(name)
-        rows.append(_row(name, proposal, catalog))
-    refused = {**workload.refused, **found.refused}
-    rows += [
-        {"queries": [query], "rows_touched": None, "reason": refused[query]}
-        for query in sorted(refused)
-    ]
-    return pa.Table.from_pylist(rows, _SCHEMA)
 
 
 def _free_name(table: str, taken: set[str]) -> str:

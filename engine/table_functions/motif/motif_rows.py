@@ -53,19 +53,15 @@ def motif_rows(plan: SearchRows, columns: Sequence[Column], sources: Sources) ->
     needed = list(dict.fromkeys((*carried, *(ours for ours, _ in plan.pairs))))
     queries, values = sources.rows_with(plan.left, needed, [each for _, each in plan.given])
     questions = _questions(plan, values, queries.row_count)
-    graphs: _OneGraph | _GraphsByRow = _OneGraph(plan, sources)
-    order: Sequence[int] = range(queries.row_count)
-    if plan.pairs and queries.row_count:
-        graphs = _GraphsByRow(plan, queries, sources)
-        order = graphs.order
+    graphs = _Graphs(plan, queries, sources)
     found: dict[int, FoundMotifs] = {}
     built, row_count = "", 0
-    for number, row in enumerate(order, 1):
+    for number, row in enumerate(graphs.order, 1):
         check_interrupt()
         asked = questions[row]
         if asked is None:
             continue
-        count = "" if len(order) == 1 else f" {number} of {len(order)}"
+        count = "" if queries.row_count == 1 else f" {number} of {queries.row_count}"
         clock = Clock.starting(asked.function + count, asked.max_seconds)
         clock.make_ready("graph")
         edges, is_new = graphs.of_row(row)
@@ -156,19 +152,57 @@ def _how(found: Mapping[int, FoundMotifs]) -> str:
 # -- graphs
 
 
-class _Warnings:
-    """Counts the rows that are no edges, and those that repeat an earlier one."""
+class _Graphs:
+    """The graph of each row that asks: of all edges, which may be at hand, or of those for the row.
 
-    def __init__(self) -> None:
+    order: the rows, those with the same graph one after the other: one graph is held at a time.
+    """
+
+    def __init__(self, plan: SearchRows, queries: Relation, sources: Sources) -> None:
+        self._plan, self._sources = plan, sources
         self._skipped, self._duplicates = 0, 0
+        self._held: tuple[int, EdgeGraph] | None = None
+        self._paired: PairedRows | None = None
+        self.order: Sequence[int] = range(queries.row_count)
+        if not (plan.pairs and queries.row_count):
+            return
+        places = [] if plan.place is None else [plan.place]
+        read = list(dict.fromkeys((*(column for _, column in plan.pairs), *places)))
+        rows, values = sources.rows_with(plan.right, read, plan.read)
+        sources.memory.check(
+            _EDGE_BYTES * rows.row_count + sum(each.nbytes for each in values),
+            f"the edges of {rows.row_count} rows by what they are asked for",
+        )
+        self._paired = PairedRows(plan, queries, rows)
+        in_order = pa.array(self._paired.order)
+        self._values = [joined(each).take(in_order) for each in values]
+        self.order = np.argsort(self._paired.codes, kind="stable").tolist()
 
-    def count(self, edges: EdgeGraph) -> None:
-        """Count those of one more graph."""
+    def of_row(self, row: int) -> tuple[EdgeGraph, bool]:
+        """Return the graph of a row that asks, and whether it was built just now."""
+        paired = self._paired
+        code = 0 if paired is None else int(paired.codes[row])
+        if self._held is not None and self._held[0] == code:
+            return self._held[1], False
+        self._held = None
+        was_kept = False
+        if paired is None:
+            edges, was_kept = kept_graph(self._plan, self._sources, self._read)
+        else:
+            start, end = int(paired.starts[row]), int(paired.ends[row])
+            sources, targets, times = (each.slice(start, end - start) for each in self._values)
+            edges = make_graph(sources, targets, times, self._plan.function.name)
         self._skipped += edges.skipped_count
         self._duplicates += edges.graph.duplicate_count
+        self._held = code, edges
+        return edges, not was_kept
+
+    def _read(self) -> Sequence[Values]:
+        _, values = self._sources.rows_with(self._plan.right, (), self._plan.read)
+        return values
 
     def warnings(self) -> list[str]:
-        """Return what a user should know of the rows."""
+        """Return what a user should know of rows that are no edges, or repeat an earlier one."""
         told = []
         if self._skipped:
             told.append(
@@ -180,61 +214,3 @@ class _Warnings:
                 f"of their own: {self._duplicates}"
             )
         return told
-
-
-class _OneGraph(_Warnings):
-    """The graph of all rows, which is built when it is first asked for, or at hand."""
-
-    def __init__(self, plan: SearchRows, sources: Sources) -> None:
-        super().__init__()
-        self._plan, self._sources = plan, sources
-        self._edges: EdgeGraph | None = None
-
-    def of_row(self, _: int) -> tuple[EdgeGraph, bool]:
-        """Return the graph of a row that asks, and whether it was built just now."""
-        if self._edges is not None:
-            return self._edges, False
-        self._edges, was_kept = kept_graph(self._plan, self._sources, self._read)
-        self.count(self._edges)
-        return self._edges, not was_kept
-
-    def _read(self) -> Sequence[Values]:
-        _, values = self._sources.rows_with(self._plan.right, (), self._plan.read)
-        return values
-
-
-class _GraphsByRow(_Warnings):
-    """The graph of each row that asks, of the edges that there are for it.
-
-    order: the rows, those with the same graph one after the other: one graph is held at a time.
-    """
-
-    def __init__(self, plan: SearchRows, queries: Relation, sources: Sources) -> None:
-        super().__init__()
-        self._function = plan.function.name
-        theirs = [column for _, column in plan.pairs]
-        places = [] if plan.place is None else [plan.place]
-        read = list(dict.fromkeys((*theirs, *places)))
-        rows, values = sources.rows_with(plan.right, read, plan.read)
-        sources.memory.check(
-            _EDGE_BYTES * rows.row_count + sum(each.nbytes for each in values),
-            f"the edges of {rows.row_count} rows by what they are asked for",
-        )
-        self._paired = PairedRows(plan, queries, rows)
-        in_order = pa.array(self._paired.order)
-        self._values = [joined(each).take(in_order) for each in values]
-        self.order: list[int] = np.argsort(self._paired.codes, kind="stable").tolist()
-        self._held: tuple[int, EdgeGraph] | None = None
-
-    def of_row(self, row: int) -> tuple[EdgeGraph, bool]:
-        """Return the graph of a row that asks, and whether it was built just now."""
-        paired = self._paired
-        code, start, end = int(paired.codes[row]), int(paired.starts[row]), int(paired.ends[row])
-        if self._held is not None and self._held[0] == code:
-            return self._held[1], False
-        self._held = None
-        sources, targets, times = (each.slice(start, end - start) for each in self._values)
-        edges = make_graph(sources, targets, times, self._function)
-        self.count(edges)
-        self._held = code, edges
-        return edges, True

@@ -94,7 +94,7 @@ def _row(
     name: str, stored: StoredCalibration, table: Table, searches: SearchDrift
 ) -> dict[str, object]:
     calibration, info = stored.calibration, described(stored, table)
-    rule, seen = calibration.rule, searches.seen(name, calibration)
+    rule = calibration.rule
     return {
         "index_name": name,
         "k": calibration.k,
@@ -116,9 +116,5 @@ def _row(
         "state": "stale" if info.is_stale else "fresh",
         "rows_added": info.rows_added,
         "rows_deleted": info.rows_deleted,
-        "searched": seen.searched,
-        "recent_probes": seen.recent_probes,
-        "recent_distance": seen.recent_distance,
-        "log10_martingale": seen.log10_martingale,
-        "warning": seen.warning,
+        **searches.seen(name, calibration),
     }

@@ -29,23 +29,6 @@ if TYPE_CHECKING:
 _TOGETHER = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What searches by a calibration have shown.
-
-    searched: how many queries there were. recent_probes, recent_distance: of the last
-    `drift.RECENT` ones the mean number of lists, and how far their margins are spread otherwise
-    than those of the calibration, from 0 to 1; None without queries. log10_martingale: how strong
-    the evidence of a change was at most; by chance alone it ever is 2 in 1 of 100 cases.
-    """
-
-    searched: int
-    recent_probes: float | None
-    recent_distance: float | None
-    log10_martingale: float
-    warning: str | None
-
-
 @dataclass(slots=True)
 class _Watched:
     """The searches by one calibration; the margins of the last ones wait."""
@@ -83,20 +66,25 @@ class SearchDrift:
             if watched.waiting_count >= _TOGETHER:
                 self._catch_up(index, watched)
 
-    def seen(self, index: str, calibration: Calibration) -> Seen:
-        """Return what searches have shown of a calibration."""
+    def seen(self, index: str, calibration: Calibration) -> dict[str, object]:
+        """Return what searches by a calibration have shown, as index_calibrations() tells it.
+
+        Of the last `drift.RECENT` queries the mean number of lists, and how far their margins are
+        spread otherwise than those of the calibration, from 0 to 1; how strong the evidence of a
+        change was at most: by chance alone it ever is 2 in 1 of 100 cases.
+        """
         with self._lock:
             watched = self._of(index, calibration)
             self._catch_up(index, watched)
             probes, state = watched.probes, watched.state
             figures = drift.figures(state, calibration.reference)
-            return Seen(
-                searched=figures.queries,
-                recent_probes=sum(probes) / len(probes) if probes else None,
-                recent_distance=figures.recent_distance if probes else None,
-                log10_martingale=state.greatest / log(10),
-                warning=_warning(index, watched) if state.warned_at else None,
-            )
+            return {
+                "searched": figures.queries,
+                "recent_probes": sum(probes) / len(probes) if probes else None,
+                "recent_distance": figures.recent_distance if probes else None,
+                "log10_martingale": state.greatest / log(10),
+                "warning": _warning(index, watched) if state.warned_at else None,
+            }
 
     def take_warnings(self) -> list[str]:
         """Return the warnings that no query has told yet."""

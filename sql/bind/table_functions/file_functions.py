@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.planner.plan.function_arguments import Argument
 from raydb.planner.plan.table_function import TableFunction
 from raydb.sql.bind.table_functions.arguments import named_argument
 from raydb.sql.parse.dialect import text_of
@@ -23,6 +24,7 @@ from raydb.sql.parse.searched_tables import function_called
 from raydb.sql.template.parameters import parameter_key
 from raydb.sql.types import data_type_of
 from raydb.storage.formats import FORMATS
+from raydb.storage.formats.format import Use
 from raydb.storage.formats.paths import table_name
 from raydb.storage.formats.sources import FileSource
 
@@ -39,8 +41,10 @@ class FileFunction(TableFunction):
     """A function that reads files, and takes options of its own."""
 
     def __init__(self, name: str, kind: str) -> None:
-        self.name = name
-        self.kind = kind
+        self.name, self.kind = name, kind
+        options = FORMATS[kind].options_of(Use.QUERY) if kind in FORMATS else []
+        self.arguments = (Argument("path"), *map(Argument, options))
+        self.places = 1
 
 
 FILE_FUNCTIONS = (

@@ -242,6 +242,7 @@ def test_short_names(capfd: pytest.CaptureFixture[str]) -> None:
         ("SELECT * FROM vector_search(part|", ["part"]),
         ("SELECT * FROM vector_search(part, emb, ?, n|", ["nprobe => "]),
         ("SELECT * FROM advise_bvh('SELECT 1', me|", ["memory => "]),
+        ("SELECT * FROM read_csv('a.csv', he|", ["header => "]),
         ('SELECT "Od| FROM "Sale"', ['"Odd name"']),
         ("SELECT rent FROM shop whe|", ["when", "where"]),
         ("SELECT 1; SELECT rent FROM shop WHE|", ["WHEN", "WHERE"]),
