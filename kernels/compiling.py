@@ -1,4 +1,4 @@
-"""Who hears that a loop is being compiled: that takes up to half a minute, once on a machine.
+"""A listener to the compilation of loops, which takes up to half a minute, once on a machine.
 
     tell_of_compiling(report)       report("first_between") before each loop, on its thread
 

@@ -1,4 +1,4 @@
-"""What is derived from whole columns (codes, measures, graphs), for the next query that asks."""
+"""The cache of what is derived from whole columns: codes, measures and graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the fused jobs of a plan: on BVHs, on rows newer than these, and on whole tables.
+"""One run of the fused jobs of a plan: on BVHs, on rows newer than these, and on whole tables.
 
 What a job needs is made on its first run and stays with the plan; what jobs tell of a run stays
 with the run.

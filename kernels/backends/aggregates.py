@@ -1,4 +1,4 @@
-"""What fused jobs accumulate, on every backend: aggregates, their states, and the words of a state.
+"""The table of what fused jobs accumulate: aggregates, their states, and the words of a state.
 
     avg(x)          accumulates   the sum of x, and as of every measure the count     AGGREGATES
     the sum of x    is a state    `sum`, or `wide` where 64 bits might not hold it    plan_states

@@ -1,4 +1,4 @@
-"""What the device backends share: their faults, and the columns that they keep on the device."""
+"""Faults of devices, and caches of what lies on them, as all device backends have them."""
 
 from __future__ import annotations
 

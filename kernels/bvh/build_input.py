@@ -1,4 +1,4 @@
-"""What a BVH is built from: rows that are read block by block, and what the build may take.
+"""The input of a build: rows that are read block by block, and what the build may take.
 
 A code of a row is looked up where it is needed, so that no array of it, nor of the row's cell or
 of the value of a measure, is ever made for all rows.

@@ -1,4 +1,4 @@
-"""What the RT backend asks of the thing that traces rays: OptiX on a device."""
+"""The protocol of a tracer of rays, which is OptiX on a device."""
 
 from __future__ import annotations
 
