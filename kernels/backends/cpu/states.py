@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from raydb.kernels.backends.cpu.runs import RunTable
     from raydb.kernels.bvh.bvh import Measure
 
+# The kinds of which all words begin from 0.
+FROM_ZERO = {kind for kind, words in STATES.items() if not any(WORDS[w].none[0] for w in words)}
+
 # Of each state its words, int64 or float64, shape (word_count, group_count).
 Arrays: TypeAlias = "list[NDArray[Any]]"
 
@@ -48,11 +51,10 @@ class CpuState:
 
     def new_array(self, group_count: int) -> NDArray[Any]:
         """Return the words of no rows."""
-        words = STATES[self.kind]
-        array = np.zeros((len(words), group_count), np.float64 if self.is_float else np.int64)
-        for row, word in zip(array, words, strict=True):
-            if none := WORDS[word].none[self.is_float]:
-                row[:] = none
+        words, is_float = STATES[self.kind], self.values.dtype.kind == "f"
+        array = np.zeros((len(words), group_count), np.float64 if is_float else np.int64)
+        if self.kind not in FROM_ZERO:
+            array[:] = [[WORDS[word].none[is_float]] for word in words]
         return array
 
     def add_runs(self, array: NDArray[Any], runs: RunTable) -> None:
