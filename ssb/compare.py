@@ -1,4 +1,4 @@
-"""Compares RayDB with its rivals on the same data, in one run of one process.
+"""The comparison of RayDB with its rivals on the same data, in one run of one process.
 
 For each engine in turn: load, then for every query check the answer and time it; then give the
 memory back, so that no two engines hold their tables at the same time. All are kept to two threads.

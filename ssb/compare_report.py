@@ -1,4 +1,4 @@
-"""What `raydb-ssb compare` shows: two tables and a summary, the figures as JSON, a bar chart."""
+"""The report of `raydb-ssb compare`: two tables and a summary, the figures as JSON, a bar chart."""
 
 from __future__ import annotations
 

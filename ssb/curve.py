@@ -1,4 +1,4 @@
-"""What a query costs by the rows that it touches, at several scale factors.
+"""The curve of a query's cost over the rows that it touches, at several scale factors.
 
 The 13 queries, and sums over more and more years and discounts up to all rows. If the cost grows
 with the rows touched and not with the rows stored, the scale factors lie on one curve.

@@ -1,4 +1,4 @@
-"""Writes the benchmark's tables into a folder, all or nothing, and reuses what it finds.
+"""Data sets on disk: the benchmark's tables in a folder, written all or nothing and used again.
 
     folder/date.parquet ... lineorder.parquet, manifest.json
 

@@ -1,4 +1,4 @@
-"""What the figures were measured on: the machine, its memory bandwidth, and a process's peak."""
+"""The machine that figures were measured on, its memory bandwidth, and a process's peak."""
 
 from __future__ import annotations
 

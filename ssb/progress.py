@@ -1,4 +1,4 @@
-"""Shows how far a long step is: a bar on a terminal, one plain line a step elsewhere."""
+"""The progress of long steps: a bar on a terminal, one plain line a step elsewhere."""
 
 from __future__ import annotations
 

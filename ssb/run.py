@@ -1,4 +1,4 @@
-"""Runs the benchmark: generate or reuse, load, build, ask, check, time, and print one table."""
+"""A run of the benchmark: generate or reuse, load, build, ask, check, time, and print one table."""
 
 from __future__ import annotations
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from raydb.engine.shell.endings import QuitError
-from raydb.engine.shell.import_file import import_statement
 from raydb.engine.shell.render.answer import Answer
 from raydb.engine.shell.render.modes import MODES, OTHER_NAMES
 from raydb.engine.shell.render.output import default_pager, terminal_columns
 from raydb.engine.shell.render.words import padded, plain, width
-from raydb.engine.shell.schema import relation_names, schema_statements
+from raydb.engine.shell.schema import import_statement, relation_names, schema_statements
 from raydb.errors import Error, ProgrammingError, did_you_mean
 
 if TYPE_CHECKING:

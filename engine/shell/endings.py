@@ -1,4 +1,4 @@
-"""How the shell ends before its input does. Neither is an error: errors were told before."""
+"""Exceptions that end the shell before its input does; errors were told before they are raised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was typed before, kept in a file between sessions.
+"""The history: statements that were typed before, in a file that sessions share.
 
 The file is $RAYDB_HISTORY, by default history in $XDG_STATE_HOME/raydb (~/.local/state/raydb);
 RAYDB_HISTORY=off keeps nothing. Only its owner can read it: statements may hold what is private.

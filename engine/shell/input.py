@@ -1,4 +1,4 @@
-"""What is typed at a prompt, whatever terminal it is typed on."""
+"""Prompts, and text that is typed at them on any terminal."""
 
 from __future__ import annotations
 

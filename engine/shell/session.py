@@ -1,4 +1,4 @@
-"""What a statement, a dot command or a script does, whoever gives it.
+"""A session of the shell: it runs statements, dot commands and scripts, and shows their answers.
 
     shell = Shell(connection, Settings(), is_interactive=False)
     shell.run_text("SELECT 1; .tables")

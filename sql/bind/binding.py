@@ -1,4 +1,4 @@
-"""What all parts of one statement share while it is bound."""
+"""The binding of one statement: what all its parts share while they are bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tree may hold: nothing of a statement is ignored in silence."""
+"""Nodes of trees: those that are not supported raise, so that none is ignored in silence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where answers go: the terminal, a pager where they are longer than the terminal, or a file."""
+"""The output: the terminal, a pager for answers that are longer than the terminal, or a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a terminal shows of work that takes long: a bar, or the time where nobody knows the end.
+"""The progress bar of long work; it shows the time alone where nobody knows the end.
 
 Where standard error is no terminal, a line says why a first search takes so long, and no more.
 """

@@ -1,4 +1,4 @@
-"""What a value looks like as text, and how many columns of a terminal a text takes."""
+"""Values as text, and the columns of a terminal that a text takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What INSERT, UPDATE and DELETE would change, in words: for EXPLAIN."""
+"""EXPLAIN's words for what INSERT, UPDATE and DELETE would change."""
 
 from __future__ import annotations
 
