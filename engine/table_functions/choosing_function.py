@@ -64,7 +64,8 @@ class ChoosingFunction(SearchFunction):
         known = [each.name for each in self.arguments if each.kind is not COLUMN]
         values = ((name, call.value(name)) for name in known if name not in call.varying)
         found = tuple(call.new_column(field.name, field.type) for field in self.schema)
-        options = tuple(call.columns), tuple(values)
+        texts = tuple((name, show(each)) for name, each in call.constants.items())
+        options = tuple(call.columns), tuple(values), texts
         given, read = tuple(call.varying.items()), tuple(call.columns.values())
         return Search(self, ONE_ROW, call.rows, given, read, options, found)
 
@@ -72,9 +73,9 @@ class ChoosingFunction(SearchFunction):
         return True
 
     def summary(self, plan: SearchRows) -> str:
-        names, values = plan.options
-        given = [*zip(names, plan.read, strict=True), *plan.given]
-        shown = [*((name, show(each)) for name, each in given), *values]
+        names, _, texts = plan.options
+        given = (*zip(names, plan.read, strict=True), *plan.given)
+        shown = (*((name, show(each)) for name, each in given), *texts)
         return f"{self.name} by {', '.join(f'{name} => {value}' for name, value in shown)}"
 
     def run(self, plan: SearchRows, columns: Sequence[Column], sources: Sources) -> Relation:
