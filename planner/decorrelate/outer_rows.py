@@ -17,6 +17,7 @@ from raydb.planner.expressions.nodes import (
     Expression,
     Subquery,
     columns_of,
+    conjunction,
     conjuncts,
     rewrite,
     substitute,
@@ -34,10 +35,10 @@ from raydb.planner.plan.nodes import (
     SemiJoin,
     Sort,
     Window,
+    filter_rows,
 )
 from raydb.planner.plan.nulls import COMPARISONS, is_never_null
 from raydb.planner.plan.unique import has_one_row, has_one_row_at_most, is_unique_by
-from raydb.planner.rules.push_down_filters import filter_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -221,7 +222,7 @@ class OuterRows:
         guards = found.guards
         found = self._left_join(found, (), guarded=False)
         condition = self._condition(subquery, found)
-        return Call("case", (_all_of(guards), condition, _FALSE), _BOOLEAN)
+        return Call("case", (conjunction(guards), condition, _FALSE), _BOOLEAN)
 
     def _condition(self, subquery: Subquery, found: Independent) -> Expression:
         """Return what decides about a row of the query, over the outer rows and the plan's."""
@@ -256,7 +257,7 @@ class OuterRows:
                     return doubts
             case _:
                 pass
-        return [_Doubt((*sure, _is_null(_all_of(unsure))))]
+        return [_Doubt((*sure, _is_null(conjunction(unsure))))]
 
     # -- joins
 
@@ -299,7 +300,7 @@ class OuterRows:
         if not present:
             return found
         definitions = {
-            column: Call("case", (_all_of(present), e, Constant(None, e.type)), e.type)
+            column: Call("case", (conjunction(present), e, Constant(None, e.type)), e.type)
             for column, e in found.definitions.items()
         }
         return replace(found, definitions=definitions)
@@ -340,16 +341,6 @@ def _over_rows(found: Independent, arguments: Mapping[Column, Expression]) -> In
 
 def _is_null(expression: Expression) -> Call:
     return Call("is_null", (expression,), _BOOLEAN)
-
-
-def _all_of(conditions: Sequence[Expression]) -> Expression:
-    match conditions:
-        case []:
-            return _TRUE
-        case [only]:
-            return only
-        case _:
-            return Call("and", tuple(conditions), _BOOLEAN)
 
 
 def _as_set(subquery: Subquery) -> Plan:

@@ -42,8 +42,8 @@ from raydb.planner.plan.nodes import (
     Sort,
     Unnest,
     Window,
+    filter_rows,
 )
-from raydb.planner.rules.push_down_filters import filter_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -14,10 +14,10 @@ from operator import is_
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, assert_never
 from typing import Literal as OneOf
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+import pyarrow as pa
 
-    import pyarrow as pa
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from raydb.planner.plan.nodes import Plan
     from raydb.storage.tables.table import ForeignKey
@@ -277,3 +277,10 @@ def conjuncts(predicate: Expression) -> tuple[Expression, ...]:
             return tuple(part for argument in arguments for part in conjuncts(argument))
         case _:
             return (predicate,)
+
+
+def conjunction(predicates: Sequence[Expression]) -> Expression:
+    """Join predicates by AND; of none it is true."""
+    if len(predicates) == 1:
+        return predicates[0]
+    return Call("and", tuple(predicates), pa.bool_()) if predicates else Literal(True, pa.bool_())

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.planner.expressions.nodes import (
-    Call,
     Column,
     Expression,
     columns_of,
@@ -18,7 +17,7 @@ from raydb.planner.expressions.nodes import (
     substitute,
 )
 from raydb.planner.expressions.registry import is_volatile
-from raydb.planner.plan.nodes import Filter, PhysicalPlan, Plan, Project, Scan
+from raydb.planner.plan.nodes import Filter, Plan, Project, Scan, filter_rows
 from raydb.storage.tables.table import ROW_NUMBER
 
 if TYPE_CHECKING:
@@ -42,12 +41,8 @@ class TableRows:
         column = Column(number, ROW_NUMBER, pa.int32())
         read = {c for predicate in self.predicates for c in columns_of(predicate)}
         columns = (*(c for c in self.scan.columns if c in read), column)
-        plan: PhysicalPlan = Scan(self.scan.table, columns)
-        if len(self.predicates) == 1:
-            plan = Filter(plan, self.predicates[0])
-        else:
-            plan = Filter(plan, Call("and", tuple(self.predicates), pa.bool_()))
-        return Project(plan, ((column, column),))
+        rows = filter_rows(Scan(self.scan.table, columns), self.predicates)
+        return Project(rows, ((column, column),))
 
 
 def rows_of_table(plan: Plan) -> TableRows | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.planner.expressions.nodes import Call, Expression, Literal, rewrite
+from raydb.planner.expressions.nodes import Call, Expression, Literal
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
@@ -38,10 +38,9 @@ _OF_DAY = {
 }
 
 
-def compare_dates(plan: Plan, catalog: CatalogInfo) -> Plan:
+def compare_dates(plan: Plan, _: CatalogInfo) -> Plan:
     """Replace comparisons of dates with constant timestamps."""
-    plan = plan.map_sources(lambda source: compare_dates(source, catalog))
-    return plan.map_expressions(lambda expression: rewrite(expression, _compare))
+    return plan.rewrite(_compare)
 
 
 def _compare(expression: Expression) -> Expression:

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.planner.expressions.nodes import Call, Expression, Literal, conjuncts, rewrite
+from raydb.planner.expressions.nodes import (
+    Call,
+    Expression,
+    Literal,
+    conjunction,
+    conjuncts,
+)
 from raydb.planner.expressions.registry import may_raise
 
 if TYPE_CHECKING:
@@ -21,10 +27,9 @@ if TYPE_CHECKING:
     from raydb.planner.plan.nodes import Plan
 
 
-def factor_disjunctions(plan: Plan, catalog: CatalogInfo) -> Plan:
+def factor_disjunctions(plan: Plan, _: CatalogInfo) -> Plan:
     """Factor every OR; three-valued logic distributes as two-valued logic does."""
-    plan = plan.map_sources(lambda source: factor_disjunctions(source, catalog))
-    return plan.map_expressions(lambda expression: rewrite(expression, _factor))
+    return plan.rewrite(_factor)
 
 
 def _factor(expression: Expression) -> Expression:
@@ -44,13 +49,7 @@ def all_of(conditions: Sequence[Expression]) -> Expression:
     """Return the conjunction of conditions; of none it is true."""
     parts = [part for condition in conditions for part in conjuncts(condition)]
     parts = [part for part in parts if part != Literal(True, pa.bool_())]
-    match parts:
-        case []:
-            return Literal(True, pa.bool_())
-        case [only]:
-            return only
-        case _:
-            return Call("and", tuple(parts), pa.bool_())
+    return conjunction(parts)
 
 
 def any_of(conditions: Sequence[Expression]) -> Expression:

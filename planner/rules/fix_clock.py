@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from raydb.planner.expressions.nodes import Call, Expression, Literal, Subquery, rewrite
+from raydb.planner.expressions.nodes import Call, Expression, Literal, Subquery
 from raydb.running import moment
 
 if TYPE_CHECKING:
@@ -49,5 +49,4 @@ def _fix(plan: Plan, now: dt.datetime) -> Plan:
             case _:
                 return expression
 
-    plan = plan.map_sources(lambda source: _fix(source, now))
-    return plan.map_expressions(lambda expression: rewrite(expression, replace))
+    return plan.rewrite(replace)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from raydb.errors import DataError
 from raydb.planner.expressions.casts.cast import literal_value
 from raydb.planner.expressions.evaluator import evaluate
-from raydb.planner.expressions.nodes import Call, Expression, Literal, rewrite
+from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import is_volatile
 
 if TYPE_CHECKING:
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from raydb.planner.plan.nodes import Plan
 
 
-def fold_constants(plan: Plan, catalog: CatalogInfo) -> Plan:
+def fold_constants(plan: Plan, _: CatalogInfo) -> Plan:
     """Replace calls whose arguments are all constant by their value."""
-    plan = plan.map_sources(lambda source: fold_constants(source, catalog))
-    return plan.map_expressions(lambda expression: rewrite(expression, _fold))
+    return plan.rewrite(_fold)
 
 
 def _fold(expression: Expression) -> Expression:

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.planner.expressions.nodes import Call, Column, Expression, columns_of
-from raydb.planner.plan.nodes import InnerJoin, Plan
+from raydb.planner.plan.nodes import InnerJoin, Plan, filter_rows
 from raydb.planner.plan.statistics import Statistics
-from raydb.planner.rules.push_down_filters import filter_rows
 from raydb.planner.stars.star import map_unfused_sources
 
 if TYPE_CHECKING:

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from raydb.planner.plan.nodes import CommonTable, Plan
 
 
-def prune_columns(plan: Plan, catalog: CatalogInfo) -> Plan:
+def prune_columns(plan: Plan, _: CatalogInfo) -> Plan:
     """Drop the columns that nothing needs; the plan's own output stays."""
-    del catalog
     return plan.prune(frozenset(plan.columns))
 
 

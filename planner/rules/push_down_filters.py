@@ -12,10 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from raydb.planner.expressions.nodes import (
-    Call,
     Expression,
     columns_of,
     conjuncts,
@@ -34,6 +31,7 @@ from raydb.planner.plan.nodes import (
     Sort,
     Unnest,
     Window,
+    filter_rows,
 )
 from raydb.planner.stars.star import map_unfused_sources
 
@@ -66,17 +64,6 @@ def push_down_filters(plan: Plan, catalog: CatalogInfo) -> Plan:
         case _:
             pass
     return map_unfused_sources(plan, lambda source: push_down_filters(source, catalog))
-
-
-def filter_rows(source: Plan, predicates: Sequence[Expression]) -> Plan:
-    """Return the source under a filter of all predicates, if there are any."""
-    match predicates:
-        case []:
-            return source
-        case [only]:
-            return Filter(source, only)
-        case _:
-            return Filter(source, Call("and", tuple(predicates), pa.bool_()))
 
 
 def _push(predicates: Sequence[Expression], source: Plan) -> Plan:

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from raydb.planner.expressions.nodes import Expression
 
 
-def strengthen_joins(plan: Plan, catalog: CatalogInfo) -> Plan:
+def strengthen_joins(plan: Plan, _: CatalogInfo) -> Plan:
     """Turn each outer join into the strongest join that gives the rows that are kept above it."""
-    del catalog
     return _strengthen(plan, ())
 
 

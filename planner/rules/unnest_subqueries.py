@@ -47,10 +47,10 @@ from raydb.planner.plan.nodes import (
     Unnest,
     Values,
     Window,
+    filter_rows,
     only_columns,
 )
 from raydb.planner.rules.inline_common_tables import inline_common_tables
-from raydb.planner.rules.push_down_filters import filter_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

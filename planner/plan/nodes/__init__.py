@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from raydb.planner.plan.nodes.aggregate import Aggregate, GroupingSets
 from raydb.planner.plan.nodes.common_table import CommonTable, Recursive, WorkingTable
-from raydb.planner.plan.nodes.filter import Filter
+from raydb.planner.plan.nodes.filter import Filter, filter_rows
 from raydb.planner.plan.nodes.join import Apply, HashJoin, InnerJoin, OuterJoin, SemiJoin
 from raydb.planner.plan.nodes.node import Node
 from raydb.planner.plan.nodes.project import Project, only_columns
@@ -72,5 +72,6 @@ __all__ = [
     "Values",
     "Window",
     "WorkingTable",
+    "filter_rows",
     "only_columns",
 ]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raydb.planner.expressions.nodes import conjuncts
+from raydb.planner.expressions.nodes import conjunction, conjuncts
 from raydb.planner.expressions.show import show
 from raydb.planner.plan.nodes.node import Node
 from raydb.planner.plan.nulls import required_by
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Column, Expression
     from raydb.planner.plan.nodes import Plan
@@ -39,3 +41,8 @@ class Filter(Node):
     def never_null(self, catalog: CatalogInfo) -> frozenset[Column]:
         required = required_by(conjuncts(self.predicate), self.columns)
         return self.source.never_null(catalog) | required
+
+
+def filter_rows(source: Plan, predicates: Sequence[Expression]) -> Plan:
+    """Return the source under a filter of all predicates, if there are any."""
+    return Filter(source, conjunction(predicates)) if predicates else source

@@ -19,6 +19,7 @@ from raydb.planner.expressions.nodes import (
     columns_of,
     expressions_of,
     map_call,
+    rewrite,
 )
 
 if TYPE_CHECKING:
@@ -124,6 +125,11 @@ class Node:
             if changed is not held:
                 changes[name] = changed
         return replace(self, **changes) if changes else self  # type: ignore[type-var]
+
+    def rewrite(self, change: Callable[[Expression], Expression]) -> Plan:
+        """Return the plan with `change` applied to every part of every expression in it."""
+        plan = self.map_sources(lambda source: source.rewrite(change))
+        return cast("Plan", plan.map_expressions(lambda whole: rewrite(whole, change)))
 
     def prune(self, needed: frozenset[Column]) -> Plan:
         """Return the node with at least the needed columns, and few others below it."""
