@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.kernels.motif.exact_lists import Lists, Pattern, State
     from raydb.kernels.motif.graph import TemporalGraph
+    from raydb.kernels.motif.loops.exact_lists import Lists, Pattern, State
     from raydb.kernels.motif.shape import Motif, Ties
 
 T = TypeVar("T")
@@ -78,7 +78,7 @@ def count_exact(
     progress = [0] * thread_count
 
     def work(thread: int) -> tuple[int, bool]:
-        from raydb.kernels.motif import exact_loops as loops  # noqa: PLC0415  (numba takes 0.3 s)
+        from raydb.kernels.motif.loops import exact_loops as loops  # noqa: PLC0415  (numba takes 0.3 s)
 
         state = _new_state(motif)
         total = 0
@@ -130,7 +130,7 @@ def enumerate_instances(
     progress = [0]
 
     def work(_: int) -> int:
-        from raydb.kernels.motif import exact_loops as loops  # noqa: PLC0415  (numba takes 0.3 s)
+        from raydb.kernels.motif.loops import exact_loops as loops  # noqa: PLC0415  (numba takes 0.3 s)
 
         state = _new_state(motif)
         found = 0
@@ -195,7 +195,7 @@ def _run_threads(
 
 def _prepare(graph: TemporalGraph, motif: Motif, ties: Ties) -> tuple[Lists, Pattern]:
     """Return graph and motif as the loops read them."""
-    from raydb.kernels.motif import exact_lists  # noqa: PLC0415  (numba takes 0.3 s)
+    from raydb.kernels.motif.loops import exact_lists  # noqa: PLC0415  (numba takes 0.3 s)
 
     same = later = np.empty(0, np.uint32)
     if ties == "strict" and bool((graph.time[1:] == graph.time[:-1]).any()):
@@ -272,7 +272,7 @@ def _tails(
 
 
 def _new_state(motif: Motif) -> State:
-    from raydb.kernels.motif.exact_lists import State  # noqa: PLC0415  (numba takes 0.3 s)
+    from raydb.kernels.motif.loops.exact_lists import State  # noqa: PLC0415  (numba takes 0.3 s)
 
     edge_count, vertex_count = len(motif.edges), motif.vertex_count
     tables = [np.zeros((edge_count, edge_count), np.int64) for _ in range(4)]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.kernels.motif.graph_loops import PairTable
+    from raydb.kernels.motif.loops.graph_loops import PairTable
 
     Numbers = NDArray[np.uint32]
     KeepGoing = Callable[[float], None]
@@ -122,7 +122,7 @@ def build_graph(
     done, 0 to 1, between two steps, and may raise.
     Raises NotSupportedError for more than MAX_GRAPH_EDGES edges.
     """
-    from raydb.kernels.motif import graph_loops as loops  # noqa: PLC0415  (numba takes 0.3 s)
+    from raydb.kernels.motif.loops import graph_loops as loops  # noqa: PLC0415  (numba takes 0.3 s)
 
     assert len(source) == len(target) == len(time), (len(source), len(target), len(time))
     if len(source) > MAX_GRAPH_EDGES:
@@ -170,7 +170,7 @@ def build_graph(
 
 def pair_table(graph: TemporalGraph) -> PairTable:
     """Return a graph's hash table of vertex pairs as the loops read it."""
-    from raydb.kernels.motif.graph_loops import PairTable  # noqa: PLC0415  (numba takes 0.3 s)
+    from raydb.kernels.motif.loops.graph_loops import PairTable  # noqa: PLC0415  (numba takes 0.3 s)
 
     arrays = graph.source, graph.target, graph.pair_offsets, graph.pair_edges, graph.pair_slots
     return PairTable(*arrays, np.uint64(graph.pair_count.bit_length()))
@@ -215,7 +215,7 @@ def _rows_in_order(
 
 def _begin(numbers: Numbers, vertex_count: int) -> tuple[Numbers, Numbers]:
     """Return the first place of each vertex's list to count up from, and the offsets."""
-    from raydb.kernels.motif import graph_loops as loops  # noqa: PLC0415  (numba takes 0.3 s)
+    from raydb.kernels.motif.loops import graph_loops as loops  # noqa: PLC0415  (numba takes 0.3 s)
 
     counts = np.zeros(vertex_count, np.uint32)
     for part in _blocks(len(numbers)):
@@ -227,7 +227,7 @@ def _begin(numbers: Numbers, vertex_count: int) -> tuple[Numbers, Numbers]:
 
 def _fill_lists(numbers: Numbers, vertex_count: int, edges: Numbers) -> Numbers:
     """Write the edges of each vertex's list, ascending; return the offsets of the lists."""
-    from raydb.kernels.motif import graph_loops as loops  # noqa: PLC0415  (numba takes 0.3 s)
+    from raydb.kernels.motif.loops import graph_loops as loops  # noqa: PLC0415  (numba takes 0.3 s)
 
     next_places, offsets = _begin(numbers, vertex_count)
     for part in _blocks(len(numbers)):
@@ -239,7 +239,7 @@ def _pairs(
     pair_edges: Numbers, source: Numbers, target: Numbers, time: NDArray[np.int64]
 ) -> tuple[Numbers, int]:
     """Return where each pair's list begins, and the number of duplicate edges."""
-    from raydb.kernels.motif import graph_loops as loops  # noqa: PLC0415  (numba takes 0.3 s)
+    from raydb.kernels.motif.loops import graph_loops as loops  # noqa: PLC0415  (numba takes 0.3 s)
 
     offsets = np.empty(len(pair_edges) + 1, np.uint32)
     pair_count, duplicate_count = 0, 0
@@ -255,7 +255,7 @@ def _pairs(
 
 def _slots(pair_edges: Numbers, source: Numbers, target: Numbers, pair_offsets: Numbers) -> Numbers:
     """Return the hash table from vertex pair to the number of the pair; see `find_pair`."""
-    from raydb.kernels.motif import graph_loops as loops  # noqa: PLC0415  (numba takes 0.3 s)
+    from raydb.kernels.motif.loops import graph_loops as loops  # noqa: PLC0415  (numba takes 0.3 s)
 
     pair_count = len(pair_offsets) - 1
     slots = np.zeros(int(pair_count / _FULLNESS) + 1, np.uint32)

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from raydb.kernels.backends.cpu.threads import processor_count, run_parts
-from raydb.kernels.motif import sample_loops as loops
 from raydb.kernels.motif.completion import completion_runs
-from raydb.kernels.motif.completion_loops import PIVOT_EDGE, Lists, Plan, Scratch
-from raydb.kernels.motif.tree_loops import (
+from raydb.kernels.motif.loops import sample_loops as loops
+from raydb.kernels.motif.loops.completion_loops import PIVOT_EDGE, Lists, Plan, Scratch
+from raydb.kernels.motif.loops.tree_loops import (
     EXCLUDE_KNOWN,
     EXCLUDE_NONE,
     EXCLUDE_OTHER,

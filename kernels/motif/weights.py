@@ -26,9 +26,9 @@ import numpy as np
 
 from raydb.errors import NotSupportedError
 from raydb.kernels.backends.cpu.threads import processor_count, run_parts
-from raydb.kernels.motif import graph_loops
-from raydb.kernels.motif import weight_loops as loops
 from raydb.kernels.motif.graph import pair_table
+from raydb.kernels.motif.loops import graph_loops
+from raydb.kernels.motif.loops import weight_loops as loops
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -83,7 +83,7 @@ def trace(
     """
     # numba takes 0.3 s to import, and few processes search vectors.
     from raydb.kernels.backends.cpu.threads import run_slices  # noqa: PLC0415
-    from raydb.kernels.vector.trace_loops import trace_lists  # noqa: PLC0415
+    from raydb.kernels.vector.loops.trace_loops import trace_lists  # noqa: PLC0415
 
     index, keep_going = searched.index, searched.keep_going
     count = len(queries)

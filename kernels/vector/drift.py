@@ -86,10 +86,9 @@ class DriftFigures:
 
     queries: how many it has seen. capital: about how many times less likely they are than others
     if they are like the calibration queries; `greatest` is its maximum, and a warning is given from
-    `WARNING` on, for good. recent: the number of the last queries. recent_between: the share of
-    them with margins as of the tenth of the calibration queries that lie most between lists; about
-    `usual_between` where nothing changed. recent_distance: the greatest difference of the recent
-    and the calibration queries' distribution functions (Kolmogorov and Smirnov).
+    `WARNING` on, for good. recent: the number of the last queries. recent_distance: the greatest
+    difference of their and the calibration queries' distribution functions (Kolmogorov and
+    Smirnov).
     """
 
     queries: int
@@ -97,8 +96,6 @@ class DriftFigures:
     greatest: float
     warned_at: int
     recent: int
-    recent_between: float
-    usual_between: float
     recent_distance: float
 
 
@@ -144,9 +141,6 @@ def figures(state: DriftState, reference: Reference) -> DriftFigures:
     """Return what a monitor has to say."""
     counts = reference.counts
     usual = counts / max(int(counts.sum()), 1)
-    # Whole classes, from the top: the least that hold a tenth.
-    from_top = np.cumsum(usual[::-1])[::-1]
-    first = int(np.flatnonzero(from_top >= min(0.1, float(from_top[0])))[-1])
     recent = np.bincount(state.recent, minlength=len(counts)) / max(len(state.recent), 1)
     distance = float(np.abs(np.cumsum(recent) - np.cumsum(usual)).max())
     return DriftFigures(
@@ -156,8 +150,6 @@ def figures(state: DriftState, reference: Reference) -> DriftFigures:
         greatest=exp(min(state.greatest, 700.0)),
         warned_at=state.warned_at,
         recent=len(state.recent),
-        recent_between=float(recent[first:].sum()),
-        usual_between=float(from_top[first]),
         recent_distance=distance if len(state.recent) else 0.0,
     )
 

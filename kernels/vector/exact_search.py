@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.kernels.vector.stop_loops import Prepared
+    from raydb.kernels.vector.loops.stop_loops import Prepared
 
     Vectors = NDArray[np.float32]
     # Some rows' vectors (n, d) and their numbers (n).
@@ -100,7 +100,7 @@ def first_unusable(vectors: Vectors, metric: Metric) -> tuple[int, str] | None:
 def prepared(queries: Vectors, metric: Metric, longest: float) -> Prepared:
     """Return what scores of queries with rows are computed with; longest: a row's greatest norm."""
     # numba takes 0.3 s to import, and few processes search vectors.
-    from raydb.kernels.vector.stop_loops import Prepared, prepare  # noqa: PLC0415
+    from raydb.kernels.vector.loops.stop_loops import Prepared, prepare  # noqa: PLC0415
 
     own, (count, width) = writable(queries), queries.shape
     scaled = np.empty((count, width), np.float32) if metric == "cosine" else own
@@ -157,8 +157,8 @@ def _nearest_of(
     """Compare rows, slice by slice, with queries. arrays: vectors, row_ids and scales of `Rows`."""
     # numba takes 0.3 s to import, and few processes search vectors.
     from raydb.kernels.backends.cpu.threads import run_slices  # noqa: PLC0415
-    from raydb.kernels.vector.distance_loops import search_rows  # noqa: PLC0415
-    from raydb.kernels.vector.ranking import merge  # noqa: PLC0415
+    from raydb.kernels.vector.loops.distance_loops import search_rows  # noqa: PLC0415
+    from raydb.kernels.vector.loops.ranking import merge  # noqa: PLC0415
 
     code, adding, (row_count, width) = METRICS.index(metric), Lock(), arrays[0].shape
     heaps, given, query_count = _heaps(found, metric), tuple(asked), len(asked.queries)

@@ -7,7 +7,7 @@
     vectors     (n, d)         its vector; a list is one run of memory
     scales      (n)            1 / norm under cosine, else empty
     codes       (n, d)         its vector as bytes where the index is quantised, else empty, with
-    code_...                   what they stand for: see `raydb.kernels.vector.quantization`
+    code_...                   what they stand for: see `raydb.kernels.vector.loops.quantization`
 
 Centroids under cosine are those of unit vectors. After Sivic and Zisserman, Video Google (2003).
 """
@@ -189,7 +189,7 @@ def _encoded(
 ) -> dict[str, NDArray[Any]]:
     """Return the codes of vectors by list, and what they stand for."""
     from raydb.kernels.backends.cpu.threads import run_slices  # noqa: PLC0415
-    from raydb.kernels.vector.quantization import Codes, encode_lists  # noqa: PLC0415
+    from raydb.kernels.vector.loops.quantization import Codes, encode_lists  # noqa: PLC0415
 
     (count, width), lists = vectors.shape, len(offsets) - 1
     into = Codes(
@@ -243,7 +243,7 @@ def _ordered(
 ) -> tuple[Vectors, NDArray[np.uint32], NDArray[np.int64]]:
     """Return the vectors and the rows' numbers by list, and where each list begins."""
     from raydb.kernels.backends.cpu.threads import run_slices  # noqa: PLC0415
-    from raydb.kernels.vector.kmeans_loops import list_places, put_rows  # noqa: PLC0415
+    from raydb.kernels.vector.loops.kmeans_loops import list_places, put_rows  # noqa: PLC0415
 
     offsets = np.zeros(lists + 1, np.int64)
     np.cumsum(np.bincount(members, minlength=lists), out=offsets[1:])
@@ -282,7 +282,7 @@ def search_ivf(
     """
     # numba takes 0.3 s to import, and few processes search vectors.
     from raydb.kernels.backends.cpu.threads import run_slices  # noqa: PLC0415
-    from raydb.kernels.vector.list_search import search_lists  # noqa: PLC0415
+    from raydb.kernels.vector.loops.list_search import search_lists  # noqa: PLC0415
 
     found = no_neighbours(len(queries), k)
     asked = prepared(queries, index.metric, index.longest)

@@ -37,7 +37,7 @@ def train(
     sample: unit vectors under cosine, and so are the centroids. report: is told the share done.
     """
     # numba takes 0.3 s to import, and few processes build indexes.
-    from raydb.kernels.vector.kmeans_loops import add_members  # noqa: PLC0415
+    from raydb.kernels.vector.loops.kmeans_loops import add_members  # noqa: PLC0415
 
     count, width = sample.shape
     centroids = sample[np.sort(rng.choice(count, lists, replace=False))]
@@ -64,7 +64,7 @@ def assign(
 ) -> NDArray[np.int32]:
     """Return the nearest centroid of each vector (n), under cosine that of the least angle."""
     from raydb.kernels.backends.cpu.threads import run_slices  # noqa: PLC0415
-    from raydb.kernels.vector.kmeans_loops import nearest_centroids  # noqa: PLC0415
+    from raydb.kernels.vector.loops.kmeans_loops import nearest_centroids  # noqa: PLC0415
 
     squares = np.einsum("ij,ij->i", centroids, centroids)
     if metric == "cosine":

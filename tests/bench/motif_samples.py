@@ -15,9 +15,7 @@ from raydb.engine.table_functions.motif.motif_search import AUTO_STEPS, AUTO_STE
 from raydb.kernels.motif.estimate import estimate
 from raydb.kernels.motif.exact import count_exact
 from raydb.kernels.motif.graph import build_graph
-from raydb.kernels.motif.sample import draw_samples
-from raydb.kernels.motif.tree_choice import prepare
-from raydb.kernels.motif.tree_loops import (
+from raydb.kernels.motif.loops.tree_loops import (
     COUNTED,
     NO_CHILD,
     NO_WAY,
@@ -25,6 +23,8 @@ from raydb.kernels.motif.tree_loops import (
     TOO_LONG,
     VERTEX_TWICE,
 )
+from raydb.kernels.motif.sample import draw_samples
+from raydb.kernels.motif.tree_choice import prepare
 from raydb.kernels.motif.trees import ranked_trees
 from raydb.kernels.motif.weights import Constraints
 

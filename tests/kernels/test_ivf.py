@@ -26,7 +26,7 @@ from raydb.kernels.vector.ivf import (
     to_arrays,
 )
 from raydb.kernels.vector.kmeans import assign
-from raydb.kernels.vector.simd import add_up, exact_sum, sum_of
+from raydb.kernels.vector.loops.simd import add_up, exact_sum, sum_of
 from raydb.kernels.vector.stop_rule import ANYWHERE
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ def test_no_list_is_empty_where_vectors_differ() -> None:
 
 OTHER_PROCESSOR = """
 import numpy as np
-from raydb.kernels.vector.simd import LANES, add_up
+from raydb.kernels.vector.loops.simd import LANES, add_up
 
 rng = np.random.default_rng(3)
 for width in (1, 8, 21):

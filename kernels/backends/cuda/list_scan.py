@@ -28,11 +28,11 @@ from raydb.kernels.backends.cuda.compiled import (
 )
 from raydb.kernels.backends.cuda.memory import argument, devices, send, to_host, upload, xp
 from raydb.kernels.backends.device import DeviceError, faults
-from raydb.kernels.vector.distance_loops import Entries, Pairs, Rows, rank
 from raydb.kernels.vector.exact_search import METRICS, frozen, no_neighbours, prepared
-from raydb.kernels.vector.list_search import Lists, score_lists
-from raydb.kernels.vector.simd import PADDED
-from raydb.kernels.vector.stop_loops import Prepared, margin, squared
+from raydb.kernels.vector.loops.distance_loops import Entries, Pairs, Rows, rank
+from raydb.kernels.vector.loops.list_search import Lists, score_lists
+from raydb.kernels.vector.loops.simd import PADDED
+from raydb.kernels.vector.loops.stop_loops import Prepared, margin, squared
 from raydb.kernels.vector.stop_rule import ANYWHERE
 
 if TYPE_CHECKING:

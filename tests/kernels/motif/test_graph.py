@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from raydb.errors import NotSupportedError
 from raydb.kernels.motif import graph as graph_module
-from raydb.kernels.motif import graph_loops
 from raydb.kernels.motif.graph import TemporalGraph, build_graph, pair_table
+from raydb.kernels.motif.loops import graph_loops
 from raydb.kernels.motif.shape import Motif
 
 Edge = tuple[int, int, int]

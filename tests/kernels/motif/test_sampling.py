@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 from raydb.errors import NotSupportedError
-from raydb.kernels.motif import sample_loops, tree_loops, weights
+from raydb.kernels.motif import weights
 from raydb.kernels.motif.completion import completion_runs
 from raydb.kernels.motif.estimate import estimate, sample_instances
 from raydb.kernels.motif.exact import count_exact
 from raydb.kernels.motif.graph import TemporalGraph, build_graph
+from raydb.kernels.motif.loops import sample_loops, tree_loops
 from raydb.kernels.motif.sample import (
     draw_samples,
     make_sampler,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raydb.kernels.jit import leaf
-from raydb.kernels.motif.completion_loops import (
+from raydb.kernels.motif.loops.completion_loops import (
     END_RUN,
     FIRST_OPEN,
     FIRST_RUN,
@@ -22,8 +22,8 @@ from raydb.kernels.motif.completion_loops import (
     fill_chain,
     fill_open,
 )
-from raydb.kernels.motif.random_loops import draw_below
-from raydb.kernels.motif.weight_loops import ties_end
+from raydb.kernels.motif.loops.random_loops import draw_below
+from raydb.kernels.motif.loops.weight_loops import ties_end
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from raydb.kernels.jit import compiled, inlined
-from raydb.kernels.motif.graph_loops import find_pair, first_at_least, lower_bound
+from raydb.kernels.motif.loops.graph_loops import find_pair, first_at_least, lower_bound
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

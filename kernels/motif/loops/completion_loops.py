@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from raydb.kernels.jit import inlined, leaf
-from raydb.kernels.motif.graph_loops import find_pair, first_at_least
-from raydb.kernels.motif.weight_loops import END_AFTER, FIRST_BEFORE, ties_end, ties_first
+from raydb.kernels.motif.loops.graph_loops import find_pair, first_at_least
+from raydb.kernels.motif.loops.weight_loops import END_AFTER, FIRST_BEFORE, ties_end, ties_first
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from raydb.kernels.jit import compiled, entry, inner, leaf
-from raydb.kernels.vector.quantization import Codes, reach_of, weigh
-from raydb.kernels.vector.ranking import COSINE, L2, distance, insert, sink
-from raydb.kernels.vector.simd import PADDED, add_up, at_most, sum_of, trailing_zeros
-from raydb.kernels.vector.stop_loops import Prepared
+from raydb.kernels.vector.loops.quantization import Codes, reach_of, weigh
+from raydb.kernels.vector.loops.ranking import COSINE, L2, distance, insert, sink
+from raydb.kernels.vector.loops.simd import PADDED, add_up, at_most, sum_of, trailing_zeros
+from raydb.kernels.vector.loops.stop_loops import Prepared
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from raydb.kernels.jit import entry, leaf
-from raydb.kernels.vector.distance_loops import Rows
-from raydb.kernels.vector.list_search import Lists, nearest_lists, score_lists
-from raydb.kernels.vector.ranking import COSINE, L2, distance, sink
-from raydb.kernels.vector.simd import PADDED, add_up
-from raydb.kernels.vector.stop_loops import Prepared, margin, squared
+from raydb.kernels.vector.loops.distance_loops import Rows
+from raydb.kernels.vector.loops.list_search import Lists, nearest_lists, score_lists
+from raydb.kernels.vector.loops.ranking import COSINE, L2, distance, sink
+from raydb.kernels.vector.loops.simd import PADDED, add_up
+from raydb.kernels.vector.loops.stop_loops import Prepared, margin, squared
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

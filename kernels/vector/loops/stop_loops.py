@@ -6,8 +6,8 @@ from math import inf, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from raydb.kernels.jit import compiled, entry, leaf
-from raydb.kernels.vector.ranking import COSINE, L2
-from raydb.kernels.vector.simd import exact_sum
+from raydb.kernels.vector.loops.ranking import COSINE, L2
+from raydb.kernels.vector.loops.simd import exact_sum
 
 if TYPE_CHECKING:
     import numpy as np

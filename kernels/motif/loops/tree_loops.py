@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from raydb.kernels.jit import inlined, leaf
-from raydb.kernels.motif.completion_loops import Lists, Plan, Scratch, find_run
-from raydb.kernels.motif.graph_loops import first_at_least, lower_bound
-from raydb.kernels.motif.random_loops import draw_below
-from raydb.kernels.motif.weight_loops import (
+from raydb.kernels.motif.loops.completion_loops import Lists, Plan, Scratch, find_run
+from raydb.kernels.motif.loops.graph_loops import first_at_least, lower_bound
+from raydb.kernels.motif.loops.random_loops import draw_below
+from raydb.kernels.motif.loops.weight_loops import (
     AFTER,
     BEFORE,
     END_AFTER,

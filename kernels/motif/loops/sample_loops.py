@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raydb.kernels.jit import compiled, inlined, leaf
-from raydb.kernels.motif.completion_loops import (
+from raydb.kernels.motif.loops.completion_loops import (
     END_RUN,
     FIRST_RUN,
     MEMBER_EDGE,
@@ -33,10 +33,10 @@ from raydb.kernels.motif.completion_loops import (
     count_ways,
     find_run,
 )
-from raydb.kernels.motif.graph_loops import first_at_least, lower_bound
-from raydb.kernels.motif.picking_loops import pick_way
-from raydb.kernels.motif.random_loops import begin, draw_below, draw_word, high_product
-from raydb.kernels.motif.tree_loops import (
+from raydb.kernels.motif.loops.graph_loops import first_at_least, lower_bound
+from raydb.kernels.motif.loops.picking_loops import pick_way
+from raydb.kernels.motif.loops.random_loops import begin, draw_below, draw_word, high_product
+from raydb.kernels.motif.loops.tree_loops import (
     MOTIF_EDGE,
     NO_WAY,
     VERTEX,
@@ -47,7 +47,7 @@ from raydb.kernels.motif.tree_loops import (
     narrow,
     window_count,
 )
-from raydb.kernels.motif.weight_loops import (
+from raydb.kernels.motif.loops.weight_loops import (
     END_AFTER,
     FIRST_BEFORE,
     NO_WINDOWS,

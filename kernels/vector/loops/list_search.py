@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from raydb.kernels.jit import entry, inner, leaf
-from raydb.kernels.vector.distance_loops import (
+from raydb.kernels.vector.loops.distance_loops import (
     Entries,
     Pairs,
     Rows,
@@ -29,10 +29,10 @@ from raydb.kernels.vector.distance_loops import (
     rank,
     scan,
 )
-from raydb.kernels.vector.quantization import Codes
-from raydb.kernels.vector.ranking import IP, sink
-from raydb.kernels.vector.simd import PADDED, add_up, at_most, trailing_zeros
-from raydb.kernels.vector.stop_loops import Prepared, Rule, margin, squared, stop_score
+from raydb.kernels.vector.loops.quantization import Codes
+from raydb.kernels.vector.loops.ranking import IP, sink
+from raydb.kernels.vector.loops.simd import PADDED, add_up, at_most, trailing_zeros
+from raydb.kernels.vector.loops.stop_loops import Prepared, Rule, margin, squared, stop_score
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raydb.kernels.jit import compiled, inlined
-from raydb.kernels.motif.exact_lists import (
+from raydb.kernels.motif.loops.exact_lists import (
     LATEST,
     Lists,
     Pattern,
@@ -29,7 +29,7 @@ from raydb.kernels.motif.exact_lists import (
     vertex_run,
     window_end,
 )
-from raydb.kernels.motif.exact_rest import (
+from raydb.kernels.motif.loops.exact_rest import (
     DEEPER,
     MOST,
     count_ordered,
@@ -37,10 +37,10 @@ from raydb.kernels.motif.exact_rest import (
     count_tail,
     count_within,
 )
-from raydb.kernels.motif.graph_loops import first_at_least
+from raydb.kernels.motif.loops.graph_loops import first_at_least
 
 if TYPE_CHECKING:
-    from raydb.kernels.motif.exact_lists import Int, Integers
+    from raydb.kernels.motif.loops.exact_lists import Int, Integers
 
 # A thread looks whether it is to stop after so many steps, some 50 us.
 _POLL_STEPS = 2**10

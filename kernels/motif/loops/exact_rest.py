@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raydb.kernels.jit import inlined, leaf
-from raydb.kernels.motif.exact_lists import (
+from raydb.kernels.motif.loops.exact_lists import (
     FEW,
     LATEST,
     Lists,
@@ -23,10 +23,10 @@ from raydb.kernels.motif.exact_lists import (
     pair_run,
     vertex_run,
 )
-from raydb.kernels.motif.graph_loops import first_at_least
+from raydb.kernels.motif.loops.graph_loops import first_at_least
 
 if TYPE_CHECKING:
-    from raydb.kernels.motif.exact_lists import Int
+    from raydb.kernels.motif.loops.exact_lists import Int
 
 # No count of one partial match and no sum within a part may reach this: one more fits int64 still.
 MOST = np.int64(2**62)

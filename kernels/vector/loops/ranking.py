@@ -10,7 +10,7 @@ from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from raydb.kernels.jit import entry, leaf
-from raydb.kernels.vector.simd import exact_sum
+from raydb.kernels.vector.loops.simd import exact_sum
 
 if TYPE_CHECKING:
     import numpy as np

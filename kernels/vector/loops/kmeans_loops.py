@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raydb.kernels.jit import entry
-from raydb.kernels.vector.simd import PADDED, add_up, at_most, trailing_zeros
+from raydb.kernels.vector.loops.simd import PADDED, add_up, at_most, trailing_zeros
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
