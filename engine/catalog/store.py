@@ -18,7 +18,7 @@ import json
 from contextlib import suppress
 from dataclasses import astuple, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -54,14 +54,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.engine.catalog.stored_calibration import Calibrations
-    from raydb.kernels.vector.ivf import Ivf
     from raydb.planner.catalog import BvhDefinition
     from raydb.storage.durable.database_directory import DatabaseDirectory
     from raydb.storage.tables.changes import Change
 
     Arrays = dict[str, NDArray[Any]]
     Properties = dict[str, Any]
+
+T = TypeVar("T")
 
 STATE_VERSION = 6
 # Version 4 has no vector indexes, version 5 no calibrations of them.
@@ -106,8 +106,10 @@ class Store:
         snapshot = Snapshot(
             {described["name"]: self._load_table(described) for described in state["tables"]},
             state["views"],
-            vector_indexes=self._load_vector_indexes(state.get("vector_indexes", {})),
-            calibrations=self._load_calibrations(state.get("calibrations", {})),
+            vector_indexes=self._load_each(state.get("vector_indexes", {}), ivf.from_arrays),
+            calibrations=self._load_each(
+                state.get("calibrations", {}), stored_calibration.from_arrays
+            ),
         )
         for described in state["bvhs"]:
             snapshot = self._load_bvh(snapshot, described)
@@ -282,26 +284,19 @@ class Store:
             self._files[id(live)] = (live, described["live"])
         return Table(definition, Rows(schema, parts), described["version"], foreign_rows, live)
 
-    # -- vector indexes
+    # -- vector indexes and their calibrations
 
-    def _load_vector_indexes(self, described: dict[str, str]) -> dict[str, Ivf]:
-        """Map the arrays of vector indexes, whose files are given by name."""
+    def _load_each(
+        self,
+        files: Mapping[str, str],
+        make: Callable[[Mapping[str, NDArray[Any]], Mapping[str, Any]], T],
+    ) -> dict[str, T]:
+        """Return what is made of the arrays in some files, which are given by name."""
         found = {}
-        for name, file in described.items():
+        for name, file in files.items():
             sections = read_sections(self.directory.path_of(file))
-            index = ivf.from_arrays(sections.arrays, sections.properties)
-            self._files[id(index)] = (index, file)
-            found[name] = index
-        return found
-
-    def _load_calibrations(self, described: dict[str, str]) -> dict[str, Calibrations]:
-        """Map the calibrations of vector indexes, whose files are given by name."""
-        found = {}
-        for name, file in described.items():
-            sections = read_sections(self.directory.path_of(file))
-            known = stored_calibration.from_arrays(sections.arrays, sections.properties)
-            self._files[id(known)] = (known, file)
-            found[name] = known
+            found[name] = made = make(sections.arrays, sections.properties)
+            self._files[id(made)] = (made, file)
         return found
 
     # -- BVHs
