@@ -292,7 +292,9 @@ def search_ivf(
     ends = (nprobe, score, gamma, int(rule.kreg), scale, share, threshold)
 
     def search(part: slice) -> None:
-        some, into = tuple(each[part] for each in asked), found.take(part)
+        some, into = tuple(asked), found
+        if part.stop - part.start < len(queries):
+            some, into = tuple(each[part] for each in asked), found.take(part)
         results = (into.distances, into.rows, into.probes, into.margins)
         search_lists(metric, rows, lists, codes, some, ends, results)
 
