@@ -23,7 +23,7 @@ from raydb.planner.expressions.nodes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.plan.nodes import Plan
@@ -70,6 +70,8 @@ class Node:
     @property
     def defined(self) -> tuple[Column, ...]:
         """The columns whose numbers begin here; one that passes through keeps its number."""
+        if not self.definition_fields and not self.column_fields:
+            return ()  # every rule asks, mostly of filters and joins
         own = [column for column, value in self._definitions() if column != value]
         for name in self.column_fields:
             held = getattr(self, name)
@@ -79,9 +81,12 @@ class Node:
     @property
     def expressions(self) -> tuple[Expression, ...]:
         """The expressions of the node itself."""
-        held = [value for _, value in self._definitions()]
-        held += [getattr(self, name) for name in self.expression_fields]
-        return tuple(_expressions_in(held))
+        found: list[Expression] = []
+        for _, value in self._definitions():
+            _collect(value, found)
+        for name in self.expression_fields:
+            _collect(getattr(self, name), found)
+        return tuple(found)
 
     @property
     def required_columns(self) -> frozenset[Column]:
@@ -153,15 +158,15 @@ def read_by(expressions: Iterable[Expression]) -> frozenset[Column]:
     return frozenset(column for expression in expressions for column in columns_of(expression))
 
 
-def _expressions_in(held: Any) -> Iterator[Expression]:
-    """Yield the expressions of what a field holds."""
-    if isinstance(held, tuple | list):
+def _collect(held: Any, found: list[Expression]) -> None:
+    """Add the expressions of what a field holds; without a generator, for every rule asks."""
+    if isinstance(held, tuple):
         for each in held:
-            yield from _expressions_in(each)
+            _collect(each, found)
     elif isinstance(held, AggregateCall | WindowCall):
-        yield from expressions_of(held)
+        found += expressions_of(held)
     else:
-        yield held
+        found.append(held)
 
 
 def _map_held(held: Any, change: Callable[[Expression], Expression]) -> Any:
