@@ -35,6 +35,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Rewrite answers in one process: tests that run at once would write the same pages."""
+    if config.getoption("--golden-update"):
+        config.option.numprocesses = 0
+
+
 def pytest_report_header() -> str:
     from stars import CASES, SEED
 

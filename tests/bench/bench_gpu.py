@@ -144,7 +144,7 @@ def run_doctor() -> list[dict[str, Any]]:
 def run_agreement() -> bool:
     """Run on the device what the simulator and the PTX machine run in the test suite."""
     files = [str(KERNELS / name) for name in AGREEMENT]
-    arguments = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
+    arguments = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *files]
     return subprocess.run(arguments, check=False).returncode == 0
 
 

@@ -92,7 +92,7 @@ def test_a_query_is_answered_by_rays(con, machine):
 def test_sql_on_cuda_in_the_simulator():
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
+            *(sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider"),
             str(Path(__file__).parent / "sql_on_cuda.py"),
         ],
         env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},

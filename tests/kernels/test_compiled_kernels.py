@@ -49,7 +49,7 @@ def runs(request, tmp_path_factory):
         paths = [str(TESTS / "kernels"), *filter(None, [os.environ.get("PYTHONPATH")])]
         return subprocess.run(
             [
-                *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
+                *(sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider"),
                 *("-p", "ptx_device", "-k", f"not ({OF_THE_HOST})", str(TESTS / file)),
             ],
             env={

@@ -29,7 +29,7 @@ SHAPES = [
 
 def run_simulated(file):
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)],
+        [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", str(file)],
         env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
         cwd=Path(__file__).parent.parent.parent,
         capture_output=True,

@@ -105,7 +105,17 @@ def test_optix_s_module_and_the_program_itself_on_the_cpu(tmp_path):
         built = build_library(tmp_path, name, *source)
         assert built.returncode == 0, built.stderr[-3000:]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", here / "rt_on_cpu.py"],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-n",
+            "0",
+            "-p",
+            "no:cacheprovider",
+            here / "rt_on_cpu.py",
+        ],
         env={
             **os.environ,
             "LD_LIBRARY_PATH": str(tmp_path),

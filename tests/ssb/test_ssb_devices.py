@@ -67,7 +67,7 @@ def test_rays(con: Any, name: str, encoding: str) -> None:
 def test_cuda_in_the_simulator(folder: Path) -> None:
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
+            *(sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider"),
             str(Path(__file__).parent / "ssb_on_cuda.py"),
         ],
         env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "RAYDB_SSB_FOLDER": str(folder)},
