@@ -1,1 +1,1 @@
-"""What a user holds: connections, cursors, and the session that runs their statements."""
+"""Connections and cursors, the session that runs their statements, and the command `raydb`."""

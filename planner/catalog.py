@@ -1,4 +1,4 @@
-"""What the planner knows of the database: metadata as values, no readers and no rows."""
+"""The catalog: metadata of the database as values, without readers or rows."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The last steps of a query over the few groups of its fused job, prepared once for a plan.
 
-    SortRows(ComputeColumns(FusedScanAggregate))   ->   [compute columns, sort]
+    Sort(Project(FusedScanAggregate))   ->   [compute columns, sort]
 
 A fused job takes some microseconds and gives some hundred rows. The general path, which is made for
 millions, would spend more on deciding how to order them than on ordering them.

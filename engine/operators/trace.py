@@ -1,4 +1,4 @@
-"""What each node of a plan did when it ran: EXPLAIN ANALYZE.
+"""The trace of a run: the rows and the time of each node, for EXPLAIN ANALYZE.
 
 A node's own time is what passed while it ran, less what passed in the nodes that it reads from.
 Filters and computed columns in a row run together, morsel by morsel in threads; they share the

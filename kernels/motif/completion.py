@@ -1,4 +1,4 @@
-"""What is left of a motif when a tree instance is fixed: runs of edges that are counted unseen.
+"""The rest of a motif beside a tree instance: runs of edges that are counted unseen.
 
 The groups of a motif that have edges outside the tree form runs, between groups that lie wholly in
 the tree:

@@ -1,4 +1,4 @@
-"""How many instances of a tree hang from each edge of a graph: what samples are drawn by.
+"""The weights that samples are drawn by: instances of a tree that hang from each edge of a graph.
 
 An instance maps a tree's edges to edges of the graph that obey three constraints (TIMEST, section
 2.1), looser than the motif's, so that the weights of an edge are products over its children:

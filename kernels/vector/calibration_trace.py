@@ -1,4 +1,4 @@
-"""What calibration knows of queries: in which list each of the nearest rows turns up.
+"""The trace of calibration queries: in which list each of the nearest rows turns up.
 
 query   ->   exact k-th distance   ->   lists, the nearest first, until all k rows are found
 """

@@ -1,4 +1,4 @@
-"""Whether queries are still like those that an index was calibrated with, without exact answers.
+"""A test of drift: queries against those that an index was calibrated with, without exact answers.
 
 margin of a query  ->  its class  ->  p-value among all margins so far  ->  bets  ->  capital
 

@@ -1,4 +1,4 @@
-"""What a BVH would be that is not built: its cells, its bytes, and what a star reads of it.
+"""The model of a BVH that is not built: its cells, its bytes, and what a star reads of it.
 
 A profile of the fact table takes the place of its rows. It has the distinct tuples of attributes
 that hang together, and how many fact rows have each; attributes of different tuples count as

@@ -1,4 +1,4 @@
-"""How messages call an expression: its name or value, and its type."""
+"""Expressions in messages: their name or value, and their type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs a star: the BVH of max{x + y + alpha*z}, then fewest rows (RayDB, section 4.5)."""
+"""The choice of what runs a star: the BVH of max{x + y + alpha*z}, then fewest rows (RayDB 4.5)."""
 
 from __future__ import annotations
 

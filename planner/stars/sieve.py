@@ -1,4 +1,4 @@
-"""Whether a fused job may leave rows unread, because its BVH keeps totals of its cells.
+"""Sieving: a fused job leaves rows unread where its BVH keeps totals of their cells.
 
 A cell whose rows all have one group is covered: its totals answer for them. Where rows of a cell
 differ in what the query asks for, or where something is fetched for each row, the rows are read.

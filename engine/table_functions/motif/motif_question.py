@@ -1,4 +1,4 @@
-"""What a call of motif_count() or motif_sample() asks, from the values of its arguments.
+"""The question of a call of motif_count() or motif_sample(), from the values of its arguments.
 
     make_question(function, {"motif": ..., "delta": ...}, {}, time)    where all are constants
     question_of_row(function, question, {"delta": ...}, time)          with those of one row

@@ -1,4 +1,4 @@
-"""How a vector search runs: through which index, or by comparing all rows, and why.
+"""The choice of an index for a vector search, or of comparing all rows, with its reason.
 
     Search(queries, Project(Filter(Scan)))  ->  Project(SearchRows(queries, Scan,
                                                     selection = row numbers of the Filter))

@@ -1,4 +1,4 @@
-"""Whether the queries of searches are still like those that an index was calibrated with.
+"""The watch over queries of calibrated searches, which may drift away from the calibration's.
 
     search  ->  observe(index, calibration, what it found)  ->  a martingale for each calibration
 

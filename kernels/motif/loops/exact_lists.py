@@ -1,4 +1,4 @@
-"""What a search for a motif reads and writes, and how it finds the runs of an edge's candidates.
+"""The arrays of an exact search for a motif, and the runs of an edge's candidates in them.
 
 A run is a stretch of the lists of edges, `listed[start:end]`. Bounds of its edge numbers are
 `low` <= number < `high`.

@@ -1,4 +1,4 @@
-"""How the edges that are left are counted from their runs, once all vertices of a motif are bound.
+"""The count of the edges that are left, from their runs, once all vertices of a motif are bound.
 
 Or all but one, to which a single edge leads. Edges whose candidates lie apart in time are chosen
 one by one, and their numbers multiplied; others are counted in one pass over their runs.
