@@ -15,6 +15,7 @@ Centroids under cosine are those of unit vectors. After Sivic and Zisserman, Vid
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,8 +29,8 @@ from raydb.kernels.vector.exact_search import (
     frozen,
     no_neighbours,
     norms_of,
-    prepared,
     unit,
+    unprepared,
 )
 from raydb.kernels.vector.kmeans import assign, train
 from raydb.kernels.vector.stop_rule import ANYWHERE, SCORES, StopRule
@@ -280,23 +281,22 @@ def search_ivf(
     Further lists are scanned until there are k rows and the rule ends the search. allowed: whether
     a row counts, by its number; None for all. `first_unusable` finds none of the queries.
     """
-    # numba takes 0.3 s to import, and few processes search vectors.
-    from raydb.kernels.backends.cpu.threads import run_slices  # noqa: PLC0415
-    from raydb.kernels.vector.loops.list_search import search_lists  # noqa: PLC0415
-
-    found = no_neighbours(len(queries), k)
-    asked = prepared(queries, index.metric, index.longest)
-    metric, rows, lists, codes = METRICS.index(index.metric), *loop_arrays(index, allowed)
+    run_slices, search_lists = _search_loops()
+    found, asked = no_neighbours(len(queries), k), unprepared(queries, index.metric)
+    metric, longest = METRICS.index(index.metric), float(index.longest)
+    rows, lists, codes = loop_arrays(index, allowed)
     score, numbers = SCORES.index(rule.score), (rule.gamma, rule.scale, rule.share, rule.threshold)
     gamma, scale, share, threshold = map(float, numbers)
     ends = (nprobe, score, gamma, int(rule.kreg), scale, share, threshold)
 
     def search(part: slice) -> None:
-        some, into = tuple(asked), found
+        some, into = asked, found
         if part.stop - part.start < len(queries):
-            some, into = tuple(each[part] for each in asked), found.take(part)
+            queried, scaled, slack, terms = asked
+            some = queried[part], scaled[part], slack[part], terms[part]
+            into = found.take(part)
         results = (into.distances, into.rows, into.probes, into.margins)
-        search_lists(metric, rows, lists, codes, some, ends, results)
+        search_lists(metric, longest, rows, lists, codes, some, ends, results)
 
     most = 1
     if len(queries) >= _SHARING:
@@ -306,6 +306,16 @@ def search_ivf(
         most = min(max(int(_MAX_COMPARED / compared), _SHARING_QUERIES), _MAX_QUERIES)
     run_slices(search, len(queries), _MIN_QUERIES, most, threads)
     return found
+
+
+@cache
+def _search_loops() -> tuple[Any, Any]:
+    """Return what a search runs; to import it in each search would take 2 us."""
+    # numba takes 0.3 s to import, and few processes search vectors.
+    from raydb.kernels.backends.cpu.threads import run_slices  # noqa: PLC0415
+    from raydb.kernels.vector.loops.list_search import search_lists  # noqa: PLC0415
+
+    return run_slices, search_lists
 
 
 def loop_arrays(index: Ivf, allowed: NDArray[np.bool_] | None) -> tuple[Any, Any, Any]:

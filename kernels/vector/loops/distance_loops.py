@@ -193,7 +193,7 @@ def scan(
         for group in range(0, len(asking), GROUP_QUERIES):
             some = asking[group : group + GROUP_QUERIES]
             entries = _with_room(entries, len(some) * (last - first))
-            _scan_chunk(search, codes, pairs, some, list_number, first, last, entries)
+            scan_chunk(search, codes, pairs, some, list_number, first, last, entries)
     return entries
 
 
@@ -205,7 +205,7 @@ def _copy(vector: NDArray[np.float32], target: NDArray[np.float32]) -> None:
 
 
 @leaf
-def _scan_chunk(
+def scan_chunk(
     search: Search,
     codes: Codes | None,
     pairs: Pairs,

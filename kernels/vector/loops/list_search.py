@@ -8,7 +8,7 @@ A list that is scanned in the same round as the one that ends a search does not 
 number of lists is fixed, all after the first one are one round. Under a rule a search ends no later
 than it would if its k-th row came no nearer, and a round takes the lists up to there: scanning a
 half of them first, and the rest in further rounds, was slower, since each round reads most lists.
-A single query shares nothing: it scans the nearest list first, and under a rule no list too many.
+A single query shares nothing, and has no rounds: each list counts before the next one is scanned.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from raydb.kernels.jit import entry, inner, leaf
+from raydb.kernels.jit import compiled, entry, inner, leaf
 from raydb.kernels.vector.loops.distance_loops import (
+    CHUNK_ROWS,
     Entries,
     Pairs,
     Rows,
@@ -28,17 +29,29 @@ from raydb.kernels.vector.loops.distance_loops import (
     new_room,
     rank,
     scan,
+    scan_chunk,
 )
 from raydb.kernels.vector.loops.quantization import Codes
 from raydb.kernels.vector.loops.ranking import IP, sink
 from raydb.kernels.vector.loops.simd import PADDED, add_up, at_most, trailing_zeros
-from raydb.kernels.vector.loops.stop_loops import Prepared, Rule, margin, squared, stop_score
+from raydb.kernels.vector.loops.stop_loops import (
+    Prepared,
+    Rule,
+    margin,
+    prepare,
+    squared,
+    stop_score,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # Lists of each query that are put in order at first.
 _FIRST_LISTS = 64
+
+# Entries of a single query that there is room for: so many, and so many for each of k rows.
+_ENTRIES = 8 * CHUNK_ROWS
+_ENTRIES_PER_ROW = 8
 
 
 class Lists(NamedTuple):
@@ -68,7 +81,7 @@ class _Progress(NamedTuple):
     terms: NDArray[np.float64]
 
 
-@entry
+@compiled
 def score_lists(
     metric: int, lists: Lists, scaled: NDArray[np.float32], scores: NDArray[np.float32]
 ) -> None:
@@ -172,16 +185,16 @@ def _round_sizes(
     search: Search, rule: Rule, progress: _Progress, asking: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return how many lists of each query to scan next."""
-    sizes, is_single = np.ones(len(asking), np.int64), len(progress.done) == 1
+    sizes = np.ones(len(asking), np.int64)
     known, list_count = progress.order.shape[1], progress.list_count
     if known < list_count:
         known -= 1
     for i in range(len(asking)):
         query = asking[i]
         before, kth = progress.done[query], search.heaps[query, 0]
-        if before < rule.least_probes and (before or is_single):
+        if 0 < before < rule.least_probes:
             sizes[i] = min(rule.least_probes, list_count) - before
-        elif before and not is_single:
+        elif before:
             if kth == inf:
                 sizes[i] = min(before, known - before)
                 continue
@@ -221,15 +234,8 @@ def _scan_round(
     entries: Entries,
 ) -> Entries:
     """Scan the lists of pairs, `chosen`, for their queries; return all entries."""
-    asking = np.arange(len(chosen))
-    if len(search.heaps) == 1:
-        for pair in range(len(chosen)):
-            nearest = np.int64(chosen[pair])
-            start, end, own = offsets[nearest], offsets[nearest + 1], asking[pair : pair + 1]
-            entries = scan(search, codes, pairs, own, nearest, start, end, entries)
-        return entries
     list_count = len(offsets) - 1
-    starts = np.empty(list_count + 2, np.int64)
+    asking, starts = np.empty(len(chosen), np.int64), np.empty(list_count + 2, np.int64)
     _by_list(chosen, list_count, starts, asking)
     for each in range(list_count):
         # Where a list's pairs begin has moved one place on.
@@ -289,6 +295,39 @@ def _count_round(
     return left
 
 
+@leaf
+def _scan_alone(
+    search: Search,
+    codes: Codes | None,
+    offsets: NDArray[np.int64],
+    rule: Rule,
+    progress: _Progress,
+    pairs: Pairs,
+    entries: Entries,
+    found: Found,
+) -> bool:
+    """Scan the lists in order for a single query, up to where it stops; tell whether it goes on.
+
+    pairs: its own alone. Entries are ranked as soon as there may be no room for those of a chunk.
+    """
+    metric, rows, targets, heaps = search.metric, search.rows, search.targets, search.heaps
+    probed, known, goes_on = progress.done[0], progress.order.shape[1], True
+    # Where others follow, the last list in order tells how far the next one is.
+    last = known if known == progress.list_count else known - 1
+    while goes_on and probed < last:
+        nearest = np.int64(progress.order[0, probed])
+        start, end = offsets[nearest], offsets[nearest + 1]
+        for first in range(start, end, CHUNK_ROWS):
+            after = min(first + CHUNK_ROWS, end)
+            if entries.used[0] + after - first > len(entries.scores):
+                rank(metric, rows, targets, heaps, pairs, entries, found.distances, found.rows)
+            scan_chunk(search, codes, pairs, pairs.numbers, nearest, first, after, entries)
+        probed += 1
+        goes_on = _goes_on(rule, progress, 0, probed, heaps[0, 0])
+    progress.done[0] = probed
+    return goes_on and probed < progress.list_count
+
+
 @inner
 def codes_of(coded: Any) -> Codes | None:
     """Return the codes of rows; None for None, which numba tells apart."""
@@ -299,14 +338,22 @@ def codes_of(coded: Any) -> Codes | None:
 
 @entry
 def search_lists(
-    metric: int, compared: Any, listed: Any, coded: Any, asked: Any, ends: Any, results: Any
+    metric: int,
+    longest: float,
+    compared: Any,
+    listed: Any,
+    coded: Any,
+    asked: Any,
+    ends: Any,
+    results: Any,
 ) -> None:
     """Find the nearest rows of the nearest lists of some queries.
 
     At least `least_probes` lists are scanned, and more until there are k rows and the rule ends the
-    search. `Rows`, `Lists`, `Codes` or None, `Prepared`, `Rule` and `Found` are plain tuples, which
-    numba takes in a third of the time.
+    search. `Rows`, `Lists`, `Codes` or None, `Prepared`, into which `prepare` has written nothing
+    yet, `Rule` and `Found` are plain tuples, which numba takes in a third of the time.
     """
+    prepare(metric, longest, asked[0], asked[1], asked[2], asked[3])
     rows, lists, codes = Rows(*compared), Lists(*listed), codes_of(coded)
     targets, rule, found = Prepared(*asked), Rule(*ends), Found(*results)
     (count, k), list_count = found.rows.shape, len(lists.squares)
@@ -316,9 +363,20 @@ def search_lists(
     search = Search(metric, rows, targets, np.full((count, k), np.float32(inf)), room)
     order, done = np.empty((count, 0), np.int32), np.zeros(count, np.int64)
     progress = _Progress(scores, list_count, order, done, targets.terms)
-    entries, asking = new_entries(count), np.arange(count if list_count else 0)
+    asking, least = np.arange(count if list_count else 0), max(rule.least_probes + 1, _FIRST_LISTS)
+    if len(asking) == 1:
+        goes_on, entries = True, new_entries(max(_ENTRIES, _ENTRIES_PER_ROW * k))
+        pairs = Pairs(asking, np.full(1, np.int32(-1)), True)
+        while goes_on:
+            progress = _ordered(progress, asking, least)
+            goes_on = _scan_alone(
+                search, codes, lists.offsets, rule, progress, pairs, entries, found
+            )
+        rank(metric, rows, targets, search.heaps, pairs, entries, found.distances, found.rows)
+        found.probes[0], found.margins[0] = done[0], _margin_of(progress, 0)
+        return
+    entries = new_entries(count)
     while len(asking):
-        least = max(rule.least_probes + 1, _FIRST_LISTS)
         progress = _ordered(progress, asking, least)
         sizes = _round_sizes(search, rule, progress, asking)
         chosen = np.empty(sizes.sum(), np.int32)
@@ -331,7 +389,7 @@ def search_lists(
                 chosen[pair], numbers[pair] = progress.order[query, probed], query
                 pair += 1
         # Where no list is one too many, all count as soon as they are scanned.
-        is_counted = most <= rule.least_probes or count == 1
+        is_counted = most <= rule.least_probes
         pairs = Pairs(numbers, np.full(len(chosen), np.int32(-1)), is_counted)
         entries = _scan_round(search, codes, lists.offsets, pairs, chosen, entries)
         left = _count_round(search, rule, progress, asking, sizes, pairs, entries, found)

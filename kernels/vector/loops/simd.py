@@ -15,7 +15,7 @@ from llvmlite import binding, ir
 from numba.core import cgutils, config, types
 from numba.extending import intrinsic
 
-from raydb.kernels.jit import entry, leaf
+from raydb.kernels.jit import compiled, leaf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -271,7 +271,7 @@ def sum_of(is_l2: bool, one: NDArray[np.float32], other: NDArray[np.float32]) ->
     return _sum_pair(is_l2, len(one), one.ctypes.data, other.ctypes.data)
 
 
-@entry
+@compiled
 def add_up(is_l2: bool, rows: Any, queries: NDArray[np.float32], sums: NDArray[np.float32]) -> None:
     """Write the products, or the squared differences, of each query with each row.
 

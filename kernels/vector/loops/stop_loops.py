@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from raydb.kernels.jit import compiled, entry, leaf
+from raydb.kernels.jit import compiled, leaf
 from raydb.kernels.vector.loops.ranking import COSINE, L2
 from raydb.kernels.vector.loops.simd import exact_sum
 
@@ -51,7 +51,7 @@ class Prepared(NamedTuple):
     terms: NDArray[np.float64]
 
 
-@entry
+@compiled
 def prepare(
     metric: int,
     longest: float,
