@@ -68,10 +68,11 @@ def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
     if isinstance(flat, NoStar):
         return flat
     scans, conditions = flat
-    if any(map(is_volatile, (*aggregate.expressions, *conditions))):
+    parts = (*aggregate.expressions, *conditions)
+    if any(map(is_volatile, parts)):
         return NoStar("it calls random()")
-    read = (columns_of(part) for part in (*aggregate.expressions, *conditions))
-    found = _find_fact(scans, conditions, frozenset[Column]().union(*read), catalog)
+    read = frozenset[Column]().union(*map(columns_of, parts))
+    found = _find_fact(scans, conditions, read, catalog)
     if isinstance(found, NoStar):
         return found
     attributes, predicates = found

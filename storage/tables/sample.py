@@ -17,14 +17,14 @@ class ByColumn(Mapping[str, _Known]):
     """What `read` tells of each of a table's columns, by name."""
 
     def __init__(self, table: Table, read: Callable[[str], _Known]) -> None:
-        self._names = table.definition.schema.names
+        self._schema = table.definition.schema  # every statement makes some, few want names
         self._read = read
 
     def __getitem__(self, name: str) -> _Known:
         return self._read(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter(self._schema.names)
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._schema)

@@ -139,8 +139,9 @@ class CpuBackend:
         """Find the runs of a job, and choose how they are added up."""
         runs, group_count = find_runs(bvh, job), job.group_count
         functions = [(a.function, a.measure) for a in job.accumulators]
-        states = find_states(functions, bvh.measures, runs.row_count, by_runs=not runs.maps)
-        if not runs.maps and states.takes_runs:
+        by_runs = not runs.maps
+        states = find_states(functions, bvh.measures, runs.row_count, by_runs=by_runs)
+        if by_runs and states.takes_runs:
             rows = None
             if group_count <= KEPT_GROUPS:
                 rows = np.zeros(group_count, np.int64)
@@ -150,7 +151,8 @@ class CpuBackend:
             if states.states:
                 parts = _thread_parts(runs, THREAD_RUN_ROWS, group_count)
             return CpuJob(runs, group_count, "runs", parts, states, rows)
-        states = find_states(functions, bvh.measures, runs.row_count)
+        if by_runs:
+            states = find_states(functions, bvh.measures, runs.row_count)
         # Dropped rows are added up beyond the groups: a further part may follow what one drops.
         has_dropped = any((code_parts < 0).any() for _, code_parts in runs.maps)
         width = group_count * (1 + len(runs.maps) * has_dropped)

@@ -79,8 +79,9 @@ def find_runs(bvh: Bvh, job: FusedJob) -> Runs:
         entries, groups = _split_by_group(bvh, entries, by_cell)
     else:
         groups = np.zeros(len(entries), np.int64)
-    table = np.stack([bvh.offsets[entries[:, 0]], bvh.offsets[entries[:, 1]], groups])
-    table = _join_neighbours(table.compress(table[1] > table[0], axis=1))
+    starts, ends = bvh.offsets[entries[:, 0]], bvh.offsets[entries[:, 1]]
+    filled = ends > starts
+    table = _join_neighbours(starts[filled], ends[filled], groups[filled])
     if bvh.dead is not None:
         table = _punch(table, bvh.dead)
     by_row = [code_map for code_map in job.maps if not code_map.by_cell]
@@ -137,16 +138,17 @@ def _bounds_of(table: RunTable) -> NDArray[np.int64]:
     return bounds
 
 
-def _join_neighbours(table: RunTable) -> RunTable:
+def _join_neighbours(
+    starts: NDArray[np.int64], ends: NDArray[np.int64], groups: NDArray[np.int64]
+) -> RunTable:
     """Make one run of runs of one group between which only empty cells lie."""
-    starts, ends, groups = table
     is_new = np.ones(len(starts), np.bool_)
     is_new[1:] = (starts[1:] != ends[:-1]) | (groups[1:] != groups[:-1])
     if is_new.all():
-        return table
+        return np.array([starts, ends, groups])
     firsts = np.flatnonzero(is_new)
     lasts = np.append(firsts[1:], len(starts)) - 1
-    return np.stack([starts[firsts], ends[lasts], groups[firsts]])
+    return np.array([starts[firsts], ends[lasts], groups[firsts]])
 
 
 def _split_by_group(

@@ -140,6 +140,8 @@ def _column(each: Input, measures: Sequence[Measure]) -> NDArray[Any]:
 def _folded(planned: States) -> States:
     """Put the states that one loop keeps together."""
     extremes = {s.input for s in planned.states if s.kind in ("min", "max") and s.valid is None}
+    if not extremes:
+        return planned
     found: dict[State, int] = {}
     places = []
     for state in planned.states:

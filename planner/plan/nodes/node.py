@@ -72,7 +72,8 @@ class Node:
         """The columns whose numbers begin here; one that passes through keeps its number."""
         if not self.definition_fields and not self.column_fields:
             return ()  # every rule asks, mostly of filters and joins
-        own = [column for column, value in self._definitions() if column != value]
+        definitions = [item for name in self.definition_fields for item in getattr(self, name)]
+        own = [column for column, value in definitions if column != value]
         for name in self.column_fields:
             held = getattr(self, name)
             own += held if isinstance(held, tuple) else () if held is None else (held,)
@@ -82,8 +83,9 @@ class Node:
     def expressions(self) -> tuple[Expression, ...]:
         """The expressions of the node itself."""
         found: list[Expression] = []
-        for _, value in self._definitions():
-            _collect(value, found)
+        for name in self.definition_fields:
+            for _, value in getattr(self, name):
+                _collect(value, found)
         for name in self.expression_fields:
             _collect(getattr(self, name), found)
         return tuple(found)
@@ -145,9 +147,6 @@ class Node:
         """Return about how many rows the node gives: by default as many as its first source."""
         return statistics.row_count(self.sources[0])
 
-    def _definitions(self) -> list[tuple[Column, Any]]:
-        return [item for name in self.definition_fields for item in getattr(self, name)]
-
     def never_null(self, catalog: CatalogInfo) -> frozenset[Column]:
         """Return the columns that are never NULL, as far as it can be told: by default none."""
         return frozenset()
@@ -160,20 +159,23 @@ def read_by(expressions: Iterable[Expression]) -> frozenset[Column]:
 
 def _collect(held: Any, found: list[Expression]) -> None:
     """Add the expressions of what a field holds; without a generator, for every rule asks."""
-    if isinstance(held, tuple):
-        for each in held:
-            _collect(each, found)
-    elif isinstance(held, AggregateCall | WindowCall):
-        found += expressions_of(held)
-    else:
-        found.append(held)
+    match held:
+        case tuple():
+            for each in held:
+                _collect(each, found)
+        case AggregateCall() | WindowCall():
+            found += expressions_of(held)
+        case _:
+            found.append(held)
 
 
 def _map_held(held: Any, change: Callable[[Expression], Expression]) -> Any:
     """Return what a field holds with `change` applied to its expressions."""
-    if isinstance(held, tuple):
-        changed = tuple([_map_held(each, change) for each in held])
-        return held if all(map(is_, changed, held)) else changed
-    if isinstance(held, AggregateCall):
-        return map_call(held, change)
-    return map_call(held, change) if isinstance(held, WindowCall) else change(held)
+    match held:
+        case tuple():
+            changed = tuple([_map_held(each, change) for each in held])
+            return held if all(map(is_, changed, held)) else changed
+        case AggregateCall() | WindowCall():
+            return map_call(held, change)
+        case _:
+            return change(held)

@@ -55,6 +55,8 @@ def opened_calls(
     """
     found = [(table, function_called(table)) for table in tables_in(statement.tree, views)]
     calls = {table: each for table, each in found if isinstance(each, OpenedFunction)}
+    if not calls:
+        return {}
     values = _values(statement.tree, calls, parameters)
     binding = Binding(CatalogInfo({}), values, bind_query)
     return {
