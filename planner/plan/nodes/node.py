@@ -175,7 +175,9 @@ def _map_held(held: Any, change: Callable[[Expression], Expression]) -> Any:
         case tuple():
             changed = tuple([_map_held(each, change) for each in held])
             return held if all(map(is_, changed, held)) else changed
-        case AggregateCall() | WindowCall():
+        case AggregateCall():
+            return map_call(held, change)
+        case WindowCall():
             return map_call(held, change)
         case _:
             return change(held)
