@@ -14,12 +14,13 @@ Centroids under cosine are those of unit vectors. After Sivic and Zisserman, Vid
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raydb.interrupts import check_interrupt
 from raydb.kernels.bvh.build_input import unwatched
 from raydb.kernels.vector.exact_search import (
     EVERY,
@@ -91,12 +92,18 @@ class Ivf:
     code_centers: Vectors
     code_steps: Vectors
     code_errors: Vectors
+    loop_codes: tuple[NDArray[Any], ...] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only, as mapped ones are."""
+        """Make the arrays read-only, as mapped ones are, and collect the codes, as loops take them.
+
+        Each search would take 1 us for that.
+        """
         for name in _ARRAYS:
             array = np.ascontiguousarray(getattr(self, name))
             object.__setattr__(self, name, frozen(array))
+        codes = tuple(getattr(self, name) for name in _CODES) if self.is_quantised else None
+        object.__setattr__(self, "loop_codes", codes)
 
     @property
     def list_count(self) -> int:
@@ -298,6 +305,10 @@ def search_ivf(
         results = (into.distances, into.rows, into.probes, into.margins)
         search_lists(metric, longest, rows, lists, codes, some, ends, results)
 
+    if len(queries) == 1:
+        check_interrupt()
+        search(slice(0, 1))
+        return found
     most = 1
     if len(queries) >= _SHARING:
         scanned = min(nprobe / max(index.list_count, 1), 1.0)
@@ -325,8 +336,7 @@ def loop_arrays(index: Ivf, allowed: NDArray[np.bool_] | None) -> tuple[Any, Any
     """
     counts = EVERY if allowed is None else frozen(np.ascontiguousarray(allowed))
     rows = index.vectors, index.row_ids, index.scales, counts
-    codes = tuple(getattr(index, name) for name in _CODES) if index.is_quantised else None
-    return rows, (index.centroids, index.squares, index.offsets), codes
+    return rows, (index.centroids, index.squares, index.offsets), index.loop_codes
 
 
 def renumber(index: Ivf, live: NDArray[np.bool_]) -> Ivf:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from raydb.kernels.jit import compiled, entry, inner, leaf
+from raydb.kernels.jit import compiled, entry, inlined, inner, leaf
 from raydb.kernels.vector.loops.quantization import Codes, reach_of, weigh
 from raydb.kernels.vector.loops.ranking import COSINE, L2, distance, insert, sink
 from raydb.kernels.vector.loops.simd import PADDED, add_up, at_most, sum_of, trailing_zeros
@@ -204,7 +204,7 @@ def _copy(vector: NDArray[np.float32], target: NDArray[np.float32]) -> None:
         target[place] = vector[place]
 
 
-@leaf
+@inlined
 def scan_chunk(
     search: Search,
     codes: Codes | None,
@@ -242,7 +242,7 @@ def scan_chunk(
         _collect(search, codes, pairs, asking[i], chunk, i, entries)
 
 
-@leaf
+@inlined
 def _finish(search: Search, chunk: _Chunk, scores: NDArray[np.float32]) -> None:
     """Make scores of sums."""
     if search.metric == L2:
@@ -270,7 +270,7 @@ def _kth_least(scores: NDArray[np.float32], count: int, k: int, room: NDArray[np
     return heap[0]
 
 
-@leaf
+@inlined
 def _limit_of(
     search: Search, codes: Codes, chunk: _Chunk, asking: int, bound: Any, is_filtered: bool
 ) -> Any:
@@ -287,7 +287,7 @@ def _limit_of(
     return limit
 
 
-@leaf
+@inlined
 def _collect(
     search: Search,
     codes: Codes | None,
