@@ -39,7 +39,10 @@ MAX_ARGUMENTS = 8
 MAX_FILES_A_FOLDER = 15
 
 # Compiled loops that are slower, or compile longer, as several functions or with bundled arrays.
-HOT_LOOPS: dict[str, set[str]] = {}
+HOT_LOOPS = {
+    "kernels/backends/cuda/list_scan.py": {"score_rows"},
+    "kernels/backends/rt/buckets.py": {"fill_buckets"},
+}
 # One rule a file.
 LARGE_FOLDERS = {"planner/rules"}
 
@@ -316,7 +319,7 @@ def test_test_dependencies_are_those_imported() -> None:
     files = sorted((CHECKOUT / "tests").rglob("*.py"))
     declared = requirement_names(PROJECT["project"]["optional-dependencies"]["test"])
     runtime = requirement_names(PROJECT["project"]["dependencies"])
-    programs = {"import-linter", "ipykernel", "mypy", "ruff", "tpchgen-cli"}
+    programs = {"import-linter", "ipykernel", "mypy", "pytest-xdist", "ruff", "tpchgen-cli"}
     # The benchmark of the devices imports what a machine with one has.
     modules = {file.stem for file in files} | {"cupy"}
     assert imported_packages(files) - runtime - modules == declared - programs

@@ -63,6 +63,7 @@ def missed_share(con, table, options, metric="l2"):
     return 1 - found, probes
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("score", ["ratio", "kth"])
 @pytest.mark.parametrize("metric", ["l2", "cosine", "ip"])
 def test_the_missed_share_is_near_the_promised_one(metric, score):

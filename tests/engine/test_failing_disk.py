@@ -126,6 +126,7 @@ def run(path, number):
     return files.left <= 0
 
 
+@pytest.mark.long
 def test_every_call_fails_once(tmp_path):
     number = 1
     while run(tmp_path / str(number), number):

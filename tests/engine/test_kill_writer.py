@@ -12,6 +12,8 @@ import sys
 import textwrap
 import time
 
+import pytest
+
 import raydb
 
 KILLS = int(os.environ.get("RAYDB_KILLS", "12"))
@@ -41,6 +43,7 @@ WRITER = textwrap.dedent(
 )
 
 
+@pytest.mark.long
 def test_sigkill_at_random_moments(tmp_path):
     seed = int(os.environ.get("RAYDB_KILL_SEED", "1"))
     print(f"RAYDB_KILL_SEED={seed}")

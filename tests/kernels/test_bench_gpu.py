@@ -24,6 +24,7 @@ def run_bench(tmp_path, *arguments, simulated):
     return done, json.loads(results.read_text())
 
 
+@pytest.mark.long
 def test_it_runs_in_the_simulator(tmp_path):
     arguments = ["--sf", "0.01", "--queries", "q2.3"]
     done, results = run_bench(tmp_path, *arguments, simulated=True)

@@ -324,6 +324,7 @@ def test_threads_change_nothing_and_the_seed_decides() -> None:
     assert (few.margins <= 1).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_rule_stops_at_the_same_list_where_rows_are_bytes(metric: Metric) -> None:
     vectors, queries = make(SEED + 14, 1_500, 8), make(SEED + 15, 60, 8)

@@ -82,6 +82,7 @@ def geometric_mean(touched: list[int]) -> float:
     return math.exp(sum(math.log(rows + 1) for rows in touched) / len(touched))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scale_factor", [0.01, 0.1])
 def test_ssb_is_served_as_well_as_by_hand(ssb: Load, scale_factor: float) -> None:
     connection = ssb(scale_factor)

@@ -98,6 +98,7 @@ def test_chart_has_a_bar_for_each_figure(star: comparing.Comparison) -> None:
     assert chart.count("q4.3, duckdb-sorted: ") == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["polars", "chdb"])
 def test_other_rivals_answer_right(folder: Path, name: str) -> None:
     pytest.importorskip(name)

@@ -27,6 +27,7 @@ def graph(con, seed, count=300, vertices=12):
     con.register("e", pa.table(made))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_each_row_has_the_answer_of_a_call_of_its_own(seed):
     rng = random.Random(seed)
@@ -123,6 +124,7 @@ def test_one_graph_serves_all_patterns(monkeypatch):
     assert built == [250, 250]
 
 
+@pytest.mark.long
 def test_messages_of_many_searches():
     con = raydb.connect()
     graph(con, 3, count=6000, vertices=40)

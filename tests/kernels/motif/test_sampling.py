@@ -331,6 +331,7 @@ def test_estimates_are_unbiased_and_their_errors_honest(seed: int, motif: Motif)
     assert 0.55 < estimates.var() / max(variance, 1e-9) < 1.6 or variance == 0
 
 
+@pytest.mark.long
 def test_intervals_cover_the_count_as_often_as_they_say() -> None:
     covered = total = 0
     errors = []

@@ -167,6 +167,7 @@ def check_crashed(disk: SimulatedDisk, run: Run, allowed: tuple[Model, ...] = ()
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_crash_at_any_operation_leaves_the_state_before_or_after(seed: int) -> None:
     print(f"RAYDB_CRASH_SEED={seed}")
@@ -244,6 +245,7 @@ def check_failed(run: Run, failed: OperationalError | None, random: Random) -> N
     assert reopened(run.disk) == run.model
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_failure_at_any_operation_is_clear_and_leaves_a_usable_database(seed: int) -> None:
     print(f"RAYDB_CRASH_SEED={seed}")
