@@ -80,6 +80,13 @@ class Terminal:
             assert time.monotonic() < end, f"no {text!r} within {TIMEOUT_S} s on\n{self.text}"
             assert self._read(), f"no {text!r} before the end on\n{self.text}"
 
+    def expect_prompt(self) -> None:
+        """Read until a line may be typed: keys before that are the terminal's own."""
+        end = time.monotonic() + TIMEOUT_S
+        while not self.lines[-1].endswith(">"):
+            assert time.monotonic() < end, f"no prompt within {TIMEOUT_S} s on\n{self.text}"
+            assert self._read(), f"no prompt before the end on\n{self.text}"
+
     def expect_end(self) -> int:
         """Read until the process ends, and return its exit code."""
         end = time.monotonic() + TIMEOUT_S
