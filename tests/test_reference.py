@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from test_docs import REFERENCE, ROOT
 
+from raydb.engine.session.settings import SETTINGS
 from raydb.planner.expressions.aggregates import (
     AGGREGATE_TABLE,
     AGGREGATES,
@@ -81,5 +82,4 @@ def test_reference_names_everything() -> None:
     functions = {*SCALARS, *AGGREGATES, *WITHIN_GROUP, *of_from, *WINDOW_FUNCTIONS}
     assert not sorted(name for name in functions if f"{name}(" not in text)
     assert not [table for table in tables if f"`{table}`" not in text]
-    settings = ("backend", "external_access", "fused_path", "memory_limit", "temp_directory")
-    assert not [name for name in settings if f"`{name}`" not in text]
+    assert not [name for name in SETTINGS if f"`{name}`" not in text]
