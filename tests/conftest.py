@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # What tests share are modules beside them, and pytest's importlib mode adds no folder.
-SHARING = (".", "bench", "engine/shell", "fuzz", "kernels", "kernels/motif", "logic")
+SHARING = (".", "bench", "engine/shell", "fuzz", "kernels", "kernels/motif", "logic", "reliability")
 sys.path += [str(Path(__file__).parent / folder) for folder in SHARING]
 
 

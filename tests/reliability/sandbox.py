@@ -1,0 +1,220 @@
+"""Runs cases that may do anything in a process beside this one, and tells which went wrong.
+
+    report = run_cases("flat_cases:read_forged", range(1000), memory_mb=700)
+    assert not report.failures
+
+A case is a call `read_forged(seed, folder)` of a module on this process's path, in a folder of its
+own that is empty. It may return, or raise an error of PEP 249. What else it does is a failure:
+another exception, a signal, more time than `seconds`, more resident memory than `memory_mb` at any
+moment (of the whole process, Python and the code of libraries included). A worker runs case after
+case; after a signal or a hang another takes over.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import raydb
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+# A worker that imports and compiles may take this long before its first case.
+START_S = 300
+
+# A worker that grows beyond its bound by this much is ended at once, for the machine's sake.
+RUNAWAY_MB = 4000
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A case that went wrong: what happened, and the end of what the worker had to say."""
+
+    seed: int
+    what: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"seed {self.seed}: {self.what}\n{self.detail}".rstrip()
+
+
+@dataclass
+class Report:
+    """What became of some cases; `refused` counts the errors of PEP 249 by class."""
+
+    cases: int = 0
+    answered: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    failures: list[Failure] = field(default_factory=list)
+    peak_mb: float = 0.0
+    slowest_s: float = 0.0
+
+    def __str__(self) -> str:
+        refused = ", ".join(f"{count} {name}" for name, count in self.refused.most_common())
+        return (
+            f"{self.cases} cases, {len(self.failures)} failures, {self.answered} answered, "
+            f"refused: {refused or 'none'}; at most {self.peak_mb:.0f} MB and {self.slowest_s:.1f} s"
+        )
+
+
+class Worker:
+    """A process that runs cases one at a time, each when it is told its seed."""
+
+    def __init__(self, task: str, folder: str) -> None:
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115  (closed in close)
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, task, folder],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        self.process.stdin.write(b"start\n")
+        self.process.stdin.flush()
+        assert self.answer(START_S, sys.maxsize) == {"ready": True}, self.said()
+
+    def run(self, seed: int, seconds: float, memory_mb: float) -> dict[str, Any] | str:
+        """Return how a case ended, or what became of the worker."""
+        self.process.stdin.write(b"%d\n" % seed)
+        self.process.stdin.flush()
+        return self.answer(seconds, memory_mb)
+
+    def answer(self, seconds: float, memory_mb: float) -> dict[str, Any] | str:
+        deadline = time.monotonic() + seconds
+        while not select.select([self.process.stdout], [], [], 0.05)[0]:
+            if time.monotonic() > deadline:
+                # Its threads' stacks are in the detail.
+                self.process.send_signal(signal.SIGABRT)
+                self.process.wait()
+                return f"no end after {seconds:g} s"
+            if resident_mb(self.process.pid) > memory_mb + RUNAWAY_MB:
+                self.process.kill()
+                return f"ended at {memory_mb + RUNAWAY_MB:.0f} MB"
+        line = self.process.stdout.readline()
+        if line:
+            return json.loads(line)
+        code = self.process.wait()
+        return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
+
+    def said(self) -> str:
+        self.errors.seek(0)
+        return self.errors.read()[-4000:].decode(errors="replace")
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+        self.errors.close()
+
+
+def run_cases(task: str, seeds: Iterable[int], *, memory_mb: float, seconds: float = 10) -> Report:
+    """Run a case for each seed; `task` is "module:function"."""
+    report, worker = Report(), None
+    folder = tempfile.mkdtemp(prefix="raydb-case-")
+    try:
+        for seed in seeds:
+            worker = worker or Worker(task, folder)
+            ending = worker.run(seed, seconds, memory_mb)
+            report.cases += 1
+            if isinstance(ending, str):
+                report.failures.append(Failure(seed, ending, worker.said()))
+                worker.close()
+                worker = None
+                continue
+            report.peak_mb = max(report.peak_mb, ending["peak_mb"])
+            report.slowest_s = max(report.slowest_s, ending["seconds"])
+            if ending["unclean"]:
+                report.failures.append(Failure(seed, ending["unclean"], ending["detail"]))
+            elif ending["peak_mb"] > memory_mb:
+                what = f"{ending['peak_mb']:.0f} MB of memory"
+                report.failures.append(Failure(seed, what))
+                worker.close()  # what it does not give back would count against the next case
+                worker = None
+            elif ending["refused"]:
+                report.refused[ending["refused"]] += 1
+            else:
+                report.answered += 1
+    finally:
+        if worker is not None:
+            worker.close()
+        shutil.rmtree(folder)
+    return report
+
+
+def resident_mb(process: int) -> float:
+    try:
+        pages = int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, IndexError):  # it has just ended
+        return 0.0
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+# -- the worker
+
+
+def forget_peak() -> None:
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
+def peak_mb() -> float:
+    """Return the most memory that was resident since `forget_peak`."""
+    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024 / 1e6
+    raise AssertionError("no VmHWM in /proc/self/status")
+
+
+def run_case(task: Callable[[int, Path], object], seed: int, folder: Path) -> dict[str, Any]:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    refused = unclean = detail = ""
+    forget_peak()
+    start = time.monotonic()
+    try:
+        task(seed, folder)
+    except raydb.Error as error:
+        refused = type(error).__name__
+    except BaseException as error:  # noqa: BLE001  (each is a finding)
+        unclean = f"{type(error).__name__}: {error}"[:500]
+        detail = traceback.format_exc()[-4000:]
+    seconds = time.monotonic() - start
+    return {
+        "refused": refused,
+        "unclean": unclean,
+        "detail": detail,
+        "peak_mb": peak_mb(),
+        "seconds": seconds,
+    }
+
+
+def work(task_name: str, folder: Path) -> None:
+    faulthandler.enable()
+    # Answers go to the pipe; what cases print does not.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    module, _, function = task_name.partition(":")
+    task = getattr(importlib.import_module(module), function)
+    for line in sys.stdin:
+        if line == "start\n":
+            answer: dict[str, Any] = {"ready": True}
+        else:
+            answer = run_case(task, int(line), folder)
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    work(sys.argv[1], Path(sys.argv[2]) / "case")
