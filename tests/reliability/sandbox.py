@@ -68,7 +68,8 @@ class Report:
         refused = ", ".join(f"{count} {name}" for name, count in self.refused.most_common())
         return (
             f"{self.cases} cases, {len(self.failures)} failures, {self.answered} answered, "
-            f"refused: {refused or 'none'}; at most {self.peak_mb:.0f} MB and {self.slowest_s:.1f} s"
+            f"refused: {refused or 'none'}; "
+            f"at most {self.peak_mb:.0f} MB and {self.slowest_s:.1f} s"
         )
 
 
