@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from raydb.engine.catalog.store import Store
     from raydb.engine.context.statement_context import StatementContext
+    from raydb.storage.durable.database_directory import Version
     from raydb.storage.tables.changes import Change
 
 
@@ -43,7 +44,11 @@ class Database:
 
     def __init__(self, store: Store | None) -> None:
         self.store = store
-        self._state = _State(Snapshot() if store is None else store.load())
+        self._state = _State(Snapshot())
+        # Of a reader: what was loaded last, and the version that it is of.
+        self._loaded: tuple[Version, Snapshot] | None = None
+        if store is not None:
+            self._load(store)
         self._before: Snapshot | None = None
         self._savepoints: tuple[tuple[str, _State], ...] = ()
 
@@ -208,8 +213,20 @@ class Database:
 
     def reload(self) -> None:
         """Let a reader see what the writer has committed since, between transactions."""
-        if self.store is not None and not self.in_transaction and self.store.directory.refresh():
-            self._state = _State(self.store.load())
+        if self.store is not None and not self.in_transaction:
+            self.store.directory.refresh()
+            self._load(self.store)
+
+    def _load(self, store: Store) -> None:
+        """Go on with what the directory shows, unless that is what was loaded last."""
+        shown, known = store.directory.shown, self._loaded
+        if known is not None and known[0] is shown:
+            return
+        snapshot = store.load(shown, known)
+        # In this order: after an interrupt between the two it is loaded again.
+        self._state = _State(snapshot)
+        if store.directory.read_only:
+            self._loaded = shown, snapshot
 
     def close(self) -> None:
         """Give the directory back; an open transaction is rolled back."""

@@ -51,11 +51,13 @@ from raydb.storage.tables.table import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from raydb.kernels.bvh.bvh import Bvh
     from raydb.planner.catalog import BvhDefinition
-    from raydb.storage.durable.database_directory import DatabaseDirectory
+    from raydb.storage.durable.database_directory import DatabaseDirectory, Version
     from raydb.storage.tables.changes import Change
 
     Arrays = dict[str, NDArray[Any]]
@@ -82,6 +84,9 @@ class Store:
         # The files of arrays that are written already, by the identity of what they hold; the
         # value itself is kept beside the name, so that its identity is not given to another one.
         self._files: dict[int, tuple[object, str]] = {}
+        # Of a reader: what was made of each file of the version that was loaded last, by its name.
+        # The next version is likely to have most of these files, which never change.
+        self._opened: dict[str, Any] = {}
         # After a failed append nobody knows whether the record is in the log; only a new manifest
         # settles it.
         self._is_log_in_doubt = False
@@ -93,11 +98,18 @@ class Store:
         """Where the durable database ends; it moves when a change has become durable."""
         return self.directory.version, self.directory.log_bytes
 
-    def load(self) -> Snapshot:
-        """Return the database as of the directory's version and log."""
-        if not self.directory.shown.state:
+    def load(self, shown: Version, earlier: tuple[Version, Snapshot] | None = None) -> Snapshot:
+        """Return the database as of what the directory shows.
+
+        earlier: what was loaded before, and of which version; it is not read again.
+        """
+        if earlier is not None and earlier[0].version == shown.version:
+            return _replayed(earlier[1], shown.records[len(earlier[0].records) :])
+        if not shown.state:
             return Snapshot()
-        state = json.loads(self.directory.shown.state)
+        self._opened = {name: made for name, made in self._opened.items() if name in shown.files}
+        self._files = {}
+        state = json.loads(shown.state)
         if state["version"] not in READ_VERSIONS:
             raise NotSupportedError(
                 f"the database was written with state version {state['version']}; "
@@ -113,10 +125,16 @@ class Store:
         )
         for described in state["bvhs"]:
             snapshot = self._load_bvh(snapshot, described)
-        for record in self.directory.shown.records:
-            for change in _decode_changes(record):
-                snapshot = snapshot.with_change(change)
-        return snapshot
+        return _replayed(snapshot, shown.records)
+
+    def _open(self, name: str, make: Callable[[Path], T]) -> T:
+        """Return what is made of a file; of one that is open already, what was made of it."""
+        made: T | None = self._opened.get(name)
+        if made is None:
+            made = make(self.directory.path_of(name))
+            if self.directory.read_only:
+                self._opened[name] = made
+        return made
 
     def save(self, after: Snapshot, changes: Sequence[Change] | None) -> Snapshot:
         """Make a snapshot durable and return it, with its rows on disk where they were written.
@@ -266,7 +284,7 @@ class Store:
         parts = tuple(
             FilePart(
                 name,
-                open_table(self.directory.path_of(name)),
+                self._open(name, open_table),
                 renamed,
                 {column: schema.field(column).type for column in absent},
             )
@@ -274,13 +292,13 @@ class Store:
         )
         foreign_rows = {}
         if described["keys"] is not None:
-            arrays = read_sections(self.directory.path_of(described["keys"])).arrays
+            arrays = self._open(described["keys"], read_sections).arrays
             keys = definition.foreign_keys
             foreign_rows = {key: arrays[str(number)] for number, key in enumerate(keys)}
             self._files[id(foreign_rows)] = (foreign_rows, described["keys"])
         live = None
         if described["live"] is not None:
-            live = read_sections(self.directory.path_of(described["live"])).arrays["live"]
+            live = self._open(described["live"], read_sections).arrays["live"]
             self._files[id(live)] = (live, described["live"])
         return Table(definition, Rows(schema, parts), described["version"], foreign_rows, live)
 
@@ -292,11 +310,13 @@ class Store:
         make: Callable[[Mapping[str, NDArray[Any]], Mapping[str, Any]], T],
     ) -> dict[str, T]:
         """Return what is made of the arrays in some files, which are given by name."""
-        found = {}
-        for name, file in files.items():
-            sections = read_sections(self.directory.path_of(file))
-            found[name] = made = make(sections.arrays, sections.properties)
-            self._files[id(made)] = (made, file)
+
+        def read(path: Path) -> T:
+            sections = read_sections(path)
+            return make(sections.arrays, sections.properties)
+
+        found = {name: self._open(file, read) for name, file in files.items()}
+        self._files.update({id(found[name]): (found[name], file) for name, file in files.items()})
         return found
 
     # -- BVHs
@@ -347,15 +367,18 @@ class Store:
         )
 
     def _read_bvh(self, definition: BvhDefinition, described: dict[str, Any]) -> BvhInfo:
-        sections = read_sections(self.directory.path_of(described["file"]))
+        index, levels = self._open(described["file"], _read_bvh)
         attributes = dict.fromkeys(definition.scan + definition.group_by)
-        places = (tuple(place) for place in sections.properties["levels"])
         return BvhInfo(
-            definition,
-            from_arrays(sections.arrays, sections.properties["bvh"]),
-            dict(zip(attributes, places, strict=True)),
-            described["obstacle"],
+            definition, index, dict(zip(attributes, levels, strict=True)), described["obstacle"]
         )
+
+
+def _read_bvh(path: Path) -> tuple[Bvh, list[tuple[int, int]]]:
+    """Return a BVH of its file, and the level of each attribute."""
+    sections = read_sections(path)
+    levels = [(place, level) for place, level in sections.properties["levels"]]
+    return from_arrays(sections.arrays, sections.properties["bvh"]), levels
 
 
 def _bvh_content(info: BvhInfo) -> tuple[Arrays, Properties]:
@@ -424,6 +447,14 @@ def _encode_rows(rows: pa.Table) -> bytes:
         writer.write_table(rows)
     encoded: bytes = sink.getvalue().to_pybytes()
     return encoded
+
+
+def _replayed(snapshot: Snapshot, records: Sequence[bytes]) -> Snapshot:
+    """Return a snapshot after the changes in some log records."""
+    for record in records:
+        for change in _decode_changes(record):
+            snapshot = snapshot.with_change(change)
+    return snapshot
 
 
 def _decode_changes(record: bytes) -> Iterator[Change]:

@@ -120,10 +120,11 @@ class PlanCache:
         """Forget what is of another snapshot; say whether this one is new."""
         is_new = self._snapshot is not snapshot
         if is_new:
-            self._snapshot = snapshot
             self._plans.clear()
             self._templates.clear()
             self._size_bytes = 0
+            # Last: after an interrupt before it, plans of the earlier one are dropped next time.
+            self._snapshot = snapshot
         return is_new
 
     def plan(self, key: Hashable | None) -> PreparedPlan | None:

@@ -71,6 +71,26 @@ class Version:
     files: Mapping[str, int]
 
 
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """A manifest, the log after it, what both show, and a reader's lock on the manifest.
+
+    They are one value because an interrupt must not part them: what was shown before would pass for
+    what is shown now.
+    """
+
+    manifest: Manifest
+    tail: Tail
+    shown: Version
+    pin: Lock | None
+
+
+def _place(manifest: Manifest, tail: Tail, pin: Lock | None = None) -> _Place:
+    sizes = MappingProxyType({name: file.size for name, file in manifest.files.items()})
+    shown = Version(manifest.version, manifest.state, tail.records, sizes)
+    return _Place(manifest, tail, shown, pin)
+
+
 class DatabaseDirectory:
     """A database directory: one writer process, any number of reader processes.
 
@@ -103,9 +123,7 @@ class DatabaseDirectory:
         self._pending: dict[str, DataFile] = {}  # written, not in the newest version
         self._unsynced: set[str] = set()  # of those, the ones whose names are not durable
         self._writing: set[str] = set()
-        self._manifest = Manifest(0, 0, {}, b"")
-        self._tail = Tail((), 0, 0, 0)
-        self._shown = Version(0, b"", (), MappingProxyType({}))
+        self._place = _place(Manifest(0, 0, {}, b""), Tail((), 0, 0, 0))
 
     @staticmethod
     def open(path: str | Path, *, read_only: bool, files: FileSystem = LOCAL) -> DatabaseDirectory:
@@ -134,21 +152,21 @@ class DatabaseDirectory:
     @property
     def shown(self) -> Version:
         """Version, state, records and files that belong together, whatever another thread does."""
-        return self._shown
+        return self._place.shown
 
     @property
     def version(self) -> int:
         """The version of the manifest; a new database has version 1."""
-        return self._shown.version
+        return self.shown.version
 
     @property
     def log_bytes(self) -> int:
         """The size of the log: how much the next open must replay."""
-        return self._tail.end if self.read_only else self._writer.end
+        return self._place.tail.end if self.read_only else self._writer.end
 
     def path_of(self, name: str) -> Path:
         """Return the path of a data file that is part of this version, or was written for one."""
-        if name not in self._shown.files and name not in self._pending:
+        if name not in self.shown.files and name not in self._pending:
             raise InternalError(
                 f"file '{name}' is not part of version {self.version} of database '{self._path}'"
             )
@@ -158,7 +176,7 @@ class DatabaseDirectory:
         """Read every data file, and raise OperationalError for one whose checksum is wrong."""
         self._check_open()
         with reported(f"database '{self._path}' cannot be verified"):
-            for name, file in self._manifest.files.items():
+            for name, file in self._place.manifest.files.items():
                 self._disk.verify(name, file)
 
     def append(self, record: bytes) -> None:
@@ -274,8 +292,9 @@ class DatabaseDirectory:
             self._writer.close()
             self._mark.sync()
         self._mark.close()
-        if self._lock is not None:
-            self._lock.close()
+        for lock in (self._lock, self._place.pin):
+            if lock is not None:
+                lock.close()
 
     def __enter__(self) -> DatabaseDirectory:
         return self
@@ -298,11 +317,6 @@ class DatabaseDirectory:
                 f"database '{self._path}' was opened before this process was forked; open it again"
             )
 
-    def _show(self, manifest: Manifest, tail: Tail) -> None:
-        self._manifest, self._tail = manifest, tail
-        sizes = MappingProxyType({name: file.size for name, file in manifest.files.items()})
-        self._shown = Version(manifest.version, manifest.state, tail.records, sizes)
-
     # What a reader does
 
     def _open_reader(self) -> None:
@@ -323,7 +337,7 @@ class DatabaseDirectory:
             # In the boot that it was written in, the mark is the upper bound as well.
             live = mark is not None and mark.boot != "" and mark.boot == self._system.boot
             bound = mark if live else None
-            if bound and (bound.version, bound.log_size) == (self.version, self._tail.end):
+            if bound and (bound.version, bound.log_size) == (self.version, self._place.tail.end):
                 return False
             versions = self._disk.versions()
             version = self._disk.newest(versions, mark)
@@ -354,17 +368,17 @@ class DatabaseDirectory:
         except BaseException:
             pin.close()
             raise
-        earlier, self._lock = self._lock, pin
-        self._show(manifest, tail)
+        earlier, self._place = self._place.pin, _place(manifest, tail, pin)
         if earlier is not None:
             earlier.close()
 
     def _read_on(self, mark: Mark | None, limit: int) -> bool:
         """Show the records that were appended to the log since."""
-        tail = self._disk.load_more(self._manifest, self._tail, mark, limit)
-        if tail.end == self._tail.end:
+        place = self._place
+        tail = self._disk.load_more(place.manifest, place.tail, mark, limit)
+        if tail.end == place.tail.end:
             return False
-        self._show(self._manifest, tail)
+        self._place = _place(place.manifest, tail, place.pin)
         return True
 
     # What a writer does
@@ -388,7 +402,7 @@ class DatabaseDirectory:
             # Whoever linked it may have died before its name was durable.
             self._system.sync_directory(self._path / "manifests")
         log = self._system.open(self._disk.log_path(manifest))
-        self._show(manifest, tail)
+        self._place = _place(manifest, tail)
         self._writer.switch(log, manifest.log_id, tail)
         size = self._system.size(self._disk.log_path(manifest))
         if mark is None or (mark.version, mark.log_size) != (version, tail.end) or size > tail.end:
@@ -415,12 +429,12 @@ class DatabaseDirectory:
         except BaseException:
             log.close()
             raise
-        self._show(manifest, tail)
+        self._place = _place(manifest, tail)
         self._writer.switch(log, manifest.log_id, tail)
 
     def _entries(self, names: Iterable[str]) -> dict[str, DataFile]:
         """Return what is known of data files for the next manifest."""
-        known = {**self._manifest.files, **self._pending}
+        known = {**self._place.manifest.files, **self._pending}
         entries = {}
         for name in names:
             if name not in known:
@@ -460,7 +474,7 @@ class DatabaseDirectory:
 
     def _collect_manifests(self) -> tuple[list[str], list[Manifest]]:
         """Remove the manifests that nobody needs; return their names, and the manifests kept."""
-        removed, kept = [], [self._manifest]
+        removed, kept = [], [self._place.manifest]
         for version in self._disk.versions():
             if version == self.version:
                 continue
