@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from raydb.engine.catalog.store import Store
     from raydb.engine.context.statement_context import StatementContext
-    from raydb.storage.durable.database_directory import Version
+    from raydb.storage.durable.version import Version
     from raydb.storage.tables.changes import Change
 
 

@@ -57,7 +57,8 @@ if TYPE_CHECKING:
 
     from raydb.kernels.bvh.bvh import Bvh
     from raydb.planner.catalog import BvhDefinition
-    from raydb.storage.durable.database_directory import DatabaseDirectory, Version
+    from raydb.storage.durable.database_directory import DatabaseDirectory
+    from raydb.storage.durable.version import Version
     from raydb.storage.tables.changes import Change
 
     Arrays = dict[str, NDArray[Any]]

@@ -28,9 +28,7 @@ import secrets
 import threading
 import uuid
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, BinaryIO
 
 from raydb.errors import InterfaceError, InternalError, OperationalError
@@ -43,52 +41,19 @@ from raydb.storage.durable.manifest import (
     is_data_name,
 )
 from raydb.storage.durable.mark import Mark, MarkFile
+from raydb.storage.durable.version import Place
 from raydb.storage.durable.wal import HEADER_SIZE, REMEDY, Tail, WalWriter, encode_header
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from raydb.storage.durable.filesystem import File, FileSystem, Lock
+    from raydb.storage.durable.version import Version
 
 # A reader starts over when the version that it is about to lock has just been collected, or CURRENT
 # is being overwritten. Each time a newer version exists; so many in a row do not happen by chance.
 _ATTEMPTS = 100
 _UNFINISHED = f"a commit did not finish, so {REMEDY}"
-
-
-@dataclass(frozen=True)
-class Version:
-    """What a database holds at one moment.
-
-    state: what was given to the commit of this version; b"" in a new database. records: those after
-    the manifest, in order; of a writer, those that were there when it opened: it knows what it
-    appends itself. files: the sizes in bytes of the data files, by name.
-    """
-
-    version: int
-    state: bytes
-    records: tuple[bytes, ...]
-    files: Mapping[str, int]
-
-
-@dataclass(frozen=True, eq=False)
-class _Place:
-    """A manifest, the log after it, what both show, and a reader's lock on the manifest.
-
-    They are one value because an interrupt must not part them: what was shown before would pass for
-    what is shown now.
-    """
-
-    manifest: Manifest
-    tail: Tail
-    shown: Version
-    pin: Lock | None
-
-
-def _place(manifest: Manifest, tail: Tail, pin: Lock | None = None) -> _Place:
-    sizes = MappingProxyType({name: file.size for name, file in manifest.files.items()})
-    shown = Version(manifest.version, manifest.state, tail.records, sizes)
-    return _Place(manifest, tail, shown, pin)
 
 
 class DatabaseDirectory:
@@ -111,19 +76,21 @@ class DatabaseDirectory:
     def __init__(self, path: Path, files: FileSystem, *, read_only: bool) -> None:
         """Prepare; use `DatabaseDirectory.open`."""
         self.read_only = read_only
-        self._path = path
+        self._name = path  # as messages call it
+        self._path = path.absolute()  # a program may go to another working directory
         self._system = files
-        self._disk = DatabaseFiles(path, files)
+        self._disk = DatabaseFiles(self._path, files)
         self._process = os.getpid()
         self._mutex = threading.RLock()  # one commit, collection or refresh at a time
         self._closed = False
         self._lock: Lock | None = None
-        self._writer = WalWriter(lambda size: self._mark.write(self.version, size))
-        self._mark = MarkFile(path / "CURRENT", files)
+        self._writer = WalWriter(self._acknowledge)
+        self._mark = MarkFile(self._path / "CURRENT", files)
         self._pending: dict[str, DataFile] = {}  # written, not in the newest version
         self._unsynced: set[str] = set()  # of those, the ones whose names are not durable
         self._writing: set[str] = set()
-        self._place = _place(Manifest(0, 0, {}, b""), Tail((), 0, 0, 0))
+        self._tried = 0  # the last version that a commit tried to make
+        self._place = Place.of(Manifest(0, 0, {}, b""), Tail((), 0, 0, 0))
 
     @staticmethod
     def open(path: str | Path, *, read_only: bool, files: FileSystem = LOCAL) -> DatabaseDirectory:
@@ -168,14 +135,14 @@ class DatabaseDirectory:
         """Return the path of a data file that is part of this version, or was written for one."""
         if name not in self.shown.files and name not in self._pending:
             raise InternalError(
-                f"file '{name}' is not part of version {self.version} of database '{self._path}'"
+                f"file '{name}' is not part of version {self.version} of database '{self._name}'"
             )
         return self._disk.data_path(name)
 
     def verify(self) -> None:
         """Read every data file, and raise OperationalError for one whose checksum is wrong."""
         self._check_open()
-        with reported(f"database '{self._path}' cannot be verified"):
+        with reported(f"database '{self._name}' cannot be verified"):
             for name, file in self._place.manifest.files.items():
                 self._disk.verify(name, file)
 
@@ -191,7 +158,7 @@ class DatabaseDirectory:
         try:
             self._writer.append(record)
         except OperationalError as error:
-            raise OperationalError(f"database '{self._path}' cannot append: {error}") from error
+            raise OperationalError(f"database '{self._name}' cannot append: {error}") from error
 
     def write_file(self, kind: str, write: Callable[[BinaryIO], None]) -> str:
         """Write data/<uuid>.<kind> and return its name; a commit makes it part of the database.
@@ -205,7 +172,7 @@ class DatabaseDirectory:
         assert is_data_name(name), name
         target = self._disk.data_path(name)
         temporary = target.with_name(name + TEMPORARY)
-        failure = f"database '{self._path}' cannot write a file"
+        failure = f"database '{self._name}' cannot write a file"
         self._writing.add(name)
         try:
             entry = self._disk.write_data(temporary, write, failure)
@@ -235,13 +202,15 @@ class DatabaseDirectory:
         version stays, unless the last sync failed, when nobody can know: see `append`.
         """
         self._check_writer()
-        failure = f"database '{self._path}' cannot commit"
+        failure = f"database '{self._name}' cannot commit"
         with self._mutex, self._writer.paused(), reported(failure):
             entries = self._entries(files)
             if not self._unsynced.isdisjoint(entries):
                 self._system.sync_directory(self._path / "data")
                 self._unsynced.difference_update(entries)
-            version = max([self.version, *self._disk.versions()]) + 1
+            version = self._next_version()
+            self._disk.check_data(entries, version)
+            self._tried = version
             manifest = Manifest(version, secrets.randbits(64), entries, state)
             log = self._publish(manifest)
             self._begin(manifest, log)
@@ -258,7 +227,7 @@ class DatabaseDirectory:
         self._check_open()
         if not self.read_only:
             return False
-        with self._mutex, reported(f"database '{self._path}' cannot be read"):
+        with self._mutex, reported(f"database '{self._name}' cannot be read"):
             return self._follow()
 
     def collect_garbage(self, keep: Iterable[str] = ()) -> list[str]:
@@ -267,7 +236,7 @@ class DatabaseDirectory:
         `keep` are data files of earlier versions that this process itself still reads.
         """
         self._check_writer()
-        with self._mutex, reported(f"database '{self._path}' cannot collect garbage"):
+        with self._mutex, reported(f"database '{self._name}' cannot collect garbage"):
             removed, kept = self._collect_manifests()
             logs = {log_name(manifest) for manifest in kept}
             garbage = [f"wal/{name}" for name in self._disk.log_names() if name not in logs]
@@ -306,15 +275,25 @@ class DatabaseDirectory:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise InterfaceError(f"database '{self._path}' is closed")
+            raise InterfaceError(f"database '{self._name}' is closed")
 
     def _check_writer(self) -> None:
         self._check_open()
         if self.read_only:
-            raise InterfaceError(f"database '{self._path}' is open for reading only")
+            raise InterfaceError(f"database '{self._name}' is open for reading only")
         if os.getpid() != self._process:
             raise InterfaceError(
-                f"database '{self._path}' was opened before this process was forked; open it again"
+                f"database '{self._name}' was opened before this process was forked; open it again"
+            )
+        self._check_lock()
+
+    def _check_lock(self) -> None:
+        """Raise where another process may have opened the database for writing."""
+        assert self._lock is not None
+        if not self._lock.is_in_place:
+            raise OperationalError(
+                f"database '{self._name}' takes no changes: its file 'LOCK' was removed, so "
+                "another process may be writing; open it again"
             )
 
     # What a reader does
@@ -323,11 +302,12 @@ class DatabaseDirectory:
         try:
             names = self._system.names(self._path)
         except FileNotFoundError:
-            raise OperationalError(f"database '{self._path}' does not exist") from None
+            raise OperationalError(f"database '{self._name}' does not exist") from None
         except NotADirectoryError:
-            raise OperationalError(f"'{self._path}' is a file, not a database directory") from None
+            raise OperationalError(f"'{self._name}' is a file, not a database directory") from None
         if "manifests" not in names:
-            raise OperationalError(f"directory '{self._path}' is not a database: no manifests")
+            raise OperationalError(f"directory '{self._name}' is not a database: no manifests")
+        self._disk.check_parts()
         self._follow()
 
     def _follow(self) -> bool:
@@ -342,7 +322,7 @@ class DatabaseDirectory:
             versions = self._disk.versions()
             version = self._disk.newest(versions, mark)
             if not version:
-                raise OperationalError(f"database '{self._path}' has not been created completely")
+                raise OperationalError(f"database '{self._name}' has not been created completely")
             if bound and bound.version in versions:
                 version = bound.version
             limit = bound.log_size if bound and bound.version == version else -1
@@ -352,7 +332,7 @@ class DatabaseDirectory:
             if pin is not None:
                 self._move(pin, version, mark, limit)
                 return True
-        raise OperationalError(f"database '{self._path}' changes faster than it can be read")
+        raise OperationalError(f"database '{self._name}' changes faster than it can be read")
 
     def _pin(self, version: int) -> Lock | None:
         """Keep a version from being collected; None if it is being, or has been."""
@@ -368,7 +348,7 @@ class DatabaseDirectory:
         except BaseException:
             pin.close()
             raise
-        earlier, self._place = self._place.pin, _place(manifest, tail, pin)
+        earlier, self._place = self._place.pin, Place.of(manifest, tail, pin)
         if earlier is not None:
             earlier.close()
 
@@ -378,7 +358,7 @@ class DatabaseDirectory:
         tail = self._disk.load_more(place.manifest, place.tail, mark, limit)
         if tail.end == place.tail.end:
             return False
-        self._place = _place(place.manifest, tail, place.pin)
+        self._place = Place.of(place.manifest, tail, place.pin)
         return True
 
     # What a writer does
@@ -390,7 +370,7 @@ class DatabaseDirectory:
         if self._lock is None:
             holder = self._system.read(path, 0, 20)
             who = f"process {holder.decode()}" if holder.isdigit() else "another process"
-            raise OperationalError(f"database '{self._path}' is open for writing in {who}")
+            raise OperationalError(f"database '{self._name}' is open for writing in {who}")
         self._disk.make_parts()
         mark = self._mark.read()
         version = self._disk.newest(self._disk.versions(), mark)
@@ -402,7 +382,7 @@ class DatabaseDirectory:
             # Whoever linked it may have died before its name was durable.
             self._system.sync_directory(self._path / "manifests")
         log = self._system.open(self._disk.log_path(manifest))
-        self._place = _place(manifest, tail)
+        self._place = Place.of(manifest, tail)
         self._writer.switch(log, manifest.log_id, tail)
         size = self._system.size(self._disk.log_path(manifest))
         if mark is None or (mark.version, mark.log_size) != (version, tail.end) or size > tail.end:
@@ -414,7 +394,7 @@ class DatabaseDirectory:
         """Make version 1, in a directory that a crash may have left half-made."""
         if self._disk.data_names():
             raise OperationalError(
-                f"database '{self._path}' has data files, and no manifest is left"
+                f"database '{self._name}' has data files, and no manifest is left"
             )
         self._system.sync_directory(self._path)
         self._system.sync_directory(self._path.parent)
@@ -429,8 +409,22 @@ class DatabaseDirectory:
         except BaseException:
             log.close()
             raise
-        self._place = _place(manifest, tail)
+        self._place = Place.of(manifest, tail)
         self._writer.switch(log, manifest.log_id, tail)
+
+    def _acknowledge(self, size: int) -> None:
+        """Say that so many bytes of the log are durable, unless that log is no longer the last."""
+        self._check_lock()
+        if self._disk.may_exist(self._disk.manifest_path(self.version + 1)):
+            raise _overtaken(self._name)
+        self._mark.write(self.version, size)
+
+    def _next_version(self) -> int:
+        """Return the number of the next version; one that failed to be made keeps its own."""
+        versions = self._disk.versions()
+        if self.version not in versions or max(versions) > max(self.version, self._tried):
+            raise _overtaken(self._name)
+        return max(self._tried, *versions) + 1
 
     def _entries(self, names: Iterable[str]) -> dict[str, DataFile]:
         """Return what is known of data files for the next manifest."""
@@ -438,7 +432,7 @@ class DatabaseDirectory:
         entries = {}
         for name in names:
             if name not in known:
-                raise InternalError(f"file '{name}' was not written for database '{self._path}'")
+                raise InternalError(f"file '{name}' was not written for database '{self._name}'")
             entries[name] = known[name]
         return entries
 
@@ -495,3 +489,9 @@ class DatabaseDirectory:
             self._system.unlink(self._path / "manifests" / name)
             removed.append(f"manifests/{name}")
         return removed, kept
+
+
+def _overtaken(name: Path) -> OperationalError:
+    return OperationalError(
+        f"database '{name}' takes no changes: another process has written to it; open it again"
+    )

@@ -27,7 +27,7 @@ from raydb.storage.durable.manifest import (
 from raydb.storage.durable.wal import Tail, decode_frames, decode_log
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from raydb.storage.durable.filesystem import File, FileSystem
@@ -38,7 +38,8 @@ TEMPORARY = ".tmp"
 
 _MANIFEST_NAME = re.compile(r"([1-9][0-9]{0,17})\.man")
 _LOG_NAME = re.compile(r"[1-9][0-9]{0,17}-[0-9a-f]{16}\.log")
-_ENTRIES = {"LOCK", "CURRENT", "manifests", "data", "wal"}
+_FOLDERS = ("manifests", "data", "wal")
+_ENTRIES = {"LOCK", "CURRENT", *_FOLDERS}
 _READ_BYTES = 1 << 22
 _WRITE_BYTES = 1 << 20
 
@@ -89,14 +90,21 @@ class DatabaseFiles:
             )
 
     def make_parts(self) -> None:
-        """Make the folders that are absent."""
+        """Make the folders that are absent; raise for what is none."""
         made = False
-        for part in ("manifests", "data", "wal"):
+        for part in _FOLDERS:
             with suppress(FileExistsError):
                 self.system.make_directory(self.path / part)
                 made = True
+        self.check_parts()
         if made:
             self.system.sync_directory(self.path)
+
+    def check_parts(self) -> None:
+        """Raise OSError where a folder is a link, which may lead anywhere, or a file."""
+        for part in _FOLDERS:
+            with suppress(FileNotFoundError):  # an empty one may be lost where a database is copied
+                self.system.check_directory(self.path / part)
 
     # Names
 
@@ -154,13 +162,7 @@ class DatabaseFiles:
         Raises OperationalError if anything is damaged or missing, or a data file has another size.
         """
         manifest = self.read_manifest(version)
-        for name, file in manifest.files.items():
-            path = self.data_path(name)
-            try:
-                size = self.system.size(path)
-            except FileNotFoundError:
-                raise _missing(path, version) from None
-            _check_size(path, size, file)
+        self.check_data(manifest.files, version)
         path = self.log_path(manifest)
         try:
             data = self.system.read(path, 0, limit)
@@ -180,6 +182,16 @@ class DatabaseFiles:
         tail = decode_frames(data, tail, start, manifest.log_id, path)
         _check_acknowledged(tail, manifest.version, mark, path)
         return tail
+
+    def check_data(self, files: Mapping[str, DataFile], version: int) -> None:
+        """Raise OperationalError for a file of a version that is missing or of another size."""
+        for name, file in files.items():
+            path = self.data_path(name)
+            try:
+                size = self.system.size(path)
+            except FileNotFoundError:
+                raise _missing(path, version) from None
+            _check_size(path, size, file)
 
     def verify(self, name: str, file: DataFile) -> None:
         """Read a data file; OperationalError if its size or checksum is another."""

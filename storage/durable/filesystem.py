@@ -8,11 +8,12 @@ forgets at a crash what was not synced. All of them raise OSError with the path 
 from __future__ import annotations
 
 import os
+import stat
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from stat import S_ISREG
 from typing import TYPE_CHECKING, Protocol
+from weakref import WeakSet
 
 from raydb.errors import NotSupportedError, OperationalError
 
@@ -27,18 +28,33 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from io import FileIO
 
+# What may lie where a regular file should.
+_KINDS = {
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+}
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Lock(Protocol):
     """A lock on a file, which the system releases when the process dies, however it dies."""
 
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the file that is locked still has its name."""
+
     def close(self) -> None:
         """Release the lock."""
 
 
 class FileSystem:
-    """The file system of this machine. Every call but `sync` may be undone by a crash."""
+    """The file system of this machine. Every call but `sync` may be undone by a crash.
+
+    Links are not followed, and nothing but regular files is opened: a database may be a stranger's,
+    and must not lead to files outside of it.
+    """
 
     @cached_property
     def boot(self) -> str:
@@ -58,7 +74,7 @@ class FileSystem:
 
     def read(self, path: Path, offset: int = 0, size: int = -1) -> bytes:
         """Return at most `size` bytes (-1: all) from an offset; fewer at the end of the file."""
-        with _naming(path), path.open("rb", buffering=0) as file:
+        with _naming(path), _open(path, "rb") as file:
             file.seek(offset)
             parts = []
             while size and (part := file.read(size)):
@@ -68,10 +84,15 @@ class FileSystem:
 
     def size(self, path: Path) -> int:
         """Return the size of a regular file in bytes."""
-        status = path.stat()
-        if not S_ISREG(status.st_mode):
-            raise OSError(None, "not a regular file", str(path))
+        status = path.lstat()
+        _check_regular(status, path)
         return status.st_size
+
+    def check_directory(self, path: Path) -> None:
+        """Raise OSError for what is no directory, a link to one among others."""
+        mode = path.lstat().st_mode
+        if not stat.S_ISDIR(mode):
+            raise OSError(None, f"not a directory, but {_kind(mode)}", str(path))
 
     def names(self, directory: Path) -> list[str]:
         """Return the names in a directory, in no order; NotADirectoryError for a file."""
@@ -112,23 +133,22 @@ class FileSystem:
         A new one is signed with the number of this process. FileNotFoundError if the name was
         removed before the lock was taken.
         """
-        file = path.open("ab" if create else "rb", buffering=0)
+        lock = _FileLock(path, _open(path, "ab" if create else "rb"))
         try:
             with _naming(path):
-                kind = fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH
-                fcntl.flock(file, kind | fcntl.LOCK_NB)
+                lock.acquire(fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
                 # Whoever had the lock before may have removed the file, or put another there.
-                if not os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                if not lock.is_in_place:
                     raise FileNotFoundError(None, "removed meanwhile", str(path))
         except BlockingIOError:
-            file.close()
+            lock.close()
             return None
         except BaseException:
-            file.close()
+            lock.close()
             raise
         if create:
-            _sign(file)
-        return file
+            lock.sign()
+        return lock
 
 
 LOCAL = FileSystem()
@@ -139,7 +159,7 @@ class File:
 
     def __init__(self, path: Path, mode: str) -> None:
         self._path = path
-        self._file = path.open(mode, buffering=0)
+        self._file = _open(path, mode)
 
     def write(self, data: bytes | memoryview, offset: int) -> None:
         """Write all the bytes at an offset; past the end, the file grows."""
@@ -169,12 +189,82 @@ class File:
         self._file.close()
 
 
-def _sign(file: FileIO) -> None:
-    """Write the process number into a lock, for the message that another process shows."""
-    # A full disk must not keep the database shut: opening it is how to remove what is in the way.
-    with suppress(OSError):
-        os.ftruncate(file.fileno(), 0)
-        os.pwrite(file.fileno(), str(os.getpid()).encode(), 0)
+class _FileLock:
+    """A lock on an open file, of this process alone.
+
+    A process that is forked has the same open file. It closes it at once, which leaves the lock to
+    its parent: else the lock of a parent that died would last as long as its children.
+    """
+
+    def __init__(self, path: Path, file: FileIO) -> None:
+        self._path, self._file = path, file
+        _LOCKS.add(self)
+
+    def acquire(self, kind: int) -> None:
+        """Take the lock; BlockingIOError while another has one that excludes it."""
+        fcntl.flock(self._file, kind | fcntl.LOCK_NB)
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the file that is locked still has its name."""
+        try:
+            return os.path.samestat(os.fstat(self._file.fileno()), self._path.lstat())
+        except OSError:
+            return False
+
+    def sign(self) -> None:
+        """Write the process number into the file, for the message that another process shows."""
+        # A full disk must not keep the database shut: opening it is how to remove what is in the
+        # way.
+        with suppress(OSError):
+            os.ftruncate(self._file.fileno(), 0)
+            os.pwrite(self._file.fileno(), str(os.getpid()).encode(), 0)
+
+    def close(self) -> None:
+        """Release the lock."""
+        self._file.close()
+
+
+_LOCKS: WeakSet[_FileLock] = WeakSet()
+
+
+def _close_inherited_locks() -> None:
+    for lock in list(_LOCKS):
+        lock.close()
+
+
+os.register_at_fork(after_in_child=_close_inherited_locks)
+
+
+def _open(path: Path, mode: str) -> FileIO:
+    """Open a regular file; see `FileSystem`."""
+    return open(path, mode, buffering=0, opener=_opened)
+
+
+def _opened(path: str, flags: int) -> int:
+    # Without waiting, as a pipe would for its other end.
+    try:
+        descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+    except OSError:
+        # Says what it is where that is the reason: a link, a socket.
+        with suppress(FileNotFoundError):
+            _check_regular(os.lstat(path), path)
+        raise
+    try:
+        _check_regular(os.fstat(descriptor), path)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _check_regular(status: os.stat_result, path: str | Path) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(None, f"not a regular file, but {_kind(status.st_mode)}", str(path))
+
+
+def _kind(mode: int) -> str:
+    return _KINDS.get(stat.S_IFMT(mode), "a file" if stat.S_ISREG(mode) else "a device")
 
 
 @contextmanager

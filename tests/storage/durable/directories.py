@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, BinaryIO
 from faults import SimulatedDisk
 
 from raydb.errors import OperationalError
-from raydb.storage.durable.database_directory import DatabaseDirectory, Version
+from raydb.storage.durable.database_directory import DatabaseDirectory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from raydb.storage.durable.version import Version
 
 
 SEED = 1

@@ -190,6 +190,9 @@ class SimulatedDisk:
             raise _error(errno.EEXIST, path)
         self._do(path, lambda: folder.change({path.name: Folder()}), grows=True)
 
+    def check_directory(self, path: Path) -> None:
+        self._folder(path)
+
     def sync_directory(self, path: Path) -> None:
         folder = self._folder(path)
 
@@ -231,7 +234,7 @@ class SimulatedDisk:
         inode = self._inode(path)
         if inode.writers or (exclusive and inode.readers):
             return None
-        return HeldLock(inode, exclusive)
+        return HeldLock(self, path, inode, exclusive)
 
     def _folder(self, path: Path) -> Folder:
         node: Node = self.folder
@@ -335,10 +338,15 @@ class Handle:
 class HeldLock:
     """A lock on a file."""
 
-    def __init__(self, inode: Inode, exclusive: bool) -> None:
+    def __init__(self, disk: SimulatedDisk, path: Path, inode: Inode, exclusive: bool) -> None:
+        self._disk, self._path = disk, path
         self._inode: Inode | None = inode
         self._exclusive = exclusive
         self._count(1)
+
+    @property
+    def is_in_place(self) -> bool:
+        return self._disk._folder(self._path.parent).names.get(self._path.name) is self._inode
 
     def close(self) -> None:
         self._count(-1)

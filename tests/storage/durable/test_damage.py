@@ -18,9 +18,9 @@ from raydb.errors import (
     OperationalError,
 )
 from raydb.storage.durable import wal as log
-from raydb.storage.durable.database_directory import Version
 from raydb.storage.durable.manifest import decode_manifest
 from raydb.storage.durable.mark import Mark, decode_mark, encode_mark
+from raydb.storage.durable.version import Version
 
 if TYPE_CHECKING:
     from faults import SimulatedDisk

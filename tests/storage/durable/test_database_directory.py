@@ -19,8 +19,9 @@ from raydb.errors import (
     OperationalError,
 )
 from raydb.storage.durable import wal as log
-from raydb.storage.durable.database_directory import DatabaseDirectory, Version
+from raydb.storage.durable.database_directory import DatabaseDirectory
 from raydb.storage.durable.filesystem import FileSystem
+from raydb.storage.durable.version import Version
 
 if TYPE_CHECKING:
     from collections.abc import Callable
