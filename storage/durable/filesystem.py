@@ -11,6 +11,7 @@ import os
 import stat
 from contextlib import contextmanager, suppress
 from functools import cached_property
+from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from weakref import WeakSet
@@ -26,7 +27,6 @@ except ImportError:
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from io import FileIO
 
 # What may lie where a regular file should.
 _KINDS = {
