@@ -238,7 +238,7 @@ os.register_at_fork(after_in_child=_close_inherited_locks)
 
 def _open(path: Path, mode: str) -> FileIO:
     """Open a regular file; see `FileSystem`."""
-    return open(path, mode, buffering=0, opener=_opened)
+    return FileIO(path, mode, opener=_opened)
 
 
 def _opened(path: str, flags: int) -> int:
