@@ -146,6 +146,7 @@ def run_python(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_types_are_strict(installed_tree: Path) -> None:
     configuration = str(CHECKOUT / "pyproject.toml")
     cache = str(installed_tree / ".mypy_cache")

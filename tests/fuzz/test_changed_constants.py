@@ -24,7 +24,7 @@ from raydb.engine.session.plan_cache import PlanCache
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-CASES = int(os.environ.get("RAYDB_FUZZ_CASES", "240"))
+CASES = int(os.environ.get("RAYDB_FUZZ_CASES", "120"))
 CASES_A_DATABASE = 20
 DATABASE_COUNT = -(-CASES // CASES_A_DATABASE)
 VARIANTS = 6

@@ -19,7 +19,7 @@ from shrink_trials import report, shrunk
 from stars import SEED
 from trials import RefusedError, judge, open_engines
 
-CASES = int(os.environ.get("RAYDB_FUZZ_CASES", "500"))
+CASES = int(os.environ.get("RAYDB_FUZZ_CASES", "300"))
 CASES_A_DATABASE = 25
 DATABASE_COUNT = -(-CASES // CASES_A_DATABASE)
 

@@ -17,7 +17,7 @@ from stars import SEED
 if TYPE_CHECKING:
     from differential import Pair
 
-TABLES = 12
+TABLES = 6
 TEXT = Path(__file__).with_name("subqueries.sql").read_text(encoding="utf-8")
 QUERIES = [
     query.strip()

@@ -38,6 +38,7 @@ def run_simulated(file):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "file", ["cuda_in_simulator.py", "faults_on_cuda.py", "nearest_on_cuda.py"]
 )

@@ -104,6 +104,7 @@ def test_special_items(items):
     check_round_trip(fsst.train(*pack(items)), items)
 
 
+@pytest.mark.long
 def test_items_of_one_megabyte():
     rng = random.Random(SEED)
     letters = b"\0\xff" + rng.randbytes(40)

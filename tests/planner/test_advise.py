@@ -106,6 +106,7 @@ def test_the_same_workload_gets_the_same_advice(ssb: Load) -> None:
     assert advise(ssb(0.01), queries) == advise(ssb(0.01), queries)
 
 
+@pytest.mark.long
 def test_advice_keeps_to_its_limits(ssb: Load) -> None:
     connection = ssb(0.01)
     queries = [QUERIES[0], QUERIES[3], QUERIES[6], QUERIES[10]]

@@ -57,6 +57,7 @@ def test_curve_keeps_scale_factors_and_kinds_apart() -> None:
     assert curve_json(points).count('"rows_touched": 10') == 4
 
 
+@pytest.mark.long
 def test_curve_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["curve", "--sf=0.01,0.02", "--runs=1", "--data", str(tmp_path / "data")]
     assert (

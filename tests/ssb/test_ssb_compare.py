@@ -108,6 +108,7 @@ def test_other_rivals_answer_right(folder: Path, name: str) -> None:
         assert len(found.rivals[name].times_ms) == len(workload.names(found.options.workload))
 
 
+@pytest.mark.long
 def test_other_workload(folder: Path) -> None:
     found = run_small(folder, workload="other", queries=("o03", "o13", "o17"))
     assert found.fault_lines() == []
@@ -131,6 +132,7 @@ def test_both_forms_of_the_other_queries_agree(ssb_folder: Path) -> None:
             assert connection.execute(query.flat).fetchall() == rows
 
 
+@pytest.mark.long
 def test_flat_table_is_the_join(ssb_folder: Path) -> None:
     duckdb = pytest.importorskip("duckdb")
     flat = FlatTable(ssb_folder)
@@ -208,6 +210,7 @@ def test_what_cannot_be_measured_is_noted(folder: Path, monkeypatch: pytest.Monk
     assert found.own.notes[-1] == "cannot measure the cold start: it has no disk"
 
 
+@pytest.mark.long
 def test_memory_of_a_process(folder: Path, star: comparing.Comparison) -> None:
     data = folder / "sf0.01-seed1"
     found = footprint.measure_memory(data, "raydb")

@@ -64,6 +64,7 @@ def test_rays(con: Any, name: str, encoding: str) -> None:
     assert backend.startswith("rt-paper, else " if encoding == "paper" else "rt, else ")
 
 
+@pytest.mark.long
 def test_cuda_in_the_simulator(folder: Path) -> None:
     done = subprocess.run(
         [

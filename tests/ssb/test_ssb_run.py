@@ -182,6 +182,7 @@ def test_duckdb_is_asked_for_before_the_long_steps(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("oracle", ["brute", "duckdb"])
 def test_damaged_data_of_the_right_size_are_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], oracle: str

@@ -374,6 +374,7 @@ def test_constraints_change_only_the_variance(rules: Constraints) -> None:
             assert len(every) == len(parities(rules))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("motif", [SQUARE, STAR, CLIQUE, UNORDERED])
 def test_weights_beyond_32_bits_are_rounded_up(
     monkeypatch: pytest.MonkeyPatch, motif: Motif

@@ -87,6 +87,7 @@ def check(path: Path, right: list[str], where: object) -> bool:
     return False
 
 
+@pytest.mark.long
 def test_every_flipped_byte_is_found_or_harmless(
     small: tuple[bytes, pa.Table], tmp_path: Path
 ) -> None:
