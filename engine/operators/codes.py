@@ -105,7 +105,8 @@ def direct_codes(values: pa.ChunkedArray | pa.Array) -> NDArray[np.int64] | None
         values = order_codes(values)
     words = words_of(joined(values))
     if words.ndim == 2:
-        wide = words[:, 1] != words[:, 0] >> 63
+        sign = words[:, 0] >> 63
+        wide = np.logical_or.reduce([word != sign for word in words.T[1:]])
         if values.null_count:
             wide &= pc.is_valid(values).to_numpy(zero_copy_only=False)
         if wide.any():

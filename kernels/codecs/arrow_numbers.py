@@ -50,17 +50,17 @@ def to_numbers(
 
 
 def words_of(array: pa.Array) -> NDArray[Any]:
-    """View an array's values as numbers: shape (n,), or (n, 2) int64 words of a decimal128."""
+    """View an array's values as numbers: shape (n,), or (n, words) for decimals, lowest first."""
     kind = array.type
-    if pa.types.is_decimal128(kind):
-        dtype, width = np.dtype(np.int64), 2
+    if pa.types.is_decimal(kind):
+        dtype, width = np.dtype(np.int64), kind.bit_width // 64
     elif pa.types.is_floating(kind):
         dtype, width = np.dtype(f"f{kind.bit_width // 8}"), 1
     else:
         dtype, width = np.dtype(f"i{kind.bit_width // 8}"), 1
     flat = np.frombuffer(array.buffers()[1] or b"", dtype)
     words = flat[array.offset * width : (array.offset + len(array)) * width]
-    return words.reshape(-1, 2) if width == 2 else words
+    return words.reshape(-1, width) if width > 1 else words
 
 
 def _narrow_decimals(

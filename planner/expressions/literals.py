@@ -16,6 +16,7 @@ from raydb.planner.expressions.casts.cast import cast_values, literal_value
 from raydb.planner.expressions.nodes import Literal
 from raydb.planner.expressions.slots import records_conversion
 from raydb.planner.expressions.types import (
+    COMPARED_PRECISION,
     INTEGERS,
     MAX_PRECISION,
     is_decimal,
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 # The plain forms, which Python reads faster than a cast of one value does.
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?")
-# Exact at any size: the default context would round beyond 28 digits.
-_EXACT = decimal.Context(prec=200)
+# A number that it would have to round, or that is longer, is an error.
+_EXACT = decimal.Context(prec=COMPARED_PRECISION, traps=[decimal.Inexact, decimal.InvalidOperation])
 
 
 def integer_literal(value: int) -> Literal:
@@ -52,13 +53,19 @@ def decimal_literal(value: decimal.Decimal) -> Literal:
     >>> decimal_literal(decimal.Decimal("0.05")).type
     Decimal128Type(decimal128(2, 2))
     """
+    data_type = _narrowest(value)
+    if data_type is None:
+        raise ProgrammingError(f"a number has more than {MAX_PRECISION} digits")
+    return Literal(value, data_type)
+
+
+def _narrowest(value: decimal.Decimal) -> pa.DataType | None:
+    """Return the narrowest DECIMAL that holds a value, None where none does."""
     _, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     scale = max(-exponent, 0)
     precision = max(len(digits) + max(exponent, 0), scale, 1)
-    if precision > MAX_PRECISION:
-        raise ProgrammingError(f"a number has more than {MAX_PRECISION} digits")
-    return Literal(value, pa.decimal128(precision, scale))
+    return pa.decimal128(precision, scale) if precision <= MAX_PRECISION else None
 
 
 def constant(text: str, *, is_string: bool) -> Literal:
@@ -109,26 +116,34 @@ def read_string(literal: Literal, data_type: pa.DataType) -> Literal:
     """
     if data_type == pa.string():
         return literal
+    value = _read(literal, data_type)
+    if is_integer(data_type):
+        value = decimal.Decimal(value)
+    if not isinstance(value, decimal.Decimal):
+        return Literal(value, data_type)
+    if _narrowest(value) is None:
+        raise DataError(f"'{literal.value}' has more than {MAX_PRECISION} digits")
+    return integer_literal(int(value)) if is_integer(data_type) else decimal_literal(value)
+
+
+def _read(literal: Literal, data_type: pa.DataType) -> Any:
+    """Return the Python value of a string of any number of digits; errors as `read_string`."""
     try:
-        value = _read(str(literal.value), data_type)
+        value = _parse(str(literal.value), data_type)
     except (ValueError, decimal.InvalidOperation, DataError):
         value = None
     if value is None:
         raise DataError(f"'{literal.value}' is not a valid {_kind_name(data_type)}")
-    if is_decimal(data_type):
-        return decimal_literal(value)
-    if is_integer(data_type):
-        return integer_literal(value)
-    return Literal(value, data_type)
+    return value
 
 
 def _kind_name(data_type: pa.DataType) -> str:
     return "DECIMAL" if is_decimal(data_type) else sql_type_name(data_type)
 
 
-def _read(text: str, data_type: pa.DataType) -> Any:  # a Python value, or None
-    if is_number(data_type) and "_" in text:
-        return None
+def _parse(text: str, data_type: pa.DataType) -> Any:  # a Python value, or None
+    if is_number(data_type) and ("_" in text or not text.isascii()):
+        return None  # which Python reads
     if is_integer(data_type):
         return int(text)
     if is_decimal(data_type):
@@ -156,7 +171,10 @@ def convert(literal: Literal, data_type: pa.DataType) -> Literal | None:
     if value is None or literal.type == data_type:
         return Literal(value, data_type)
     if is_bare_string(literal):
-        return convert(read_string(literal, data_type), data_type)
+        value = _read(literal, data_type)
+        if is_number(data_type):
+            return _convert_number(value, data_type)
+        return Literal(value, data_type)
     if is_number(literal.type) and is_number(data_type):
         return _convert_number(value, data_type)
     if literal.type == pa.date32() and data_type == pa.timestamp("us"):
@@ -194,9 +212,12 @@ def _convert_number(value: int | float | decimal.Decimal, data_type: pa.DataType
         return Literal(whole, data_type) if same else None
     if is_decimal(data_type) and not isinstance(value, float):
         exact = decimal.Decimal(value)
-        digits = exact.scaleb(data_type.scale, _EXACT)
-        complete = digits == digits.to_integral_value(context=_EXACT)
-        if complete and digits.copy_abs() < 10**data_type.precision:
+        quantum = decimal.Decimal(1).scaleb(-data_type.scale)
+        try:
+            digits = exact.quantize(quantum, context=_EXACT).as_tuple().digits
+        except (decimal.InvalidOperation, decimal.Inexact):
+            return None
+        if len(digits) <= data_type.precision:
             return Literal(exact, data_type)
     return None
 

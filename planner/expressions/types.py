@@ -17,6 +17,8 @@ INTEGER, BIGINT, DOUBLE = pa.int32(), pa.int64(), pa.float64()
 DATE, TIME, TIMESTAMP = pa.date32(), pa.time64("us"), pa.timestamp("us")
 INTERVAL = pa.month_day_nano_interval()
 MAX_PRECISION = 38  # of decimal128
+# Two decimals of any types fit side by side in so many digits: 38 before the point, 38 behind it.
+COMPARED_PRECISION = 76
 HUGEINT = pa.decimal128(MAX_PRECISION, 0)
 # The types that have one name, by that.
 TYPES: dict[str, pa.DataType] = {
@@ -43,8 +45,8 @@ def is_integer(data_type: pa.DataType) -> bool:
 
 
 def is_decimal(data_type: pa.DataType) -> bool:
-    """Say whether a type is DECIMAL."""
-    return bool(pa.types.is_decimal128(data_type))
+    """Say whether a type is DECIMAL, or that in which two are compared."""
+    return bool(pa.types.is_decimal(data_type))
 
 
 def is_float(data_type: pa.DataType) -> bool:
@@ -96,12 +98,15 @@ def wider_integer(types: Iterable[pa.DataType]) -> pa.DataType:
     return max(types, key=INTEGERS.index)
 
 
-def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
-    """Return the type in which two values can be compared, or None.
+def common_type(
+    left: pa.DataType, right: pa.DataType, most_digits: int = MAX_PRECISION
+) -> pa.DataType | None:
+    """Return the type that values of two types become side by side, or None.
 
     NULL takes the other's type; integers the wider; an integer or a decimal beside a decimal the
-    decimal with the integer digits and the scale of both, or DOUBLE where that exceeds 38 digits;
-    other mixes of numbers DOUBLE; DATE beside TIMESTAMP is TIMESTAMP.
+    decimal with the integer digits and the scale of both, of which there are at most `most_digits`:
+    the scale stays, so a value beyond it is an error and never rounded. Other mixes of numbers are
+    DOUBLE; DATE beside TIMESTAMP is TIMESTAMP.
 
     >>> common_type(pa.int32(), pa.decimal128(4, 2))
     Decimal128Type(decimal128(12, 2))
@@ -118,26 +123,31 @@ def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
         left, right = as_decimal_type(left), as_decimal_type(right)
         scale = max(left.scale, right.scale)
         digits = max(left.precision - left.scale, right.precision - right.scale)
-        return (
-            pa.decimal128(digits + scale, scale)
-            if digits + scale <= MAX_PRECISION
-            else pa.float64()
-        )
+        return decimal_type(min(digits + scale, most_digits), scale)
     if is_moment(left) and is_moment(right):
         return pa.timestamp("us")
     if is_list(left) and is_list(right):
-        return _common_list_type(left, right)
+        return _common_list_type(left, right, most_digits)
     return None
 
 
-def _common_list_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
+def decimal_type(precision: int, scale: int) -> pa.DataType:
+    """Return the narrowest Arrow decimal of that many digits, at most 76."""
+    if precision <= MAX_PRECISION:
+        return pa.decimal128(precision, scale)
+    return pa.decimal256(min(precision, COMPARED_PRECISION), scale)
+
+
+def _common_list_type(
+    left: pa.DataType, right: pa.DataType, most_digits: int
+) -> pa.DataType | None:
     """Return the vector's type of a vector and a list of numbers, else a list of what is common."""
     for one, other in ((left, right), (right, left)):
         if pa.types.is_fixed_size_list(one) and pa.types.is_list(other):
             return one if is_number(other.value_type) else None
     if pa.types.is_fixed_size_list(left) and left.list_size != right.list_size:
         return None
-    element = common_type(left.value_type, right.value_type)
+    element = common_type(left.value_type, right.value_type, most_digits)
     if element is None or pa.types.is_list(left):
         return None if element is None else pa.list_(element)
     return pa.list_(element, left.list_size)
@@ -156,12 +166,10 @@ def can_cast(source: pa.DataType, target: pa.DataType) -> bool:
         return True
     if is_moment(source) and is_moment(target):
         return True
-    boolean, clock = pa.bool_(), pa.time64("us")
+    clock = pa.time64("us")
     if (source, target) == (pa.timestamp("us"), clock) or {source, target} == {clock, INTERVAL}:
         return True
-    return bool(
-        (source == boolean and is_integer(target)) or (is_integer(source) and target == boolean)
-    )
+    return (source == BOOLEAN and is_number(target)) or (is_number(source) and target == BOOLEAN)
 
 
 def can_assign(source: pa.DataType, target: pa.DataType) -> bool:

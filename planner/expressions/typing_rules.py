@@ -22,7 +22,9 @@ from raydb.planner.expressions.literals import (
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.types import (
     BOOLEAN,
+    COMPARED_PRECISION,
     INTEGER,
+    MAX_PRECISION,
     TEXT,
     can_cast,
     common_type,
@@ -79,20 +81,24 @@ def try_cast(expression: Expression, data_type: pa.DataType) -> Expression:
     return Call("try_cast", (expression,), data_type)
 
 
-def unify(operands: Sequence[Expression], verb: str) -> tuple[Expression, ...]:
-    """Return the operands in their common type.
+def unify(
+    operands: Sequence[Expression], verb: str, most_digits: int = MAX_PRECISION
+) -> tuple[Expression, ...]:
+    """Return the operands in their common type, see `common_type`.
 
     String constants and NULL take the type of the others; an integer constant takes the type of
     an integer column if it fits, so that the column needs no cast. Raises ProgrammingError,
     "cannot <verb> 'a' (VARCHAR) with 5 (INTEGER)", if there is no common type.
     """
     firm = [operand for operand in operands if not isinstance(operand, Literal)]
-    beside = _common(firm or [each for each in operands if not is_bare_string(each)], verb)
+    beside = _common(
+        firm or [each for each in operands if not is_bare_string(each)], verb, most_digits
+    )
     adapted = [_adapt(operand, beside) for operand in operands]
-    target = _common(adapted, verb)
+    target = _common(adapted, verb, most_digits)
     if is_decimal(target):
         adapted = [natural(each) if isinstance(each, Literal) else each for each in adapted]
-        target = _common(adapted, verb)
+        target = _common(adapted, verb, most_digits)
     if pa.types.is_null(target):
         target = INTEGER  # NULL beside nothing but NULL: any type will do
     return tuple(cast(each, target) for each in adapted)
@@ -110,10 +116,10 @@ def _adapt(operand: Expression, beside: pa.DataType) -> Expression:
     return operand
 
 
-def _common(operands: Sequence[Expression], verb: str) -> pa.DataType:
+def _common(operands: Sequence[Expression], verb: str, most_digits: int) -> pa.DataType:
     result, carrier = pa.null(), None
     for operand in operands:
-        both = common_type(result, operand.type)
+        both = common_type(result, operand.type, most_digits)
         if both is None:
             assert carrier is not None
             raise ProgrammingError(f"cannot {verb} {describe(carrier)} with {describe(operand)}")
@@ -122,9 +128,14 @@ def _common(operands: Sequence[Expression], verb: str) -> pa.DataType:
     return result
 
 
+def comparable(*operands: Expression) -> tuple[Expression, ...]:
+    """Return operands in the type in which they are compared: exactly, whatever their digits."""
+    return unify(operands, "compare", COMPARED_PRECISION)
+
+
 def compare(function: str, left: Expression, right: Expression) -> Call:
     """Return a comparison: equal, not_equal, less, less_equal, greater or greater_equal."""
-    operands = unify((left, right), "compare")
+    operands = comparable(left, right)
     if is_list(operands[0].type) and function not in ("equal", "not_equal"):
         raise NotSupportedError(f"lists have no order: {describe(left)} and {describe(right)}")
     return Call(function, operands, BOOLEAN)
@@ -146,7 +157,7 @@ def logical(function: str, operands: Sequence[Expression]) -> Call:
 
 def is_in(operand: Expression, items: Sequence[Expression]) -> Expression:
     """Return `operand IN (items)`; an item that is no constant becomes a comparison."""
-    operand, *rest = unify((operand, *items), "compare")
+    operand, *rest = comparable(operand, *items)
     constants = [item for item in rest if isinstance(item, Literal) and not item.is_null]
     parts: list[Expression] = []
     if constants:
@@ -161,7 +172,7 @@ def is_in(operand: Expression, items: Sequence[Expression]) -> Expression:
 
 def is_distinct(left: Expression, right: Expression) -> Expression:
     """Return `left IS DISTINCT FROM right`: NULL equals NULL, and the answer is never NULL."""
-    same = Call("not_distinct", unify((left, right), "compare"), BOOLEAN)
+    same = Call("not_distinct", comparable(left, right), BOOLEAN)
     return Call("not", (same,), BOOLEAN)
 
 

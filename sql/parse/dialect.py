@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, NoReturn
+from typing import TYPE_CHECKING, ClassVar, NoReturn, TypeVar
 
 from sqlglot import TokenType, exp
 from sqlglot.dialects.postgres import Postgres
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from sqlglot import Token
 
+_Node = TypeVar("_Node", bound=exp.Expr)
+
 # Functions with a syntax of their own; every other call comes out as exp.Anonymous with its name
 # and arguments as written, so that sqlglot neither rewrites nor validates them.
 _SPECIAL_FUNCTIONS = (
@@ -30,6 +32,13 @@ _SPECIAL_FUNCTIONS = (
     "TRIM",
     "TRY_CAST",
 )
+
+
+# Where sqlglot keeps a word as it was written: it is in capitals for all who read the tree.
+_WORDS: dict[type[exp.Expr], tuple[str, ...]] = {
+    exp.Insert: ("alternative",),
+    exp.WindowSpec: ("kind", "start_side", "end_side"),
+}
 
 
 class RayDialect(Postgres):
@@ -76,6 +85,18 @@ class RayDialect(Postgres):
             TokenType.NUMBER: lambda self, token: self._number_of(token),
             TokenType.HEX_STRING: lambda self, token: self._hex_number_of(token),
         }
+
+        def expression(
+            self,
+            instance: _Node,
+            token: Token | None = None,
+            comments: list[str] | None = None,
+        ) -> _Node:
+            """Return a node that was read, with its words in capitals."""
+            for name in _WORDS.get(type(instance), ()):
+                if (word := instance.args.get(name)) is not None:
+                    instance.set(name, word.upper())
+            return super().expression(instance, token, comments)
 
         def _number_of(self, token: Token) -> exp.Expr:
             # `1abc` is not 1 with the alias abc.

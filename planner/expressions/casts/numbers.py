@@ -6,30 +6,35 @@ function raises pa.ArrowInvalid for an array with a value that it cannot convert
 
 from __future__ import annotations
 
+import decimal
+import math
+import re
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from raydb.planner.expressions.columns.rounding import relabel, round_decimals
+from raydb.planner.expressions.types import COMPARED_PRECISION, MAX_PRECISION, decimal_type
+
 # float64 holds every integer of 15 digits and every power of ten up to 10**22 exactly, so one
 # division gives the nearest double.
 _EXACT_DOUBLE_DIGITS = 15
+
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 # What PostgreSQL takes: every beginning of a word that is no beginning of another one.
 _TRUE_TEXTS = ("true", "tru", "tr", "t", "yes", "ye", "y", "on", "1")
 _FALSE_TEXTS = ("false", "fals", "fal", "fa", "f", "no", "n", "off", "of", "0")
 
 
-def decimal_type(precision: int, scale: int) -> pa.DataType:
-    """Return the narrowest Arrow decimal of that many digits, at most 76."""
-    precision = min(precision, 76)
-    return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
+def _boolean_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
+    return _integer_to_decimal(pc.cast(array, pa.int8()), target)
 
 
-def relabel(decimals: pa.Array, target: pa.DataType) -> pa.Array:
-    """Return the same unscaled integers under another precision and scale, without a copy."""
-    validity, digits = decimals.buffers()
-    return pa.Array.from_buffers(target, len(decimals), [validity, digits], offset=decimals.offset)
+def _is_not_zero(array: pa.Array, _: pa.DataType) -> pa.Array:
+    return pc.not_equal(array, pa.scalar(0, array.type))
 
 
 def _integer_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -54,10 +59,20 @@ def _float_to_float(array: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def _float_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
+    doubles = pc.cast(array, pa.float64())
+    # The products of 1.0 and 10**38 is less than that.
+    if pc.any(pc.greater_equal(pc.abs(doubles), _above(target.precision - target.scale))).as_py():
+        raise pa.ArrowInvalid("overflow")
     # As in DuckDB the product rounds, so that the double 2.675 becomes 2.68 and not 2.67.
-    scaled = pc.multiply(pc.cast(array, pa.float64()), float(10**target.scale))
+    scaled = pc.multiply(doubles, float(10**target.scale))
     digits = pc.cast(pc.round(scaled, 0, "half_towards_infinity"), pa.decimal128(38, 0))
     return pc.cast(relabel(digits, pa.decimal128(38, target.scale)), target)
+
+
+def _above(digits: int) -> float:
+    """Return the least double that has more digits before the point."""
+    bound = float(10**digits)
+    return bound if bound >= 10**digits else math.nextafter(bound, math.inf)
 
 
 def _decimal_to_integer(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -84,9 +99,10 @@ def _decimal_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
     """
     kind = array.type
     if kind.scale > target.scale:
-        # 9.99 rounds to 10.0, which needs one digit more in front.
-        room = decimal_type(kind.precision + 1, kind.scale)
-        array = pc.round(pc.cast(array, room), target.scale, "half_towards_infinity")
+        array = round_decimals(array, target.scale, "half_towards_infinity")
+    elif kind.precision + target.scale - kind.scale > MAX_PRECISION:
+        # Arrow (26.0) sees only some of the products that overflow 128 bits.
+        array = pc.cast(array, pa.decimal256(COMPARED_PRECISION, target.scale))
     return pc.cast(array, target)
 
 
@@ -126,11 +142,43 @@ def _text_to_float(array: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def _text_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
+    # Arrow (26.0) sees only some of the numbers that overflow: times 10**38, one of 38 digits
+    # fits 256 bits, but neither one of more digits nor one with an exponent need do so.
+    longest = pc.max(pc.binary_length(array)).as_py() or 0
+    if longest > MAX_PRECISION or _has_exponents(array):
+        return _long_text_to_decimal(array, target)
     try:
-        return pc.cast(array, target)
+        exact = pc.cast(array, pa.decimal256(COMPARED_PRECISION, target.scale))
     except pa.ArrowInvalid:  # more digits behind the point than the scale, or spaces
         text = pc.utf8_trim_whitespace(array)
-        return _decimal_to_decimal(pc.cast(text, pa.decimal256(76, 38)), target)
+        exact = pc.cast(text, pa.decimal256(COMPARED_PRECISION, MAX_PRECISION))
+    return _decimal_to_decimal(exact, target)
+
+
+def _has_exponents(array: pa.Array) -> bool:
+    """Say whether there is an E in any text; words such as 'one' are no numbers either way."""
+    offsets = np.frombuffer(array.buffers()[1], np.int32)[array.offset :]
+    letters = np.frombuffer(array.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[len(array)]]
+    return bool((letters | 0x20 == ord("e")).any())
+
+
+def _long_text_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Read numbers of any length, one by one."""
+    quantum = decimal.Decimal(1).scaleb(-target.scale)
+    # What has more digits than the context, exponents aside, is InvalidOperation.
+    context = decimal.Context(prec=COMPARED_PRECISION, rounding=decimal.ROUND_HALF_UP)
+
+    def read(text: str) -> decimal.Decimal:
+        number = text.strip()
+        if not _NUMBER.fullmatch(number):
+            raise pa.ArrowInvalid("no number")
+        try:
+            return decimal.Decimal(number).quantize(quantum, context=context)
+        except decimal.InvalidOperation:
+            raise pa.ArrowInvalid("overflow") from None
+
+    numbers = [None if text is None else read(text) for text in array.to_pylist()]
+    return pc.cast(pa.array(numbers, pa.decimal256(COMPARED_PRECISION, target.scale)), target)
 
 
 def _float_to_text(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -152,16 +200,20 @@ def _decimal_to_text(array: pa.Array, target: pa.DataType) -> pa.Array:
 
 CONVERSIONS = {
     ("boolean", "integer"): pc.cast,
+    ("boolean", "float"): pc.cast,
+    ("boolean", "decimal"): _boolean_to_decimal,
     ("boolean", "text"): pc.cast,
     ("integer", "boolean"): pc.cast,
     ("integer", "integer"): pc.cast,
     ("integer", "float"): _integer_to_float,
     ("integer", "decimal"): _integer_to_decimal,
     ("integer", "text"): pc.cast,
+    ("float", "boolean"): _is_not_zero,
     ("float", "integer"): _float_to_integer,
     ("float", "float"): _float_to_float,
     ("float", "decimal"): _float_to_decimal,
     ("float", "text"): _float_to_text,
+    ("decimal", "boolean"): _is_not_zero,
     ("decimal", "integer"): _decimal_to_integer,
     ("decimal", "float"): _decimal_to_float,
     ("decimal", "decimal"): _decimal_to_decimal,

@@ -40,7 +40,7 @@ from raydb.planner.expressions.types import (
     is_list,
     is_number,
 )
-from raydb.planner.expressions.typing_rules import cast, typed, unify
+from raydb.planner.expressions.typing_rules import cast, comparable, typed, unify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -218,7 +218,7 @@ def _bind_search(
 ) -> Expression:
     operand = require_list(f"{name}()", operand)
     # A constant adapts to the elements: NULL stands for them.
-    element, wanted = unify((_element(operand), wanted), "compare")
+    element, wanted = comparable(_element(operand), wanted)
     return Call(function, (cast(operand, pa.list_(element.type)), wanted), kind)
 
 

@@ -14,7 +14,6 @@ import pyarrow.types as pt
 
 from raydb.errors import DataError, ProgrammingError
 from raydb.planner.expressions.casts.cast import cast_values, try_cast_values
-from raydb.planner.expressions.casts.numbers import decimal_type, relabel
 from raydb.planner.expressions.columns.adapters import (
     of_numpy,
     of_values,
@@ -22,6 +21,7 @@ from raydb.planner.expressions.columns.adapters import (
     with_constants,
 )
 from raydb.planner.expressions.columns.arrays import Values, each
+from raydb.planner.expressions.columns.rounding import Mode, relabel, round_decimals
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.operators import arithmetic, bitwise
@@ -29,8 +29,10 @@ from raydb.planner.expressions.registry import composed, scalar
 from raydb.planner.expressions.signature import require_integer, require_number
 from raydb.planner.expressions.types import (
     BIGINT,
+    COMPARED_PRECISION,
     INTEGER,
     MAX_PRECISION,
+    as_decimal_type,
     is_decimal,
     is_integer,
     wider_integer,
@@ -159,7 +161,9 @@ def _narrows(call: Call) -> bool:
     source, target = call.arguments[0].type, call.type
     if pt.is_integer(source):
         wider = pt.is_integer(target) and target.bit_width >= source.bit_width
-        return not (wider or pt.is_floating(target) or pt.is_string(target))
+        if not pt.is_decimal(target):
+            return not (wider or pt.is_floating(target) or pt.is_string(target))
+        source = as_decimal_type(source)
     if pt.is_decimal(source) and pt.is_decimal(target):
         whole = source.precision - source.scale <= target.precision - target.scale
         return not (whole and source.scale <= target.scale)
@@ -231,7 +235,7 @@ def _bind_round(name: str, operand: Expression, *digits: Expression) -> Expressi
     return Call(function, (operand, places), kind)
 
 
-def _round(mode: str, _: Call, value: Values, digits: int = 0) -> Values:
+def _round(mode: Mode, _: Call, value: Values, digits: int = 0) -> Values:
     """Round to a number of digits behind the point."""
     if pt.is_floating(value.type):
         return _round_doubles(value, digits, mode)
@@ -242,11 +246,22 @@ def _round(mode: str, _: Call, value: Values, digits: int = 0) -> Values:
     if -digits > precision - scale:  # 5.5 rounded to hundreds: less than half of one
         zero = pa.scalar(decimal.Decimal(0), value.type)
         return pc.if_else(pc.is_valid(value), zero, pa.scalar(None, value.type))
-    room = decimal_type(precision + 1, scale)  # 9.99 rounds to 10.0
-    return pc.round(cast_values(value, room), digits, mode)
+    kind = _rounded_type(value.type, digits, carry=1)
+    return each(value, lambda array: pc.cast(_round_array(array, digits, mode), kind), kind)
 
 
-for _calls, _says, _mode in (
+def _round_array(array: pa.Array, digits: int, mode: Mode) -> pa.Array:
+    if digits >= 0:
+        return round_decimals(array, digits, mode)
+    # Hundreds are rounded as if they were units: 1250 is 12.50, so 13, so 1300.
+    scale = array.type.scale
+    wide = pc.cast(array, pa.decimal256(COMPARED_PRECISION, scale))
+    units = relabel(wide, pa.decimal256(COMPARED_PRECISION, scale - digits))
+    rounded = pc.cast(round_decimals(units, 0, mode), pa.decimal256(COMPARED_PRECISION, -digits))
+    return relabel(rounded, pa.decimal256(COMPARED_PRECISION, 0))
+
+
+_ROUNDINGS: tuple[tuple[str, str, Mode], ...] = (
     (
         "round(x [, digits])",
         "rounded, halves away from zero: round(2.345, 2) -> 2.35",
@@ -257,7 +272,8 @@ for _calls, _says, _mode in (
         "cut off towards zero: trunc(-2.7) -> -2",
         "towards_zero",
     ),
-):
+)
+for _calls, _says, _mode in _ROUNDINGS:
     scalar(_calls, _says, bind=_bind_round, can_fail=True, operation="rounding")(
         with_constants(functools.partial(_round, _mode))
     )
@@ -287,9 +303,11 @@ def _bind_floor_or_ceil(function: str, name: str, operand: Expression) -> Expres
 def _floor_or_ceil(name: str, _: Call, value: Values) -> Values:
     if pt.is_integer(value.type):
         return value
-    if pt.is_decimal(value.type):
-        value = cast_values(value, decimal_type(value.type.precision + 1, value.type.scale))
-    return getattr(pc, name)(value)
+    if not pt.is_decimal(value.type):
+        return getattr(pc, name)(value)
+    mode: Mode = "down" if name == "floor" else "up"
+    kind = _rounded_type(value.type, 0, carry=1)
+    return each(value, lambda array: pc.cast(round_decimals(array, 0, mode), kind), kind)
 
 
 for _name, _calls, _says in (

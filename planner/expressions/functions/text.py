@@ -103,10 +103,14 @@ def _concat(_: Call, *values: Values) -> Values:
 
 @scalar(
     "concat_ws(separator: text, a: value, ...) -> VARCHAR",
-    "joined with a separator, NULLs left out: concat_ws('-', 2026, NULL, 5) -> '2026-5'",
+    "joined with a separator, NULLs left out, '' if all are:"
+    " concat_ws('-', 2026, NULL, 5) -> '2026-5'",
 )
 def _concat_ws(_: Call, separator: Values, *texts: Values) -> Values:
-    return pc.binary_join_element_wise(*texts, separator, null_handling="skip")
+    # A row of NULLs is '', and not no row at all as Arrow (26.0) has it.
+    all_null = functools.reduce(pc.and_, map(pc.is_null, texts))
+    first = pc.if_else(all_null, "", texts[0])
+    return pc.binary_join_element_wise(first, *texts[1:], separator, null_handling="skip")
 
 
 # -- parts

@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
-from raydb.planner.expressions.casts.numbers import relabel
 from raydb.planner.expressions.columns.adapters import of_values
 from raydb.planner.expressions.columns.arrays import Values, each
 from raydb.planner.expressions.columns.moments import (
@@ -26,6 +25,7 @@ from raydb.planner.expressions.columns.moments import (
     month_number,
     split_moment,
 )
+from raydb.planner.expressions.columns.rounding import relabel
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, MONTH_DAYS, UNITS, unit_name
 from raydb.planner.expressions.nodes import Call, Expression, Literal

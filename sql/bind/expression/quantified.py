@@ -17,7 +17,7 @@ from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal
 from raydb.planner.expressions.types import BOOLEAN, is_list
-from raydb.planner.expressions.typing_rules import cast, compare, is_in, logical, typed, unify
+from raydb.planner.expressions.typing_rules import cast, comparable, compare, is_in, logical, typed
 from raydb.sql.bind.expression.subquery import OPPOSITES
 
 if TYPE_CHECKING:
@@ -37,9 +37,7 @@ def compare_any(function: str, operands: Sequence[Expression], values: Expressio
         raise ProgrammingError(f"ANY and ALL need a list or a query, not {describe(values)}")
     items = _items(values)
     if items is None:
-        element, operand = unify(
-            (Column(-1, "element", values.type.value_type), operand), "compare"
-        )
+        element, operand = comparable(Column(-1, "element", values.type.value_type), operand)
         values = cast(values, pa.list_(element.type))
         compare(function, operand, element)
         return Call(f"any_{function}", (operand, values), BOOLEAN)

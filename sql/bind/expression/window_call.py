@@ -215,7 +215,7 @@ def _bind_bound(spec: exp.Expr, side: str, context: Context) -> Bound:
     direction = spec.args.get(f"{side}_side")
     if written == "CURRENT ROW":
         return _HERE
-    following = str(direction).lower() == "following"
+    following = direction == "FOLLOWING"
     if written == "UNBOUNDED":
         return _END if following else _START
     assert isinstance(written, exp.Expr), "an offset is an expression"

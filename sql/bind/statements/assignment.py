@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from raydb.errors import DataError, ProgrammingError, did_you_mean
 from raydb.planner.expressions.describe import describe
-from raydb.planner.expressions.literals import is_bare_string, read_string
+from raydb.planner.expressions.literals import is_bare_string
 from raydb.planner.expressions.nodes import Expression, Literal
 from raydb.planner.expressions.types import can_assign
 from raydb.planner.expressions.typing_rules import cast
@@ -62,7 +62,7 @@ def assign(value: Expression, field: pa.Field) -> Expression:
 
 def _read(value: Literal, field: pa.Field) -> Expression:
     try:
-        return cast(read_string(value, field.type), field.type)
+        return cast(value, field.type)
     except DataError as error:
         raise DataError(f"column '{field.name}': {error}") from error
 
