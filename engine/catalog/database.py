@@ -17,6 +17,7 @@ from raydb.engine.catalog.vector_index import check_change, drop_lost_indexes, r
 from raydb.errors import InterfaceError, OperationalError, ProgrammingError, did_you_mean
 from raydb.interrupts import beside
 from raydb.storage.tables.changes import compact_tables
+from raydb.storage.tables.file_merges import CHECKPOINT_BYTES, VACUUM_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -198,14 +199,15 @@ class Database:
         if self.in_transaction:
             raise ProgrammingError("CHECKPOINT cannot run inside a transaction")
         merged = self.snapshot.with_merged_bvhs(context, share)
-        self.exchange(merged if self.store is None else self.store.checkpoint(merged))
+        most = _most(CHECKPOINT_BYTES, context)
+        self.exchange(merged if self.store is None else self.store.checkpoint(merged, most))
 
     def vacuum(self, context: StatementContext) -> None:
-        """Leave out the masked rows; the caller makes it durable with a new manifest."""
+        """Leave out the masked rows, in few files; the caller makes it durable by a manifest."""
         if self.in_transaction:
             raise ProgrammingError("VACUUM cannot run inside a transaction")
         before = self.snapshot.tables
-        after = self.snapshot.with_changes(compact_tables(before))
+        after = self.snapshot.with_changes(compact_tables(before, _most(VACUUM_BYTES, context)))
         for table in before.values():
             if table.live is not None:
                 after = renumber_rows(after, table.name, table.live)
@@ -232,3 +234,9 @@ class Database:
         """Give the directory back; an open transaction is rolled back."""
         if self.store is not None:
             self.store.directory.close()
+
+
+def _most(wanted: int, context: StatementContext) -> int:
+    """Return how many bytes of rows in files a statement may decode at a time."""
+    limit = context.memory_limit()
+    return wanted if limit is None else min(wanted, limit // 2)

@@ -27,6 +27,7 @@ from raydb import sql
 from raydb.engine.catalog import stored_calibration
 from raydb.engine.catalog.snapshot import Snapshot
 from raydb.engine.catalog.stored_bvh import StoredBvh
+from raydb.engine.catalog.stored_rows import Files, write_rows
 from raydb.errors import NotSupportedError, OperationalError
 from raydb.kernels.bvh.arrays import from_arrays, to_arrays
 from raydb.kernels.vector import ivf
@@ -34,9 +35,10 @@ from raydb.planner.catalog import BvhInfo
 from raydb.planner.stars.star import canonical_definition
 from raydb.sql import ast
 from raydb.storage.durable.sections import read_sections, write_sections
-from raydb.storage.flat import open_table, write_stream
+from raydb.storage.flat import open_table
 from raydb.storage.tables.changes import Append, Remove, Replace
-from raydb.storage.tables.parts import ArrowPart, FilePart, Part
+from raydb.storage.tables.file_merges import CHECKPOINT_BYTES
+from raydb.storage.tables.parts import FilePart
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import (
     Check,
@@ -151,11 +153,14 @@ class Store:
                 return after
         return self.checkpoint(after)
 
-    def checkpoint(self, snapshot: Snapshot) -> Snapshot:
-        """Write every row and BVH that is not in a file yet, and a manifest that names them."""
+    def checkpoint(self, snapshot: Snapshot, most: int = CHECKPOINT_BYTES) -> Snapshot:
+        """Write every row and BVH that is not in a file yet, and a manifest that names them.
+
+        most: how many bytes of rows in files may be decoded at a time, to be merged.
+        """
         self._written = []
         try:
-            snapshot, state, files = self._write_files(snapshot)
+            snapshot, state, files = self._write_files(snapshot, most)
             self.directory.commit(json.dumps(state).encode(), files)
         except BaseException:
             unnamed = set(self._written) - set(self.directory.shown.files)
@@ -170,9 +175,10 @@ class Store:
             self.directory.collect_garbage()
         return snapshot
 
-    def _write_files(self, snapshot: Snapshot) -> tuple[Snapshot, Properties, list[str]]:
+    def _write_files(self, snapshot: Snapshot, most: int) -> tuple[Snapshot, Properties, list[str]]:
         """Write what is not in a file yet; return the snapshot, its state and all its files."""
-        tables = {name: self._write_rows(table) for name, table in snapshot.tables.items()}
+        rows = Files(partial(self._write_file, "flat"), self._open_part, most)
+        tables = {name: write_rows(table, rows) for name, table in snapshot.tables.items()}
         snapshot = replace(snapshot, tables=tables)
         described = [self._describe_table(table) for table in tables.values()]
         bvhs = [self._describe_bvh(bvh, tables) for bvh in snapshot.bvhs.values()]
@@ -217,19 +223,8 @@ class Store:
 
     # -- tables
 
-    def _write_rows(self, table: Table) -> Table:
-        """Return the table with its rows in memory moved to a file."""
-        parts: list[Part] = []
-        for part in table.rows.parts:
-            if isinstance(part, ArrowPart) and part.row_count:
-                write = partial(_write_part, part, table.definition.layout)
-                name = self._write_file("flat", write)
-                parts.append(FilePart(name, open_table(self.directory.path_of(name))))
-            elif part.row_count:
-                parts.append(part)
-        return replace(
-            table, rows=Rows(table.rows.schema, tuple(parts), dict(table.rows.key_indexes))
-        )
+    def _open_part(self, name: str) -> FilePart:
+        return FilePart(name, open_table(self.directory.path_of(name)))
 
     def _describe_table(self, table: Table) -> dict[str, Any]:
         definition = table.definition
@@ -412,16 +407,6 @@ def _size_bytes(change: Change) -> int:
     numbers = 0 if isinstance(change, Append) else change.row_numbers.nbytes
     rows = 0 if isinstance(change, Remove) else change.rows.nbytes
     return int(numbers + rows)
-
-
-def _write_part(part: ArrowPart, layout: FileLayout, sink: BinaryIO) -> None:
-    write_stream(
-        sink,
-        part.table,
-        chunk_rows=dict(layout.chunk_rows),
-        encodings=dict(layout.encodings),
-        offset_index=dict(layout.offset_index),
-    )
 
 
 def _encode_changes(changes: Sequence[Change]) -> bytes:

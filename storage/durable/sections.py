@@ -12,7 +12,6 @@ checked before it is used, and damage is named by file and offset.
 from __future__ import annotations
 
 import json
-import mmap
 import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -20,8 +19,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 import xxhash
 
-from raydb.errors import OperationalError
 from raydb.storage.damage import damaged
+from raydb.storage.mapped import map_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,11 +76,7 @@ def read_sections(path: Path) -> Sections:
 
     Raises OperationalError naming the file, the offset and what is wrong there.
     """
-    try:
-        with path.open("rb") as file:
-            data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    except (OSError, ValueError) as error:
-        raise OperationalError(f"file '{path}' cannot be read: {error}") from error
+    data = map_file(str(path))
     directory, start = _read_directory(path, data)
     arrays = {}
     for section in directory["sections"]:

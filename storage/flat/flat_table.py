@@ -8,9 +8,8 @@ column is first touched, a chunk is verified when it is. Nothing is parsed that 
 
 from __future__ import annotations
 
-import mmap
 import os
-import stat
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from xxhash import xxh3_64_intdigest
 from raydb.errors import (
     InterfaceError,
     NotSupportedError,
-    OperationalError,
     ProgrammingError,
     did_you_mean,
 )
@@ -45,6 +43,7 @@ from raydb.storage.flat.metadata.column import (
 from raydb.storage.flat.metadata.description import TableMetadata, describe_column
 from raydb.storage.flat.metadata.flatbuffer import RootTable
 from raydb.storage.flat.select import select_rows
+from raydb.storage.mapped import map_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -54,6 +53,9 @@ if TYPE_CHECKING:
 
 # Rows are read one by one, and not their ranges, where fewer than one in so many is selected.
 _SPARSE = 8
+
+# By so many rows, each of another chunk, the bytes of all are guessed.
+_SAMPLED = 16
 
 
 def open_table(path: str | os.PathLike[str]) -> FlatTable:
@@ -67,26 +69,11 @@ def open_table(path: str | os.PathLike[str]) -> FlatTable:
     'a dog'
     """
     name = os.fspath(path)
-    try:
-        descriptor = os.open(name, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-        try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                kind = "directory" if stat.S_ISDIR(status.st_mode) else "device"
-                raise OperationalError(f"'{name}' is a {kind}, not a file")
-            size = status.st_size
-            least = HEADER.size + TAIL.size
-            if size < least:
-                raise damaged(name, size, f"a file of {least} bytes or more", f"{size} bytes")
-            mapped = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
-        finally:
-            os.close(descriptor)
-    except FileNotFoundError:
-        raise OperationalError(f"file '{name}' does not exist") from None
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise OperationalError(f"file '{name}' cannot be read: {reason}") from None
-    return FlatTable(name, mapped)
+    view = map_file(name)
+    least = HEADER.size + TAIL.size
+    if len(view) < least:
+        raise damaged(name, len(view), f"a file of {least} bytes or more", f"{len(view)} bytes")
+    return FlatTable(name, view)
 
 
 class FlatTable:
@@ -96,8 +83,7 @@ class FlatTable:
     it is open; `write_table` never does that, it puts a new file in its place.
     """
 
-    def __init__(self, path: str, mapped: mmap.mmap) -> None:
-        view = memoryview(mapped)
+    def __init__(self, path: str, view: memoryview) -> None:
         self._file = File(path, view, np.frombuffer(view, np.uint8), len(view) - TAIL.size)
         self._closed = False
         self._schema: Any = None
@@ -183,6 +169,12 @@ class FlatTable:
             )
             reader = self._readers.setdefault(name, ColumnReader(column))
         return reader
+
+    @cached_property
+    def decoded_bytes(self) -> int:
+        """About how many bytes all rows take in memory, by a few of them."""
+        rows = np.unique(np.linspace(0, self.row_count - 1, _SAMPLED).astype(np.int64))
+        return self.take(rows).nbytes * self.row_count // len(rows) if self.row_count else 0
 
     # The rows
 

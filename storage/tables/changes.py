@@ -18,8 +18,8 @@ import pyarrow as pa
 
 from raydb.errors import IntegrityError
 from raydb.storage.tables.constraints import append_rows, frozen, key_text
+from raydb.storage.tables.file_merges import VACUUM_BYTES, compacted
 from raydb.storage.tables.keys import find_rows
-from raydb.storage.tables.parts import ArrowPart, Part
 from raydb.storage.tables.rows import Rows
 
 if TYPE_CHECKING:
@@ -169,13 +169,17 @@ def update_rows(
     return changed
 
 
-def compact_tables(tables: Mapping[str, Table]) -> Mapping[str, Table]:
-    """Return the tables that are different once no table has masked rows.
+def compact_tables(tables: Mapping[str, Table], most: int = VACUUM_BYTES) -> Mapping[str, Table]:
+    """Return the tables that are different once no table has masked rows or many files.
 
     The visible rows are numbered anew, in their order, and the foreign keys follow. Only tables
-    that had masked rows get a new version.
+    that had masked rows get a new version. most: as for `compacted`.
     """
-    changed = {name: _compacted(table) for name, table in tables.items() if table.live is not None}
+    changed = {}
+    for name, table in tables.items():
+        after = _compacted(table, most)
+        if after is not table:
+            changed[name] = after
     for table in tables.values():
         foreign_rows = {}
         for key, pointers in table.foreign_rows.items():
@@ -243,20 +247,13 @@ def _raise_pointed(table: Table, row: int, referrer: Table, key: ForeignKey, ver
     )
 
 
-def _compacted(table: Table) -> Table:
-    """Return the next version of a table, with no masked rows; foreign keys are left to do."""
-    assert table.live is not None
-    parts: list[Part] = []
-    start = 0
-    for part in table.rows.parts:
-        live = table.live[start : start + part.row_count]
-        start += part.row_count
-        if live.all():
-            parts.append(part)
-        elif live.any():
-            mask = pa.array(live)
-            schema = table.rows.schema
-            columns = [column.filter(mask) for column in part.columns(schema.names)]
-            parts.append(ArrowPart(pa.Table.from_arrays(columns, schema=schema)))
-    rows = Rows(table.rows.schema, tuple(parts))
-    return replace(table, rows=rows, version=table.version + 1, live=None)
+def _compacted(table: Table, most: int) -> Table:
+    """Return a table with no masked rows, in few parts; foreign keys are left to do."""
+    before = table.rows
+    parts = compacted(before.parts, table.live, most)
+    if table.live is not None:
+        rows = Rows(before.schema, parts)
+        return replace(table, rows=rows, version=table.version + 1, live=None)
+    if all(part in before.parts for part in parts):
+        return table
+    return replace(table, rows=Rows(before.schema, parts, dict(before.key_indexes)))

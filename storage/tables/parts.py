@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import pyarrow as pa
 
+from raydb.interrupts import check_interrupt
 from raydb.storage.flat.select import select_rows
 
 if TYPE_CHECKING:
@@ -60,6 +61,11 @@ class Part:
     def expected_row_count(self) -> int:
         """The number of rows, or a guess where it takes reading them all."""
         return self.row_count
+
+    @property
+    def size_bytes(self) -> int:
+        """About how many bytes the rows take in memory."""
+        raise NotImplementedError
 
     @property
     def is_decoded(self) -> bool:
@@ -122,6 +128,11 @@ class ArrowPart(Part):
         """The number of rows."""
         return int(self.table.num_rows)
 
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes the rows take."""
+        return int(self.table.nbytes)
+
     is_decoded = True
 
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
@@ -167,6 +178,11 @@ class FilePart(Part):
     def row_count(self) -> int:
         """The number of rows."""
         return self.flat.row_count
+
+    @property
+    def size_bytes(self) -> int:
+        """About how many bytes the rows take in memory."""
+        return self.flat.decoded_bytes
 
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns."""
@@ -238,6 +254,56 @@ class RestPart(Part):
     def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
         """Return a column's values in some rows."""
         return self.part.take(name, row_numbers + self.first)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TakenPart(Part):
+    """Some rows of another part, by their ascending numbers."""
+
+    part: Part
+    row_numbers: NDArray[np.int64]
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows."""
+        return len(self.row_numbers)
+
+    @property
+    def size_bytes(self) -> int:
+        """About how many bytes the rows take in memory."""
+        return self.part.size_bytes * self.row_count // self.part.row_count
+
+    def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
+        """Return the values of some columns."""
+        return [self.part.take(name, self.row_numbers) for name in names]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class JoinedPart(Part):
+    """The rows of several parts, one after the other, which are to be one file."""
+
+    parts: tuple[Part, ...]
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows."""
+        return sum(part.row_count for part in self.parts)
+
+    @property
+    def size_bytes(self) -> int:
+        """About how many bytes the rows take in memory."""
+        return sum(part.size_bytes for part in self.parts)
+
+    def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
+        """Return the values of some columns."""
+        found = []
+        for part in self.parts:
+            check_interrupt()
+            found.append(part.columns(names))
+        return [
+            pa.chunked_array([chunk for piece in pieces for chunk in piece.chunks])
+            for pieces in zip(*found, strict=True)
+        ]
 
 
 def take_rows(column: pa.ChunkedArray, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:

@@ -1,0 +1,109 @@
+"""Which files of a table become one: CHECKPOINT merges by tiers, VACUUM whatever fits together.
+
+    files of    64 16 16 4 4 1 1 1     and a row in memory
+    become      64 16 16 4 4 4         since those behind the first 1 hold 3 times its bytes
+
+CHECKPOINT merges a file with all behind it as soon as those hold `FANOUT - 1` times its bytes. So
+no file is less than a third of all behind it: their number is logarithmic, whatever was inserted,
+and a file that is rewritten is part of one about 4 times as large. Of 10,000 inserts with a
+CHECKPOINT each, 19 files are left at most, and each row has been written 5.3 times in the mean.
+Only neighbours become one file, so that rows keep their numbers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from raydb.errors import OperationalError
+from raydb.storage.tables.parts import ArrowPart, FilePart, JoinedPart, TakenPart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from raydb.storage.tables.parts import Part
+
+FANOUT = 4
+
+# What CHECKPOINT decodes at a time: 1 to 2 s of work. Files of more than a quarter are final.
+CHECKPOINT_BYTES = 2**27
+
+# What VACUUM decodes at a time.
+VACUUM_BYTES = 2**30
+
+
+def tiered(parts: Sequence[Part], most: int = CHECKPOINT_BYTES) -> list[tuple[Part, ...]]:
+    """Return the parts of a table in groups, each of which is to be one file.
+
+    most: the bytes of rows in files that may be decoded at a time.
+    """
+    first, behind = len(parts), 0
+    for number in reversed(range(len(parts))):
+        size_bytes = _mergeable_bytes(parts[number], most)
+        if size_bytes is None:
+            break
+        if behind >= (FANOUT - 1) * size_bytes:
+            first = number
+        behind += size_bytes
+    return [*((part,) for part in parts[:first]), *_grouped(parts[first:], most)]
+
+
+def _mergeable_bytes(part: Part, most: int) -> int | None:
+    """Return the size of a part, None for a file that is to stay as it is."""
+    if not isinstance(part, FilePart):
+        return part.size_bytes
+    try:
+        size_bytes = part.size_bytes
+    except OperationalError:  # It is damaged, which is an error of those who need its rows.
+        return None
+    return size_bytes if size_bytes * FANOUT <= most else None
+
+
+def compacted(
+    parts: Iterable[Part], live: NDArray[np.bool_] | None, most: int = VACUUM_BYTES
+) -> tuple[Part, ...]:
+    """Return parts with the visible rows of others alone, as few as fit.
+
+    live: which rows are visible, None for all. Rows in files are read when the new ones are
+    written, so that no more than `most` bytes of them are decoded at a time.
+    """
+    kept: list[Part] = []
+    start = 0
+    for part in parts:
+        visible = None if live is None else live[start : start + part.row_count]
+        start += part.row_count
+        kept += [part] if visible is None or visible.all() else _visible(part, visible, most)
+    joined: list[Part] = []
+    for group in _grouped(kept, most):
+        is_in_memory = all(part.is_decoded for part in group)
+        joined += group if len(group) == 1 or is_in_memory else [JoinedPart(group)]
+    return tuple(joined)
+
+
+def _visible(part: Part, live: NDArray[np.bool_], most: int) -> list[Part]:
+    """Return the visible rows of a part in pieces that are not too large."""
+    row_numbers = np.flatnonzero(live)
+    if not len(row_numbers):
+        return []
+    if isinstance(part, ArrowPart):
+        return [ArrowPart(part.table.filter(pa.array(live)))]
+    pieces = np.array_split(row_numbers, 1 + part.size_bytes // most)
+    return [TakenPart(part, piece) for piece in pieces if len(piece)]
+
+
+def _grouped(parts: Sequence[Part], most: int) -> list[tuple[Part, ...]]:
+    """Return parts in groups with at most `most` bytes to decode, of one part at least."""
+    groups: list[list[Part]] = []
+    decoded = 0
+    for part in parts:
+        added = 0 if part.is_decoded else part.size_bytes
+        if not groups or decoded + added > most:
+            groups.append([])
+            decoded = 0
+        groups[-1].append(part)
+        decoded += added
+    return [tuple(group) for group in groups]
