@@ -36,7 +36,8 @@ STATEMENTS = (
     "CREATE BVH x ON f (SCAN (name, m), AGGREGATE (m))",
     "CREATE INDEX near ON e USING ivf (v)",
     "CALIBRATE INDEX near WITH (k = 1, fnr = 0.5)",
-    "DROP TABLE extra",
+    f"INSERT INTO f VALUES {', '.join(['(2, 0)'] * 12)}",
+    "DROP TABLE extra",  # and the files of f become one
 )
 QUERIES = (
     "SELECT name, sum(m) FROM f JOIN d ON d = id GROUP BY name ORDER BY name",

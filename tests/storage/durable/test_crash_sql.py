@@ -18,12 +18,15 @@ from faults import SimulatedDisk
 
 import raydb
 from raydb.engine.api.connection import Connection
-from raydb.engine.catalog import store
+from raydb.engine.catalog import store, stored_rows
 from raydb.engine.session.session import Session
 from raydb.storage.durable.database_directory import DatabaseDirectory
+from raydb.storage.tables.parts import JoinedPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from raydb.storage.tables.parts import Part
 
 SEED = int(os.environ.get("RAYDB_CRASH_SEED", "1"))
 STATEMENTS = int(os.environ.get("RAYDB_CRASH_STATEMENTS", "60"))
@@ -152,6 +155,13 @@ def test_a_loss_of_power_leaves_whole_statements(
     """share: how many changed rows CHECKPOINT leaves beside the BVH."""
     print(f"RAYDB_CRASH_SEED={SEED}")
     monkeypatch.setattr("raydb.engine.catalog.stored_bvh.ALWAYS_MERGED", 0)
+    merges = []
+
+    def joined(parts: tuple[Part, ...]) -> JoinedPart:
+        merges.append(len(parts))
+        return JoinedPart(parts)
+
+    monkeypatch.setattr(stored_rows, "JoinedPart", joined)
     random = Random(SEED)
     disk = SimulatedDisk(ROOT, random)
     files.disk = disk
@@ -187,6 +197,7 @@ def test_a_loss_of_power_leaves_whole_statements(
         files.disk = disk
     con.close()
     assert crashes > STATEMENTS * SHARE
+    assert len(merges) > STATEMENTS / 20
 
 
 def test_a_loss_of_power_during_a_merge_changes_nothing(
