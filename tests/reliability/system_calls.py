@@ -1,0 +1,142 @@
+"""System calls of a process, by strace: recorded to be replayed, or made to fail.
+
+    child = Child(write, ..., held=True)
+    with traced(child, "--trace=pwrite64,fsync", log=file):
+        child.go()
+
+strace attaches to a child that waits, so that nothing has to be imported while it looks on.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from processes import PATIENCE_S, Child
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# All calls that may change files, and what a child says; "?" is before those that not every machine has.
+CHANGING = (
+    "openat,?open,?creat,write,pwrite64,writev,pwritev,pwritev2,ftruncate,truncate,fallocate,"
+    "fsync,fdatasync,sync_file_range,msync,sync,syncfs,?rename,renameat,renameat2,?link,linkat,"
+    "?unlink,unlinkat,?rmdir,?mkdir,mkdirat,?symlink,symlinkat,copy_file_range,sendfile,splice,"
+    "lseek,mmap,sendto"
+)
+
+_CALL = re.compile(r"(\d+) +(\w+)\((.*)\) += (-?\d+|\?|0x[0-9a-f]+)")
+_BEGUN = re.compile(r"(\d+) +(\w+)\((.*) <unfinished \.\.\.>$")
+_ENDED = re.compile(r"(\d+) +<\.\.\. (\w+) resumed>(.*)\) += (-?\d+|\?|0x[0-9a-f]+)")
+_BYTES = re.compile(r"(?:\\x[0-9a-f]{2})+")
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call: `end` is True when it has returned, which is when a sync counts.
+
+    Texts and the paths of open files, such as 5</disk/file>, are decoded; data stay bytes.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    data: bytes
+    result: int
+
+    def path(self, place: int = 0) -> str:
+        """Return the path of an argument that is an open file, or a text."""
+        argument = self.arguments[place]
+        return argument[argument.index("<") + 1 : -1] if "<" in argument else argument.strip('"')
+
+    @property
+    def descriptor(self) -> int:
+        """Return the number of the open file that is the first argument."""
+        return int(self.arguments[0].partition("<")[0])
+
+
+def why_not() -> str:
+    """Return why system calls cannot be traced here, "" if they can."""
+    if shutil.which("strace") is None:
+        return "strace is not installed"
+    child = Child(lambda _: None, held=True)
+    try:
+        with traced(child, "--trace=fsync"):
+            child.go()
+            child.join()
+    except RuntimeError as error:
+        return str(error)
+    finally:
+        child.close()
+    return ""
+
+
+@contextmanager
+def traced(child: Child, *options: str, log: Path | None = None) -> Iterator[None]:
+    """Trace a child while the block runs; RuntimeError if strace may not."""
+    command = ["strace", "-f", *options, "-p", str(child.pid), "-o", str(log or "/dev/null")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as strace:
+        assert strace.stderr is not None
+        said = strace.stderr.readline()
+        if "attached" not in said:
+            strace.kill()
+            raise RuntimeError(f"strace cannot attach: {said.strip()}")
+        try:
+            yield
+            strace.wait(PATIENCE_S)
+        finally:
+            strace.terminate()
+
+
+def recorded(log: Path) -> Iterator[Call]:
+    """Yield the calls of a log in the order of their effects.
+
+    A call that another thread's came between counts as done when it returned, a write when it
+    began: so nothing counts as synced that may have been written while the sync was under way.
+    """
+    begun: dict[str, tuple[str, str]] = {}
+    with log.open(encoding="ascii") as lines:
+        for line in lines:
+            if match := _BEGUN.match(line.rstrip()):
+                process, name, arguments = match.groups()
+                begun[process] = (name, arguments)
+                continue
+            if match := _ENDED.match(line):
+                process, name, rest, result = match.groups()
+                known, arguments = begun.pop(process)
+                assert known == name
+                yield _decode(name, arguments + rest, result)
+            elif match := _CALL.match(line):
+                _, name, arguments, result = match.groups()
+                yield _decode(name, arguments, result)
+
+
+def _decode(name: str, text: str, result: str) -> Call:
+    data = b""
+    arguments = text.split(", ") if text else []
+    for place, argument in enumerate(arguments):
+        if name in {"write", "pwrite64", "sendto"} and place == 1:
+            data = bytes.fromhex(argument.strip('"').replace("\\x", ""))
+        else:
+            arguments[place] = _BYTES.sub(_text_of, argument)
+    return Call(name, tuple(arguments), data, int(result, 0) if result != "?" else -1)
+
+
+def _text_of(match: re.Match[str]) -> str:
+    return bytes.fromhex(match.group().replace("\\x", "")).decode(errors="replace")
+
+
+def wait_for_end(child: Child) -> list[list[str]]:
+    """Wait for a child that says little; return what it says."""
+    end = time.monotonic() + PATIENCE_S
+    said: list[list[str]] = []
+    while time.monotonic() < end:
+        said += child.lines(0.05)
+        if child.ended():
+            return said + child.lines()
+    raise TimeoutError("a traced process stands still")
