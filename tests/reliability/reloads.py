@@ -92,9 +92,9 @@ def ask(say: Say, path: Path, way: str, seed: int) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with opened(path) as con:
         while True:
-            # Nothing that the harness itself does may fail for want of a descriptor.
-            used = len(os.listdir("/proc/self/fd")) - 1
-            bound = used + chance.randrange(8) if way == "descriptors" else soft
+            bound = soft
+            if way == "descriptors":
+                bound = len(os.listdir("/proc/self/fd")) - 1 + chance.randrange(8)
             start, answer = time.monotonic(), None
             resource.setrlimit(resource.RLIMIT_NOFILE, (min(bound, soft), hard))
             try:
