@@ -1,10 +1,11 @@
-"""Each system call fails once: the statement answers or raises an error of PEP 249, and changes nothing.
+"""Each system call fails once: the statement answers, or raises an error and changes nothing.
 
     python tests/reliability/failing_calls.py --statements 200 --share 1
 
 The statements are cut into pieces of a few. A piece runs once for each call that it makes and each
-error that the call may give: the statement that gets an error is asked to have changed nothing and is
-run again, or the process ends there as if it were killed; then the database is opened and compared.
+error that the call may give. A statement may raise an error of PEP 249; then it has changed nothing
+and is run again, or the process ends there as if it were killed. After that the database is opened
+and compared.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ ERRORS = {
     "mmap": ("ENOMEM",),
     "newfstatat": ("EIO",),
 }
-# Where one of these fails nobody can know what the disk holds, so a statement that failed there, and
+# Where one of these fails nobody can know what the disk holds: a statement that failed there, and
 # whose process ended at once, may be found when the database is opened again.
 SYNCS = {"fsync", "fdatasync", "openat"}  # a folder is opened to be synced
 
@@ -188,7 +189,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     if reason := why_not():
-        raise SystemExit(reason)
+        raise SystemExit(f"not possible here: {reason}")
     print(f"seed {options.seed}")
     print(run(options.statements, options.share, options.seed))
 

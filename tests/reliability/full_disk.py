@@ -1,10 +1,10 @@
-"""A disk that is full at any moment: statements fail cleanly, nothing is lost, and room mends it all.
+"""A disk that is full at any moment: statements fail cleanly, and nothing is lost.
 
     python tests/reliability/full_disk.py --statements 400 --seed 1
 
-The database lies on a small file system in memory of a mount namespace of its own. Before some of the
-steps a file takes all room but for some bytes; what fails then has changed nothing, DROP works with
-no byte free, and once the file is gone the step is done.
+The database lies on a small file system in memory, of a mount namespace of its own. Before some of
+the steps a file takes all room but for some bytes; what fails then has changed nothing, DROP works
+with no byte free, and once the file is gone the step is done.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def main() -> None:
     options = parser.parse_args()
     if not options.mounted:
         if reason := why_not():
-            raise SystemExit(reason)
+            raise SystemExit(f"not possible here: {reason}")
         print(f"seed {options.seed}")
         print(in_namespace(options.statements, options.seed))
         return

@@ -2,8 +2,8 @@
 
     python tests/reliability/kills.py --kills 5000 --seed 1
 
-Each writer is killed after some acknowledgements and some milliseconds, or while it opens; beside it
-a reader looks on, and what it sees has to be the states in their order, none older than what was
+Each writer is killed after some acknowledgements and some milliseconds, or while it opens. A reader
+beside it looks on: what it sees has to be the states in their order, none older than what was
 acknowledged before it looked.
 """
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
     from workload import Step
 
-STEPS = 150
+STEPS = 150  # of one database
 
 
 class Run:
     """The kills of writers that work through one list of steps, one after the other."""
 
-    def __init__(self, seed: int, folder: Path) -> None:
+    def __init__(self, seed: int, folder: Path, steps: int) -> None:
         self.folder = folder
         self.path = folder / "d.raydb"
         self.random = random.Random(f"kills {seed}")
-        self.steps: list[Step] = Workload(seed).steps(STEPS)
+        self.steps: list[Step] = Workload(seed).steps(steps)
         self.history = History(expected_states(self.steps, folder))
         self.torn: Counter[str] = Counter()  # what was in flight, and whether it is there
 
@@ -49,7 +49,7 @@ class Run:
                 self.kill_one()
                 for words in reader.lines():
                     self.history.observe(float(words[1]), float(words[2]), words[3])
-                if self.history.done == STEPS:
+                if self.history.done == len(self.steps):
                     return killed + 1
             return most
         finally:
@@ -77,7 +77,7 @@ class Run:
 
     def wait_for(self, writer: Child, acknowledged: int) -> None:
         end = time.monotonic() + PATIENCE_S
-        target = min(self.history.done + acknowledged, STEPS)
+        target = min(self.history.done + acknowledged, len(self.steps))
         is_open = False
         while self.history.done < target or not is_open:
             for words in writer.lines(1):
@@ -87,14 +87,14 @@ class Run:
                 raise FindingError(f"a writer stands still after {self.history.done} steps")
 
 
-def run(kills: int, seed: int) -> str:
+def run(kills: int, seed: int, steps: int = STEPS) -> str:
     """Kill so many writers; return the figures."""
     done = observations = 0
     torn: Counter[str] = Counter()
     acknowledged = 0
     for life in itertools.count(seed * 1000):
         with scratch() as folder:
-            each = Run(life, folder)
+            each = Run(life, folder, steps)
             try:
                 done += each.kill_all(kills - done)
             except FindingError as error:
@@ -116,10 +116,11 @@ def run(kills: int, seed: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=5000)
+    parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     print(f"seed {options.seed}")
-    print(run(options.kills, options.seed))
+    print(run(options.kills, options.seed, options.steps))
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@
     disk.cut_power(random)         {"db/CURRENT": b"...", "db/wal/": None, ...}
 
 What POSIX promises and no more: fsync of a file makes its bytes durable, not its name; fsync of a
-folder its names. Writes that are not synced may be kept or lost in any order, torn at sectors of 512
-bytes, or leave zeros where only the size was kept; names of a folder likewise, each rename whole.
+folder its names. Writes that are not synced may be kept or lost in any order, torn at sectors of
+512 bytes, or leave zeros where only the size was kept; names likewise, each rename whole.
 """
 
 from __future__ import annotations

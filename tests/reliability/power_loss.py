@@ -4,8 +4,8 @@
 
 A writer's system calls are recorded and replayed on the model of a disk. After each call that
 changes the disk, some of the states that a loss of power may leave are written to a folder and
-opened. `--without data` leaves out the syncs of one kind: then the judge has to find losses, or it
-would find none of ours either.
+opened. `--controls` leaves out the syncs of one kind after the other: then the judge has to find
+losses, or it would find none of ours either.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Recording:
         self.calls = list(recorded(log))
         shutil.rmtree(self.path.parent)
 
-    def moments(self, without: str) -> Iterator[tuple[int, Disk]]:
+    def moments(self, without: str = "") -> Iterator[tuple[int, Disk]]:
         """Yield how many steps were acknowledged, and the disk, after each change of it."""
         disk = Disk(str(self.path.parent))
         done = 0
@@ -124,18 +124,36 @@ class Judge:
                     raise FindingError(f"opened again, the state is not that after {number} steps")
 
 
-def run(states: int, seed: int, steps: int = STEPS, without: str = "") -> str:
+def find_controls(seed: int, steps: int) -> list[str]:
+    """Leave out the syncs of each kind, and return what the judge finds."""
+    found = []
+    with scratch() as folder:
+        recording = Recording(seed * 1000, folder, steps)
+        for kind in KINDS:
+            judge = Judge(recording, random.Random(f"without {kind} {seed}"))
+            try:
+                for done, disk in recording.moments(kind):
+                    for _ in range(4):
+                        judge.judge(done, disk)
+            except FindingError as error:
+                found.append(f"without syncs of {kind}, found: {error}")
+            else:
+                raise FindingError(f"syncs of {kind} are left out, and nothing is found")
+    return found
+
+
+def run(states: int, seed: int, steps: int = STEPS) -> str:
     """Judge so many states; return the figures."""
     found = calls = moments = 0
     for life in itertools.count(seed * 1000):
         with scratch() as folder:
             recording = Recording(life, folder, steps)
             calls += len(recording.calls)
-            points = sum(1 for _ in recording.moments(without))
+            points = sum(1 for _ in recording.moments())
             chance = random.Random(f"power {life}")
             judge = Judge(recording, chance)
             each = min(6.0, (states - found) / points)  # states of each moment in the mean
-            for done, disk in recording.moments(without):
+            for done, disk in recording.moments():
                 moments += 1
                 for _ in range(int(each + chance.random())):
                     try:
@@ -152,12 +170,15 @@ def main() -> None:
     parser.add_argument("--states", type=int, default=20000)
     parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--without", choices=KINDS, default="")
+    parser.add_argument("--controls", action="store_true")
     options = parser.parse_args()
     if reason := why_not():
-        raise SystemExit(reason)
+        raise SystemExit(f"not possible here: {reason}")
     print(f"seed {options.seed}")
-    print(run(options.states, options.seed, options.steps, options.without))
+    if options.controls:
+        print(*find_controls(options.seed, options.steps), sep="\n")
+    else:
+        print(run(options.states, options.seed, options.steps))
 
 
 if __name__ == "__main__":

@@ -4,18 +4,20 @@
     for words in writer.lines(): ...          ["begun", "1", "74.2"], ["done", "1", "74.3"]
     writer.kill()
 
-A child is a fork of this process, which has imported and compiled everything, so that it costs some
-milliseconds. What it says comes a line at a time through a socket, and stays there when it is killed.
+A child is a fork of this process, which has imported everything, so that it costs milliseconds.
+What it says comes a line at a time through a socket, and stays there when it is killed.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import select
 import signal
 import socket
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from bisect import bisect_right
@@ -34,8 +36,8 @@ if TYPE_CHECKING:
 
     Say = Callable[..., None]
 
-# Nothing takes longer than this, so who does stands still.
-PATIENCE_S = 60
+# Nothing takes longer than this, loops that are compiled first included, so who does stands still.
+PATIENCE_S = 300
 
 BUFFER_BYTES = 1 << 20
 
@@ -54,17 +56,35 @@ def scratch() -> Iterator[Path]:
         yield Path(folder)
 
 
+def end_threads() -> None:
+    """Wait until this thread is alone, such as for a BVH that is merged beside it.
+
+    A fork copies one thread, and the locks as the others held them.
+    """
+    end = time.monotonic() + PATIENCE_S
+    while threading.active_count() > 1:
+        if time.monotonic() > end:
+            raise FindingError(f"threads do not end: {threading.enumerate()}")
+        time.sleep(0.001)
+
+
+def descriptors() -> int:
+    """Return how many descriptors this process has open."""
+    return sum(1 for _ in Path("/proc/self/fd").iterdir()) - 1
+
+
 class Child:
     """A forked process that runs `function(say, *arguments)`; one that is held waits for `go`."""
 
     def __init__(self, function: Callable[..., None], *arguments: Any, held: bool = False) -> None:
-        # A socket, because `send` is a call that nothing else makes: none of a database is disturbed
-        # or recorded by what is said.
+        # A socket, because nothing else makes the call `sendto`, so that none of a database's is
+        # mistaken for it.
         self._out, inner = socket.socketpair()
         inner.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER_BYTES)
         gate, self._gate = os.pipe()
         self._rest = b""
         self.status: int | None = None
+        end_threads()
         self.pid = os.fork()
         if self.pid == 0:
             os.close(self._gate)
@@ -105,6 +125,11 @@ class Child:
         self.signal(signal.SIGKILL)
         self.join()
 
+    def show_stacks(self) -> None:
+        """Let it print where its threads are."""
+        self.signal(signal.SIGUSR1)
+        time.sleep(0.5)
+
     def ended(self) -> bool:
         """Tell whether it has ended."""
         if self.status is None:
@@ -133,6 +158,7 @@ def _run_and_exit(function: Callable[..., None], arguments: Any, to: socket.sock
     status = 0
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        faulthandler.register(signal.SIGUSR1)
         function(say, *arguments)
     except BaseException:  # noqa: BLE001  (the parent tells)
         say("failed", traceback.format_exc().replace("\n", "\0"))

@@ -2,30 +2,30 @@
 
     python tests/reliability/reloads.py --failures 1000 --seed 1
 
-A writer counts, by statements of all kinds; readers beside it ask for the count while Ctrl-C comes at
-any moment, while no descriptor is left, or while calls that open files fail. A statement may fail; one
-that answers has to tell at least what was acknowledged before it began.
+A writer counts, by statements of several kinds; readers beside it ask for the count while Ctrl-C
+comes at any moment, while no descriptor is left, or while calls that open files fail. A statement
+may fail; one that answers has to tell at least what was acknowledged before it began.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import resource
 import signal
 import time
 from collections import Counter
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from processes import PATIENCE_S, Child, FindingError, scratch
+from processes import PATIENCE_S, Child, FindingError, descriptors, scratch
 from system_calls import traced, why_not
 
 import raydb
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from processes import Say
 
 # How readers are disturbed.
@@ -34,24 +34,35 @@ WAYS = ("interrupt", "descriptors", "calls")
 INJECTED = ("--trace=openat,mmap", "--inject=openat:error=EMFILE:when=9+13")
 
 
+def commit(con: Any, n: int) -> None:
+    """Make the count n, with changes that come as log records or as files."""
+    con.begin()
+    con.execute("UPDATE counter SET n = ?", [n])
+    con.execute("INSERT INTO fact VALUES (?, ?, 'text')", [n % 3, n])
+    if n % 5 == 0:
+        con.execute(f"CREATE TABLE IF NOT EXISTS t{n % 25} AS SELECT * FROM fact LIMIT 3")
+    con.commit()
+
+
+def tidy(con: Any, n: int) -> None:
+    """Move the changes to files, and the rows out of the way."""
+    if n % 3 == 0:
+        con.execute("CHECKPOINT")
+    if n % 200 == 0:
+        con.execute("DELETE FROM fact; VACUUM")
+
+
 def count(say: Say, path: Path) -> None:
     """Commit numbers from 1 on, telling each that is durable."""
     with raydb.connect(path) as con:
         for n in range(1, 1 << 60):
-            con.begin()
-            con.execute("UPDATE counter SET n = ?", [n])
-            con.execute("INSERT INTO fact VALUES (?, ?, 'text')", [n % 3, n])
-            if n % 5 == 0:
-                con.execute(f"CREATE TABLE IF NOT EXISTS t{n % 25} AS SELECT * FROM fact LIMIT 3")
-            con.commit()
+            commit(con, n)
             say("done", n, time.monotonic())
-            if n % 3 == 0:
-                con.execute("CHECKPOINT")
-            if n % 200 == 0:
-                con.execute("DELETE FROM fact; VACUUM")
+            tidy(con, n)
 
 
 def prepare(path: Path) -> None:
+    """Make the tables, and compile what writer and readers need: an interrupt would find that."""
     with raydb.connect(path) as con:
         con.execute("""
             CREATE TABLE counter (n INTEGER);
@@ -60,8 +71,13 @@ def prepare(path: Path) -> None:
             INSERT INTO side VALUES (0, 'a'), (1, 'b'), (2, 'c');
             CREATE TABLE fact (s INTEGER REFERENCES side (id), m INTEGER, t VARCHAR);
             CREATE BVH x ON fact (SCAN (name), AGGREGATE (m));
-            CHECKPOINT
         """)
+        for n in (5, 3, 200, 0):
+            commit(con, n)
+            tidy(con, n)
+        con.execute("CHECKPOINT")
+    with raydb.connect(path, read_only=True) as con:
+        con.execute("SELECT n FROM counter").fetchone()
 
 
 class Interrupts:
@@ -94,7 +110,7 @@ def ask(say: Say, path: Path, way: str, seed: int) -> None:
         while True:
             bound = soft
             if way == "descriptors":
-                bound = len(os.listdir("/proc/self/fd")) - 1 + chance.randrange(8)
+                bound = descriptors() + chance.randrange(8)
             start, answer = time.monotonic(), None
             resource.setrlimit(resource.RLIMIT_NOFILE, (min(bound, soft), hard))
             try:
@@ -174,6 +190,8 @@ def run(failures: int, seed: int) -> str:
             if all(judge.failures(way) >= failures for way in ways):
                 told = ", ".join(f"{key} {n}" for key, n in sorted(judge.outcomes.items()))
                 return f"{judge.done[-1][1]} commits; {told}; none stale"
+        for child in (writer, *readers.values()):
+            child.show_stacks()
     raise FindingError("the writer stands still")
 
 

@@ -4,10 +4,10 @@
     assert not report.failures
 
 A case is a call `read_forged(seed, folder)` of a module on this process's path, in a folder of its
-own that is empty. It may return, or raise an error of PEP 249. What else it does is a failure:
-another exception, a signal, more time than `seconds`, more resident memory than `memory_mb` at any
-moment (of the whole process, Python and the code of libraries included). A worker runs case after
-case; after a signal or a hang another takes over.
+own that is empty. It may return, or raise an error of PEP 249 that is no InternalError. What else
+it does is a failure: another exception, a signal, more time than `seconds`, more resident memory
+than `memory_mb` at any moment (of the whole process, with the code of Python and libraries). A
+worker runs case after case; after a signal or a hang another takes over.
 """
 
 from __future__ import annotations
@@ -187,11 +187,12 @@ def run_case(task: Callable[[int, Path], object], seed: int, folder: Path) -> di
     start = time.monotonic()
     try:
         task(seed, folder)
-    except raydb.Error as error:
-        refused = type(error).__name__
-    except BaseException as error:  # noqa: BLE001  (each is a finding)
-        unclean = f"{type(error).__name__}: {error}"[:500]
-        detail = traceback.format_exc()[-4000:]
+    except BaseException as error:  # noqa: BLE001  (each other one is a finding)
+        if isinstance(error, raydb.Error) and not isinstance(error, raydb.InternalError):
+            refused = type(error).__name__
+        else:
+            unclean = f"{type(error).__name__}: {error}"[:500]
+            detail = traceback.format_exc()[-4000:]
     seconds = time.monotonic() - start
     return {
         "refused": refused,

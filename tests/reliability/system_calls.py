@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-# All calls that may change files, and what a child says; "?" is before those that not every machine has.
+# All calls that may change files, and what a child says; those with "?" not every machine has.
 CHANGING = (
     "openat,?open,?creat,write,pwrite64,writev,pwritev,pwritev2,ftruncate,truncate,fallocate,"
     "fsync,fdatasync,sync_file_range,msync,sync,syncfs,?rename,renameat,renameat2,?link,linkat,"

@@ -101,7 +101,7 @@ class Workload:
                 (
                     f"UPDATE f SET m = m + 1 WHERE d = {self.random.randint(0, self.known)}",
                     "UPDATE f SET x = -x, t = upper(t) WHERE m % 2 = 0",
-                    f"UPDATE d SET name = name || '!' WHERE id = {self.random.randint(1, self.known)}",
+                    f"UPDATE d SET name = name || '!' WHERE id % 7 = {self.number % 7}",
                     f"UPDATE d SET name = 'name {self.number % 7}' WHERE length(name) > 9",
                 )
             ),

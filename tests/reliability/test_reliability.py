@@ -1,0 +1,52 @@
+"""Each program of this folder, for some seconds; docs/testing.md has the long runs.
+
+They are processes of their own, because they fork, and pytest's workers have several threads.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="memory and descriptors are read from Linux's /proc"
+)
+
+
+def run(program: str, *options: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).parent / program), *options],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    if "not possible here" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    return done
+
+
+@pytest.mark.parametrize(
+    ("program", "options"),
+    [
+        ("kills.py", "--kills 10 --steps 30"),
+        ("power_loss.py", "--states 60 --steps 20"),
+        ("failing_calls.py", "--statements 20 --share 0.02"),
+        ("full_disk.py", "--statements 40"),
+        ("reloads.py", "--failures 15"),
+        ("soak.py", "--commits 60 --seconds 2 --readers 2"),
+    ],
+    ids=lambda value: value.partition(".")[0],
+)
+def test_nothing_is_lost(program: str, options: str) -> None:
+    done = run(program, *options.split())
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_judge_of_power_loss_finds_syncs_that_are_left_out() -> None:
+    done = run("power_loss.py", "--controls", "--steps", "10")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("found") == 4
