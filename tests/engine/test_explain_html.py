@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import functools
+import hashlib
 import json
 import re
 import shutil
@@ -47,11 +50,11 @@ def pictures(text):
 class Reader(HTMLParser):
     """Checks that tags close in order, and collects what is outside of scripts and styles."""
 
-    EMPTY = ("meta", "br")
+    EMPTY = ("meta", "br", "rect")
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.texts = [], []
+        self.open, self.texts, self.tags, self.policies = [], [], [], []
         self.feed(text)
         self.close()
         assert self.open == []
@@ -59,7 +62,15 @@ class Reader(HTMLParser):
     def handle_starttag(self, tag, attrs):
         if tag not in self.EMPTY:
             self.open.append(tag)
-        assert not any(name in ("src", "href") for name, _ in attrs), "the page needs nothing else"
+        self.tags.append(tag)
+        for name, value in attrs:
+            assert name not in ("src", "href", "style"), "the page needs nothing else"
+            assert not name.startswith("on"), "no attribute runs a script"
+            if (name, value) == ("http-equiv", "Content-Security-Policy"):
+                self.policies.append(dict(attrs)["content"])
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
@@ -115,6 +126,64 @@ def test_markup_in_the_data_stays_text(con):
     Reader(text)
 
 
+# What would run, or load something, if it were more than text.
+HOSTILE = [
+    "</script><script>document.title = 'run'</script>",
+    "{{pictures}}",
+    "{{plan}}{{summary}}{{policy}}",
+    "<img src=x onerror=\"document.title = 'run'\">",
+    "\"><svg onload='document.title = 1'>",
+    "<!--<script>",
+    "]]>&lt;b&gt; \u2028 \\u003cb>",
+    "javascript:alert(1)",
+]
+
+
+def hostile_page(text):
+    """Return a page with a text in the names of tables, columns and BVHs, and in constants."""
+    con = raydb.connect()
+    name, value = text.replace('"', '""'), text.replace("'", "''")
+    con.execute(f"""
+        CREATE TABLE "{name}" ("{name} k" INTEGER PRIMARY KEY, "{name} c" VARCHAR);
+        INSERT INTO "{name}" VALUES (0, '{value}'), (1, '{value} and more'), (2, 'z');
+        CREATE TABLE fact (day INTEGER, "{name}" INTEGER REFERENCES "{name}", x INTEGER);
+        INSERT INTO fact SELECT i % 7, i % 3, i FROM range(0, 200) AS r (i);
+        CREATE BVH "{name}" ON fact (SCAN ("{name} c", day), GROUP BY ("{name} c"), AGGREGATE (x));
+        CREATE VIEW "{name} v" AS SELECT "{name} c" AS "{name} d", day, x
+            FROM fact JOIN "{name}" ON fact."{name}" = "{name} k" WHERE "{name} c" <> '{value} no'
+    """)
+    query = f"""
+        SELECT "{name} d" AS "{name}", sum(x) AS "{name} s", '{value}' AS y /* {value} */
+        FROM "{name} v" WHERE "{name} d" >= '{value}' GROUP BY 1 -- {value}
+    """
+    return page(con, query, "ANALYZE, FORMAT HTML")
+
+
+@functools.cache
+def own_tags():
+    return Reader(hostile_page("plain")).tags
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_names_and_constants_stay_text(text):
+    found = hostile_page(text)
+    reader = Reader(found)
+    assert reader.tags == own_tags(), "no name and no constant adds an element"
+    assert text in " ".join(reader.texts)
+    assert any(text in axis["title"] for picture in pictures(found) for axis in picture["axes"])
+
+
+def test_the_policy_allows_the_own_script_and_style_alone():
+    text = hostile_page("</script><script>")
+    (policy,) = Reader(text).policies
+    for tag, directive in (("script", "script-src"), ("style", "style-src")):
+        (source,) = re.findall(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+        assert f"{directive} 'sha256-{digest}';" in policy
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy
+
+
 def test_many_intervals_are_merged():
     con = raydb.connect()
     con.execute("""
@@ -152,15 +221,35 @@ def test_an_unknown_format(con):
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "headless_shell")
 
 
-def test_a_browser_shows_it_without_an_error(con, tmp_path):
+def shown(text, tmp_path):
+    """Return the page as a browser has it after its scripts; it must not complain."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         pytest.skip(f"none of {', '.join(BROWSERS)} is installed")
     path = tmp_path / "plan.html"
-    path.write_text(page(con), encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"]
     command += ["--dump-dom", path.as_uri()]
     found = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert "CONSOLE" not in found.stderr, found.stderr
     assert 'data-ready="yes"' in found.stdout
-    assert re.search(r'<canvas[^>]* data-points="[1-9]', found.stdout)
+    return found.stdout
+
+
+def test_a_browser_shows_it_without_an_error(con, tmp_path):
+    text = shown(page(con, options="ANALYZE, FORMAT HTML"), tmp_path)
+    assert re.search(r'<canvas[^>]* data-points="[1-9]', text)
+
+
+def test_a_browser_runs_nothing_of_what_names_say(tmp_path):
+    text = shown(hostile_page(" ".join(HOSTILE)), tmp_path)
+    assert "<title>Plan</title>" in text
+    assert re.search(r'<canvas[^>]* data-points="[1-9]', text)
+
+
+def test_a_browser_obeys_the_policy(tmp_path):
+    text = page(raydb.connect(), "SELECT 1").replace(
+        "<h1>", "<script>document.title = 1</script><h1>"
+    )
+    with pytest.raises(AssertionError, match="Content Security Policy"):
+        shown(text, tmp_path)
