@@ -12,8 +12,13 @@ from raydb.engine.shell.render.answer import Answer
 from raydb.engine.shell.render.modes import MODES, OTHER_NAMES
 from raydb.engine.shell.render.output import default_pager, terminal_columns
 from raydb.engine.shell.render.words import padded, plain, width
-from raydb.engine.shell.schema import import_statement, relation_names, schema_statements
-from raydb.errors import Error, ProgrammingError, did_you_mean
+from raydb.engine.shell.schema import (
+    has_external_access,
+    import_statement,
+    relation_names,
+    schema_statements,
+)
+from raydb.errors import Error, OperationalError, ProgrammingError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,7 +46,8 @@ class Command:
 
     arguments: as `.help` shows them. completes: what its argument is, for completion: command,
     file, mode, switch, table or nothing. takes: the least and the most arguments, or None where the
-    rest of the line is one argument as it stands.
+    rest of the line is one argument as it stands. reaches_outside: whether its arguments name a
+    file or a program.
     """
 
     name: str
@@ -51,13 +57,21 @@ class Command:
     takes: tuple[int, int] | None = (0, 0)
     completes: str = ""
     details: str = ""
+    reaches_outside: bool = False
 
 
 def run_command(shell: Shell, line: str) -> None:
-    """Run the dot command in a line. Raises ProgrammingError for a wrong one."""
+    """Run the dot command in a line.
+
+    Raises ProgrammingError for a wrong one, OperationalError for one that is not allowed.
+    """
     name, _, rest = line.strip().partition(" ")
     command = find_command(name.rstrip(";"))
     rest = rest.strip()
+    if command.reaches_outside and rest and not has_external_access(shell.connection):
+        raise OperationalError(
+            f"command '{command.name}' is not allowed: external_access is off for this connection"
+        )
     if command.takes is None:
         command.run(shell, [rest] if rest else [])
         return
@@ -276,6 +290,7 @@ _LISTED = (
         "The extension of the file tells its format: .csv, .tsv, .jsonl, .parquet, .flat, .tbl;"
         " --csv says that it is CSV. --skip leaves out lines at its beginning. A new table has"
         " the columns and types that FROM 'FILE' finds.",
+        reaches_outside=True,
     ),
     Command(".indexes", "", "list the indexes", _query("SELECT * FROM indexes()")),
     Command(
@@ -296,16 +311,19 @@ _LISTED = (
     Command(
         ".once", "FILE", "write the next answer to a file",
         lambda shell, words: shell.output.choose_file(words[0], once=True), (1, 1), "file",
+        reaches_outside=True,
     ),
     Command(
         ".output", "[FILE]", "write answers to a file, or to the terminal again",
         _output, (0, 1), "file",
         "A file that exists is replaced.",
+        reaches_outside=True,
     ),
     Command(
         ".pager", "[on|off|PROGRAM]", "show long answers in a pager, or tell which one",
         _pager, (0, 1), "switch",
         "On a terminal, an answer that is longer than it goes to $PAGER, or to less.",
+        reaches_outside=True,
     ),
     Command(
         ".print", "[TEXT]", "write a text where answers go",
@@ -315,6 +333,7 @@ _LISTED = (
     Command(
         ".read", "FILE", "run the statements and dot commands of a file",
         lambda shell, words: shell.run_file(words[0]), (1, 1), "file",
+        reaches_outside=True,
     ),
     Command(
         ".schema", "[NAME]", "write the statements that make the tables and views",

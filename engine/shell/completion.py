@@ -25,7 +25,7 @@ from raydb.engine.session.settings import SETTINGS
 from raydb.engine.shell.commands import COMMANDS
 from raydb.engine.shell.keywords import KEYWORDS, quoted
 from raydb.engine.shell.render.modes import MODES
-from raydb.engine.shell.schema import ColumnInfo, columns_by_relation
+from raydb.engine.shell.schema import ColumnInfo, columns_by_relation, has_external_access
 from raydb.engine.shell.script import Scanner
 from raydb.engine.table_functions.registered import TABLE_FUNCTIONS
 
@@ -86,9 +86,15 @@ class SqlCompleter(Completer):
         if pieces and pieces[-1][0] == "comment":
             return
         if scanner.opener == "'":
-            yield from _files(pieces[-1][1][1:])
+            yield from self._files(pieces[-1][1][1:])
         elif not scanner.opener or scanner.opener == '"':
             yield from complete_sql(document.text, before, self._known())
+
+    def _files(self, typed: str) -> Iterator[Completion]:
+        if has_external_access(self._connection):
+            yield from PathCompleter(expanduser=True).get_completions(
+                Document(typed, len(typed)), CompleteEvent(completion_requested=True)
+            )
 
     def _known(self) -> Vocabulary:
         if self._vocabulary is None:
@@ -107,7 +113,7 @@ class SqlCompleter(Completer):
         known = COMMANDS.get(name.lower())
         match "" if known is None else known.completes:
             case "file":
-                yield from _files(argument)
+                yield from self._files(argument)
             case "mode":
                 yield from _starting(argument, MODES)
             case "switch":
@@ -234,9 +240,3 @@ def _starting(
             if typed.startswith('"') and not text.startswith('"'):
                 text = f'"{text}"'
             yield Completion(text, start_position=-len(typed), display_meta=meta)
-
-
-def _files(typed: str) -> Iterator[Completion]:
-    yield from PathCompleter(expanduser=True).get_completions(
-        Document(typed, len(typed)), CompleteEvent(completion_requested=True)
-    )

@@ -20,6 +20,7 @@ from raydb.engine.shell.highlighting import SqlLexer
 from raydb.engine.shell.history import open_history
 from raydb.engine.shell.input import is_ready, prompt_of, with_commands
 from raydb.engine.shell.render.colors import shows_colors
+from raydb.engine.shell.schema import has_external_access
 
 if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyPressEvent
@@ -50,7 +51,7 @@ def read_statements(shell: Shell) -> None:
         multiline=True,
         prompt_continuation=_continuation,
         key_bindings=_key_bindings(),
-        enable_open_in_editor=True,
+        enable_open_in_editor=Condition(lambda: has_external_access(shell.connection)),
         enable_suspend=True,
     )
     while True:

@@ -207,3 +207,8 @@ def import_statement(
         return f"CREATE TABLE {name} AS SELECT * FROM {path}"  # noqa: S608  (a literal)
     skip = f", skip => {skipped_lines}" if skipped_lines else ""
     return f"CREATE TABLE {name} AS SELECT * FROM read_csv({path}{skip})"  # noqa: S608  (as above)
+
+
+def has_external_access(connection: Any) -> bool:
+    """Say whether statements, and so dot commands, may read and write files."""
+    return bool(connection.execute("SHOW external_access").fetchone() == ("on",))

@@ -27,6 +27,7 @@ from raydb.engine.shell.render.modes import MODES
 from raydb.engine.shell.render.output import Output, default_pager, terminal_columns
 from raydb.engine.shell.render.progress import showing_progress
 from raydb.engine.shell.render.words import plain
+from raydb.engine.shell.schema import has_external_access
 from raydb.engine.shell.script import ScriptReader, is_query, read_script
 from raydb.errors import DataError, OperationalError
 
@@ -72,7 +73,8 @@ class Shell:
         self.connection = connection
         self.is_interactive = is_interactive
         self.settings = settings
-        self.output: Output = Output(default_pager() if is_interactive else "")
+        pager = default_pager() if is_interactive else ""
+        self.output: Output = Output(pager, lambda: has_external_access(connection))
         self.failed = False
         self.last_query: str | None = None
         self._depth = 0

@@ -16,6 +16,8 @@ from raydb.storage.tables.constraints import find_key
 from raydb.storage.tables.keys import first_repeat, keep_first
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from raydb.engine.context.statement_context import StatementContext
@@ -47,11 +49,13 @@ def update_conflicts(
     conflict: sql.Conflict,
     rows: pa.Table,
     returned: pa.Table | None,
+    files: Mapping[str, Table],
     context: StatementContext,
 ) -> RowChanges:
     """Return what ON CONFLICT DO UPDATE changes: new rows, and rows with their keys that are there.
 
-    rows: those of the statement; returned: what RETURNING gives for them if they are inserted.
+    rows: those of the statement; returned: what RETURNING gives for them if they are inserted;
+    files: the tables of the files that it reads.
     Raises ProgrammingError where two rows of the statement meet the same row.
     """
     table = context.snapshot.tables[statement.table]
@@ -65,7 +69,7 @@ def update_conflicts(
     met = rows.filter(pa.array(~fresh))
     source = _conflicts(table, met, found[~fresh])
     name = _free_name(context)
-    tables = {name: table_of(name, source)}
+    tables = {**files, name: table_of(name, source)}
     logical = sql.bind_upsert(
         statement, name, context.snapshot.with_changes(tables).describe(), context.parameters
     )

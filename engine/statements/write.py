@@ -88,7 +88,7 @@ def _insert(
     if conflict is not None:
         check_required(definition, rows)
         if conflict.updates:
-            return update_conflicts(statement, conflict, rows, returned, context)
+            return update_conflicts(statement, conflict, rows, returned, files, context)
         kept = skip_conflicts(rows, conflict, context.snapshot.tables[definition.name])
         rows = rows.filter(kept)
         returned = None if returned is None else returned.filter(kept)

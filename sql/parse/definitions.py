@@ -10,7 +10,7 @@ from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.sql import ast
 from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.options import SWITCH, one_of, read_options, whole_number
-from raydb.sql.parse.query import query_of, refuse_parameters
+from raydb.sql.parse.query import query_of, refuse_parameters, refuse_queries
 from raydb.sql.parse.reader import TokenReader, parse_tree
 from raydb.sql.parse.stored_expressions import stored_text
 from raydb.sql.parse.table_definition import define, table_definition
@@ -271,5 +271,6 @@ def _alter_column(column: str, reader: TokenReader) -> ast.Alteration:
     data_type = data_type_of(reader.data_type("USING"))
     using = reader.scalar() if reader.accept("USING") else None
     if using is not None:
+        refuse_queries(using, "USING")
         refuse_parameters(using, "USING")
     return ast.SetType(column, data_type, using)

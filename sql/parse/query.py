@@ -43,6 +43,12 @@ def select_columns(table: str, columns: tuple[str, ...] | None = None) -> Select
     return Select(exp.Select(expressions=items or [exp.Star()], from_=source))
 
 
+def refuse_queries(tree: exp.Expr, owner: str) -> None:
+    """Raise ProgrammingError for a query in an expression over one row."""
+    if tree.find(exp.Query, exp.Subquery) is not None:
+        raise ProgrammingError(f"{owner} can't have a query in it")
+
+
 def refuse_parameters(tree: exp.Expr, owner: str) -> None:
     """Raise ProgrammingError for a parameter in what is kept."""
     if tree.find(exp.Parameter, exp.Placeholder) is not None:

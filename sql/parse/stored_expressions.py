@@ -9,6 +9,7 @@ from sqlglot import exp
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.nodes import refuse_deep_nesting
+from raydb.sql.parse.query import refuse_parameters, refuse_queries
 from raydb.sql.parse.reader import fold, parse_scalar, tokenize
 from raydb.storage.tables.table import Check
 
@@ -21,10 +22,8 @@ def stored_text(node: exp.Expr, owner: str) -> str:
 
     Raises ProgrammingError for a query, a parameter or a window function in it.
     """
-    if node.find(exp.Query, exp.Subquery):
-        raise ProgrammingError(f"{owner} can't have a query in it")
-    if node.find(exp.Parameter, exp.Placeholder):
-        raise ProgrammingError(f"{owner} can't have parameters")
+    refuse_queries(node, owner)
+    refuse_parameters(node, owner)
     if node.find(exp.Window):
         raise ProgrammingError(f"{owner} can't have a window function in it")
     text = text_of(node)

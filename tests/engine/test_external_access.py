@@ -6,8 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
 
 import raydb
+from raydb.engine.shell.commands import COMMANDS as COMMANDS_BY_NAME
+from raydb.engine.shell.completion import SqlCompleter
+from raydb.engine.shell.session import Settings, Shell
 
 READS = [
     "SELECT * FROM 'a.csv'",
@@ -47,6 +52,14 @@ READS = [
     "SELECT 1 WHERE false AND EXISTS (SELECT 1 FROM over_view)",
     "DESCRIBE over_file",
     "SUMMARIZE over_file",
+    "EXPLAIN (ANALYZE, FORMAT html) SELECT * FROM 'a.csv'",
+    "PREPARE p AS SELECT * FROM 'a.csv'; EXECUTE p; DEALLOCATE p",
+    "PREPARE p AS SELECT * FROM over_view; EXPLAIN EXECUTE p; DEALLOCATE p",
+    "SELECT * FROM t, LATERAL (SELECT * FROM 'a.csv' AS f WHERE f.a = t.a) AS s",
+    "SELECT unnest((SELECT array_agg(a) FROM 'a.csv'))",
+    "WITH RECURSIVE r (a) AS (SELECT a FROM 'a.csv' UNION SELECT a FROM r) SELECT * FROM r",
+    "SELECT * FROM motif_count((FROM 'a.csv'), src => 'a', dst => 'a', time => 'a',"
+    " motif => 'path(2)', delta => 1)",
 ]
 WRITES = [
     "COPY t FROM 'a.csv'",
@@ -72,6 +85,11 @@ WRITES = [
     "DELETE FROM t WHERE a IN (SELECT a FROM 'a.csv')",
     "DELETE FROM t USING 'a.csv' AS f WHERE f.a = t.a",
     "BEGIN; COPY t FROM 'a.csv'",
+    "INSERT INTO k SELECT 1, 1 FROM 'a.csv' ON CONFLICT (id) DO UPDATE SET v = 2",
+    "INSERT INTO k VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET v = (SELECT max(a) FROM 'a.csv')",
+    "INSERT INTO k VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET v = 3"
+    " WHERE k.v IN (SELECT a FROM over_file)",
+    "INSERT OR REPLACE INTO k SELECT a, a FROM over_view",
 ]
 # What is no file, or not supported at all: nothing of a file may be read by way of it.
 OTHERS = [
@@ -89,6 +107,20 @@ OTHERS = [
     "SELECT * FROM advise_bvh('a.csv')",
     "CREATE TABLE u (LIKE 'a.csv')",
     "PRAGMA external_access = on",
+    "ALTER TABLE t ALTER a TYPE VARCHAR USING (SELECT max(a) FROM 'a.csv')",
+    "ALTER TABLE t ALTER a TYPE BIGINT USING a + (SELECT max(a) FROM read_csv('a.csv'))",
+    "ALTER TABLE t ADD COLUMN c INTEGER DEFAULT (SELECT max(a) FROM 'a.csv')",
+    "ALTER TABLE t ADD CHECK (a IN (SELECT a FROM 'a.csv'))",
+    "CREATE TABLE u (a INTEGER CHECK (a IN (SELECT a FROM over_file)))",
+    "CREATE BVH b ON t (SCAN (a), AGGREGATE ((SELECT max(a) FROM 'a.csv')))",
+    "SELECT sum(a) OVER (ROWS BETWEEN (SELECT 1 FROM 'a.csv') PRECEDING AND CURRENT ROW) FROM t",
+    "SELECT * FROM t LIMIT (SELECT max(a) FROM 'a.csv')",
+    "PREPARE p AS SELECT $1; EXECUTE p((SELECT max(a) FROM 'a.csv'))",
+    "SET temp_directory = '/tmp'",
+    "COPY t TO PROGRAM 'cat > out.csv'",
+    "COPY t FROM STDIN",
+    "SELECT * FROM 'https://example.org/a.csv'",
+    "SELECT * FROM frame",
 ]
 SWITCHES = [
     "SET external_access = on",
@@ -109,6 +141,8 @@ def folder(tmp_path_factory):
     try:
         with raydb.connect("shop") as con:
             con.execute("CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (1)")
+            con.execute("CREATE TABLE k (id INTEGER PRIMARY KEY, v INTEGER)")
+            con.execute("INSERT INTO k VALUES (1, 7)")
             for kind in ("csv", "parquet", "jsonl", "flat"):
                 con.execute(f"COPY t TO 'a.{kind}'")
             con.execute("COPY t TO 'b.csv'")
@@ -152,10 +186,106 @@ def test_with_access_the_same_statements_do(folder, statement):
             con.execute(statement)
 
 
+@pytest.mark.parametrize("statement", WRITES)
+def test_with_access_a_statement_that_writes_does(folder, statement):
+    with raydb.connect("shop") as con:
+        con.execute("BEGIN")
+        con.execute(statement.removeprefix("BEGIN;"))
+        con.execute("ROLLBACK")
+    (folder / "out.csv").unlink(missing_ok=True)
+
+
 @pytest.mark.parametrize("statement", OTHERS)
-def test_nothing_else_is_a_file(con, statement):
+def test_nothing_else_is_a_file(con, folder, statement):
+    frame = {"a": [1]}  # noqa: F841  (a statement may not find it)
+    files = sorted(path.name for path in folder.iterdir())
     with pytest.raises(raydb.Error):
         con.execute(statement)
+    assert sorted(path.name for path in folder.iterdir()) == files
+    with pytest.raises(raydb.Error), raydb.connect("shop", external_access=False) as other:
+        other.execute(statement)
+
+
+CALLS = {
+    "execute": lambda con: con.execute("FROM 'a.csv'"),
+    "executemany": lambda con: con.executemany("INSERT INTO t SELECT ? FROM 'a.csv'", [(1,)]),
+    "callproc": lambda con: con.cursor().callproc("read_csv", ["a.csv"]),
+    "stream": lambda con: con.stream("FROM 'a.csv'").read_all(),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_no_method_of_a_connection_reaches_a_file(con, call):
+    with refused(call):
+        CALLS[call](con)
+
+
+def test_an_appender_writes_to_no_file(con, folder):
+    with pytest.raises(raydb.Error), con.appender("'a.csv'") as appender:
+        appender.append(1)
+    assert (folder / "a.csv").read_text() == "a\n1\n"
+
+
+def test_what_the_program_registers_is_no_file(con):
+    rows = {"a": [5]}
+    with pytest.raises(raydb.ProgrammingError, match="table 'rows' does not exist"):
+        con.execute("SELECT * FROM rows")
+    con.register("known", rows)
+    assert con.execute("SELECT a FROM known").fetchall() == [(5,)]
+
+
+# What a dot command may not do, and what it says in place of a file.
+COMMANDS = [
+    ".once out.csv",
+    ".output out.csv",
+    ".read a.sql",
+    ".import a.csv u",
+    ".import --csv a.csv u",
+    ".pager cat",
+    ".on out.csv",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_dot_command_reaches_a_file(con, folder, capsys, command):
+    shell = Shell(con, Settings(), is_interactive=False)
+    files = sorted(path.name for path in folder.iterdir())
+    shell.run_text(f"{command}\n")
+    found = capsys.readouterr()
+    assert "is not allowed: external_access is off for this connection" in found.err
+    assert found.out == ""
+    assert sorted(path.name for path in folder.iterdir()) == files
+
+
+def test_every_dot_command_of_a_file_or_a_program_is_among_them():
+    outside = {name for name, command in COMMANDS_BY_NAME.items() if command.reaches_outside}
+    files = {name for name, command in COMMANDS_BY_NAME.items() if command.completes == "file"}
+    assert outside == files | {".pager"}
+
+
+def test_other_dot_commands_go_on(con, capsys):
+    shell = Shell(con, Settings(), is_interactive=False)
+    shell.run_text(".output\n.pager\n.tables\n.print done\n")
+    found = capsys.readouterr()
+    assert found.err == ""
+    assert found.out == "off\nk          over_file  over_view  plain      t\ndone\n"
+
+
+def test_a_script_that_turns_it_off_reads_no_other(folder, capsys):
+    (folder / "a.sql").write_text("SET external_access = off;\n.read b.sql\n")
+    (folder / "b.sql").write_text("SELECT 'read';\n")
+    with raydb.connect() as con:
+        shell = Shell(con, Settings(), is_interactive=False)
+        shell.run_text(".read b.sql\n.read a.sql\n")
+    found = capsys.readouterr()
+    assert found.out.count("read") == 2
+    assert "command '.read' is not allowed" in found.err
+
+
+def test_no_file_is_completed(con):
+    completer = SqlCompleter(con)
+    for text in (".read a", "SELECT * FROM 'a"):
+        assert not list(completer.get_completions(Document(text), CompleteEvent()))
 
 
 @pytest.mark.parametrize("statement", SWITCHES)

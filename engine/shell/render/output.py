@@ -31,11 +31,13 @@ LESS = "SRFX"
 class Output:
     """Writes answers to standard output, or to a file for as long as one is chosen.
 
-    pager: the command that shows long answers on the terminal, empty for none.
+    pager: the command that shows long answers on the terminal, empty for none. may_run: says
+    whether a pager, which may run any program, is allowed.
     """
 
-    def __init__(self, pager: str = "") -> None:
+    def __init__(self, pager: str = "", may_run: Callable[[], bool] = lambda: True) -> None:
         self.pager = pager
+        self._may_run = may_run
         self.path: str | None = None
         self._file: TextIO | None = None
         self._once = False
@@ -79,7 +81,7 @@ class Output:
         if self._file is not None:
             with self._writing_file(self._file) as write:
                 yield write
-        elif self.pager and sys.stdout.isatty():
+        elif self.pager and sys.stdout.isatty() and self._may_run():
             with Pager(self.pager) as pager:
                 yield pager.write
         else:

@@ -219,9 +219,8 @@ def _bind_bound(spec: exp.Expr, side: str, context: Context) -> Bound:
     if written == "UNBOUNDED":
         return _END if following else _START
     assert isinstance(written, exp.Expr), "an offset is an expression"
-    offset = bind_expression(
-        written, replace(context, clause="the offset of a frame", aggregates=None)
-    )
+    own = replace(context, clause="the offset of a frame", aggregates=None, binding=None)
+    offset = bind_expression(written, own)
     if columns_of(offset):
         raise ProgrammingError("the offset of a frame must be a constant")
     if not isinstance(offset, Literal):
