@@ -239,4 +239,4 @@ class Database:
 def _most(wanted: int, context: StatementContext) -> int:
     """Return how many bytes of rows in files a statement may decode at a time."""
     limit = context.memory_limit()
-    return wanted if limit is None else min(wanted, limit // 2)
+    return wanted if limit is None else min(wanted, limit // 4)

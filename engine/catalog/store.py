@@ -37,7 +37,7 @@ from raydb.sql import ast
 from raydb.storage.durable.sections import read_sections, write_sections
 from raydb.storage.flat import open_table
 from raydb.storage.tables.changes import Append, Remove, Replace
-from raydb.storage.tables.file_merges import CHECKPOINT_BYTES
+from raydb.storage.tables.file_merges import STATEMENT_BYTES
 from raydb.storage.tables.parts import FilePart
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import (
@@ -153,7 +153,7 @@ class Store:
                 return after
         return self.checkpoint(after)
 
-    def checkpoint(self, snapshot: Snapshot, most: int = CHECKPOINT_BYTES) -> Snapshot:
+    def checkpoint(self, snapshot: Snapshot, most: int = STATEMENT_BYTES) -> Snapshot:
         """Write every row and BVH that is not in a file yet, and a manifest that names them.
 
         most: how many bytes of rows in files may be decoded at a time, to be merged.

@@ -42,7 +42,7 @@ def write_rows(table: Table, files: Files) -> Table:
     after: list[Part] = []
     for group in tiered(before, files.most):
         after += _written(group, table.definition, files)
-    if all(part in before for part in after):
+    if tuple(after) == before:
         return table
     rows = Rows(table.rows.schema, tuple(after), dict(table.rows.key_indexes))
     return replace(table, rows=rows)

@@ -254,6 +254,6 @@ def _compacted(table: Table, most: int) -> Table:
     if table.live is not None:
         rows = Rows(before.schema, parts)
         return replace(table, rows=rows, version=table.version + 1, live=None)
-    if all(part in before.parts for part in parts):
+    if parts == before.parts:
         return table
     return replace(table, rows=Rows(before.schema, parts, dict(before.key_indexes)))

@@ -11,6 +11,7 @@ import raydb
 from raydb import flatstor
 from raydb.engine.catalog import stored_rows
 from raydb.storage.tables import file_merges
+from raydb.storage.tables.parts import FilePart
 
 CHECK = "SELECT count(*), sum(a), count(DISTINCT b) FROM t"
 
@@ -98,10 +99,10 @@ def test_large_files_and_memory_follow_memory_limit(tmp_path, monkeypatch):
     unmerged(path, 24, monkeypatch)
     with raydb.connect(path) as con:
         # Of some 20 bytes a row, 10 rows are decoded at a time.
-        con.execute("SET memory_limit = '400B'; CHECKPOINT; SET memory_limit = 'none'")
+        con.execute("SET memory_limit = '800B'; CHECKPOINT; SET memory_limit = 'none'")
         assert 2 <= len(files(path)) <= 6
         assert con.execute(CHECK).fetchall() == [(24, 276, 24)]
-        con.execute("DELETE FROM t WHERE a % 2 = 0; SET memory_limit = '200B'; VACUUM")
+        con.execute("DELETE FROM t WHERE a % 2 = 0; SET memory_limit = '400B'; VACUUM")
         con.execute("SET memory_limit = 'none'")
         assert 2 <= len(files(path)) <= 4
         assert con.execute(CHECK).fetchall() == [(12, 144, 12)]
@@ -186,3 +187,27 @@ def test_a_disk_without_room_for_a_merge_takes_the_new_rows(tmp_path, monkeypatc
         assert con.execute(CHECK).fetchall() == [(4, 6, 4)]
     with raydb.connect(path) as con:
         assert con.execute(CHECK).fetchall() == [(4, 6, 4)]
+
+
+def test_an_interrupted_merge_leaves_the_files_as_they_were(tmp_path, monkeypatch):
+    path = tmp_path / "db"
+    unmerged(path, 5, monkeypatch)
+    with raydb.connect(path) as con:
+        before = files(path)
+        con.execute("INSERT INTO t VALUES (5, 'text 5')")
+        columns = FilePart.columns
+
+        def interrupted(part, names):
+            con.interrupt()
+            return columns(part, names)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(FilePart, "columns", interrupted)
+            with pytest.raises(raydb.OperationalError, match="the statement was interrupted"):
+                con.execute("CHECKPOINT")
+        assert files(path) == before
+        assert con.execute(CHECK).fetchall() == [(6, 15, 6)]
+        con.execute("CHECKPOINT")
+        assert len(files(path)) == 1
+    with raydb.connect(path) as con:
+        assert con.execute(CHECK).fetchall() == [(6, 15, 6)]

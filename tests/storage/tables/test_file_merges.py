@@ -95,7 +95,7 @@ def test_large_files_are_final_and_memory_is_bounded():
 def test_a_damaged_file_stays_as_it_is():
     damaged = FilePart("", Damaged())  # type: ignore[arg-type]
     parts = [file(8), file(8), damaged, file(8), file(8), file(8), rows(8)]
-    assert [len(group) for group in tiered(parts)] == [1, 1, 1, 4]
+    assert [len(group) for group in tiered(parts, 2**20)] == [1, 1, 1, 4]
 
 
 def test_vacuum_joins_what_fits_together_and_leaves_masked_rows_out():
