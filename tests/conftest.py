@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # What tests share are modules beside them, and pytest's importlib mode adds no folder.
-SHARING = (".", "bench", "engine/shell", "fuzz", "kernels", "kernels/motif", "logic", "reliability")
+SHARING = (
+    ".",
+    "bench",
+    "engine/shell",
+    "fuzz",
+    "kernels",
+    "kernels/motif",
+    "logic",
+    "reliability",
+    "storage/flat",
+)
 sys.path += [str(Path(__file__).parent / folder) for folder in SHARING]
 
 

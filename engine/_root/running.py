@@ -66,10 +66,11 @@ class Running:
     """A running statement. Used as a context manager, it is that of this thread.
 
     interrupts: end it, those from now on; None for none. listener: is told how far long work has
-    come. At the end an Interrupt becomes an OperationalError.
+    come. memory_limit: returns the bytes that the statement may take, None for any number; itself
+    None where nothing has begun. At the end an Interrupt becomes an OperationalError.
     """
 
-    __slots__ = ("_before", "_began", "device_memory", "is_over", "listener")
+    __slots__ = ("_before", "_began", "device_memory", "is_over", "listener", "memory_limit")
 
     def __init__(
         self,
@@ -83,12 +84,15 @@ class Running:
             self.is_over = lambda: interrupts.moment is not begun
         self.listener = listener
         self.device_memory = device_memory
+        self.memory_limit: Callable[[], int | None] | None = None
         self._began: dt.datetime | None = None
         self._before: Token[Running | None] | None = None
 
-    def begin(self, device_memory: DeviceMemory) -> None:
+    def begin(
+        self, device_memory: DeviceMemory, memory_limit: Callable[[], int | None] | None = None
+    ) -> None:
         """Go on with the next statement of a text, which has a moment of its own."""
-        self.device_memory = device_memory
+        self.device_memory, self.memory_limit = device_memory, memory_limit
         self._began = None
 
     def moment(self) -> dt.datetime:
@@ -105,6 +109,7 @@ class Running:
         """Return the statement as a thread has it that may be told to end on its own."""
         running = Running(None, self.listener, self.device_memory)
         running.is_over, running._began = is_over, self.moment()
+        running.memory_limit = self.memory_limit
         return running
 
     def __enter__(self) -> Self:

@@ -17,15 +17,14 @@ import re
 import shutil
 import sys
 from fractions import Fraction
-from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
 from typing import TYPE_CHECKING, Self
 
-import psutil
 import pyarrow as pa
 from pyarrow import ipc
 
 from raydb.errors import OperationalError, ProgrammingError
+from raydb.room import UNITS, machine_memory, too_small
 from raydb.running import DeviceMemory
 
 if TYPE_CHECKING:
@@ -34,8 +33,7 @@ if TYPE_CHECKING:
 
 DEFAULT_LIMIT = "80%"
 
-_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+_UNITS = UNITS | {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 # Where tables fill the memory already, a statement gets this share of its limit all the same.
 _MIN_SHARE = 8
@@ -88,10 +86,7 @@ class Memory:
     def too_small(self, need: int, what: str) -> OperationalError:
         """Return the error that says what the limit is too small for."""
         assert self.limit is not None
-        return OperationalError(
-            f"{what} needs about {size_text(need)}, and memory_limit is {size_text(self.limit)};"
-            " raise it with SET memory_limit or ask for less"
-        )
+        return too_small(need, what, self.limit)
 
     def new_file(self, schema: pa.Schema) -> SpillFile:
         """Return a new temporary file for rows. Raises OperationalError if that fails."""
@@ -227,29 +222,3 @@ def _size_of(text: str, name: str) -> tuple[Fraction, int | None]:
     if found and found[2].upper() in _UNITS and number > 0:
         return Fraction(1), max(int(number * _UNITS[found[2].upper()]), 1)
     raise ProgrammingError(f"{name} is like '2GB', '500MB', '80%' or 'none', not '{text}'")
-
-
-@functools.cache
-def machine_memory() -> int:
-    """Return the bytes of memory of this machine, or of the control group that we are in.
-
-    They are asked for once: files of the system may take longer to read than a query.
-    """
-    limits = [int(psutil.virtual_memory().total)]
-    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        if Path(path).is_file():
-            text = Path(path).read_text(encoding="ascii").strip()
-            limits += [int(text)] if text.isdigit() else []
-    return min(limits)
-
-
-def size_text(size_bytes: int) -> str:
-    """Return a number of bytes for a reader.
-
-    >>> size_text(3_100_000_000)
-    '3.1 GB'
-    """
-    for unit in ("TB", "GB", "MB", "KB"):
-        if size_bytes >= _UNITS[unit]:
-            return f"{size_bytes / _UNITS[unit]:.3g} {unit}"
-    return f"{size_bytes} bytes"

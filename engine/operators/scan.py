@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from raydb.planner.plan.nodes import IndexLookup, Scan
     from raydb.storage.tables.table import Table
 
-# What a text or a list takes at least, mostly.
-_TEXT_BYTES = 16
+# The number of a row.
+_NUMBER_BYTES = 8
 
 # Single rows are read where at most one in so many is wanted: more of them cost as much as the
 # whole column, which is kept for the next query.
@@ -68,32 +68,20 @@ def scan_table(table: Table, columns: Sequence[Column], memory: Memory) -> Relat
     parts are decoded one after the other. Raises OperationalError for a part that is too large.
     """
     names = [column.name for column in columns if column.name != ROW_NUMBER]
-    if _decoded_bytes(table.rows, names) > memory.room() // 2:
+    room = memory.room() // 2
+    if table.rows.decoded_bytes(names, room) > room:
         collector = Collector(memory, columns)
         first = 0
         for part in table.rows.parts:
             rows = Rows(table.rows.schema, (part,))
-            memory.check(_decoded_bytes(rows, names), f"reading a part of '{table.name}'")
+            need = rows.decoded_bytes(names, memory.room())
+            memory.check(int(need), f"reading a part of '{table.name}'")
             collector.add(_visible_rows(table, rows, first, columns))
             first += part.row_count
         return collector.relation()
     # Read together, which is cheaper in most files than one by one.
     table.rows.columns(names)
     return _visible_rows(table, table.rows, 0, columns)
-
-
-def _decoded_bytes(rows: Rows, names: Sequence[str]) -> int:
-    """Return how many bytes some columns need that are not decoded yet; of text, at least."""
-    kinds = [rows.schema.field(name).type for name in names if not rows.is_decoded(name)]
-    widths = [_TEXT_BYTES if _is_variable(kind) else -(-kind.bit_width // 8) for kind in kinds]
-    return rows.expected_row_count * sum(widths) if kinds else 0
-
-
-def _is_variable(kind: pa.DataType) -> bool:
-    try:
-        return not kind.bit_width
-    except ValueError:
-        return True
 
 
 def _visible_rows(table: Table, rows: Rows, first: int, columns: Sequence[Column]) -> Relation:
@@ -142,6 +130,8 @@ def scan_matches(
         return by_codes
     if not comparisons and read.issuperset(columns):
         return None
+    if _NUMBER_BYTES * table.row_count > memory.room() // 2:
+        return None  # The candidates may be all rows.
     candidates = _candidates(table, comparisons)
 
     def keep(rows: Relation) -> Relation:
@@ -191,8 +181,8 @@ def _match_codes(
     rows = np.flatnonzero(kept)
     others = [column for column in columns if column not in texts]
     if not _are_few(len(rows), table):
-        needed = _decoded_bytes(table.rows, [column.name for column in others])
-        if needed > memory.room() // 2:
+        room = memory.room() // 2
+        if table.rows.decoded_bytes([column.name for column in others], room) > room:
             return None
     found = {
         column: values.take(pa.array(numbers[rows])) for column, (numbers, values) in texts.items()
@@ -256,7 +246,11 @@ def scan_slice(table: Table, columns: Sequence[Column], offset: int, count: int)
         return rows.slice(offset, count)
     if not _are_few(count, table):
         return None
-    return fetch_rows(table, columns, _visible(table)[offset : offset + count])
+    if table.live is None:
+        numbers = np.arange(offset, min(offset + count, table.row_count))
+    else:
+        numbers = _visible(table)[offset : offset + count]
+    return fetch_rows(table, columns, numbers)
 
 
 def _is_decoded(table: Table, column: Column) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.types as pt
 
+from raydb.errors import DataError
 from raydb.planner.expressions.interval_text import interval_text
 from raydb.storage.type_names import sql_type_name
 
@@ -24,9 +25,16 @@ _HUGEINT = pa.decimal128(38, 0)
 
 
 def python_values(column: pa.Array) -> list[Any]:
-    """Return a column's values as Python values, None for NULL."""
+    """Return a column's values as Python values, None for NULL.
+
+    Raises DataError for a value that Python does not have: a day in the year 10000.
+    """
     convert = _converter(column.type)
-    values: list[Any] = column.to_pylist()
+    try:
+        values: list[Any] = column.to_pylist()
+    except (ValueError, OverflowError) as error:
+        kind = sql_type_name(column.type)
+        raise DataError(f"a {kind} of the answer is no value of Python: {error}") from None
     if convert is None:
         return values
     return [None if value is None else convert(value) for value in values]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar, assert_never, get_args
 import pyarrow as pa
 
 from raydb import sql
+from raydb.engine.context.memory import parse_limit
 from raydb.engine.context.statement_context import StatementContext
 from raydb.engine.context.usage import Usage
 from raydb.engine.fused.derived_cache import DerivedCache
@@ -22,7 +23,7 @@ from raydb.engine.session.prepared_statements import PreparedStatements
 from raydb.engine.session.python_tables import PythonTables
 from raydb.engine.session.queries import Queries
 from raydb.engine.session.result import Result
-from raydb.engine.session.settings import EXTERNAL_ACCESS, Settings
+from raydb.engine.session.settings import EXTERNAL_ACCESS, MEMORY_LIMIT, Settings
 from raydb.engine.statements.summarize import summarize
 from raydb.errors import Error, NotSupportedError, OperationalError, ProgrammingError
 from raydb.interrupts import check_interrupt
@@ -125,10 +126,11 @@ class Session:
     ) -> StatementContext:
         """Begin a statement: return what it works with."""
         check_interrupt()
-        running.begin(self.settings.device_memory)
+        settings = self.settings
+        running.begin(settings.device_memory, lambda: parse_limit(settings[MEMORY_LIMIT]))
         return StatementContext(
             snapshot=self.database.snapshot,
-            settings=self.settings,
+            settings=settings,
             python=self.python,
             usage=self._usage,
             cache=self.cache,

@@ -164,6 +164,8 @@ def _value_count(expression: Expression, star: Star, catalog: CatalogInfo) -> in
 
 def is_small(sample: pa.Array) -> int | None:
     """Return how many values a column has whose sample repeats them, None for one that has many."""
+    if pa.types.is_nested(sample.type):
+        return None  # Arrow does not count distinct lists.
     count: int = pc.count_distinct(sample).as_py()
     return count if count * 2 <= len(sample) else None
 

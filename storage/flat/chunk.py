@@ -17,7 +17,7 @@ from raydb.storage.damage import damaged
 from raydb.storage.flat.encodings import ENCODINGS
 from raydb.storage.flat.encodings.bits import unpack
 from raydb.storage.flat.encodings.encoding import Chunk, Sections, bad_chunk
-from raydb.storage.flat.layout import CHUNK_ENTRY, MAX_CHUNK_ROWS, ChunkEntry
+from raydb.storage.flat.layout import CHUNK_ENTRY, MAX_PAYLOAD_BYTES, ChunkEntry
 from raydb.storage.flat.metadata.flatbuffer import RootTable
 
 if TYPE_CHECKING:
@@ -41,8 +41,9 @@ def open_chunk(column: Column, number: int) -> Chunk:
     if digest != (wanted := int(column.checksums[number])):
         expected = f"chunk {number} of column '{column.field.name}' with checksum {wanted:016x}"
         raise damaged(file.path, entry.offset, expected, f"{digest:016x}")
-    if entry.row_count > MAX_CHUNK_ROWS:
-        raise bad_chunk(column, entry, 0, f"at most {MAX_CHUNK_ROWS} rows", entry.row_count)
+    if entry.payload_length > MAX_PAYLOAD_BYTES:
+        expected = f"a payload of at most {MAX_PAYLOAD_BYTES} bytes"
+        raise bad_chunk(column, entry, 0, expected, entry.payload_length)
     sections = Sections(
         view[index_start : index_start + entry.index_length],
         view[payload_start : payload_start + entry.payload_length],

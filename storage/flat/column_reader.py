@@ -14,10 +14,13 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.errors import ProgrammingError
+from raydb.interrupts import check_interrupt
+from raydb.room import check_room, read_limit
 from raydb.storage.flat.chunk import check_chunk_metadata, item_reader, open_chunk, read_rows
 from raydb.storage.flat.encodings import ENCODINGS
-from raydb.storage.flat.encodings.encoding import Piece
-from raydb.storage.flat.layout import Flags
+from raydb.storage.flat.encodings.encoding import OFFSET_BYTES, Piece
+from raydb.storage.flat.encodings.texts import arrays_of, is_narrow, narrow_texts
+from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Flags, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -121,17 +124,19 @@ class ColumnReader:
         row_count = self.column.header.row_count
         if ranges is None:
             ranges = [(0, row_count)] if row_count else []
+        self._check_room(ranges)
         arrays: list[Any] = []
         run: list[Piece] = []
         run_key, run_bytes = None, 0
         for number, start, stop in self.pieces(ranges):
+            check_interrupt()
             chunk = self.chunk(number)
             key = chunk.encoding.run_key(chunk)
             if run and (key is not run_key or run_bytes >= _DECODED_AT_ONCE):
                 arrays += self._decode(run)
                 run, run_bytes = [], 0
             if key is None:
-                arrays.append(read_rows(chunk, slice(start, stop)))
+                arrays += arrays_of(read_rows(chunk, slice(start, stop)))
             else:
                 run.append(Piece(number, chunk, start, stop))
                 run_key, run_bytes = key, run_bytes + chunk.entry.payload_length
@@ -143,7 +148,56 @@ class ColumnReader:
         is_checked = bool(self._decoded[numbers].all())
         array = run[0].chunk.encoding.decode_run(run, is_checked)
         self._decoded[[piece.number for piece in run if piece.is_whole]] = True
-        return _arrays_of(array)
+        return arrays_of(array)
+
+    def decoded_bytes(self, enough: float) -> float:
+        """Return the most bytes that all rows take as Arrow arrays.
+
+        Where these are more than `enough`, texts are counted in the codes of every chunk.
+        """
+        total = float(self._most_bytes.sum())
+        return self._exact_bytes if total > enough else total
+
+    @cached_property
+    def _most_bytes(self) -> NDArray[np.float64]:
+        """The most bytes that the rows of each chunk take, as its entry tells."""
+        entries = self.column.entries
+        sizes = np.zeros(len(entries))
+        for code in np.unique(entries["encoding"]).tolist():
+            places = entries["encoding"] == code
+            sizes[places] = ENCODINGS[code].decoded_bytes(self.column, entries[places])
+        return sizes
+
+    @cached_property
+    def _exact_bytes(self) -> float:
+        return sum(map(self._exact_bytes_of, range(len(self.column.entries))))
+
+    def _exact_bytes_of(self, number: int) -> float:
+        check_interrupt()
+        exact = None
+        if self.column.kind is Kind.BYTES:
+            chunk = self.chunk(number)
+            exact = chunk.encoding.exact_text_bytes(chunk)
+        if exact is None:
+            return float(self._most_bytes[number])
+        return exact + OFFSET_BYTES * chunk.entry.row_count
+
+    def _check_room(self, ranges: list[tuple[int, int]]) -> None:
+        """Raise OperationalError where the rows of some ranges take more memory than they may."""
+        limit = read_limit()
+        if limit is None or self._most_bytes.sum() <= limit:
+            return
+        counts, need = self.column.entries["row_count"], 0.0
+        for number, start, stop in self.pieces(ranges):
+            part = (stop - start) / int(counts[number])
+            need += self._most_bytes[number] * part
+        if need > limit and self.column.kind is Kind.BYTES:
+            need = 0.0
+            for number, start, stop in self.pieces(ranges):
+                need += self._exact_bytes_of(number) * (stop - start) / int(counts[number])
+                if need > limit:
+                    break
+        check_room(need, f"column '{self.column.field.name}' of file '{self.column.file.path}'")
 
     @cached_property
     def blooms(self) -> NDArray[np.uint32]:
@@ -159,8 +213,9 @@ class ColumnReader:
         if len(column.bloom_starts):
             _ = self.blooms
         for number in range(len(column.entries)):
+            check_interrupt()
             chunk = self.chunk(number)
-            read_rows(chunk, slice(None))
+            chunk.encoding.verify(chunk)
             check_chunk_metadata(chunk)
 
     def pieces(self, ranges: list[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
@@ -206,9 +261,9 @@ def _take_parts(
         return taken[0]
     back = np.empty(len(keys), np.int64)
     back[order] = np.arange(len(keys))
-    parts = [part for array in taken for part in _arrays_of(array)]
-    return pa.chunked_array(parts, data_type).take(pa.array(back))
-
-
-def _arrays_of(array: Any) -> list[Any]:
-    return array.chunks if isinstance(array, pa.ChunkedArray) else [array]
+    parts = pa.chunked_array([part for array in taken for part in arrays_of(array)], data_type)
+    if parts.nbytes <= MAX_PAYLOAD_BYTES or not is_narrow(data_type):
+        return parts.take(pa.array(back))
+    # Arrow joins the parts, which do not fit 32-bit offsets.
+    wide = pa.large_string() if pa.types.is_string(data_type) else pa.large_binary()
+    return narrow_texts(parts.cast(wide).take(pa.array(back)).combine_chunks(), data_type)

@@ -17,18 +17,22 @@ import pyarrow as pa
 from xxhash import xxh3_64_intdigest
 
 from raydb.errors import (
+    DataError,
     InterfaceError,
     NotSupportedError,
     ProgrammingError,
     did_you_mean,
 )
+from raydb.room import check_room
 from raydb.storage.damage import damaged
 from raydb.storage.flat.column_reader import ColumnReader, missing_row
 from raydb.storage.flat.layout import (
+    CHUNK_ENTRY,
     FORMAT_VERSION,
     HEADER,
     HEADER_CHECKED_BYTES,
     MAGIC,
+    MAX_CHUNK_ROWS,
     SECTION,
     SHARED_DICTIONARY,
     TAIL,
@@ -98,8 +102,11 @@ class FlatTable:
         self._root = RootTable(path, table.offset, data)
         position = self._root.required(0, 8)
         self.row_count = int.from_bytes(data[position : position + 8], "little")
-        if self.row_count >= 2**63:
-            raise damaged(path, table.offset, "fewer than 2**63 rows", self.row_count)
+        # Columns say what their chunks hold, which is more than opening a file need know.
+        lengths = (section.length for section in self._column_sections)
+        most = min(lengths, default=CHUNK_ENTRY.size) // CHUNK_ENTRY.size * MAX_CHUNK_ROWS
+        if self.row_count > most:
+            raise damaged(path, table.offset, f"at most {most} rows", self.row_count)
         self._shared = _read_shared(self._root)
 
     # The metadata
@@ -121,7 +128,7 @@ class FlatTable:
         try:
             schema = pa.ipc.read_schema(pa.py_buffer(self._root.bytes_of(1, 1)))
             names = schema.names  # Raises for names that are not UTF-8.
-        except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        except (pa.ArrowException, OSError, ValueError, KeyError, EOFError, TypeError) as error:
             raise damaged(path, offset, "an Arrow schema", f"another ({error})") from None
         if len(names) != len(self._column_sections):
             raise damaged(path, offset, f"{len(self._column_sections)} columns", len(names))
@@ -181,12 +188,17 @@ class FlatTable:
     def item(self, row: int, column: str) -> Any:
         """Return the Python value of one row, as Arrow's as_py does: 1 to 2 µs when warm.
 
-        Raises ProgrammingError for a row or a column that does not exist.
+        Raises ProgrammingError for a row or a column that does not exist, DataError for a value
+        that Python does not have: a day in the year 10000.
         """
         read = self._items.get(column)
         if read is None:
             read = self._items[column] = self.reader(column).read_item
-        return read(row)
+        try:
+            return read(row)
+        except (ValueError, ArithmeticError, LookupError, pa.ArrowException) as error:
+            what = f"row {row} of column '{column}'"
+            raise DataError(f"{what} has no Python value: {error}") from None
 
     def take(self, rows: Sequence[int] | NDArray[Any], columns: Sequence[str] | None = None) -> Any:
         """Return rows in the order given, repeated ones too, as an Arrow table.
@@ -225,7 +237,7 @@ class FlatTable:
         """
         names = self.schema.names if columns is None else list(columns)
         readers = [self.reader(name) for name in names]
-        if filter is None:
+        if filter is None or (isinstance(filter, list | tuple) and not filter):
             arrays = [
                 pa.chunked_array(reader.read(), reader.column.field.type) for reader in readers
             ]
@@ -235,6 +247,8 @@ class FlatTable:
         if len(rows) * _SPARSE < spanned:
             return self._table(names, [reader.take(rows) for reader in readers], len(rows))
         # Arrow filters chunk by chunk; its take would join chunks, of 2 GiB at most.
+        # A byte of the mask for each, and four numbers for each that matches.
+        check_room(spanned + 32 * len(rows), f"the rows of file '{self.path}' that match")
         mask = np.zeros(spanned, np.bool_)
         mask[_places_in(rows, ranges)] = True
         selected = pa.array(mask)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _TYPES = pa.types
 _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
+# Arrow has scales of 31 bits: a decimal is written with as many zeros.
+_MAX_SCALE = 76
 # Decimals of 38 digits are not to be rounded to the 28 of the default context.
 EXACT = decimal.Context(prec=76)
 
@@ -59,7 +61,7 @@ def _plain_kind(data_type: Any) -> Kind | None:
     if _TYPES.is_floating(data_type):
         return Kind.FLOAT
     if _TYPES.is_decimal128(data_type):
-        return Kind.DECIMAL
+        return Kind.DECIMAL if abs(data_type.scale) <= _MAX_SCALE else None
     if is_text(data_type) or _TYPES.is_binary(data_type) or _TYPES.is_large_binary(data_type):
         return Kind.BYTES
     return None
@@ -134,6 +136,24 @@ def type_bits(data_type: Any, kind: Kind) -> int:
             return 8
         case _:
             return int(data_type.bit_width)
+
+
+def null_bytes(data_type: Any) -> float:
+    """Return the bytes that a NULL takes in an Arrow array: in one of fixed size, those of a value.
+
+    >>> null_bytes(pa.list_(pa.float64(), 1000))
+    9001.0
+    """
+    if _TYPES.is_fixed_size_list(data_type):
+        return 1.0 + int(data_type.list_size) * null_bytes(data_type.value_type)
+    if _TYPES.is_struct(data_type):
+        return 1 + sum(null_bytes(field.type) for field in data_type)
+    if _TYPES.is_null(data_type):
+        return 8.0  # None, but Arrow numbers the elements of a list that it takes.
+    try:
+        return 1 + float(data_type.bit_width // 8)
+    except ValueError:
+        return 1.0 + 8
 
 
 def values_of(array: Any, kind: Kind) -> NDArray[Any]:

@@ -37,7 +37,7 @@ COLUMN_HEADER = struct.Struct("<QQQQQQQQQQQIIIBBBB")
 
 # An offset index counts in 32 bits and Arrow's string offsets are signed.
 MAX_PAYLOAD_BYTES = 2**31 - 1
-# A hostile chunk of one value is not to be spread over all memory.
+# A chunk of one value stands for so many rows at most, so that a file's rows cost it some bytes.
 MAX_CHUNK_ROWS = 2**24
 
 

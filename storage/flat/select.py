@@ -18,6 +18,8 @@ import pyarrow as pa
 from xxhash import xxh3_64_intdigest
 
 from raydb.errors import ProgrammingError
+from raydb.interrupts import check_interrupt
+from raydb.room import check_room
 from raydb.storage.flat import bloom
 from raydb.storage.flat.chunk import match_rows
 from raydb.storage.flat.kinds import EXACT
@@ -45,6 +47,9 @@ if TYPE_CHECKING:
     Ranges = list[tuple[int, int]]
 
 _TYPES = pa.types
+
+# The numbers of rows are held three times: in ranges, joined, and those that match.
+_NUMBER_BYTES = 24
 
 
 def select_rows(source: FlatTable, wanted: Any) -> tuple[NDArray[np.int64], Ranges]:
@@ -106,6 +111,8 @@ def _evaluate(
 ) -> NDArray[np.int64]:
     """Return those of `rows` (None: of the ranges) for which an expression holds, ascending."""
     if rows is None:
+        count = sum(stop - start for start, stop in ranges)
+        check_room(_NUMBER_BYTES * count, f"the rows of file '{source.path}' that may match")
         parts = [np.arange(start, stop) for start, stop in ranges]
         rows = np.concatenate(parts) if parts else np.empty(0, np.int64)
         columns = [
@@ -152,10 +159,14 @@ def _is_bytes(column: Column, data_type: Any) -> bool:
 
 
 def _match(reader: ColumnReader, value: bytes, ranges: Ranges) -> NDArray[np.int64]:
-    found = [
-        match_rows(reader.chunk(number), value, start, stop)
-        for number, start, stop in reader.pieces(ranges)
-    ]
+    found = []
+    held = 0
+    for number, start, stop in reader.pieces(ranges):
+        check_interrupt()
+        need = held + _NUMBER_BYTES * (stop - start)
+        check_room(need, f"the rows of column '{reader.column.field.name}' that match")
+        found.append(match_rows(reader.chunk(number), value, start, stop))
+        held += found[-1].nbytes
     return np.concatenate(found) if found else np.empty(0, np.int64)
 
 

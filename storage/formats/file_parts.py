@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from raydb.errors import NotSupportedError
 from raydb.storage.formats.cast_columns import cast_column
-from raydb.storage.tables.parts import Part
+from raydb.storage.tables.parts import Part, value_bytes
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -142,6 +142,15 @@ class CastPart(Part):
         """
         present = [name for name in names if name in self.found.names]
         return self._cast(names, self.part.columns(present), None)
+
+    def decoded_bytes(self, name: str, kind: pa.DataType, enough: float) -> float:
+        """Return how many bytes a column takes: what the file has, and what it is cast to."""
+        cast = self.expected_row_count * value_bytes(kind)
+        if name not in self.found.names:
+            return cast
+        found = self.found.field(name).type
+        held = self.part.decoded_bytes(name, found, enough)
+        return held if found == kind else held + cast
 
     def dictionary(self, name: str) -> pa.ChunkedArray | None:
         """Return a column as dictionary arrays, None where the file has another type or none."""

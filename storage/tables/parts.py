@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from raydb.storage.flat import FlatTable
 
+_TEXT_BYTES = 16
+
 # So many rows of a column are taken one by one.
 _MAX_SLICES = 1024
 
@@ -85,6 +87,13 @@ class Part:
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns, which are read together."""
         raise NotImplementedError
+
+    def decoded_bytes(self, name: str, kind: pa.DataType, enough: float) -> float:  # noqa: ARG002
+        """Return about how many bytes a column of a type takes once it is read; of texts, at least.
+
+        A part that knows better counts once more where it may be more than `enough`.
+        """
+        return 0 if self.is_decoded else self.expected_row_count * value_bytes(kind)
 
     def dictionary(self, name: str) -> pa.ChunkedArray | None:  # noqa: ARG002
         """Return a column as Arrow's dictionary arrays, None where it is not stored as such."""
@@ -193,6 +202,12 @@ class FilePart(Part):
             for name in names
         ]
 
+    def decoded_bytes(self, name: str, kind: pa.DataType, enough: float) -> float:
+        """Return how many bytes a column takes, from the metadata; of texts, at most."""
+        if name in self.absent:
+            return self.row_count * value_bytes(kind)
+        return self.flat.reader(self._stored(name)).decoded_bytes(enough)
+
     def null_count(self, name: str) -> int:
         """Count a column's NULLs, from the metadata."""
         if name in self.absent:
@@ -251,6 +266,10 @@ class RestPart(Part):
         row_numbers = np.arange(self.first, self.part.row_count)
         return [self.part.take(name, row_numbers) for name in names]
 
+    def decoded_bytes(self, name: str, kind: pa.DataType, enough: float) -> float:
+        """Return how many bytes a column of the whole part takes."""
+        return self.part.decoded_bytes(name, kind, enough)
+
     def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
         """Return a column's values in some rows."""
         return self.part.take(name, row_numbers + self.first)
@@ -304,6 +323,14 @@ class JoinedPart(Part):
             pa.chunked_array([chunk for piece in pieces for chunk in piece.chunks])
             for pieces in zip(*found, strict=True)
         ]
+
+
+def value_bytes(kind: pa.DataType) -> int:
+    """Return the bytes of a value of a type, of a text or a list what most take at least."""
+    try:
+        return -(-int(kind.bit_width) // 8) or _TEXT_BYTES
+    except ValueError:
+        return _TEXT_BYTES
 
 
 def take_rows(column: pa.ChunkedArray, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:

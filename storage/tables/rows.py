@@ -124,6 +124,15 @@ class Rows:
         """Whether single rows cost little wherever they are, and not only at the start."""
         return all(part.is_seekable for part in self.parts)
 
+    def decoded_bytes(self, names: Sequence[str], enough: float) -> float:
+        """Return how many bytes some columns take that are not decoded yet; see `Part`."""
+        wanted = [name for name in names if not self.is_decoded(name)]
+        return sum(
+            part.decoded_bytes(name, self.schema.field(name).type, enough)
+            for name in wanted
+            for part in self.parts
+        )
+
     def is_decoded(self, name: str) -> bool:
         """Say whether a column costs nothing to read."""
         return name in self._columns or all(part.is_decoded for part in self.parts)

@@ -248,8 +248,8 @@ class Table:
             (head,) = self.rows.head([name], SAMPLE_RUNS * SAMPLE_RUN_ROWS)
             self._samples[name] = head.combine_chunks()
         if name not in self._samples:
-            numbers = np.arange(self.row_count, dtype=np.int64)
-            if len(numbers) > SAMPLE_RUNS * SAMPLE_RUN_ROWS:
+            numbers = np.arange(min(self.row_count, SAMPLE_RUNS * SAMPLE_RUN_ROWS))
+            if self.row_count > len(numbers):
                 starts = np.linspace(
                     0, self.row_count - SAMPLE_RUN_ROWS, SAMPLE_RUNS, dtype=np.int64
                 )

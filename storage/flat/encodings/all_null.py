@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from raydb.room import check_room
 from raydb.storage.flat.encodings.encoding import Encoded, Encoding
+from raydb.storage.flat.kinds import null_bytes
 from raydb.storage.flat.layout import Kind
 
 if TYPE_CHECKING:
@@ -30,7 +32,12 @@ class _AllNull(Encoding):
         return None, None
 
     def read(self, chunk: Chunk, rows: Rows, count: int, validity: Any) -> Any:
-        return pa.nulls(count, chunk.column.field.type)
+        column = chunk.column
+        check_room(count * null_bytes(column.field.type), f"column '{column.field.name}'")
+        return pa.nulls(count, column.field.type)
+
+    def decoded_bytes(self, column: Column, entries: NDArray[Any]) -> NDArray[Any]:
+        return entries["row_count"] * null_bytes(column.field.type)
 
     def item_reader(self, chunk: Chunk) -> Callable[[int], Any]:
         return lambda _row: None

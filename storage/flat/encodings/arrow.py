@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from raydb.storage.flat.encodings.encoding import Encoded, Encoding, bad_chunk
-from raydb.storage.flat.layout import Kind
+from raydb.storage.flat.layout import MAX_CHUNK_ROWS, Kind
+from raydb.storage.flat.metadata.flatbuffer import RootTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from raydb.storage.flat.encodings.encoding import Chunk, Rows, Sections, Values
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column
+
+
+# Fields of Message and RecordBatch in Arrow's Message.fbs.
+_HEADER, _COMPRESSION = 2, 3
 
 
 class _Arrow(Encoding):
@@ -28,10 +36,12 @@ class _Arrow(Encoding):
         schema = pa.schema([pa.field("", column.field.type)])
         place = entry.starts()[1]
         try:
-            payload = pa.py_buffer(sections.payload)
-            array = pa.ipc.read_record_batch(payload, schema).column(0)
+            message = pa.ipc.read_message(pa.py_buffer(sections.payload))
+            _check_message(column.file.path, entry.offset + place, message)
+            array = pa.ipc.read_record_batch(message, schema).column(0)
             array.validate(full=True)
-        except (pa.ArrowException, OSError, ValueError) as error:
+            _check_lengths(array, max(MAX_CHUNK_ROWS, 8 * entry.payload_length))
+        except (pa.ArrowException, OSError, ValueError, EOFError) as error:
             found = f"another ({error})"
             raise bad_chunk(column, entry, place, "an Arrow record batch", found) from None
         if len(array) != entry.row_count or array.null_count != entry.null_count:
@@ -47,6 +57,33 @@ class _Arrow(Encoding):
     def item_reader(self, chunk: Chunk) -> Callable[[int], Any]:
         array = chunk.shared
         return lambda row: array[row].as_py()
+
+    def decoded_bytes(self, column: Column, entries: NDArray[Any]) -> NDArray[Any]:
+        return entries["payload_length"].astype(np.float64)
+
+
+def _check_message(path: str, offset: int, message: Any) -> None:
+    """Raise for a batch with compressed buffers, which a few bytes may fill all memory with."""
+    if message.type != "record batch":
+        raise ValueError(f"a {message.type}")
+    batch = RootTable(path, offset, memoryview(message.metadata)).table(_HEADER)
+    if batch.inline(_COMPRESSION, 4) is not None:
+        raise ValueError("compressed buffers")
+
+
+def _check_lengths(array: Any, most: int) -> None:
+    """Raise for more elements than bytes can stand for: those of some types take none."""
+    if len(array) > most:
+        raise ValueError(f"{len(array)} elements")
+    data_type = array.type
+    if pa.types.is_map(data_type):
+        _check_lengths(array.keys, most)
+        _check_lengths(array.items, most)
+    elif pa.types.is_struct(data_type):
+        for number in range(data_type.num_fields):
+            _check_lengths(array.field(number), most)
+    elif hasattr(array, "values"):
+        _check_lengths(array.values, most)
 
 
 ARROW = _Arrow()

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
+from raydb.room import check_room
 from raydb.storage.flat.encodings.bits import (
     add_reference,
     packed_bytes,
     signed_64,
 )
+from raydb.storage.flat.encodings.decimals import check_decimal, check_wide_decimals
 from raydb.storage.flat.encodings.encoding import Encoded, Encoding, bad_chunk, unreadable
-from raydb.storage.flat.encodings.texts import check_texts, text_array, text_parts
+from raydb.storage.flat.encodings.texts import arrays_of, check_texts, text_array, text_parts
 from raydb.storage.flat.layout import Kind
 
 if TYPE_CHECKING:
@@ -23,6 +26,10 @@ if TYPE_CHECKING:
     from raydb.storage.flat.encodings.encoding import Chunk, Rows, Sections, Values
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column
+
+
+# Few enough to be laid out again for each read, and many rows of most texts.
+_LAID_OUT_BYTES = 2**22
 
 
 class _Constant(Encoding):
@@ -52,6 +59,10 @@ class _Constant(Encoding):
         sizes = {Kind.FLOAT: {size}, Kind.DECIMAL: {0, size}}.get(column.kind, {0})
         if len(payload) not in sizes:
             raise bad_chunk(column, entry, place, "one value", len(payload))
+        if not payload:
+            check_decimal(column, entry)
+        elif column.kind is Kind.DECIMAL:
+            check_wide_decimals(column, entry, payload)
         return None, None
 
     def read_values(self, chunk: Chunk, rows: Rows, count: int) -> NDArray[Any]:
@@ -63,9 +74,25 @@ class _Constant(Encoding):
         return np.full(count, np.frombuffer(chunk.payload, column.dtype)[0])
 
     def read_texts(self, chunk: Chunk, rows: Rows, count: int, validity: Any) -> Any:
-        offsets = np.arange(count + 1, dtype=np.int64) * chunk.entry.payload_length
-        data = bytes(chunk.payload) * count
-        return text_array(chunk.column.field.type, offsets, data, validity)
+        column, length = chunk.column, chunk.entry.payload_length
+        # The text is laid out for some rows, and the same bytes stand for all others.
+        step = max(_LAID_OUT_BYTES // max(length, 1) & -8, 8)
+        offsets = np.arange(min(step, count) + 1, dtype=np.int64) * length
+        data = bytes(chunk.payload) * min(step, count)
+        if count <= step:
+            return text_array(column.field.type, offsets, data, validity)
+        check_room(count * (length + 8), f"texts of column '{column.field.name}'")
+        arrays: list[Any] = []
+        for first in range(0, count, step):
+            bits = validity if validity is None else validity.slice(first // 8)
+            bounds = offsets[: min(step, count - first) + 1]
+            arrays += arrays_of(text_array(column.field.type, bounds, data, bits))
+        return pa.chunked_array(arrays)
+
+    def text_bytes(
+        self, column: Column, entries: NDArray[Any], rows: NDArray[np.float64]
+    ) -> NDArray[Any]:
+        return np.asarray(rows * entries["payload_length"])
 
     def number_reader(self, chunk: Chunk) -> Callable[[int], Any]:
         if chunk.entry.payload_length:

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from raydb.room import check_room
 from raydb.storage.damage import damaged
 from raydb.storage.flat.encodings.bits import (
     bits_for,
@@ -29,9 +30,14 @@ from raydb.storage.flat.encodings.bits import (
     unpack,
 )
 from raydb.storage.flat.encodings.encoding import Encoded, Encoding, bad_chunk
-from raydb.storage.flat.encodings.texts import pack_entries, unpack_entries
-from raydb.storage.flat.kinds import valid_mask, value_dtype, values_of
-from raydb.storage.flat.layout import Kind, Tier
+from raydb.storage.flat.encodings.texts import (
+    narrow_texts,
+    pack_entries,
+    text_parts,
+    unpack_entries,
+)
+from raydb.storage.flat.kinds import has_large_offsets, valid_mask, value_dtype, values_of
+from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Kind, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,6 +52,9 @@ if TYPE_CHECKING:
 _MAX_ENTRIES = 2**16
 # Encoding must save a fifth, since it costs a second look-up.
 _LARGEST_PART = 0.8
+# Less than this is read without a count.
+_SURE_BYTES = 2**26
+_COUNTED_ROWS = 2**18
 # FSST is expected to keep this part of the bytes of a text.
 _FSST_PART = 0.45
 _SAMPLE_ROWS = 1024
@@ -145,7 +154,7 @@ class _Dictionary(Encoding):
             if entries is None:
                 entries = own
             elif column.kind is Kind.BYTES:
-                entries = pa.concat_arrays([entries, own])
+                entries = _joined(column, entry, entries, own)
             else:
                 entries = np.concatenate([entries, own])
         count = column.dictionary_count + own_count
@@ -159,11 +168,31 @@ class _Dictionary(Encoding):
         return np.asarray(chunk.shared[self._codes(chunk)[rows]])
 
     def read_texts(self, chunk: Chunk, rows: Rows, count: int, validity: Any) -> Any:
-        values = chunk.shared.take(pa.array(self._codes(chunk)[rows]))
-        if validity is None:
-            return values
-        _, offsets, data = values.buffers()
-        return pa.Array.from_buffers(values.type, len(values), [validity, offsets, data])
+        column, entries, codes = chunk.column, chunk.shared, self._codes(chunk)[rows]
+        is_long = False
+        if count * self._longest(column, chunk.entry.dictionary_length) > _SURE_BYTES:
+            need = _bytes_of(entries, codes)
+            check_room(need, f"texts of column '{column.field.name}'")
+            is_long = need > MAX_PAYLOAD_BYTES and not has_large_offsets(entries.type)
+        if is_long:
+            entries = entries.cast("large_string" if column.is_text else "large_binary")
+        values = entries.take(pa.array(codes))
+        if validity is not None:
+            _, offsets, data = values.buffers()
+            values = pa.Array.from_buffers(values.type, len(values), [validity, offsets, data])
+        return narrow_texts(values, column.field.type) if is_long else values
+
+    def text_bytes(
+        self, column: Column, entries: NDArray[Any], rows: NDArray[np.float64]
+    ) -> NDArray[Any]:
+        return np.asarray(rows * self._longest(column, entries["dictionary_length"]))
+
+    def exact_text_bytes(self, chunk: Chunk) -> float:
+        return float(_bytes_of(chunk.shared, self._codes(chunk)))
+
+    def _longest(self, column: Column, own_bytes: Any) -> Any:
+        """Return the most bytes of an entry of chunks with so many bytes of their own ones."""
+        return np.maximum(column.longest_entry, own_bytes)
 
     def number_reader(self, chunk: Chunk) -> Callable[[int], Any]:
         code_of, entries = packed_reader(chunk.payload, chunk.entry.width), chunk.shared
@@ -186,6 +215,20 @@ class _Dictionary(Encoding):
 
 
 DICTIONARY = _Dictionary()
+
+
+def _joined(column: Column, entry: ChunkEntry, shared: Any, own: Any) -> Any:
+    try:
+        return pa.concat_arrays([shared, own])
+    except pa.ArrowInvalid as error:
+        raise bad_chunk(column, entry, 0, "entries of less than 2 GiB", error) from None
+
+
+def _bytes_of(entries: Any, codes: NDArray[Any]) -> int:
+    """Return the bytes of the texts of some codes, without an array of all their lengths."""
+    lengths = np.diff(text_parts(entries)[1])
+    blocks = range(0, len(codes), _COUNTED_ROWS)
+    return sum(int(lengths[codes[first : first + _COUNTED_ROWS]].sum()) for first in blocks)
 
 
 @lru_cache(maxsize=8)

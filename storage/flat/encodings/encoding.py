@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     # From rows of the table and their chunks to an Arrow array of their values.
     Gather = Callable[[NDArray[np.int64], NDArray[np.int64]], Any]
 
+# Of the offset of a text, which some types have in 32 bits.
+OFFSET_BYTES = 8
+
 INTEGERS = frozenset({Kind.BOOLEAN, Kind.SIGNED, Kind.UNSIGNED, Kind.DECIMAL})
 
 
@@ -176,6 +179,31 @@ class Encoding:
             return self.read_texts(chunk, rows, count, validity)
         except (ValueError, pa.ArrowInvalid) as error:
             raise unreadable(chunk, error) from None
+
+    def verify(self, chunk: Chunk) -> None:
+        """Check what `open` leaves to reading: here nothing.
+
+        Raises OperationalError, naming file, offset, expected and found.
+        """
+
+    def decoded_bytes(self, column: Column, entries: NDArray[Any]) -> NDArray[Any]:
+        """Return the most bytes that the rows of some chunks take as Arrow arrays, of each.
+
+        entries: a structured array of ENTRY_DTYPE.
+        """
+        rows = entries["row_count"].astype(np.float64)
+        if column.kind is Kind.BYTES:
+            return np.asarray(rows * OFFSET_BYTES + self.text_bytes(column, entries, rows))
+        return np.asarray(rows * max(column.bits / 8, 1.0))
+
+    def text_bytes(
+        self, column: Column, entries: NDArray[Any], rows: NDArray[np.float64]
+    ) -> NDArray[Any]:
+        """Return the most bytes of the texts themselves in some chunks."""
+        return entries["payload_length"].astype(np.float64)
+
+    def exact_text_bytes(self, chunk: Chunk) -> float | None:
+        """Return the bytes of a chunk's texts; None where `text_bytes` tells no more than those."""
 
     def number_reader(self, chunk: Chunk) -> Callable[[int], Any]:
         """Return the function from a row to its value as an integer or a float."""

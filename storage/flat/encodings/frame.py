@@ -13,6 +13,7 @@ from raydb.storage.flat.encodings.bits import (
     signed_64,
     unpack,
 )
+from raydb.storage.flat.encodings.decimals import check_packed_decimals
 from raydb.storage.flat.encodings.encoding import INTEGERS, Encoded, Encoding
 from raydb.storage.flat.encodings.gather import number_gather
 from raydb.storage.flat.layout import Kind
@@ -43,6 +44,7 @@ class _Frame(Encoding):
     def open(self, column: Column, entry: ChunkEntry, sections: Sections) -> tuple[Any, Any]:
         most_bits = min(column.bits, 64)
         check_packed(column, entry, len(sections.payload), entry.row_count, most_bits)
+        check_packed_decimals(column, entry, sections.payload, entry.row_count)
         return None, None
 
     def read_values(self, chunk: Chunk, rows: Rows, count: int) -> NDArray[Any]:

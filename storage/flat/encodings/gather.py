@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.storage.damage import damaged
-from raydb.storage.flat.encodings.texts import text_arrays
+from raydb.storage.flat.encodings.texts import text_array
 from raydb.storage.flat.kinds import array_of
 from raydb.storage.flat.layout import Kind
 
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
     # From bytes and where items begin and end in them to the items' bytes and offsets.
     Join = Callable[[NDArray[np.uint8], NDArray[Any], NDArray[Any]], tuple[Any, NDArray[np.int64]]]
 
+_WORD_BITS = frozenset({8, 16, 32, 64})
+
 
 def number_gather(column: Column, width: int, has_reference: bool) -> Gather | None:
     """Return the function for numbers of whole bytes; None for others.
 
     has_reference: whether values are kept as differences to the reference of their chunk.
     """
-    if column.kind not in {Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT} or width < 8:
+    if column.kind not in {Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT} or width not in _WORD_BITS:
         return None
     data, entries, size, dtype = column.file.bytes_, column.entries, width // 8, column.dtype
     words = data[: len(data) // size * size].view(f"<u{size}")
@@ -69,7 +71,7 @@ def text_gather(column: Column, join: Join) -> Gather:
         validity = read_validity and read_validity(rows, numbers)
         try:
             items, bounds = join(data, starts, ends)
-            return text_arrays(column.field.type, bounds, items, validity)
+            return text_array(column.field.type, bounds, items, validity)
         except (ValueError, pa.ArrowInvalid) as error:
             first = int(starts[0])
             raise damaged(path, first, "readable texts", f"others ({error})") from None

@@ -17,6 +17,7 @@ from raydb.storage.flat.encodings.bits import (
     signed_64,
     unpack,
 )
+from raydb.storage.flat.encodings.decimals import check_packed_decimals
 from raydb.storage.flat.encodings.encoding import INTEGERS, Encoded, Encoding, bad_chunk
 from raydb.storage.flat.layout import Kind, align
 
@@ -66,6 +67,7 @@ class _RunLength(Encoding):
             expected = f"run ends that rise to {entry.row_count}"
             raise bad_chunk(column, entry, place, expected, int(ends[-1]))
         check_packed(column, entry, len(packed), len(ends), min(column.bits, 64))
+        check_packed_decimals(column, entry, packed, len(ends))
         return None, None
 
     def read_values(self, chunk: Chunk, rows: Rows, count: int) -> NDArray[Any]:
@@ -74,7 +76,10 @@ class _RunLength(Encoding):
         deltas = unpack(packed, entry.width, len(ends))
         values = add_reference(deltas, entry.reference, chunk.column.dtype)
         if isinstance(rows, slice):
-            return np.repeat(values, np.diff(ends, prepend=np.uint32(0)))[rows]
+            start, stop, _ = rows.indices(entry.row_count)
+            first, last = np.searchsorted(ends, (start, stop - 1), "right")
+            bounds = np.clip(ends[first : last + 1].astype(np.int64), None, stop)
+            return np.repeat(values[first : last + 1], np.diff(bounds, prepend=start))
         found: NDArray[Any] = values[np.searchsorted(ends, rows, "right")]
         return found
 

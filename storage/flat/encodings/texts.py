@@ -111,7 +111,7 @@ def unpack_entries(section: memoryview, count: int, data_type: Any) -> Any:
     Raises ValueError, saying what was expected, for entries that leave the section.
     """
     start = 4 * (count + 1)
-    if len(section) < start:
+    if not start <= len(section) <= start + MAX_PAYLOAD_BYTES:
         raise ValueError(f"{count} dictionary entries")
     index = read_index(section[:start], count, 0, len(section) - start)
     check_utf8(data_type, index, section[start:])
@@ -119,27 +119,39 @@ def unpack_entries(section: memoryview, count: int, data_type: Any) -> Any:
 
 
 def text_array(data_type: Any, offsets: NDArray[Any], data: Any, validity: Any) -> Any:
-    """Return the Arrow array of a type of kind BYTES over its offsets and bytes, both checked."""
-    if has_large_offsets(data_type):
-        bounds = offsets.astype("<i8", copy=False)
-    else:
-        # Payloads have less than 2**31 bytes, so that u32 and i32 offsets are the same.
-        bounds = offsets if offsets.dtype.itemsize == 4 else offsets.astype("<i4")
+    """Return texts over their offsets and bytes, both checked, as an Arrow array.
+
+    It is a chunked one where 2 GiB of texts do not fit the 32-bit offsets of their type.
+    """
+    large = has_large_offsets(data_type)
+    if not large and offsets[-1] > MAX_PAYLOAD_BYTES:
+        wide = pa.large_string() if pa.types.is_string(data_type) else pa.large_binary()
+        return narrow_texts(text_array(wide, offsets, data, validity), data_type)
+    # As far as they reach here, u32 and i32 offsets are the same.
+    is_wide = offsets.dtype.itemsize == 8
+    bounds = offsets if is_wide is large else offsets.astype("<i8" if large else "<i4")
     buffers = [validity, pa.py_buffer(bounds), pa.py_buffer(data)]
     return pa.Array.from_buffers(data_type, len(offsets) - 1, buffers)
 
 
-def text_arrays(data_type: Any, offsets: NDArray[np.int64], data: Any, validity: Any) -> Any:
-    """Return texts as an array, or as a chunked one where 2 GiB do not fit its offsets."""
-    if has_large_offsets(data_type) or offsets[-1] <= MAX_PAYLOAD_BYTES:
-        return text_array(data_type, offsets, data, validity)
-    wide = pa.large_string() if pa.types.is_string(data_type) else pa.large_binary()
-    array = text_array(wide, offsets, data, validity)
+def is_narrow(data_type: Any) -> bool:
+    """Tell whether a type is of kind BYTES with 32-bit offsets."""
+    return bool(pa.types.is_string(data_type) or pa.types.is_binary(data_type))
+
+
+def arrays_of(array: Any) -> list[Any]:
+    """Return the chunks of a chunked array, or an array alone."""
+    return array.chunks if isinstance(array, pa.ChunkedArray) else [array]
+
+
+def narrow_texts(wide: Any, data_type: Any) -> Any:
+    """Return an Arrow array of 64-bit offsets in a type of 32-bit ones, as a chunked array."""
+    _, offsets = text_parts(wide)
     parts = []
     first = 0
-    while first < len(array):
+    while first < len(wide):
         last = int(np.searchsorted(offsets, offsets[first] + MAX_PAYLOAD_BYTES, "right")) - 1
-        parts.append(array.slice(first, max(1, last - first)).cast(data_type))
+        parts.append(wide.slice(first, max(1, last - first)).cast(data_type))
         first += max(1, last - first)
     return pa.chunked_array(parts, data_type)
 

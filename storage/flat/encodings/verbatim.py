@@ -15,6 +15,7 @@ from raydb.storage.flat.encodings.bits import (
     word_reader,
 )
 from raydb.storage.flat.encodings.constant import CONSTANT
+from raydb.storage.flat.encodings.decimals import check_wide_decimals
 from raydb.storage.flat.encodings.encoding import Encoded, Encoding, bad_chunk, unreadable
 from raydb.storage.flat.encodings.gather import join_items, number_gather, text_gather
 from raydb.storage.flat.encodings.texts import (
@@ -70,6 +71,8 @@ class _Verbatim(Encoding):
             found = f"{len(payload)} bytes of {entry.width} bits"
             expected = f"{size} bytes of {column.bits} bits"
             raise bad_chunk(column, entry, place, expected, found)
+        if column.kind is Kind.DECIMAL:
+            check_wide_decimals(column, entry, payload)
         return None, None
 
     def read(self, chunk: Chunk, rows: Rows, count: int, validity: Any) -> Any:

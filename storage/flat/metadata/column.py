@@ -13,10 +13,12 @@ import numpy as np
 from xxhash import xxh3_64_intdigest
 
 from raydb.storage.damage import damaged
+from raydb.storage.flat import bloom
 from raydb.storage.flat.encodings import encodings_of
 from raydb.storage.flat.encodings.all_null import ALL_NULL
 from raydb.storage.flat.encodings.dictionary import entries_of
 from raydb.storage.flat.encodings.fsst import symbols_of
+from raydb.storage.flat.encodings.texts import text_parts
 from raydb.storage.flat.kinds import is_text, kind_of, type_bits, value_dtype
 from raydb.storage.flat.layout import (
     CHUNK_ALIGNMENT,
@@ -24,6 +26,7 @@ from raydb.storage.flat.layout import (
     COLUMN_HEADER,
     ENTRY_DTYPE,
     HEADER,
+    MAX_CHUNK_ROWS,
     ChunkEntry,
     ColumnHeader,
     Kind,
@@ -92,7 +95,7 @@ class Column:
 
     entries: the chunks, a structured array of ENTRY_DTYPE. uniform_rows: the rows of every chunk
     but the last, 0 where they differ. dictionary: the shared entries, an Arrow array of kind BYTES
-    or a numpy array, None without any.
+    or a numpy array, None without any. longest_entry: the most bytes of one, of kind BYTES.
     """
 
     file: File
@@ -116,6 +119,7 @@ class Column:
     uniform_rows: int
     dictionary: Any
     dictionary_count: int
+    longest_entry: int
     symbols: fsst.SymbolTable | None
 
     def entry(self, chunk: int) -> ChunkEntry:
@@ -181,7 +185,7 @@ def read_column(
     if kind is not Kind.BYTES and len(text_offsets):
         fail("no text bounds", len(text_offsets))
     _check_offsets(fail, "text bounds", text_offsets, 2 * count, len(texts))
-    _check_offsets(fail, "bloom blocks", bloom_starts, count, header.blooms.length // 32)
+    _check_blooms(fail, bloom_starts, count, header.blooms.length)
     uniform_rows = _check_entries(file, fail, kind, header, entries)
     dictionary, dictionary_count = _read_dictionary(file, field, kind, header, shared, section)
     symbols = None
@@ -210,6 +214,7 @@ def read_column(
         uniform_rows=uniform_rows,
         dictionary=dictionary,
         dictionary_count=dictionary_count,
+        longest_entry=_longest(dictionary) if kind is Kind.BYTES else 0,
         symbols=symbols,
     )
 
@@ -225,6 +230,14 @@ def _check_offsets(
         fail(f"{count} {what} that rise from 0 to {length}", offsets[-1])
 
 
+def _check_blooms(fail: Any, starts: NDArray[np.uint32], count: int, length: int) -> None:
+    """Raise unless the filters of `count` chunks are whole blocks of a section's length."""
+    block_count, rest = divmod(length, bloom.BLOCK_BYTES)
+    if rest:
+        fail(f"bloom filters of {bloom.BLOCK_BYTES} bytes a block", length)
+    _check_offsets(fail, "bloom blocks", starts, count, block_count)
+
+
 def _check_entries(
     file: File, fail: Any, kind: Kind, header: ColumnHeader, entries: NDArray[Any]
 ) -> int:
@@ -233,6 +246,8 @@ def _check_entries(
     total = int(counts.sum())
     if total != header.row_count or not (counts > 0).all():
         fail(f"chunks of {header.row_count} rows", total)
+    if counts.max(initial=0) > MAX_CHUNK_ROWS:
+        fail(f"at most {MAX_CHUNK_ROWS} rows a chunk", int(counts.max()))
     if (entries["first_row"].astype(np.int64) != np.cumsum(counts) - counts).any():
         fail("chunks that follow each other", entries["first_row"].tolist()[:8])
     nulls = entries["null_count"].astype(np.int64)
@@ -253,6 +268,9 @@ def _check_entries(
     if not inside.all() or (offsets % CHUNK_ALIGNMENT).any():
         bad = int(np.argmin(inside & (offsets % CHUNK_ALIGNMENT == 0)))
         fail(f"chunk {bad} aligned and before byte {file.data_end}", int(offsets[bad]))
+    # Or the same bytes could stand for any number of rows.
+    if (ends[:-1] > offsets[1:]).any():
+        fail("chunks behind each other", offsets.tolist()[:8])
     encodings = entries["encoding"]
     if not set(np.unique(encodings).tolist()) <= {each.code for each in encodings_of(kind)}:
         fail("encodings of its kind", np.unique(encodings).tolist())
@@ -265,6 +283,13 @@ def _check_entries(
         return 0
     fail(f"chunks of {rows} rows", counts.tolist()[:8])
     raise AssertionError("fail always raises")
+
+
+def _longest(entries: Any) -> int:
+    """Return the most bytes of an entry; 0 without any."""
+    if entries is None or not len(entries):
+        return 0
+    return int(np.diff(text_parts(entries)[1]).max())
 
 
 def _read_dictionary(

@@ -34,8 +34,12 @@ class RootTable:
         if size < 12:
             raise damaged(path, offset, "a FlatBuffer of 12 bytes or more", f"{size} bytes")
         (position,) = _ROOT.unpack_from(view, 0)
+        self._read_table(position)
+
+    def _read_table(self, position: int) -> None:
+        view, path, offset, size = self.view, self._path, self._offset, len(self.view)
         if not 4 <= position <= size - 4:
-            raise damaged(path, offset, f"a root offset of 4 to {size - 4}", position)
+            raise damaged(path, offset, f"a table at 4 to {size - 4}", position)
         (back,) = _BACK.unpack_from(view, position)
         vtable = position - back
         if not 0 <= vtable <= size - 4:
@@ -65,6 +69,15 @@ class RootTable:
         if position is None:
             raise damaged(self._path, self._offset + self._position, f"field {slot}", "none")
         return position
+
+    def table(self, slot: int) -> RootTable:
+        """Return the table that a field refers to; raise OperationalError if it is absent."""
+        place = self.required(slot, 4)
+        (relative,) = _ROOT.unpack_from(self.view, place)
+        table = object.__new__(RootTable)
+        table.view, table._path, table._offset = self.view, self._path, self._offset
+        table._read_table(place + relative)
+        return table
 
     def vector(self, slot: int, item_size: int) -> tuple[int, int]:
         """Return the position and the count of a vector's items; (0, 0) if it is absent."""

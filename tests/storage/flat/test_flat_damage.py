@@ -188,39 +188,6 @@ class Forger:
             struct.pack_into("<Q", self.data, place + 16, digest)
 
 
-def survive(path: Path) -> None:
-    """Read a hostile file: its rows may be anything, but nothing outside of it is touched."""
-    try:
-        read_in_all_ways(path)
-        with open_table(path) as flat:
-            flat.verify()
-            _ = flat.metadata
-    except (OperationalError, NotSupportedError):
-        pass
-    except (ValueError, OverflowError) as error:
-        # Python has no dates beyond the year 9999, whoever wrote them.
-        if "date" not in str(error) and "year" not in str(error):
-            raise
-
-
-def test_forged_files_are_harmless(small: tuple[bytes, pa.Table], tmp_path: Path) -> None:
-    data, _ = small
-    path = tmp_path / "x.flat"
-    path.write_bytes(Forger(data).sign())
-    assert path.read_bytes() == data
-    random = np.random.default_rng(23)
-    for place in random.permutation(np.arange(64, len(data) - TAIL.size))[:400].tolist():
-        forger = Forger(data)
-        for value in (0xFF, forger.data[place] ^ 1 << int(random.integers(0, 8))):
-            forger.data[place] = value
-            try:
-                forged = forger.sign()
-            except (OperationalError, struct.error, IndexError, MemoryError):
-                continue  # The way to the checksums itself is broken.
-            path.write_bytes(forged)
-            survive(path)
-
-
 def forge_entry(
     change: Callable[[ChunkEntry], ChunkEntry], column: int
 ) -> Callable[[bytes], bytes]:

@@ -1,0 +1,76 @@
+"""The bytes that reading stored rows may take, for code that no context reaches.
+
+    check_room(need, "column 'caption' of file 'pets.flat'")
+
+A file of a few bytes may rightly stand for very many: one value for 2**24 rows. So whatever a file
+makes memory of is counted first. What a statement's memory_limit allows is the limit, and that of
+memory_limit's default where no statement runs.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+from raydb.errors import OperationalError
+from raydb.running import current
+
+UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+_MACHINE_SHARE = 0.8
+
+# Less than this is not worth the question.
+_SURE_BYTES = 2**24
+
+
+def check_room(need: float, what: str) -> None:
+    """Raise OperationalError where reading `what` needs more bytes than it may take."""
+    if need <= _SURE_BYTES:
+        return
+    limit = read_limit()
+    if limit is not None and need > limit:
+        raise too_small(need, f"reading {what}", limit)
+
+
+def read_limit() -> int | None:
+    """Return how many bytes one read may take, None for any number."""
+    running = current.get()
+    if running is None or running.memory_limit is None:
+        return int(_MACHINE_SHARE * machine_memory())
+    return running.memory_limit()
+
+
+def too_small(need: float, what: str, limit: int) -> OperationalError:
+    """Return the error that says what a memory limit is too small for."""
+    return OperationalError(
+        f"{what} needs about {size_text(need)}, and memory_limit is {size_text(limit)};"
+        " raise it with SET memory_limit or ask for less"
+    )
+
+
+@functools.cache
+def machine_memory() -> int:
+    """Return the bytes of memory of this machine, or of the control group that we are in.
+
+    They are asked for once: files of the system may take longer to read than a query.
+    """
+    import psutil  # noqa: PLC0415  (15 ms, which a file that is opened alone need not wait for)
+
+    limits = [int(psutil.virtual_memory().total)]
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        if Path(path).is_file():
+            text = Path(path).read_text(encoding="ascii").strip()
+            limits += [int(text)] if text.isdigit() else []
+    return min(limits)
+
+
+def size_text(size_bytes: float) -> str:
+    """Return a number of bytes for a reader.
+
+    >>> size_text(3_100_000_000)
+    '3.1 GB'
+    """
+    for unit in ("TB", "GB", "MB", "KB"):
+        if size_bytes >= UNITS[unit]:
+            return f"{size_bytes / UNITS[unit]:.3g} {unit}"
+    return f"{size_bytes:.0f} bytes"
