@@ -36,6 +36,13 @@ def check_interrupt() -> None:
         raise Interrupt
 
 
+def hold_interrupt() -> None:
+    """Let Ctrl-C wait for the end of the statement: it is about to become durable."""
+    running = current.get()
+    if running is not None:
+        running.hold_interrupt()
+
+
 def interrupt_check() -> Callable[[], None]:
     """Return `check_interrupt` of the statement that runs here, for any other thread."""
     running = current.get()

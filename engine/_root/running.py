@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 from raydb.errors import OperationalError
+from raydb.late_interrupt import LateInterrupt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +71,7 @@ class Running:
     None where nothing has begun. At the end an Interrupt becomes an OperationalError.
     """
 
-    __slots__ = ("_before", "_began", "device_memory", "is_over", "listener", "memory_limit")
+    __slots__ = ("_before", "_began", "_late", "device_memory", "is_over", "listener", "memory_limit")
 
     def __init__(
         self,
@@ -87,11 +88,13 @@ class Running:
         self.memory_limit: Callable[[], int | None] | None = None
         self._began: dt.datetime | None = None
         self._before: Token[Running | None] | None = None
+        self._late: LateInterrupt | None = None
 
     def begin(
         self, device_memory: DeviceMemory, memory_limit: Callable[[], int | None] | None = None
     ) -> None:
         """Go on with the next statement of a text, which has a moment of its own."""
+        self._release_interrupt(at_once=True)
         self.device_memory, self.memory_limit = device_memory, memory_limit
         self._began = None
 
@@ -104,6 +107,18 @@ class Running:
         if self._began is None:
             self._began = dt.datetime.now()
         return self._began
+
+    def hold_interrupt(self) -> None:
+        """Let Ctrl-C wait for the end of the statement, which is about to become durable."""
+        if self._late is None:
+            self._late = LateInterrupt.of_this_thread()
+            if self._late is not None:
+                self._late.hold()
+
+    def _release_interrupt(self, *, at_once: bool) -> None:
+        if self._late is not None:
+            late, self._late = self._late, None
+            late.release(at_once=at_once)
 
     def on_a_thread(self, is_over: Callable[[], bool]) -> Running:
         """Return the statement as a thread has it that may be told to end on its own."""
@@ -124,6 +139,7 @@ class Running:
     ) -> None:
         assert self._before is not None
         current.reset(self._before)
+        self._release_interrupt(at_once=False)
         if kind is Interrupt:
             raise OperationalError("the statement was interrupted") from None
 

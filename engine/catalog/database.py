@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from raydb.engine.catalog.snapshot import Snapshot
 from raydb.engine.catalog.vector_index import check_change, drop_lost_indexes, renumber_rows
 from raydb.errors import InterfaceError, OperationalError, ProgrammingError, did_you_mean
-from raydb.interrupts import beside
+from raydb.interrupts import beside, hold_interrupt
 from raydb.storage.tables.changes import compact_tables
 from raydb.storage.tables.file_merges import CHECKPOINT_BYTES, VACUUM_BYTES
 
@@ -167,7 +167,9 @@ class Database:
             return
         position = None if self.store is None else self.store.position
         try:
-            if self.store is not None:
+            if self.store is None:
+                hold_interrupt()
+            else:
                 after = self.store.save(after, unsaved)
         except BaseException:
             # An interrupt may come right after the change became durable: then it stays.

@@ -29,6 +29,7 @@ from raydb.engine.catalog.snapshot import Snapshot
 from raydb.engine.catalog.stored_bvh import StoredBvh
 from raydb.engine.catalog.stored_rows import Files, write_rows
 from raydb.errors import NotSupportedError, OperationalError
+from raydb.interrupts import hold_interrupt
 from raydb.kernels.bvh.arrays import from_arrays, to_arrays
 from raydb.kernels.vector import ivf
 from raydb.planner.catalog import BvhInfo
@@ -148,6 +149,7 @@ class Store:
             record = _encode_changes(changes)
             if not self._is_log_in_doubt and self.directory.log_bytes + len(record) <= LOG_BYTES:
                 self._is_log_in_doubt = True
+                hold_interrupt()
                 self.directory.append(record)
                 self._is_log_in_doubt = False
                 return after
@@ -161,6 +163,7 @@ class Store:
         self._written = []
         try:
             snapshot, state, files = self._write_files(snapshot, most)
+            hold_interrupt()
             self.directory.commit(json.dumps(state).encode(), files)
         except BaseException:
             unnamed = set(self._written) - set(self.directory.shown.files)

@@ -32,8 +32,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from raydb.errors import InterfaceError, InternalError, OperationalError
-from raydb.storage.durable.database_files import TEMPORARY, DatabaseFiles, log_name
+from raydb.storage.durable.database_files import TEMPORARY, DatabaseFiles
 from raydb.storage.durable.filesystem import LOCAL, reported
+from raydb.storage.durable.garbage import collect_garbage
 from raydb.storage.durable.manifest import (
     DataFile,
     Manifest,
@@ -96,8 +97,8 @@ class DatabaseDirectory:
     def open(path: str | Path, *, read_only: bool, files: FileSystem = LOCAL) -> DatabaseDirectory:
         """Open a database directory; a writer creates it when it is absent.
 
-        Raises OperationalError if it does not exist or cannot be read, if another process has it
-        open for writing, and for whatever of it is damaged or missing.
+        Raises OperationalError if it does not exist, cannot be read, is open for writing in another
+        process, and for whatever of it is damaged or missing.
         """
         directory = DatabaseDirectory(Path(path), files, read_only=read_only)
         try:
@@ -150,9 +151,9 @@ class DatabaseDirectory:
         """Add a record to the log, durable when this returns; threads share one sync.
 
         Raises DataError for more than 1 GiB. After OperationalError the record is not in the log,
-        and the next append works; except after a failed sync, when nobody can know: appends then
-        raise until a commit succeeds (the record is gone) or the database is opened again (it is
-        there or not). The same holds after an interrupt (KeyboardInterrupt) at a bad moment.
+        and the next append works; except where what was written could not be undone, which the
+        error says: appends then raise until a commit succeeds (the record is gone) or the database
+        is opened again (it is there or not). The same holds after an interrupt at a bad moment.
         """
         self._check_writer()
         try:
@@ -199,7 +200,7 @@ class DatabaseDirectory:
 
         It begins an empty log: `state` and `files` must cover every record appended before, so no
         other thread appends meanwhile. Raises OperationalError if it fails. Then the earlier
-        version stays, unless the last sync failed, when nobody can know: see `append`.
+        version stays, except where the error says that nobody can know: see `append`.
         """
         self._check_writer()
         failure = f"database '{self._name}' cannot commit"
@@ -237,20 +238,11 @@ class DatabaseDirectory:
         """
         self._check_writer()
         with self._mutex, reported(f"database '{self._name}' cannot collect garbage"):
-            removed, kept = self._collect_manifests()
-            logs = {log_name(manifest) for manifest in kept}
-            garbage = [f"wal/{name}" for name in self._disk.log_names() if name not in logs]
-            present = self._disk.data_names()
-            # Asked for after the names: a file that is written meanwhile is here or not listed.
-            needed = {*self._writing, *self._pending, *keep}
-            needed |= {name for manifest in kept for name in manifest.files}
-            garbage += [
-                f"data/{name}" for name in present if name.removesuffix(TEMPORARY) not in needed
-            ]
-            for name in garbage:
-                with suppress(FileNotFoundError):  # a writing that failed has removed it itself
-                    self._system.unlink(self._path / name)
-            return removed + garbage
+            return collect_garbage(
+                self._disk,
+                self._place.manifest,
+                lambda: {*self._writing, *self._pending, *keep},
+            )
 
     def close(self) -> None:
         """Release the lock or pin; a second call does nothing. Files not committed are given up."""
@@ -393,9 +385,7 @@ class DatabaseDirectory:
     def _create(self) -> None:
         """Make version 1, in a directory that a crash may have left half-made."""
         if self._disk.data_names():
-            raise OperationalError(
-                f"database '{self._name}' has data files, and no manifest is left"
-            )
+            raise OperationalError(f"database '{self._name}' has data files, but no manifest left")
         self._system.sync_directory(self._path)
         self._system.sync_directory(self._path.parent)
         manifest = Manifest(1, secrets.randbits(64), {}, b"")
@@ -406,8 +396,9 @@ class DatabaseDirectory:
         tail = Tail((), 0, 0, HEADER_SIZE)
         try:
             self._mark.write(manifest.version, tail.end)
-        except BaseException:
+        except BaseException as error:
             log.close()
+            _tell_doubt(error)
             raise
         self._place = Place.of(manifest, tail)
         self._writer.switch(log, manifest.log_id, tail)
@@ -440,58 +431,44 @@ class DatabaseDirectory:
         """Make a version durable, with an empty log, and return that log.
 
         From the moment that the manifest has its name a crash may bring it back, so that the
-        earlier log takes no more records, whatever happens here.
+        earlier log takes no more records unless that is undone.
         """
         target = self._disk.manifest_path(manifest.version)
         temporary = target.with_name(uuid.uuid4().hex + TEMPORARY)
         log_path = self._disk.log_path(manifest)
         log: File | None = None
+        is_linked = False
         distrust, self._writer.distrust = self._writer.distrust, _UNFINISHED
         try:
             log = self._disk.write_new(log_path, encode_header(manifest.log_id))
             self._system.sync_directory(log_path.parent)
             self._disk.write_new(temporary, encode_manifest(manifest)).close()
             self._system.link(temporary, target)
+            is_linked = True
             self._system.sync_directory(target.parent)
-        except BaseException:
+        except BaseException as error:
             if log is not None:
                 log.close()
-            if not self._disk.may_exist(target):
+            if self._disk.withdraw(target) if is_linked else not self._disk.may_exist(target):
                 self._writer.distrust = distrust
                 for path in (temporary, log_path):
                     with suppress(OSError):
                         self._system.unlink(path)
+            else:
+                _tell_doubt(error)
             raise
         with suppress(OSError):  # garbage collection removes it as well
             self._system.unlink(temporary)
         return log
-
-    def _collect_manifests(self) -> tuple[list[str], list[Manifest]]:
-        """Remove the manifests that nobody needs; return their names, and the manifests kept."""
-        removed, kept = [], [self._place.manifest]
-        for version in self._disk.versions():
-            if version == self.version:
-                continue
-            # A newer one than ours is left by a commit that failed at its last sync.
-            pin = None
-            if version < self.version:
-                path = self._disk.manifest_path(version)
-                pin = self._system.lock(path, exclusive=True, create=False)
-            if pin is None:
-                kept.append(self._disk.read_manifest(version))
-                continue
-            try:
-                self._system.unlink(self._disk.manifest_path(version))
-            finally:
-                pin.close()
-            removed.append(f"manifests/{version}.man")
-        for name in self._disk.temporary_manifests():
-            self._system.unlink(self._path / "manifests" / name)
-            removed.append(f"manifests/{name}")
-        return removed, kept
 
 
 def _overtaken(name: Path) -> OperationalError:
     return OperationalError(
         f"database '{name}' takes no changes: another process has written to it; open it again"
     )
+
+
+def _tell_doubt(error: BaseException) -> None:
+    """Let an error of the file system say that it is not certain what is stored."""
+    if isinstance(error, OSError):
+        error.strerror = f"{error.strerror or error}; {_UNFINISHED}"

@@ -139,6 +139,15 @@ class DatabaseFiles:
             return True
         return True
 
+    def withdraw(self, path: Path) -> bool:
+        """Remove the name of a file durably; tell whether that is certain."""
+        try:
+            self.system.unlink(path)
+            self.system.sync_directory(path.parent)
+        except OSError:
+            return False
+        return True
+
     # Reading
 
     def newest(self, versions: Iterable[int], mark: Mark | None) -> int:

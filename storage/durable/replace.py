@@ -10,6 +10,7 @@ from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, BinaryIO
 
 from raydb.errors import OperationalError
+from raydb.interrupts import hold_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +33,7 @@ def replace_file(path: str, write: Callable[[BinaryIO], None], buffer_bytes: int
                 sink.flush()
                 os.fchmod(sink.fileno(), 0o666 & ~_umask())
                 os.fsync(sink.fileno())
+            hold_interrupt()
             Path(name).replace(target)
         finally:
             with suppress(FileNotFoundError):

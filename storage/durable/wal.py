@@ -207,11 +207,11 @@ class WalWriter:
     A thread that finds nobody writing writes what all of them have queued, as one frame, and syncs
     it; the others wait (group commit).
 
-    A write that fails is undone, by cutting the log to what it was: the next append works. After a
-    sync that failed, nobody knows what the disk holds, and a second sync may report success for
-    pages that the system has given up. The log then takes no records until `switch` puts a new one
-    in its place, or until the database is opened again. The same goes for a frame that is durable
-    and could not be acknowledged, and while `distrust` holds a reason.
+    A write or a sync that fails is undone, by cutting the log to what it was, durably: the next
+    append works. Where that fails too nobody knows what the disk holds, as a second sync may report
+    success for pages that the system has given up. The log then takes no records until `switch`
+    puts a new one in its place, or until the database is opened again. The same goes for a frame
+    that is durable and could not be acknowledged, and while `distrust` holds a reason.
     """
 
     def __init__(self, acknowledge: Callable[[int], None]) -> None:
@@ -305,6 +305,8 @@ class WalWriter:
             self._write_frame([entry.record for entry in batch])
         except OSError as error:
             failure = f"file '{error.filename}': {(error.strerror or str(error)).lower()}"
+            if self._unsettled:
+                failure = f"{failure}; {REMEDY}"
         except OperationalError as error:
             failure = str(error)
         finally:
@@ -337,13 +339,7 @@ class WalWriter:
         self._unsettled = True
         try:
             self._file.write(frame, start)
-        except BaseException:
-            self._undo(self._file)
-            raise
-        try:
             self._file.sync()
-        except OSError:
-            raise
         except BaseException:
             self._undo(self._file)
             raise
