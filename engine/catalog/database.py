@@ -160,8 +160,11 @@ class Database:
 
     # -- durability
 
-    def save(self, before: Snapshot) -> None:
-        """Make what has changed durable; where that fails, the database is as it was before."""
+    def save(self, before: Snapshot, *, frees_space: bool = False) -> None:
+        """Make what has changed durable; where that fails, the database is as it was before.
+
+        frees_space: whether it may use the reserve of a full disk.
+        """
         after, unsaved = self._state.snapshot, self._state.unsaved
         if unsaved == ():
             return
@@ -170,7 +173,7 @@ class Database:
             if self.store is None:
                 hold_interrupt()
             else:
-                after = self.store.save(after, unsaved)
+                after = self.store.save(after, unsaved, frees_space=frees_space)
         except BaseException:
             # An interrupt may come right after the change became durable: then it stays.
             if self.store is not None and self.store.position == position:
@@ -201,8 +204,10 @@ class Database:
         if self.in_transaction:
             raise ProgrammingError("CHECKPOINT cannot run inside a transaction")
         merged = self.snapshot.with_merged_bvhs(context, share)
-        most = _most(CHECKPOINT_BYTES, context)
-        self.exchange(merged if self.store is None else self.store.checkpoint(merged, most))
+        if self.store is not None:
+            most = _most(CHECKPOINT_BYTES, context)
+            merged = self.store.save(merged, None, most, frees_space=True)
+        self.exchange(merged)
 
     def vacuum(self, context: StatementContext) -> None:
         """Leave out the masked rows, in few files; the caller makes it durable by a manifest."""

@@ -35,6 +35,7 @@ from raydb.kernels.vector import ivf
 from raydb.planner.catalog import BvhInfo
 from raydb.planner.stars.star import canonical_definition
 from raydb.sql import ast
+from raydb.storage.durable.reserve import is_full
 from raydb.storage.durable.sections import read_sections, write_sections
 from raydb.storage.flat import open_table
 from raydb.storage.tables.changes import Append, Remove, Replace
@@ -91,9 +92,6 @@ class Store:
         # Of a reader: what was made of each file of the version that was loaded last, by its name.
         # The next version is likely to have most of these files, which never change.
         self._opened: dict[str, Any] = {}
-        # After a failed append nobody knows whether the record is in the log; only a new manifest
-        # settles it.
-        self._is_log_in_doubt = False
         # The files of the checkpoint that is under way.
         self._written: list[str] = []
 
@@ -140,20 +138,42 @@ class Store:
                 self._opened[name] = made
         return made
 
-    def save(self, after: Snapshot, changes: Sequence[Change] | None) -> Snapshot:
+    def save(
+        self,
+        after: Snapshot,
+        changes: Sequence[Change] | None,
+        most: int = CHECKPOINT_BYTES,
+        *,
+        frees_space: bool = False,
+    ) -> Snapshot:
         """Make a snapshot durable and return it, with its rows on disk where they were written.
 
-        changes: all that changed, where nothing but rows did; else None.
+        changes: all that changed, where nothing but rows did; else None. most: see `checkpoint`.
+        frees_space: on a full disk the reserve is there for it.
         """
-        if changes is not None and sum(map(_size_bytes, changes)) <= LOGGED_BYTES:
+        try:
+            return self._save(after, changes, most)
+        except OperationalError as error:
+            if not (frees_space and is_full(error)):
+                raise
+            with suppress(OperationalError):  # What the attempt has written is in the way.
+                self.directory.collect_garbage()
+            if not self.directory.give_space():
+                raise
+        return self._save(after, changes, most)
+
+    def _save(self, after: Snapshot, changes: Sequence[Change] | None, most: int) -> Snapshot:
+        if (
+            changes is not None
+            and self.directory.takes_records
+            and sum(map(_size_bytes, changes)) <= LOGGED_BYTES
+        ):
             record = _encode_changes(changes)
-            if not self._is_log_in_doubt and self.directory.log_bytes + len(record) <= LOG_BYTES:
-                self._is_log_in_doubt = True
+            if self.directory.log_bytes + len(record) <= LOG_BYTES:
                 hold_interrupt()
                 self.directory.append(record)
-                self._is_log_in_doubt = False
                 return after
-        return self.checkpoint(after)
+        return self.checkpoint(after, most)
 
     def checkpoint(self, snapshot: Snapshot, most: int = STATEMENT_BYTES) -> Snapshot:
         """Write every row and BVH that is not in a file yet, and a manifest that names them.
@@ -171,7 +191,6 @@ class Store:
                 self.directory.discard_file(name)
             self._files = {k: known for k, known in self._files.items() if known[1] not in unnamed}
             raise
-        self._is_log_in_doubt = False
         self._files = {k: known for k, known in self._files.items() if known[1] in set(files)}
         # The change is durable; what can't be removed now is removed after the next one.
         with suppress(OperationalError):

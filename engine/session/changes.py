@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from raydb.engine.context.statement_context import StatementContext
 
 
+# They free space, at once or with the next CHECKPOINT or VACUUM.
+FREEING = (ast.Delete, ast.Drop, ast.Truncate, ast.Vacuum)
+
+
 class Changes:
     """The database of a session, and what statements do to it. store: None for one in memory."""
 
@@ -34,14 +38,14 @@ class Changes:
         self._read_only = read_only
 
     @contextmanager
-    def whole(self) -> Iterator[None]:
+    def whole(self, statement: ast.Statement) -> Iterator[None]:
         """Make what one statement changes durable, or undo it where it fails."""
         database = self.database
         before, state = database.snapshot, database.state
         try:
             yield
             if not database.in_transaction:
-                database.save(before)
+                database.save(before, frees_space=isinstance(statement, FREEING))
         except BaseException:
             if database.in_transaction:
                 database.restore(state)

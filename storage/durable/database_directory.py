@@ -2,6 +2,7 @@
 
     shop.raydb/
       LOCK                       locked by the process that writes, with its number for messages
+      RESERVE                    space for when the disk is full
       CURRENT                    what was acknowledged last (mark.Mark): a hint
       manifests/<version>.man    a version: the engine's state, its data files, its log
       data/<uuid>.<kind>         a data file, never changed
@@ -42,6 +43,7 @@ from raydb.storage.durable.manifest import (
     is_data_name,
 )
 from raydb.storage.durable.mark import Mark, MarkFile
+from raydb.storage.durable.reserve import Reserve
 from raydb.storage.durable.version import Place
 from raydb.storage.durable.wal import HEADER_SIZE, REMEDY, Tail, WalWriter, encode_header
 
@@ -87,6 +89,7 @@ class DatabaseDirectory:
         self._lock: Lock | None = None
         self._writer = WalWriter(self._acknowledge)
         self._mark = MarkFile(self._path / "CURRENT", files)
+        self._reserve = Reserve(self._path / "RESERVE", files)
         self._pending: dict[str, DataFile] = {}  # written, not in the newest version
         self._unsynced: set[str] = set()  # of those, the ones whose names are not durable
         self._writing: set[str] = set()
@@ -131,6 +134,16 @@ class DatabaseDirectory:
     def log_bytes(self) -> int:
         """The size of the log: how much the next open must replay."""
         return self._place.tail.end if self.read_only else self._writer.end
+
+    @property
+    def takes_records(self) -> bool:
+        """Whether the log takes records, as it does not once nobody knows what it holds."""
+        return self._writer.is_settled
+
+    def give_space(self) -> bool:
+        """Give the reserve back to a full disk until the next collection; tell if there was one."""
+        self._check_writer()
+        return self._reserve.give_up()
 
     def path_of(self, name: str) -> Path:
         """Return the path of a data file that is part of this version, or was written for one."""
@@ -234,15 +247,18 @@ class DatabaseDirectory:
     def collect_garbage(self, keep: Iterable[str] = ()) -> list[str]:
         """Remove what neither the newest version nor a reader needs; return the names.
 
-        `keep` are data files of earlier versions that this process itself still reads.
+        The reserve is filled then, if it was given up. `keep` are data files of earlier versions
+        that this process itself still reads.
         """
         self._check_writer()
         with self._mutex, reported(f"database '{self._name}' cannot collect garbage"):
-            return collect_garbage(
+            removed = collect_garbage(
                 self._disk,
                 self._place.manifest,
                 lambda: {*self._writing, *self._pending, *keep},
             )
+            self._reserve.keep()
+            return removed
 
     def close(self) -> None:
         """Release the lock or pin; a second call does nothing. Files not committed are given up."""
@@ -381,6 +397,7 @@ class DatabaseDirectory:
             self._disk.repair_log(log, manifest, tail)
         if mark != Mark(version, tail.end, self._system.boot):
             self._mark.write(version, tail.end)
+        self._reserve.keep()
 
     def _create(self) -> None:
         """Make version 1, in a directory that a crash may have left half-made."""
@@ -390,6 +407,7 @@ class DatabaseDirectory:
         self._system.sync_directory(self._path.parent)
         manifest = Manifest(1, secrets.randbits(64), {}, b"")
         self._begin(manifest, self._publish(manifest))
+        self._reserve.keep()
 
     def _begin(self, manifest: Manifest, log: File) -> None:
         """Go on with a version that has just been made durable, and with its log."""

@@ -39,7 +39,7 @@ TEMPORARY = ".tmp"
 _MANIFEST_NAME = re.compile(r"([1-9][0-9]{0,17})\.man")
 _LOG_NAME = re.compile(r"[1-9][0-9]{0,17}-[0-9a-f]{16}\.log")
 _FOLDERS = ("manifests", "data", "wal")
-_ENTRIES = {"LOCK", "CURRENT", *_FOLDERS}
+_ENTRIES = {"LOCK", "RESERVE", "CURRENT", *_FOLDERS}
 _READ_BYTES = 1 << 22
 _WRITE_BYTES = 1 << 20
 

@@ -199,6 +199,7 @@ class _Entry:
     record: bytes
     done: bool = False
     failure: str | None = None
+    cause: OSError | None = None
 
 
 class WalWriter:
@@ -233,6 +234,11 @@ class WalWriter:
     def end(self) -> int:
         """The size of the log in bytes."""
         return self._tail.end
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is certain what the log holds, so that it takes records."""
+        return self.distrust is None and not self._unsettled
 
     def switch(self, file: File, log_id: int, tail: Tail) -> None:
         """Append to another log from now on, after `tail`; between `paused`, or before any use."""
@@ -276,7 +282,7 @@ class WalWriter:
                 self._give_up(entry)
                 raise
         if entry.failure is not None:
-            raise OperationalError(entry.failure)
+            raise OperationalError(entry.failure) from entry.cause
 
     def close(self) -> None:
         """Give the file back, after the frame that is being written."""
@@ -298,12 +304,14 @@ class WalWriter:
         """Write one frame of queued records. The condition is held, but not while writing."""
         batch = self._take_batch()
         failure: str | None = "the process was interrupted"
+        cause: OSError | None = None
         sequence = self._tail.sequence
         self._busy = True
         self._condition.release()
         try:
             self._write_frame([entry.record for entry in batch])
         except OSError as error:
+            cause = error
             failure = f"file '{error.filename}': {(error.strerror or str(error)).lower()}"
             if self._unsettled:
                 failure = f"{failure}; {REMEDY}"
@@ -314,7 +322,7 @@ class WalWriter:
             if self._tail.sequence > sequence:
                 failure = None
             for entry in batch:
-                entry.done, entry.failure = True, failure
+                entry.done, entry.failure, entry.cause = True, failure, cause
             self._busy = False
             self._condition.notify_all()
 

@@ -136,7 +136,7 @@ def test_a_reader_stays_on_its_version_until_it_refreshes(path: Path) -> None:
         assert other.refresh()
         assert other.shown == Version(3, b"new", (b"after",), {})
         assert directory.collect_garbage()[0] == "manifests/2.man"
-        assert len(listing(path)) == 4
+        assert len(listing(path)) == 5
 
 
 def test_a_killed_reader_keeps_nothing(path: Path) -> None:
