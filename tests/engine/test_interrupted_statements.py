@@ -33,8 +33,8 @@ def state(con):
 def interrupted(original):
     """Return a method that is interrupted right after it has done its work."""
 
-    def run(self, *arguments):
-        original(self, *arguments)
+    def run(self, *arguments, **options):
+        original(self, *arguments, **options)
         raise KeyboardInterrupt
 
     return run

@@ -47,8 +47,8 @@ def press():
 def pressed_after(call):
     """Return a method during which Ctrl-C is pressed, when its work is done."""
 
-    def run(self, *arguments):
-        found = call(self, *arguments)
+    def run(self, *arguments, **options):
+        found = call(self, *arguments, **options)
         press()
         return found
 
