@@ -126,7 +126,7 @@ def test_without_descriptors_a_reload_is_an_error_and_nothing_is_stale(path):
     errors = 0
     with raydb.connect(path) as writer, raydb.connect(path, read_only=True) as reader:
         answers(reader)
-        for left in range(8):
+        for left in range(4):
             change(writer, 4 * left + 1)
             expected = answers(writer)
             with ExitStack() as opened:
@@ -140,7 +140,7 @@ def test_without_descriptors_a_reload_is_an_error_and_nothing_is_stale(path):
                 else:
                     assert found == expected
             assert answers(reader) == expected
-    assert errors > 2
+    assert errors > 0
 
 
 def fill_descriptors(opened, left):
