@@ -142,7 +142,7 @@ class Store:
         self,
         after: Snapshot,
         changes: Sequence[Change] | None,
-        most: int = CHECKPOINT_BYTES,
+        most: int = STATEMENT_BYTES,
         *,
         frees_space: bool = False,
     ) -> Snapshot:
