@@ -71,7 +71,15 @@ class Running:
     None where nothing has begun. At the end an Interrupt becomes an OperationalError.
     """
 
-    __slots__ = ("_before", "_began", "_late", "device_memory", "is_over", "listener", "memory_limit")
+    __slots__ = (
+        "_before",
+        "_began",
+        "_late",
+        "device_memory",
+        "is_over",
+        "listener",
+        "memory_limit",
+    )
 
     def __init__(
         self,
