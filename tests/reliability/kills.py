@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from workload import Step
 
+MOST_FINDINGS = 10  # which end a run
 STEPS = 150  # of one database
 
 
@@ -40,18 +41,15 @@ class Run:
         self.history = History(expected_states(self.steps, folder))
         self.torn: Counter[str] = Counter()  # what was in flight, and whether it is there
 
-    def kill_all(self, most: int) -> int:
-        """Kill writers until the steps are done; return how many were killed."""
+    def kill_all(self, most: int) -> None:
+        """Kill writers until the steps are done, or so many were killed."""
         raydb.connect(self.path).close()
         reader = Child(watch, self.path)
         try:
-            for killed in range(most):
+            while self.torn.total() < most and self.history.done < len(self.steps):
                 self.kill_one()
                 for words in reader.lines():
                     self.history.observe(float(words[1]), float(words[2]), words[3])
-                if self.history.done == len(self.steps):
-                    return killed + 1
-            return most
         finally:
             reader.close()
 
@@ -87,30 +85,33 @@ class Run:
                 raise FindingError(f"a writer stands still after {self.history.done} steps")
 
 
-def run(kills: int, seed: int, steps: int = STEPS) -> str:
-    """Kill so many writers; return the figures."""
+def run(kills: int, seed: int, steps: int = STEPS) -> tuple[str, list[str]]:
+    """Kill so many writers; return the figures, and what went wrong: a database ends with it."""
     done = observations = 0
+    findings: list[str] = []
     torn: Counter[str] = Counter()
     acknowledged = 0
     for life in itertools.count(seed * 1000):
         with scratch() as folder:
             each = Run(life, folder, steps)
             try:
-                done += each.kill_all(kills - done)
+                each.kill_all(kills - done)
             except FindingError as error:
-                raise FindingError(f"steps of seed {life}: {error}") from None
+                findings.append(f"steps of seed {life}: {error}")
+            done += each.torn.total()
             observations += each.history.observations
             acknowledged += each.history.done
             torn += each.torn
-        if done >= kills:
+        if done >= kills or len(findings) > MOST_FINDINGS:
             break
     kinds = {key.split(",")[0] for key in torn}
     there = sum(count for key, count in torn.items() if key.endswith(", there"))
     gone = sum(torn.values()) - there
-    return (
+    figures = (
         f"{done} kills, {acknowledged} statements acknowledged, {observations} observations of a "
         f"reader; killed in {len(kinds)} kinds of statements, {there} there and {gone} not"
     )
+    return figures, findings
 
 
 def main() -> None:
@@ -120,7 +121,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     print(f"seed {options.seed}")
-    print(run(options.kills, options.seed, options.steps))
+    figures, findings = run(options.kills, options.seed, options.steps)
+    print(figures, f"{len(findings)} findings", *findings, sep="\n")
+    raise SystemExit(bool(findings))
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from workload import Step
 
 STEPS = 100
+MOST_FINDINGS = 10  # which end a run
 
 # The syncs that can be left out, by what is synced.
 KINDS = ("data", "wal", "manifests", "folders")
@@ -142,9 +143,10 @@ def find_controls(seed: int, steps: int) -> list[str]:
     return found
 
 
-def run(states: int, seed: int, steps: int = STEPS) -> str:
-    """Judge so many states; return the figures."""
+def run(states: int, seed: int, steps: int = STEPS) -> tuple[str, list[str]]:
+    """Judge so many states; return the figures, and what went wrong."""
     found = calls = moments = 0
+    findings: list[str] = []
     for life in itertools.count(seed * 1000):
         with scratch() as folder:
             recording = Recording(life, folder, steps)
@@ -159,9 +161,10 @@ def run(states: int, seed: int, steps: int = STEPS) -> str:
                     try:
                         found += judge.judge(done, disk)
                     except FindingError as error:
-                        raise FindingError(f"steps of seed {life}: {error}") from error
-        if found >= states * 0.95 or states <= points:
-            return f"{found} states after {moments} changes of the disk, in {calls} calls"
+                        findings.append(f"steps of seed {life}, change {moments}: {error}")
+        if found >= states * 0.95 or states <= points or len(findings) > MOST_FINDINGS:
+            figures = f"{found} states after {moments} changes of the disk, in {calls} calls"
+            return figures, findings
     raise AssertionError
 
 
@@ -178,7 +181,9 @@ def main() -> None:
     if options.controls:
         print(*find_controls(options.seed, options.steps), sep="\n")
     else:
-        print(run(options.states, options.seed, options.steps))
+        figures, findings = run(options.states, options.seed, options.steps)
+        print(figures, f"{len(findings)} findings", *findings, sep="\n")
+        raise SystemExit(bool(findings))
 
 
 if __name__ == "__main__":
