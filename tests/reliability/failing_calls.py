@@ -55,9 +55,9 @@ ERRORS = {
     "mmap": ("ENOMEM",),
     "newfstatat": ("EIO",),
 }
-# Where one of these fails nobody can know what the disk holds: a statement that failed there, and
-# whose process ended at once, may be found when the database is opened again.
-SYNCS = {"fsync", "fdatasync", "openat"}  # a folder is opened to be synced
+# What an error says where nobody can know what is stored: a statement that failed so, and whose
+# process ended at once, may be found when the database is opened again.
+DOUBT = "makes it certain what is stored"
 
 
 def work(
@@ -69,14 +69,14 @@ def work(
         try:
             con = raydb.connect(path)
         except raydb.Error as error:
-            say("refused", 0, type(error).__name__)
+            say("refused", 0, type(error).__name__, False)
     for number, step in enumerate(steps, 1):
         while True:
             try:
                 step.run(con, folder)
                 break
             except raydb.Error as error:
-                say("refused", number, type(error).__name__)
+                say("refused", number, type(error).__name__, DOUBT in str(error))
                 if stops:
                     os._exit(0)
                 if con.in_transaction:
@@ -128,13 +128,15 @@ class Piece:
         done = max((int(words[1]) for words in said if words[0] == "done"), default=0)
         refused = [words for words in said if words[0] == "refused"]
         allowed = [self.states[done]]
-        if refused and stops and name in SYNCS:  # nobody can know
+        if refused and stops and refused[-1][3] == "True":
             allowed.append(self.states[min(done + 1, len(self.steps))])
         with raydb.connect(self.path) as con:
             if (seen := digest(con)) not in allowed:
                 place = self.states.index(seen) if seen in self.states else "none"
                 raise FindingError(f"{done} steps were acknowledged, the state is that of {place}")
-        return refused[0][2] if refused else ""
+        if not refused:
+            return ""
+        return f"{refused[0][2]} in doubt" if refused[0][3] == "True" else refused[0][2]
 
 
 def pieces(count: int, seed: int, folder: Path) -> list[Piece]:

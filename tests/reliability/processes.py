@@ -185,6 +185,7 @@ def watch(say: Say, path: Path) -> None:
             start = time.monotonic()
             seen = digest(con)
             say("saw", start, time.monotonic(), seen)
+            time.sleep(0.01)  # the writer is to have the processor, too
 
 
 class History:

@@ -36,8 +36,6 @@ CATALOG = (
     "SELECT name, table_name, lists, vectors FROM vector_indexes()",
     "SELECT index_name, k, fnr, seed FROM index_calibrations()",
     "SELECT * FROM indexes()",
-    "SELECT table_name, view_definition FROM information_schema.views",
-    "SELECT table_name, constraint_name, constraint_type FROM information_schema.table_constraints",
 )
 # Answers of what is derived from the rows: a BVH and a vector index.
 DERIVED = (
