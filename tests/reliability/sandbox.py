@@ -34,7 +34,7 @@ import raydb
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-# A worker that imports and compiles may take this long before its first case.
+# A worker that imports and compiles may take this long until its first case has ended.
 START_S = 300
 
 # A worker that grows beyond its bound by this much is ended at once, for the machine's sake.
@@ -88,9 +88,12 @@ class Worker:
         self.process.stdin.write(b"start\n")
         self.process.stdin.flush()
         assert self.answer(START_S, sys.maxsize) == {"ready": True}, self.said()
+        self.is_new = True
 
     def run(self, seed: int, seconds: float, memory_mb: float) -> dict[str, Any] | str:
-        """Return how a case ended, or what became of the worker."""
+        """Return how a case ended, or what became of the worker. The first one may compile."""
+        if self.is_new:
+            self.is_new, seconds = False, max(seconds, START_S)
         self.process.stdin.write(b"%d\n" % seed)
         self.process.stdin.flush()
         return self.answer(seconds, memory_mb)

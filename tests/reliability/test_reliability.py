@@ -5,6 +5,7 @@ They are processes of their own, because they fork, and pytest's workers have se
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -50,3 +51,11 @@ def test_the_judge_of_power_loss_finds_syncs_that_are_left_out() -> None:
     done = run("power_loss.py", "--controls", "--steps", "10")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("found") == 4
+
+
+def test_promises_name_tests_that_exist() -> None:
+    tests = Path(__file__).parent.parent
+    page = (tests.parent / "docs" / "reliability.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([a-z_/]+\.py)[^`]*`", page))
+    assert len(named) > 10
+    assert not [name for name in sorted(named) if not (tests / name).exists()]

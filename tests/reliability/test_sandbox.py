@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory is read from Linux's /proc")
 
 
+# 0 and 8 do nothing: the first case of a worker has more time.
+SEEDS = (0, 1, 2, 3, 8, 4, 8, 5, 6, 8, 7)
+
+
 def misbehave(seed: int, folder: Path) -> None:
     assert not list(folder.iterdir())
     (folder / "left").touch()
@@ -31,9 +35,9 @@ def misbehave(seed: int, folder: Path) -> None:
         case 3:
             os.kill(os.getpid(), signal.SIGSEGV)
         case 4:
-            time.sleep(60)
+            time.sleep(600)
         case 5:
-            np.ones(100_000_000, bool)
+            np.ones(200_000_000, bool)
         case 6:
             os._exit(3)
         case 7:
@@ -41,7 +45,7 @@ def misbehave(seed: int, folder: Path) -> None:
 
 
 def test_the_sandbox_finds_what_goes_wrong() -> None:
-    report = run_cases("test_sandbox:misbehave", range(9), memory_mb=150, seconds=4)
+    report = run_cases("test_sandbox:misbehave", SEEDS, memory_mb=170, seconds=4)
     assert [(each.seed, each.what) for each in report.failures] == [
         (2, "KeyError: 'unclean'"),
         (3, "signal SIGSEGV"),
@@ -52,5 +56,5 @@ def test_the_sandbox_finds_what_goes_wrong() -> None:
     ]
     assert report.failures[3].what.endswith("MB of memory")
     assert "in misbehave" in report.failures[1].detail
-    assert report.answered == 2
+    assert report.answered == 4
     assert report.refused == {"DataError": 1}
