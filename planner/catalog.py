@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from raydb.kernels.bvh.bvh import Bvh
+    from raydb.kernels.stored.deferred import Deferred
     from raydb.kernels.vector.conformal import Calibration
     from raydb.kernels.vector.ivf import Ivf
     from raydb.planner.expressions.nodes import Attribute, Expression
@@ -112,5 +113,5 @@ class CatalogInfo:
     tables: Mapping[str, TableInfo]
     views: Mapping[str, str] = field(default_factory=dict)
     bvhs: Mapping[str, BvhInfo] = field(default_factory=dict)
-    vector_indexes: Mapping[str, Ivf] = field(default_factory=dict)
+    vector_indexes: Mapping[str, Deferred[Ivf]] = field(default_factory=dict)
     calibrations: Mapping[str, Sequence[CalibrationInfo]] = field(default_factory=dict)

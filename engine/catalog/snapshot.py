@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from raydb.engine.catalog.stored_calibration import Calibrations
     from raydb.engine.context.statement_context import StatementContext
+    from raydb.kernels.stored.deferred import Deferred
     from raydb.kernels.vector.ivf import Ivf
     from raydb.storage.tables.changes import Change
     from raydb.storage.tables.table import Table
@@ -42,8 +43,8 @@ class Snapshot:
     tables: Mapping[str, Table] = field(default_factory=dict)
     views: Mapping[str, str] = field(default_factory=dict)
     bvhs: Mapping[str, StoredBvh] = field(default_factory=dict)
-    vector_indexes: Mapping[str, Ivf] = field(default_factory=dict)
-    calibrations: Mapping[str, Calibrations] = field(default_factory=dict)
+    vector_indexes: Mapping[str, Deferred[Ivf]] = field(default_factory=dict)
+    calibrations: Mapping[str, Deferred[Calibrations]] = field(default_factory=dict)
 
     def describe(self) -> CatalogInfo:
         """Return what the binder and the planner see."""
@@ -62,6 +63,10 @@ class Snapshot:
             vector_indexes=self.vector_indexes,
             calibrations=DescribedCalibrations(self.calibrations, self.tables),
         )
+
+    def calibrations_of(self, index: str) -> Calibrations:
+        """Return the calibrations of a vector index, in order."""
+        return self.calibrations[index].get() if index in self.calibrations else ()
 
     def with_table(self, table: Table) -> Snapshot:
         """Return the snapshot with a table added or replaced."""

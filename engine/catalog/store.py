@@ -12,55 +12,51 @@ A statement that only changes a few rows is one log record; everything else is a
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 from contextlib import suppress
-from dataclasses import astuple, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
-import pyarrow as pa
 
-from raydb import sql
 from raydb.engine.catalog import stored_calibration
+from raydb.engine.catalog.bvh_file import bvh_content, load_bvh
+from raydb.engine.catalog.log_records import encode_changes, replay, size_bytes
 from raydb.engine.catalog.snapshot import Snapshot
-from raydb.engine.catalog.stored_bvh import StoredBvh
 from raydb.engine.catalog.stored_rows import Files, write_rows
+from raydb.engine.catalog.stored_table import (
+    check_definitions,
+    describe_definition,
+    load_definition,
+    load_part,
+)
+from raydb.engine.catalog.vector_index import load_index
 from raydb.errors import NotSupportedError, OperationalError
 from raydb.interrupts import hold_interrupt
-from raydb.kernels.bvh.arrays import from_arrays, to_arrays
+from raydb.kernels.stored.deferred import Deferred, DeferredValues
+from raydb.kernels.stored.described import Described
+from raydb.kernels.stored.stored_arrays import between, flags
 from raydb.kernels.vector import ivf
-from raydb.planner.catalog import BvhInfo
-from raydb.planner.stars.star import canonical_definition
-from raydb.sql import ast
 from raydb.storage.durable.reserve import is_full
 from raydb.storage.durable.sections import read_sections, write_sections
 from raydb.storage.flat import open_table
-from raydb.storage.tables.changes import Append, Remove, Replace
+from raydb.storage.tables.constraints import MAX_ROWS
 from raydb.storage.tables.file_merges import STATEMENT_BYTES
 from raydb.storage.tables.parts import FilePart
 from raydb.storage.tables.rows import Rows
-from raydb.storage.tables.table import (
-    Check,
-    FileLayout,
-    ForeignKey,
-    Index,
-    IvfOptions,
-    Table,
-    TableDefinition,
-    UniqueKey,
-)
+from raydb.storage.tables.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from raydb.kernels.bvh.bvh import Bvh
-    from raydb.planner.catalog import BvhDefinition
+    from raydb.engine.catalog.stored_bvh import StoredBvh
+    from raydb.engine.catalog.stored_calibration import Calibrations
+    from raydb.kernels.vector.ivf import Ivf
+    from raydb.planner.catalog import BvhInfo
     from raydb.storage.durable.database_directory import DatabaseDirectory
     from raydb.storage.durable.version import Version
     from raydb.storage.tables.changes import Change
@@ -105,32 +101,32 @@ class Store:
 
         earlier: what was loaded before, and of which version; it is not read again.
         """
+        manifest, log = map(str, self.directory.paths)
         if earlier is not None and earlier[0].version == shown.version:
-            return _replayed(earlier[1], shown.records[len(earlier[0].records) :])
+            return replay(shown.records[len(earlier[0].records) :], earlier[1], log)
         if not shown.state:
             return Snapshot()
         self._opened = {name: made for name, made in self._opened.items() if name in shown.files}
         self._files = {}
-        state = json.loads(shown.state)
-        if state["version"] not in READ_VERSIONS:
+        state = Described.parse(shown.state, manifest, "state")
+        version = state["version"].integer()
+        if version not in READ_VERSIONS:
             raise NotSupportedError(
-                f"the database was written with state version {state['version']}; "
+                f"the database was written with state version {version}; "
                 f"this RayDB reads version {STATE_VERSION}"
             )
-        snapshot = Snapshot(
-            {described["name"]: self._load_table(described) for described in state["tables"]},
-            state["views"],
-            vector_indexes=self._load_each(state.get("vector_indexes", {}), ivf.from_arrays),
-            calibrations=self._load_each(
-                state.get("calibrations", {}), stored_calibration.from_arrays
-            ),
-        )
-        for described in state["bvhs"]:
+        tables = self._load_tables(state["tables"].items())
+        views = {name: text.text() for name, text in state["views"].entries().items()}
+        snapshot = self._load_vector_indexes(Snapshot(tables, views), state)
+        for described in state["bvhs"].items():
             snapshot = self._load_bvh(snapshot, described)
-        return _replayed(snapshot, shown.records)
+        return replay(shown.records, snapshot, log)
 
-    def _open(self, name: str, make: Callable[[Path], T]) -> T:
-        """Return what is made of a file; of one that is open already, what was made of it."""
+    def _open(self, described: Described, make: Callable[[Path], T]) -> T:
+        """Return what is made of a file that is named; what was made of it, if it is open."""
+        name = described.text()
+        if name not in self.directory.shown.files:
+            raise described.fault("the name of a file of this version")
         made: T | None = self._opened.get(name)
         if made is None:
             made = make(self.directory.path_of(name))
@@ -166,9 +162,9 @@ class Store:
         if (
             changes is not None
             and self.directory.takes_records
-            and sum(map(_size_bytes, changes)) <= LOGGED_BYTES
+            and sum(map(size_bytes, changes)) <= LOGGED_BYTES
         ):
-            record = _encode_changes(changes)
+            record = encode_changes(changes)
             if self.directory.log_bytes + len(record) <= LOG_BYTES:
                 hold_interrupt()
                 self.directory.append(record)
@@ -205,11 +201,11 @@ class Store:
         described = [self._describe_table(table) for table in tables.values()]
         bvhs = [self._describe_bvh(bvh, tables) for bvh in snapshot.bvhs.values()]
         vector_indexes = {
-            name: self._write_once("ivf", index, partial(ivf.to_arrays, index))
+            name: self._write_once("ivf", index, partial(_index_content, index))
             for name, index in snapshot.vector_indexes.items()
         }
         calibrations = {
-            name: self._write_once("cal", known, partial(stored_calibration.to_arrays, known))
+            name: self._write_once("cal", known, partial(_calibration_content, known))
             for name, known in snapshot.calibrations.items()
         }
         state = {
@@ -249,17 +245,8 @@ class Store:
         return FilePart(name, open_table(self.directory.path_of(name)))
 
     def _describe_table(self, table: Table) -> dict[str, Any]:
-        definition = table.definition
         return {
-            "name": table.name,
-            "schema": base64.b64encode(definition.schema.serialize()).decode(),
-            "primary_key": definition.primary_key and astuple(definition.primary_key),
-            "unique_keys": [astuple(key) for key in definition.unique_keys],
-            "foreign_keys": [astuple(key) for key in definition.foreign_keys],
-            "checks": [astuple(check) for check in definition.checks],
-            "defaults": definition.defaults,
-            "layout": astuple(definition.layout),
-            "indexes": [astuple(index) for index in definition.indexes],
+            **describe_definition(table.definition),
             "version": table.version,
             "files": [
                 [part.name, dict(part.renamed), list(part.absent)]
@@ -285,57 +272,95 @@ class Store:
             return None
         return self._write_once("live", live, lambda: ({"live": live}, {}))
 
-    def _load_table(self, described: dict[str, Any]) -> Table:
-        schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(described["schema"])))
-        primary_key = described["primary_key"]
-        definition = TableDefinition(
-            described["name"],
-            schema,
-            None if primary_key is None else UniqueKey(*_tuples(primary_key)),
-            tuple(UniqueKey(*_tuples(key)) for key in described["unique_keys"]),
-            tuple(ForeignKey(*_tuples(key)) for key in described["foreign_keys"]),
-            tuple(Check(*_tuples(check)) for check in described["checks"]),
-            tuple(map(tuple, described["defaults"])),
-            FileLayout(*(tuple(map(tuple, part)) for part in described["layout"])),
-            tuple(_load_index(*_tuples(index)) for index in described["indexes"]),
-        )
+    def _load_tables(self, described: Sequence[Described]) -> dict[str, Table]:
+        tables: dict[str, Table] = {}
+        by_name: dict[str, Described] = {}
+        for each in described:
+            table = self._load_table(each)
+            if table.name in tables:
+                raise each["name"].fault("a name of its own")
+            tables[table.name], by_name[table.name] = table, each
+        check_definitions(tables, by_name)
+        return {
+            name: self._with_foreign_rows(table, tables, by_name[name])
+            for name, table in tables.items()
+        }
+
+    def _load_table(self, described: Described) -> Table:
+        definition = load_definition(described)
+        schema = definition.schema
         parts = tuple(
-            FilePart(
-                name,
-                self._open(name, open_table),
-                renamed,
-                {column: schema.field(column).type for column in absent},
-            )
-            for name, renamed, absent in described["files"]
+            load_part(each, self._open(each.items(3)[0], open_table), schema)
+            for each in described["files"].items()
         )
-        foreign_rows = {}
-        if described["keys"] is not None:
-            arrays = self._open(described["keys"], read_sections).arrays
-            keys = definition.foreign_keys
-            foreign_rows = {key: arrays[str(number)] for number, key in enumerate(keys)}
-            self._files[id(foreign_rows)] = (foreign_rows, described["keys"])
-        live = None
-        if described["live"] is not None:
-            live = self._open(described["live"], read_sections).arrays["live"]
-            self._files[id(live)] = (live, described["live"])
-        return Table(definition, Rows(schema, parts), described["version"], foreign_rows, live)
+        rows, live = Rows(schema, parts), None
+        if rows.row_count > MAX_ROWS:
+            raise described["files"].fault(f"at most {MAX_ROWS} rows")
+        file = described["live"].or_none()
+        if file is not None:
+            arrays = self._open(file, read_sections).arrays
+            live = arrays.take("live", np.bool_, (rows.row_count,), flags)
+            self._files[id(live)] = (live, file.text())
+        return Table(definition, rows, described["version"].integer(), live=live)
+
+    def _with_foreign_rows(
+        self, table: Table, tables: Mapping[str, Table], described: Described
+    ) -> Table:
+        """Return a table with the rows that its keys point to, checked when they are asked for."""
+        keys = table.definition.foreign_keys
+        if not keys:
+            return table
+        # An empty table may have been written without.
+        file = described.find("keys")
+        if file is None and table.row_count == 0:
+            nothing = np.empty(0, np.int32)
+            return replace(table, foreign_rows=dict.fromkeys(keys, nothing))
+        arrays = self._open(described["keys"], read_sections).arrays
+
+        def take(number: int) -> NDArray[Any]:
+            # A key that is NULL points to row -1.
+            inside = between(-1, tables[keys[number].table].row_count - 1)
+            return arrays.take(str(number), np.int32, (table.row_count,), inside)
+
+        found = DeferredValues(
+            {key: Deferred(partial(take, number)) for number, key in enumerate(keys)}
+        )
+        self._files[id(found)] = (found, described["keys"].text())
+        return replace(table, foreign_rows=found)
 
     # -- vector indexes and their calibrations
 
-    def _load_each(
-        self,
-        files: Mapping[str, str],
-        make: Callable[[Mapping[str, NDArray[Any]], Mapping[str, Any]], T],
-    ) -> dict[str, T]:
-        """Return what is made of the arrays in some files, which are given by name."""
-
-        def read(path: Path) -> T:
-            sections = read_sections(path)
-            return make(sections.arrays, sections.properties)
-
-        found = {name: self._open(file, read) for name, file in files.items()}
-        self._files.update({id(found[name]): (found[name], file) for name, file in files.items()})
-        return found
+    def _load_vector_indexes(self, snapshot: Snapshot, state: Described) -> Snapshot:
+        """Return a snapshot with its indexes, which are read when they are first asked for."""
+        files, calibrated = (state.find(name) for name in ("vector_indexes", "calibrations"))
+        known = {} if files is None else files.entries()
+        indexes: dict[str, Deferred[Ivf]] = {}
+        for table in snapshot.tables.values():
+            for index in table.definition.ivf_indexes:
+                if index.name not in known or index.name in indexes:
+                    raise state.fault(f"a state with one index '{index.name}'")
+                sections = self._open(known[index.name], read_sections)
+                indexes[index.name] = found = Deferred(
+                    partial(load_index, sections.arrays, sections.properties, index, table)
+                )
+                self._files[id(found)] = (found, known[index.name].text())
+        if indexes.keys() != known.keys():
+            raise state["vector_indexes"].fault("the indexes of its tables")
+        calibrations: dict[str, Deferred[Calibrations]] = {}
+        for name, file in ({} if calibrated is None else calibrated.entries()).items():
+            if name not in indexes:
+                raise file.fault("that of an index")
+            sections = self._open(file, read_sections)
+            calibrations[name] = made = Deferred(
+                partial(
+                    stored_calibration.from_arrays,
+                    sections.arrays,
+                    sections.properties,
+                    indexes[name],
+                )
+            )
+            self._files[id(made)] = (made, file.text())
+        return replace(snapshot, vector_indexes=indexes, calibrations=calibrations)
 
     # -- BVHs
 
@@ -354,11 +379,11 @@ class Store:
     def _write_bvh(self, info: BvhInfo) -> str:
         """Write a BVH's arrays unless they are in a file."""
         # The index is another value whenever rows are deleted, and its arrays are not.
-        return self._write_once("bvh", info.index.row_ids, lambda: _bvh_content(info))
+        return self._write_once("bvh", info.index.row_ids, lambda: bvh_content(info))
 
     def write_bvh(self, info: BvhInfo) -> str:
         """Write a BVH's arrays to a file that `adopt_bvh` is told of; any thread may do so."""
-        arrays, properties = _bvh_content(info)
+        arrays, properties = bvh_content(info)
         return self.directory.write_file(
             "bvh", lambda sink: write_sections(sink, arrays, properties)
         )
@@ -372,109 +397,18 @@ class Store:
         """Know the file that a BVH's arrays are in."""
         self._files[id(info.index.row_ids)] = (info.index.row_ids, file)
 
-    def _load_bvh(self, snapshot: Snapshot, described: dict[str, Any]) -> Snapshot:
-        (statement,) = sql.parse(described["text"])
-        assert isinstance(statement, ast.CreateBvh)
-        bound = sql.bind_bvh(statement, snapshot.describe())
-        info = self._read_bvh(canonical_definition(bound), described)
-        self.adopt_bvh(info, described["file"])
-        fact = snapshot.tables[info.definition.table]
-        live = fact.live if described["is_whole"] else None
-        return snapshot.with_stored(
-            StoredBvh(info, described["versions"], described["row_count"], live)
-        )
-
-    def _read_bvh(self, definition: BvhDefinition, described: dict[str, Any]) -> BvhInfo:
-        index, levels = self._open(described["file"], _read_bvh)
-        attributes = dict.fromkeys(definition.scan + definition.group_by)
-        return BvhInfo(
-            definition, index, dict(zip(attributes, levels, strict=True)), described["obstacle"]
-        )
+    def _load_bvh(self, snapshot: Snapshot, described: Described) -> Snapshot:
+        sections = self._open(described["file"], read_sections)
+        bvh = load_bvh(snapshot, described, sections.arrays, sections.properties)
+        if bvh.definition.name in snapshot.bvhs:
+            raise described["text"].fault("a BVH with a name of its own")
+        self.adopt_bvh(bvh.info, described["file"].text())
+        return snapshot.with_stored(bvh)
 
 
-def _read_bvh(path: Path) -> tuple[Bvh, list[tuple[int, int]]]:
-    """Return a BVH of its file, and the level of each attribute."""
-    sections = read_sections(path)
-    levels = [(place, level) for place, level in sections.properties["levels"]]
-    return from_arrays(sections.arrays, sections.properties["bvh"]), levels
+def _index_content(index: Deferred[Ivf]) -> tuple[Arrays, Properties]:
+    return ivf.to_arrays(index.get())
 
 
-def _bvh_content(info: BvhInfo) -> tuple[Arrays, Properties]:
-    """Return what a BVH's file holds."""
-    arrays, properties = to_arrays(info.index)
-    # The attribute of each level, by its position in the definition.
-    attributes = dict.fromkeys(info.definition.scan + info.definition.group_by)
-    levels = [info.levels[attribute] for attribute in attributes]
-    return arrays, {"bvh": properties, "levels": levels}
-
-
-def _tuples(described: list[Any]) -> Iterator[Any]:
-    """Yield the fields of a constraint or an index, lists as tuples again."""
-    return (tuple(field) if isinstance(field, list) else field for field in described)
-
-
-def _load_index(
-    name: str,
-    columns: tuple[str, ...],
-    descending: tuple[bool, ...],
-    unique: bool,
-    options: tuple[str, int, int] | tuple[str, int, int, str] | None = None,
-) -> Index:
-    """Return an index of its fields; version 4 has no options, version 5 no quantization."""
-    return Index(name, columns, descending, unique, options and IvfOptions(*options))
-
-
-def _size_bytes(change: Change) -> int:
-    """Return about how much of the log a change takes."""
-    numbers = 0 if isinstance(change, Append) else change.row_numbers.nbytes
-    rows = 0 if isinstance(change, Remove) else change.rows.nbytes
-    return int(numbers + rows)
-
-
-def _encode_changes(changes: Sequence[Change]) -> bytes:
-    """Return a log record: a line of JSON, then for each change its row numbers and its rows.
-
-    The line has [table, bytes of row numbers (int32), bytes of rows (an IPC stream)] for each
-    change; an Append has no row numbers (null) and a Remove has no rows (null).
-    """
-    line, content = [], []
-    for change in changes:
-        parts: list[bytes | None] = [None, None]
-        if not isinstance(change, Append):
-            parts[0] = change.row_numbers.astype("<i4").tobytes()
-        if not isinstance(change, Remove):
-            parts[1] = _encode_rows(change.rows)
-        line.append([change.table, *(None if part is None else len(part) for part in parts)])
-        content += [part for part in parts if part is not None]
-    return json.dumps(line).encode() + b"\n" + b"".join(content)
-
-
-def _encode_rows(rows: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_table(rows)
-    encoded: bytes = sink.getvalue().to_pybytes()
-    return encoded
-
-
-def _replayed(snapshot: Snapshot, records: Sequence[bytes]) -> Snapshot:
-    """Return a snapshot after the changes in some log records."""
-    for record in records:
-        for change in _decode_changes(record):
-            snapshot = snapshot.with_change(change)
-    return snapshot
-
-
-def _decode_changes(record: bytes) -> Iterator[Change]:
-    source = io.BytesIO(record)
-    for table, number_bytes, row_bytes in json.loads(source.readline()):
-        if number_bytes is not None:
-            row_numbers = np.frombuffer(source.read(number_bytes), "<i4")
-        if row_bytes is not None:
-            rows = pa.ipc.open_stream(source.read(row_bytes)).read_all()
-        if number_bytes is None:
-            yield Append(table, rows)
-        elif row_bytes is None:
-            yield Remove(table, row_numbers)
-        else:
-            yield Replace(table, row_numbers, rows)
+def _calibration_content(known: Deferred[Calibrations]) -> tuple[Arrays, Properties]:
+    return stored_calibration.to_arrays(known.get())

@@ -93,7 +93,7 @@ def built(
 def stored(info: BvhInfo, tables: Mapping[str, Table]) -> StoredBvh:
     """Return a BVH that was built from these versions of its tables."""
     fact = tables[info.definition.table]
-    versions = {name: tables[name].version for name in sorted(_columns_read(info.definition))}
+    versions = {name: tables[name].version for name in sorted(columns_read(info.definition))}
     return StoredBvh(info, versions, fact.row_count, fact.live)
 
 
@@ -173,7 +173,7 @@ def with_dead(bvh: StoredBvh, tables: Mapping[str, Table]) -> StoredBvh:
         same = len(known) >= len(held) and np.array_equal(known[: len(held)], held)
     if same:
         return replace(bvh, live=live)
-    index = bvh.info.index
+    index = bvh.info.index.with_checked_rows()
     dead = np.flatnonzero(~held[index.row_ids])
     index = replace(index, dead=dead if len(dead) else None)
     return replace(bvh, info=replace(bvh.info, index=index), live=live)
@@ -210,11 +210,11 @@ def _encodes_other_values(
     numbers = pa.array(change.row_numbers)
     return any(
         not table.rows.column(name).take(numbers).equals(change.rows.column(name))
-        for name in sorted(_columns_read(definition).get(change.table, ()))
+        for name in sorted(columns_read(definition).get(change.table, ()))
     )
 
 
-def _columns_read(definition: BvhDefinition) -> dict[str, set[str]]:
+def columns_read(definition: BvhDefinition) -> dict[str, set[str]]:
     """Return the tables of a BVH with the columns that rows pointing there get values from.
 
     The fact table is among them; its own rows are not pointed to, unless they are by themselves.

@@ -9,20 +9,28 @@ VACUUM and TRUNCATE number rows anew, and `row_count` with them.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from raydb.kernels.stored.stored_arrays import between, rising
 from raydb.kernels.vector.conformal import Calibration
 from raydb.kernels.vector.drift import Reference
-from raydb.kernels.vector.stop_rule import StopRule
+from raydb.kernels.vector.exact_search import LARGEST
+from raydb.kernels.vector.stop_rule import SCORES, StopRule
 from raydb.planner.catalog import CalibrationInfo
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from raydb.kernels.stored.deferred import Deferred
+    from raydb.kernels.stored.described import Described
+    from raydb.kernels.stored.stored_arrays import StoredArrays
+    from raydb.kernels.vector.ivf import Ivf
+    from raydb.kernels.vector.stop_rule import Score
     from raydb.storage.tables.table import Table
 
 
@@ -48,6 +56,9 @@ class StoredCalibration:
 
 Calibrations = tuple[StoredCalibration, ...]
 
+# Counts of queries are added up in 64 bits.
+_MOST_QUERIES = 2**40
+
 _COUNTS = ("null_queries", "row_count", "visible_count")
 _PLAIN = tuple(each.name for each in fields(Calibration) if each.name not in ("rule", "reference"))
 
@@ -55,7 +66,9 @@ _PLAIN = tuple(each.name for each in fields(Calibration) if each.name not in ("r
 class DescribedCalibrations(Mapping[str, list[CalibrationInfo]]):
     """The calibrations of each index as the planner sees them, counted when they are asked for."""
 
-    def __init__(self, known: Mapping[str, Calibrations], tables: Mapping[str, Table]) -> None:
+    def __init__(
+        self, known: Mapping[str, Deferred[Calibrations]], tables: Mapping[str, Table]
+    ) -> None:
         self._known = known
         self._tables = tables
 
@@ -65,7 +78,7 @@ class DescribedCalibrations(Mapping[str, list[CalibrationInfo]]):
             for table in self._tables.values()
             if any(each.name == index for each in table.definition.ivf_indexes)
         )
-        return [described(stored, table) for stored in self._known[index]]
+        return [described(stored, table) for stored in self._known[index].get()]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._known)
@@ -113,17 +126,50 @@ def to_arrays(known: Calibrations) -> tuple[dict[str, NDArray[Any]], dict[str, A
     return arrays, {"calibrations": described}
 
 
-def from_arrays(arrays: Mapping[str, NDArray[Any]], properties: Mapping[str, Any]) -> Calibrations:
-    """Return the calibrations of `to_arrays`; the arrays are used as they are, mapped ones too."""
+def from_arrays(arrays: StoredArrays, properties: Described, index: Deferred[Ivf]) -> Calibrations:
+    """Return the calibrations of `to_arrays`; the arrays are used as they are, mapped ones too.
+
+    All of it is checked. Raises OperationalError.
+    """
     known = []
-    for number, described in enumerate(properties["calibrations"]):
-        reference = Reference(arrays[f"cuts {number}"], arrays[f"counts {number}"])
-        rule = StopRule(**described["rule"])
+    for number, described in enumerate(properties["calibrations"].items()):
+        cuts = arrays.take(f"cuts {number}", np.float64, (-1,), rising, between(0.0, np.inf))
+        most = between(0, _MOST_QUERIES)
+        counts = arrays.take(f"counts {number}", np.int64, (len(cuts) + 1,), most)
+        name = f"queries {described['queries'].integer()}"
+        queries = arrays.take(
+            name, np.float32, (-1, index.get().vectors.shape[1]), between(-LARGEST, LARGEST)
+        )
         known.append(
             StoredCalibration(
-                Calibration(**described["calibration"], rule=rule, reference=reference),
-                arrays[f"queries {described['queries']}"],
-                **{name: described[name] for name in _COUNTS},
+                _calibration(described, Reference(cuts, counts), index.get()),
+                queries,
+                *(described[name].integer() for name in _COUNTS),
             )
         )
     return tuple(known)
+
+
+def _calibration(described: Described, reference: Reference, index: Ivf) -> Calibration:
+    each, rule = described["calibration"], described["rule"]
+    return Calibration(
+        k=each["k"].integer(1, max(len(index.row_ids), 1)),
+        fnr=each["fnr"].number(0.0, 1.0),
+        rule=StopRule(
+            cast("Score", rule["score"].text(*SCORES)),
+            rule["gamma"].number(0.0),
+            rule["kreg"].integer(0, 2**31),
+            rule["scale"].number(sys.float_info.min),
+            rule["share"].number(0.0, 1.0),
+            rule["threshold"].number(),
+        ),
+        calibration_count=each["calibration_count"].integer(),
+        tuning_count=each["tuning_count"].integer(),
+        risk=each["risk"].number(0.0, 1.0),
+        probes=each["probes"].number(0.0),
+        nprobe=each["nprobe"].integer(0, 2**31),
+        nprobe_risk=each["nprobe_risk"].number(0.0, 1.0),
+        seed=each["seed"].integer(),
+        held_out=each["held_out"].flag(),
+        reference=reference,
+    )

@@ -17,8 +17,9 @@ from raydb.engine.catalog.stored_calibration import renumbered
 from raydb.engine.context.progress import report, report_compiling
 from raydb.errors import DataError, ProgrammingError
 from raydb.kernels.bvh.build_input import BuildControl, Room
+from raydb.kernels.stored.deferred import Deferred
 from raydb.kernels.vector.exact_search import first_unusable
-from raydb.kernels.vector.ivf import build_from, renumber
+from raydb.kernels.vector.ivf import build_from, from_arrays, renumber
 from raydb.storage.tables.changes import Remove
 
 if TYPE_CHECKING:
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
 
     from raydb.engine.catalog.snapshot import Snapshot
     from raydb.engine.context.statement_context import StatementContext
+    from raydb.kernels.stored.described import Described
+    from raydb.kernels.stored.stored_arrays import StoredArrays
     from raydb.kernels.vector.exact_search import Metric
+    from raydb.kernels.vector.ivf import Ivf
     from raydb.storage.tables.changes import Change
     from raydb.storage.tables.table import Index, Table, TableDefinition
 
@@ -80,7 +84,8 @@ def with_vector_index(
     built = build_from(
         blocks, rows.row_count, lists, metric, index.ivf.seed, control, has_codes=has_codes
     )
-    return replace(snapshot, vector_indexes={**snapshot.vector_indexes, index.name: built})
+    indexes = {**snapshot.vector_indexes, index.name: Deferred.of(built)}
+    return replace(snapshot, vector_indexes=indexes)
 
 
 def _usual_lists(vector_count: int) -> int:
@@ -167,9 +172,10 @@ def renumber_rows(snapshot: Snapshot, table: str, live: NDArray[np.bool_]) -> Sn
     """Return the snapshot with a table's indexes once only the rows in `live` are left."""
     known, calibrations = dict(snapshot.vector_indexes), dict(snapshot.calibrations)
     for index in snapshot.tables[table].definition.ivf_indexes:
-        known[index.name] = renumber(known[index.name], live)
+        known[index.name] = Deferred.of(renumber(known[index.name].get(), live))
         if index.name in calibrations:
-            calibrations[index.name] = renumbered(calibrations[index.name], live)
+            those = renumbered(calibrations[index.name].get(), live)
+            calibrations[index.name] = Deferred.of(those)
     return replace(snapshot, vector_indexes=known, calibrations=calibrations)
 
 
@@ -183,3 +189,17 @@ def drop_lost_indexes(snapshot: Snapshot) -> Snapshot:
     kept = {name: index for name, index in snapshot.vector_indexes.items() if name in names}
     calibrations = {name: each for name, each in snapshot.calibrations.items() if name in names}
     return replace(snapshot, vector_indexes=kept, calibrations=calibrations)
+
+
+def load_index(arrays: StoredArrays, properties: Described, index: Index, table: Table) -> Ivf:
+    """Return the index that a file holds, once it is what the table's definition says.
+
+    Raises OperationalError.
+    """
+    assert index.ivf is not None
+    width = table.definition.schema.field(index.columns[0]).type.list_size
+    has_codes = index.ivf.quantization == "int8"
+    loaded = from_arrays(arrays, properties, width, table.row_count, has_codes=has_codes)
+    if loaded.metric != index.ivf.metric:
+        raise properties["metric"].fault(f"'{index.ivf.metric}', as of index '{index.name}'")
+    return loaded

@@ -59,7 +59,7 @@ class Picture:
 
 def draw(plan: FusedScanAggregate) -> Picture:
     """Return the picture of a fused job. The sample is the same each time."""
-    bvh, job = plan.index, plan.job
+    bvh, job = plan.index.with_checked_rows(), plan.job
     rng = np.random.default_rng(0)
     read = _places_read(bvh, job, rng)
     places = np.unique(np.concatenate([_some(bvh.row_count, SAMPLE_ROWS, rng), read]))

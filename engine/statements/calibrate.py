@@ -19,6 +19,7 @@ from raydb.engine.context.progress import report, report_compiling
 from raydb.engine.session.statement_sources import open_sources
 from raydb.engine.statements.names import check_known
 from raydb.errors import ProgrammingError
+from raydb.kernels.stored.deferred import Deferred
 from raydb.kernels.vector.calibration_trace import Searched
 from raydb.kernels.vector.conformal import MAX_QUERIES, MAX_TUNING, calibrate, least_queries
 
@@ -75,7 +76,7 @@ def calibrate_index(
     if name not in snapshot.vector_indexes:
         raise ProgrammingError(f"index '{name}' is no ivf index: there is nothing to calibrate")
     report_compiling()
-    index, table = snapshot.vector_indexes[name], indexes[name]
+    index, table = snapshot.vector_indexes[name].get(), indexes[name]
     request = _Request(name, statement.ks, statement.fnrs, statement.score, statement.seed)
     if statement.queries is None:
         sample = _held_out_rows(index, table, statement.seed)
@@ -83,7 +84,7 @@ def calibrate_index(
         sample = _given_queries(statement.queries, request, index, context)
     made = _calibrated(request, index, table, sample, context)
     keys = {stored.key for stored in made}
-    kept = (each for each in snapshot.calibrations.get(name, ()) if each.key not in keys)
+    kept = (each for each in snapshot.calibrations_of(name) if each.key not in keys)
     return _with_calibrations(snapshot, name, (*kept, *made))
 
 
@@ -94,8 +95,8 @@ def recalibrated(
 
     Those for which the index has too few rows now are gone, with a warning for each.
     """
-    known = snapshot.calibrations.get(name, ())
-    index = snapshot.vector_indexes[name]
+    known = snapshot.calibrations_of(name)
+    index = snapshot.vector_indexes[name].get()
     groups: dict[tuple[int, str, int], list[StoredCalibration]] = {}
     for stored in known:
         group = (id(stored.queries), stored.calibration.rule.score, stored.calibration.seed)
@@ -151,7 +152,8 @@ def _can_stay(
 
 def _with_calibrations(snapshot: Snapshot, name: str, known: Calibrations) -> Snapshot:
     in_order = tuple(sorted(known, key=lambda stored: stored.key))
-    return replace(snapshot, calibrations={**snapshot.calibrations, name: in_order})
+    calibrations = {**snapshot.calibrations, name: Deferred.of(in_order)}
+    return replace(snapshot, calibrations=calibrations)
 
 
 def _held_out_rows(index: Ivf, table: Table, seed: int) -> _Sample:

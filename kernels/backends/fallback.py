@@ -129,6 +129,7 @@ class FallbackJob(PreparedJob):
 
 def prepare_job(names: tuple[str, ...], bvh: Bvh, job: FusedJob) -> PreparedJob:
     """Return a job for the first of some backends that can run it, be it sieved or not."""
+    bvh = bvh.with_checked_rows()
     if job.sieved:
         return prepare_sieved(bvh, job, lambda rest: prepare_job(names, bvh, rest))
     if names == ("cpu",):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from raydb.kernels.bvh.encode import Hierarchy
     from raydb.kernels.bvh.sieve import Sieve
+    from raydb.kernels.stored.deferred import Deferred
 
 # With more cells than this and than two a row, the offsets would outweigh the rows: the cells that
 # occur are then kept as sorted keys and found by binary search.
@@ -63,6 +64,8 @@ class Bvh:
     dead: int64, the ascending places of rows that are no more, which every job leaves out; None
         where there are none.
     sieve: totals of each entry, None where CREATE BVH did not ask for them.
+    checked: raises where what a file holds of each row is not what loops rely on: row_ids, codes,
+        measures and sieve. Whoever reads them asks `with_checked_rows` first.
     """
 
     hierarchies: tuple[Hierarchy, ...]
@@ -75,6 +78,13 @@ class Bvh:
     measures: tuple[Measure, ...]
     dead: NDArray[np.int64] | None = None
     sieve: Sieve | None = None
+    checked: Deferred[None] | None = None
+
+    def with_checked_rows(self) -> Bvh:
+        """Return the BVH once its rows are checked; those of one that was built need not be."""
+        if self.checked is not None:
+            self.checked.get()
+        return self
 
     @property
     def row_count(self) -> int:

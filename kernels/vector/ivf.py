@@ -15,18 +15,22 @@ Centroids under cosine are those of unit vectors. After Sivic and Zisserman, Vid
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from raydb.interrupts import check_interrupt
 from raydb.kernels.bvh.build_input import unwatched
+from raydb.kernels.stored.stored_arrays import below, between, spans
 from raydb.kernels.vector.exact_search import (
     EVERY,
+    LARGEST,
     METRICS,
+    SHORTEST,
     Metric,
     Neighbours,
+    first_unusable,
     frozen,
     no_neighbours,
     norms_of,
@@ -37,11 +41,13 @@ from raydb.kernels.vector.kmeans import assign, train
 from raydb.kernels.vector.stop_rule import ANYWHERE, SCORES, StopRule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from raydb.kernels.bvh.build_input import BuildControl
+    from raydb.kernels.stored.described import Described
+    from raydb.kernels.stored.stored_arrays import StoredArrays
     from raydb.kernels.vector.exact_search import Block
 
     Vectors = NDArray[np.float32]
@@ -364,8 +370,58 @@ def to_arrays(index: Ivf) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     return arrays, {name: getattr(index, name) for name in _PROPERTIES}
 
 
-def from_arrays(arrays: Mapping[str, NDArray[Any]], properties: Mapping[str, Any]) -> Ivf:
-    """Return the index of `to_arrays`; the arrays are used as they are, mapped ones too."""
-    # Earlier indexes have no codes.
-    parts: dict[str, Any] = {**no_codes(arrays["vectors"].shape[1]), **arrays, **properties}
-    return Ivf(**{name: parts[name] for name in (*_PROPERTIES, *_ARRAYS)})
+def from_arrays(
+    arrays: StoredArrays, properties: Described, width: int, row_limit: int, *, has_codes: bool
+) -> Ivf:
+    """Return the index of `to_arrays`; the arrays are used as they are, mapped ones too.
+
+    width: the elements of a vector. row_limit: the rows of the table, whose numbers are less. All
+    of it is checked. Raises OperationalError.
+    """
+    metric = cast("Metric", properties["metric"].text(*METRICS))
+    row_count = properties["row_count"].integer(0, row_limit)
+    take, take_floats = arrays.take, partial(_floats, arrays)
+    vectors = take_floats("vectors", LARGEST, (-1, width))
+    centroids = take_floats("centroids", LARGEST, (-1, width))
+    (count, _), (lists, _) = vectors.shape, centroids.shape
+    offsets = take("offsets", np.int64, (lists + 1,), spans(count))
+    row_ids = take("row_ids", np.uint32, (count,), below(row_count))
+    seen = np.zeros(row_count, np.bool_)
+    seen[row_ids] = True
+    if np.count_nonzero(seen) != count:
+        raise arrays.fault("row_ids", "rows, each once", "a row twice")
+    is_cosine = metric == "cosine"
+    if is_cosine and (unusable := first_unusable(vectors, metric)) is not None:
+        raise arrays.fault("vectors", "directions", unusable[1])
+    codes = no_codes(width)
+    if has_codes:
+        codes = {
+            "codes": take("codes", np.int8, (count, width)),
+            "code_squares": take_floats("code_squares", width * LARGEST**2, (count,), 0.0),
+            "code_centers": take_floats("code_centers", LARGEST, (lists, width)),
+            "code_steps": take_floats("code_steps", LARGEST, (lists, width), 0.0),
+            "code_errors": take_floats("code_errors", 2 * width * LARGEST, (lists, 2), 0.0),
+        }
+    return Ivf(
+        metric,
+        row_count,
+        properties["longest"].number(0.0, width * LARGEST),
+        centroids,
+        take_floats("squares", width * LARGEST**2, (lists,), 0.0),
+        offsets,
+        row_ids,
+        vectors,
+        take_floats("scales", 1 / SHORTEST, (count if is_cosine else 0,), 0.0),
+        **codes,
+    )
+
+
+def _floats(
+    arrays: StoredArrays, name: str, most: float, shape: tuple[int, ...], low: float | None = None
+) -> Vectors:
+    """Return an array of numbers that loops may multiply and add up; each is `most` at most.
+
+    What rounding adds to a mean of numbers is let pass.
+    """
+    most *= 1 + 1e-5
+    return arrays.take(name, np.float32, shape, between(-most if low is None else low, most))

@@ -36,12 +36,7 @@ from raydb.errors import InterfaceError, InternalError, OperationalError
 from raydb.storage.durable.database_files import TEMPORARY, DatabaseFiles
 from raydb.storage.durable.filesystem import LOCAL, reported
 from raydb.storage.durable.garbage import collect_garbage
-from raydb.storage.durable.manifest import (
-    DataFile,
-    Manifest,
-    encode_manifest,
-    is_data_name,
-)
+from raydb.storage.durable.manifest import DataFile, Manifest, encode_manifest, is_data_name
 from raydb.storage.durable.mark import Mark, MarkFile
 from raydb.storage.durable.reserve import Reserve
 from raydb.storage.durable.version import Place
@@ -134,6 +129,11 @@ class DatabaseDirectory:
     def log_bytes(self) -> int:
         """The size of the log: how much the next open must replay."""
         return self._place.tail.end if self.read_only else self._writer.end
+
+    @property
+    def paths(self) -> tuple[Path, Path]:
+        """The manifest and the log of this version."""
+        return self._disk.manifest_path(self.version), self._disk.log_path(self._place.manifest)
 
     @property
     def takes_records(self) -> bool:

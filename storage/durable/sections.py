@@ -5,13 +5,14 @@
                "sections": [{name, dtype, shape, offset, hash}, ...]}
                the arrays, each at a multiple of 64 bytes, little-endian, row-major
 
-The arrays are mapped, not read: opening a BVH of 100 MB costs its check sums alone. Everything is
-checked before it is used, and damage is named by file and offset.
+The arrays are mapped, not read: opening a file costs its directory alone. An array's check sum is
+compared when the array is first asked for, and damage is named by file and offset.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -19,6 +20,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 import xxhash
 
+from raydb.kernels.stored.described import Described
+from raydb.kernels.stored.stored_arrays import StoredArrays
 from raydb.storage.damage import damaged
 from raydb.storage.mapped import map_file
 
@@ -34,12 +37,31 @@ ALIGNMENT = 64
 HEADER = struct.Struct("<8sIIQ")
 
 
+# The types that arrays are written in; others, such as objects, are no numbers at all.
+_TYPES = {np.dtype(kind).str for kind in "?bhiqBHIQfd"}
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Sections:
     """Named arrays (read-only) with properties, which are JSON values."""
 
-    arrays: Mapping[str, NDArray[Any]]
-    properties: Mapping[str, Any]
+    arrays: StoredArrays
+    properties: Described
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Section:
+    """Where an array lies, and the hash of its bytes."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    start: int
+    digest: int
+
+    @property
+    def end(self) -> int:
+        """Where it ends."""
+        return self.start + self.dtype.itemsize * math.prod(self.shape)
 
 
 def write_sections(
@@ -72,19 +94,39 @@ def write_sections(
 
 
 def read_sections(path: Path) -> Sections:
-    """Map a file of arrays and check all of it.
+    """Map a file of arrays.
 
-    Raises OperationalError naming the file, the offset and what is wrong there.
+    Raises OperationalError naming the file, the offset and what is wrong there; an array of other
+    bytes than were written raises it when it is asked for.
     """
     data = map_file(str(path))
     directory, start = _read_directory(path, data)
-    arrays = {}
-    for section in directory["sections"]:
-        arrays[section["name"]] = _read_array(path, data, section, start)
-    return Sections(arrays, directory["properties"])
+    sections: dict[str, _Section] = {}
+    for described in directory["sections"].items():
+        name = described["name"].text()
+        if name in sections:
+            raise described["name"].fault("a name of its own")
+        sections[name] = section = _read_section(described, start)
+        if section.end > len(data):
+            expected = f"{section.end - section.start} bytes of '{name}'"
+            found = f"{max(len(data) - section.start, 0)} bytes"
+            raise damaged(str(path), section.start, expected, found)
+    arrays = {
+        name: np.frombuffer(data[each.start : each.end], each.dtype).reshape(each.shape)
+        for name, each in sections.items()
+    }
+
+    def verify(name: str) -> None:
+        section = sections[name]
+        found = xxhash.xxh3_64_intdigest(data[section.start : section.end])
+        if found != section.digest:
+            expected = f"'{name}' with hash {section.digest:x}"
+            raise damaged(str(path), section.start, expected, f"{found:x}")
+
+    return Sections(StoredArrays(arrays, str(path), verify), directory["properties"])
 
 
-def _read_directory(path: Path, data: memoryview) -> tuple[dict[str, Any], int]:
+def _read_directory(path: Path, data: memoryview) -> tuple[Described, int]:
     if len(data) < HEADER.size:
         raise damaged(str(path), 0, f"{HEADER.size} bytes of header", f"{len(data)} bytes")
     magic, version, size, digest = HEADER.unpack_from(data)
@@ -96,30 +138,18 @@ def _read_directory(path: Path, data: memoryview) -> tuple[dict[str, Any], int]:
     found = xxhash.xxh3_64_intdigest(text)
     if len(text) != size or found != digest:
         raise damaged(str(path), HEADER.size, f"a directory with hash {digest:x}", f"{found:x}")
-    directory: dict[str, Any] = json.loads(bytes(text))
-    return directory, _aligned(HEADER.size + size)
+    return Described.parse(bytes(text), str(path), "directory"), _aligned(HEADER.size + size)
 
 
-def _read_array(
-    path: Path, data: memoryview, section: Mapping[str, Any], start: int
-) -> NDArray[Any]:
-    """Return one array; the directory is whole, so only the array's own bytes are in doubt."""
-    dtype = np.dtype(section["dtype"])
-    shape = tuple(section["shape"])
-    size = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
-    offset = start + section["offset"]
-    raw = data[offset : offset + size]
-    if len(raw) != size:
-        raise damaged(
-            str(path), offset, f"{size} bytes of '{section['name']}'", f"{len(raw)} bytes"
-        )
-    found = xxhash.xxh3_64_intdigest(raw)
-    if found != section["hash"]:
-        raise damaged(
-            str(path), offset, f"'{section['name']}' with hash {section['hash']:x}", f"{found:x}"
-        )
-    array: NDArray[Any] = np.frombuffer(raw, dtype).reshape(shape)
-    return array
+def _read_section(described: Described, start: int) -> _Section:
+    """Return what the directory says of an array; `start`: where the first array lies."""
+    offset = described["offset"].integer()
+    if offset % ALIGNMENT:
+        raise described["offset"].fault(f"a multiple of {ALIGNMENT}")
+    shape = tuple(length.integer() for length in described["shape"].items())
+    digest = described["hash"].integer(0, 2**64 - 1)
+    dtype = np.dtype(described["dtype"].text(*sorted(_TYPES)))
+    return _Section(dtype, shape, start + offset, digest)
 
 
 def _bytes(array: NDArray[Any]) -> memoryview:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_MAX_ROWS = 2**31 - 1
+MAX_ROWS = 2**31 - 1
 """Foreign rows are int32."""
 
 
@@ -58,14 +58,16 @@ def define_table(definition: TableDefinition, tables: Mapping[str, Table]) -> Ta
 
 def resolve_definition(definition: TableDefinition, tables: Mapping[str, Table]) -> TableDefinition:
     """Return a definition with its constraints checked and resolved; see `define_table`."""
-    _check_columns(definition)
+    check_columns(definition)
     _check_names(definition)
     if definition.primary_key is not None:
         schema = _require(definition.schema, definition.primary_key.columns)
         definition = replace(definition, schema=schema)
     definitions = {name: table.definition for name, table in tables.items()}
     definitions[definition.name] = definition
-    foreign_keys = tuple(_resolve(definition, key, definitions) for key in definition.foreign_keys)
+    foreign_keys = tuple(
+        resolve_references(definition, key, definitions) for key in definition.foreign_keys
+    )
     if (twice := _first_repeated(foreign_keys)) is not None:
         raise ProgrammingError(
             f"table '{definition.name}' has the foreign key ({', '.join(twice.columns)}) twice"
@@ -95,8 +97,8 @@ def append_rows(
     definition = table.definition
     assert rows.schema.names == definition.schema.names, (rows.schema, definition.schema)
     assert rows.schema.types == definition.schema.types, (rows.schema, definition.schema)
-    if table.row_count + rows.num_rows > _MAX_ROWS:
-        raise NotSupportedError(f"table '{table.name}' would have more than {_MAX_ROWS} rows")
+    if table.row_count + rows.num_rows > MAX_ROWS:
+        raise NotSupportedError(f"table '{table.name}' would have more than {MAX_ROWS} rows")
     rows = pa.Table.from_arrays(rows.columns, schema=definition.schema)
     batch = _Batch(definition, rows, kind)
     _check_not_null(batch)
@@ -167,7 +169,8 @@ def check_drop(name: str, tables: Mapping[str, Table]) -> None:
                 )
 
 
-def _check_columns(definition: TableDefinition) -> None:
+def check_columns(definition: TableDefinition) -> None:
+    """Raise for columns that are no columns, and for keys and indexes of others."""
     name, schema = definition.name, definition.schema
     if not len(schema):
         raise ProgrammingError(f"table '{name}' has no columns")
@@ -242,7 +245,7 @@ def _require(schema: pa.Schema, columns: tuple[str, ...]) -> pa.Schema:
     )
 
 
-def _resolve(
+def resolve_references(
     definition: TableDefinition, key: ForeignKey, definitions: Mapping[str, TableDefinition]
 ) -> ForeignKey:
     """Return the foreign key with its references filled in, once they are known to be a key."""

@@ -157,8 +157,8 @@ def test_a_damaged_file_is_named(tmp_path):
     data = bytearray(file.read_bytes())
     data[-70] ^= 1
     file.write_bytes(data)
-    with pytest.raises(raydb.OperationalError, match=r"\.cal"):
-        raydb.connect(path)
+    with raydb.connect(path) as con, pytest.raises(raydb.OperationalError, match=r"\.cal"):
+        con.execute("SELECT * FROM index_calibrations()")
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -203,8 +203,8 @@ def test_a_damaged_index_is_named(tmp_path):
     data = bytearray(file.read_bytes())
     data[-70] ^= 1
     file.write_bytes(data)
-    with pytest.raises(raydb.OperationalError, match=r"\.ivf"):
-        raydb.connect(path)
+    with raydb.connect(path) as con, pytest.raises(raydb.OperationalError, match=r"\.ivf"):
+        con.execute("SELECT * FROM vector_indexes()")
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -39,7 +39,7 @@ def test_round_trip_through_a_file(tmp_path):
     bvh = build()
     write(tmp_path / "x.bvh", *to_arrays(bvh))
     sections = read_sections(tmp_path / "x.bvh")
-    again = from_arrays(sections.arrays, sections.properties)
+    again = from_arrays(sections.arrays, sections.properties, 500).with_checked_rows()
     for name, array in to_arrays(again)[0].items():
         before = to_arrays(bvh)[0][name]
         assert (array.dtype, array.shape) == (before.dtype, before.shape), name
@@ -52,9 +52,12 @@ def test_round_trip_through_a_file(tmp_path):
 
 def test_no_arrays_and_empty_arrays(tmp_path):
     write(tmp_path / "none", {}, {"a": [1, None, "é"]})
-    assert read_sections(tmp_path / "none").properties == {"a": [1, None, "é"]}
+    properties = read_sections(tmp_path / "none").properties["a"].items(3)
+    assert properties[0].integer() == 1
+    assert properties[1].or_none() is None
+    assert properties[2].text() == "é"
     write(tmp_path / "empty", {"x": np.empty((0, 3), np.int16)}, {})
-    assert read_sections(tmp_path / "empty").arrays["x"].shape == (0, 3)
+    assert read_sections(tmp_path / "empty").arrays.take("x", np.int16, (-1, 3)).shape == (0, 3)
 
 
 def test_every_flipped_byte_and_every_truncation_is_named(tmp_path):
@@ -74,9 +77,10 @@ def test_every_flipped_byte_and_every_truncation_is_named(tmp_path):
         path.write_bytes(data)
         try:
             found = read_sections(path).arrays
+            read = {name: found.take(name, array.dtype, (-1,)) for name, array in arrays.items()}
         except OperationalError as error:
             return str(path) in str(error)
-        assert {name: array.tolist() for name, array in found.items()} == right
+        assert {name: array.tolist() for name, array in read.items()} == right
         return False
 
     for place, byte in enumerate(whole):

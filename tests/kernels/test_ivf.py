@@ -7,7 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
@@ -16,6 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raydb.kernels.bvh.build_input import BuildControl, Room
+from raydb.kernels.stored.described import Described
+from raydb.kernels.stored.stored_arrays import StoredArrays
 from raydb.kernels.vector.exact_search import METRICS, nearest, no_neighbours
 from raydb.kernels.vector.ivf import (
     build_from,
@@ -52,6 +54,14 @@ def make(seed: int, count: int, width: int, shift: float = 0.0) -> NDArray[np.fl
 def build(vectors: NDArray[np.float32], lists: int, metric: Metric, **options: bool) -> Ivf:
     rows = np.arange(len(vectors), dtype=np.uint32)
     return build_ivf(vectors, rows, len(vectors), lists, metric, SEED, **options)
+
+
+def reloaded(
+    arrays: dict[str, NDArray[Any]], properties: dict[str, Any], *, has_codes: bool
+) -> Ivf:
+    """Return an index once it was in a file."""
+    stored, described = StoredArrays(arrays, "x.ivf"), Described(properties, "x.ivf")
+    return from_arrays(stored, described, arrays["vectors"].shape[1], 1_000, has_codes=has_codes)
 
 
 def check_same(one: Neighbours, other: Neighbours) -> None:
@@ -160,7 +170,7 @@ def test_bytes_find_what_vectors_find_whatever_the_numbers_are(
 def test_codes_are_kept_and_renumbered() -> None:
     vectors = make(SEED + 4, 1_000, 12)
     index = build(vectors, 10, "cosine", has_codes=True)
-    again = from_arrays(*to_arrays(index))
+    again = reloaded(*to_arrays(index), has_codes=True)
     live = np.random.default_rng(SEED).random(1_000) < 0.5
     for one, other in ((index, again), (renumber(index, live), renumber(again, live))):
         check_same(search_ivf(one, vectors[:9], 5, 4), search_ivf(other, vectors[:9], 5, 4))
@@ -168,7 +178,7 @@ def test_codes_are_kept_and_renumbered() -> None:
     # An index that was written before there were codes has none.
     arrays, properties = to_arrays(build(vectors, 10, "cosine"))
     earlier = {name: array for name, array in arrays.items() if not name.startswith("code")}
-    plain = from_arrays(earlier, properties)
+    plain = reloaded(earlier, properties, has_codes=False)
     assert not plain.is_quantised
     check_same(search_ivf(plain, vectors[:9], 5, 4), search_ivf(index, vectors[:9], 5, 4))
 

@@ -189,7 +189,7 @@ def _use_index(
     """Return how an index is used, and a word on it."""
     if index is None:
         return None, ""
-    arrays = catalog.vector_indexes[index.name]
+    arrays = catalog.vector_indexes[index.name].get()
     nprobe = options.nprobe or max(1, round(sqrt(arrays.list_count)))
     used = VectorIndex(index.name, arrays, min(nprobe, arrays.list_count))
     if options.exact:

@@ -74,9 +74,9 @@ class IndexCalibrations(OpenedFunction):
                 raise ProgrammingError(f"index '{index}' is no ivf index: it has no calibrations")
         rows = [
             _row(name, stored, owners[name], context.usage.searches)
-            for name, known in snapshot.calibrations.items()
+            for name in snapshot.calibrations
             if index in (None, name)
-            for stored in known
+            for stored in snapshot.calibrations_of(name)
         ]
         return pa.Table.from_pylist(rows, _SCHEMA)
 

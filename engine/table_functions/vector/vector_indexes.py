@@ -51,7 +51,7 @@ class VectorIndexes(OpenedFunction):
             }
             for table in snapshot.tables.values()
             for index in table.definition.ivf_indexes
-            for arrays in (snapshot.vector_indexes[index.name],)
+            for arrays in (snapshot.vector_indexes[index.name].get(),)
         ]
         return pa.Table.from_pylist(rows, _SCHEMA)
 

@@ -1,0 +1,188 @@
+"""Definitions of tables as JSON values, and back.
+
+What is read is checked as a whole: a definition names columns and tables that exist, its foreign
+keys refer to keys, and files have the columns that it says. All errors are OperationalError and
+name the file.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import astuple
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from raydb.errors import Error, NotSupportedError
+from raydb.kernels.stored.described import Described
+from raydb.kernels.vector.exact_search import METRICS
+from raydb.storage.flat.kinds import kind_of
+from raydb.storage.tables.constraints import check_columns, resolve_references
+from raydb.storage.tables.parts import FilePart
+from raydb.storage.tables.table import (
+    Check,
+    FileLayout,
+    ForeignKey,
+    Index,
+    IvfOptions,
+    Table,
+    TableDefinition,
+    UniqueKey,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from raydb.storage.flat import FlatTable
+
+    Reader = Callable[[Described], Any]
+
+
+def describe_definition(definition: TableDefinition) -> dict[str, Any]:
+    """Return a definition as JSON values."""
+    return {
+        "name": definition.name,
+        "schema": base64.b64encode(definition.schema.serialize()).decode(),
+        "primary_key": definition.primary_key and astuple(definition.primary_key),
+        "unique_keys": [astuple(key) for key in definition.unique_keys],
+        "foreign_keys": [astuple(key) for key in definition.foreign_keys],
+        "checks": [astuple(check) for check in definition.checks],
+        "defaults": definition.defaults,
+        "layout": astuple(definition.layout),
+        "indexes": [astuple(index) for index in definition.indexes],
+    }
+
+
+def load_definition(described: Described) -> TableDefinition:
+    """Return the definition of `describe_definition`; `check_definitions` looks at the whole."""
+    schema = _schema(described["schema"])
+    primary_key = described["primary_key"].or_none()
+    chunk_rows, encodings, offset_index = described["layout"].items(3)
+    definition = TableDefinition(
+        described["name"].text(),
+        schema,
+        None if primary_key is None else _unique_key(primary_key),
+        tuple(_unique_key(key) for key in described["unique_keys"].items()),
+        tuple(_foreign_key(key) for key in described["foreign_keys"].items()),
+        tuple(_check(check) for check in described["checks"].items()),
+        _pairs(described["defaults"], Described.text),
+        FileLayout(
+            _pairs(chunk_rows, Described.integer),
+            _pairs(encodings, Described.text),
+            _pairs(offset_index, Described.flag),
+        ),
+        tuple(_index(index) for index in described["indexes"].items()),
+    )
+    known = {*schema.names}
+    named = {column for check in definition.checks for column in check.columns}
+    named |= {column for column, _ in definition.defaults}
+    if not named <= known:
+        raise described.fault(f"a table with column '{min(named - known)}'")
+    return definition
+
+
+def check_definitions(tables: Mapping[str, Table], described: Mapping[str, Described]) -> None:
+    """Raise where a definition is none that a statement could have made."""
+    definitions = {name: table.definition for name, table in tables.items()}
+    for name, definition in definitions.items():
+        try:
+            check_columns(definition)
+            found = tuple(
+                resolve_references(definition, key, definitions) for key in definition.foreign_keys
+            )
+        except Error as error:
+            raise described[name].fault(f"a table that can be ({error})") from error
+        if found != definition.foreign_keys:
+            raise described[name]["foreign_keys"].fault("foreign keys with their references")
+
+
+def load_part(described: Described, flat: FlatTable, schema: pa.Schema) -> FilePart:
+    """Return a file's rows once its columns are those of a table, whatever the file calls them."""
+    name, renamed, missing = described.items(3)
+    stored = {column: each.text() for column, each in renamed.entries().items()}
+    absent = set(missing.texts())
+    for field in schema:
+        held = flat.schema.get_field_index(stored.get(field.name, field.name))
+        if field.name in absent:
+            fits = field.nullable
+        else:
+            fits = held >= 0 and flat.schema.field(held).type == field.type
+        if not fits:
+            raise described.fault(f"a file with column '{field.name}' as {field.type}")
+    part = FilePart(
+        name.text(), flat, stored, {column: schema.field(column).type for column in absent}
+    )
+    for field in schema:
+        if not field.nullable and part.null_count(field.name):
+            raise described.fault(f"a file with no NULL in column '{field.name}'")
+    return part
+
+
+def _schema(described: Described) -> pa.Schema:
+    try:
+        text = base64.b64decode(described.text(), validate=True)
+        schema = pa.ipc.read_schema(pa.py_buffer(text))
+        for field in schema:
+            kind_of(field.name, field.type)
+    except (pa.ArrowException, NotSupportedError, ValueError, OSError, EOFError) as error:
+        raise described.fault(f"a schema ({error})") from error
+    return schema
+
+
+def _unique_key(described: Described) -> UniqueKey:
+    return UniqueKey(*_fields(described, 1, Described.texts, Described.text))
+
+
+def _foreign_key(described: Described) -> ForeignKey:
+    texts, text = Described.texts, Described.text
+    return ForeignKey(*_fields(described, 3, texts, text, texts, text, Described.flag))
+
+
+def _check(described: Described) -> Check:
+    return Check(*_fields(described, 2, Described.text, Described.texts, Described.text))
+
+
+def _index(described: Described) -> Index:
+    """Return an index of its fields; version 4 has no options, version 5 no quantization."""
+
+    def flags(each: Described) -> tuple[bool, ...]:
+        return tuple(flag.flag() for flag in each.items())
+
+    def options(each: Described) -> IvfOptions | None:
+        found = each.or_none()
+        if found is None:
+            return None
+        integer = Described.integer
+        return IvfOptions(*_fields(found, 3, _metric, integer, integer, _quantization))
+
+    texts, text = Described.texts, Described.text
+    index = Index(*_fields(described, 4, text, texts, flags, Described.flag, options))
+    if len(index.descending) != len(index.columns):
+        raise described.fault("an index with a direction for each column")
+    if index.ivf is not None and len(index.columns) != 1:
+        raise described.fault("an ivf index on one column")
+    return index
+
+
+def _metric(described: Described) -> str:
+    return described.text(*METRICS)
+
+
+def _quantization(described: Described) -> str:
+    return described.text("none", "int8")
+
+
+def _fields(described: Described, required: int, *readers: Reader) -> list[Any]:
+    """Return the fields of a constraint or an index, the first `required` or more of them."""
+    items = described.items()
+    if not required <= len(items) <= len(readers):
+        raise described.fault(f"an array of {required} to {len(readers)}")
+    return [read(item) for read, item in zip(readers, items, strict=False)]
+
+
+def _pairs(described: Described, read: Reader) -> tuple[tuple[str, Any], ...]:
+    return tuple((name.text(), read(value)) for name, value in map(_pair, described.items()))
+
+
+def _pair(described: Described) -> list[Described]:
+    return described.items(2)
