@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 FANOUT = 4
 
-# How many bytes of rows are decoded at a time, of which encoding takes up to four times as many in
-# memory: where a statement writes a file, 0.3 s of work; at CHECKPOINT, 1 to 2 s; at VACUUM.
+# How many bytes of rows are decoded at a time; encoding them takes up to four times as many. Where
+# a statement writes a file it is 0.5 s of work, at CHECKPOINT 2 s.
 STATEMENT_BYTES = 2**25
 CHECKPOINT_BYTES = 2**27
 VACUUM_BYTES = 2**29
