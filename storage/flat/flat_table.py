@@ -178,7 +178,7 @@ class FlatTable:
         return reader
 
     @cached_property
-    def decoded_bytes(self) -> int:
+    def expected_bytes(self) -> int:
         """About how many bytes all rows take in memory, by a few of them."""
         rows = sorted({place * self.row_count // _SAMPLED for place in range(_SAMPLED)})
         return self.take(rows).nbytes * self.row_count // len(rows) if self.row_count else 0

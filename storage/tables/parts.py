@@ -191,7 +191,7 @@ class FilePart(Part):
     @property
     def size_bytes(self) -> int:
         """About how many bytes the rows take in memory."""
-        return self.flat.decoded_bytes
+        return self.flat.expected_bytes
 
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns."""

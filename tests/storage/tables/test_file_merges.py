@@ -31,7 +31,7 @@ INSERTS = {
 class Sized:
     """What is known of an open file here."""
 
-    decoded_bytes: int
+    expected_bytes: int
     row_count: int
 
 
@@ -41,7 +41,7 @@ class Damaged:
     row_count = 1
 
     @property
-    def decoded_bytes(self) -> int:
+    def expected_bytes(self) -> int:
         raise OperationalError("damaged")
 
 
