@@ -57,12 +57,12 @@ def scratch() -> Iterator[Path]:
 
 
 def end_threads() -> None:
-    """Wait until this thread is alone, such as for a BVH that is merged beside it.
+    """Wait until nothing runs beside this thread, such as a BVH that is merged.
 
-    A fork copies one thread, and the locks as the others held them.
+    A fork copies one thread, and the locks as the others held them; RayDB's workers wait for work.
     """
     end = time.monotonic() + PATIENCE_S
-    while threading.active_count() > 1:
+    while any(thread.name != "raydb worker" for thread in threading.enumerate()[1:]):
         if time.monotonic() > end:
             raise FindingError(f"threads do not end: {threading.enumerate()}")
         time.sleep(0.001)
@@ -81,24 +81,21 @@ class Child:
         # mistaken for it.
         self._out, inner = socket.socketpair()
         inner.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER_BYTES)
-        gate, self._gate = os.pipe()
         self._rest = b""
         self.status: int | None = None
         end_threads()
         self.pid = os.fork()
         if self.pid == 0:
-            os.close(self._gate)
-            os.read(gate, 1)
+            self._out.close()
             _run_and_exit(function, arguments, inner)
         inner.close()
-        os.close(gate)
         self._out.setblocking(False)
         if not held:
             self.go()
 
     def go(self) -> None:
         """Let it begin."""
-        os.write(self._gate, b"!")
+        self._out.send(b"!")
 
     def lines(self, wait_s: float = 0) -> list[list[str]]:
         """Return the words of each line that has come, after waiting for one at most so long."""
@@ -148,7 +145,6 @@ class Child:
         if self.status is None:
             self.kill()
         self._out.close()
-        os.close(self._gate)
 
 
 def _run_and_exit(function: Callable[..., None], arguments: Any, to: socket.socket) -> None:
@@ -157,6 +153,7 @@ def _run_and_exit(function: Callable[..., None], arguments: Any, to: socket.sock
 
     status = 0
     try:
+        to.recv(1)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         faulthandler.register(signal.SIGUSR1)
         function(say, *arguments)

@@ -117,7 +117,8 @@ class Worker:
 
     def said(self) -> str:
         self.errors.seek(0)
-        return self.errors.read()[-4000:].decode(errors="replace")
+        lines = self.errors.read().decode(errors="replace").splitlines()
+        return "\n".join(line for line in lines if "Extension modules" not in line)[-2000:]
 
     def close(self) -> None:
         self.process.kill()
