@@ -184,7 +184,7 @@ MEMORY_LIMIT = register(
         _as_written(parse_limit),
         "such as `'2GB'`, `'80%'` or `'none'`",
         "memory for joins, sorts and aggregates, which use temporary files beyond it, and for a BVH"
-        " that is built, which is an error beyond it",
+        " that is built or a column of a file that is read, which are an error beyond it",
     )
 )
 TEMP_DIRECTORY = register(

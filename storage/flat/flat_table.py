@@ -103,10 +103,11 @@ class FlatTable:
         position = self._root.required(0, 8)
         self.row_count = int.from_bytes(data[position : position + 8], "little")
         # Columns say what their chunks hold, which is more than opening a file need know.
-        lengths = (section.length for section in self._column_sections)
-        most = min(lengths, default=CHUNK_ENTRY.size) // CHUNK_ENTRY.size * MAX_CHUNK_ROWS
-        if self.row_count > most:
-            raise damaged(path, table.offset, f"at most {most} rows", self.row_count)
+        if self.row_count > MAX_CHUNK_ROWS:
+            lengths = (section.length for section in self._column_sections)
+            most = min(lengths, default=CHUNK_ENTRY.size) // CHUNK_ENTRY.size * MAX_CHUNK_ROWS
+            if self.row_count > most:
+                raise damaged(path, table.offset, f"at most {most} rows", self.row_count)
         self._shared = _read_shared(self._root)
 
     # The metadata

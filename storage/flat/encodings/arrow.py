@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.storage.flat.encodings.encoding import Encoded, Encoding, bad_chunk
-from raydb.storage.flat.layout import MAX_CHUNK_ROWS, Kind
+from raydb.storage.flat.layout import Kind
 from raydb.storage.flat.metadata.flatbuffer import RootTable
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column
 
+
+# NULLs and empty structs take no bytes: of them a chunk has at most so many, of others a bit each.
+_MOST_ELEMENTS = 2**22
 
 # Fields of Message and RecordBatch in Arrow's Message.fbs.
 _HEADER, _COMPRESSION = 2, 3
@@ -40,7 +43,7 @@ class _Arrow(Encoding):
             _check_message(column.file.path, entry.offset + place, message)
             array = pa.ipc.read_record_batch(message, schema).column(0)
             array.validate(full=True)
-            _check_lengths(array, max(MAX_CHUNK_ROWS, 8 * entry.payload_length))
+            _check_lengths(array, max(_MOST_ELEMENTS, 8 * entry.payload_length))
         except (pa.ArrowException, OSError, ValueError, EOFError) as error:
             found = f"another ({error})"
             raise bad_chunk(column, entry, place, "an Arrow record batch", found) from None
