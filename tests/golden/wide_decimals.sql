@@ -131,3 +131,7 @@ SELECT true::HUGEINT, true::DECIMAL(4, 2), true::DOUBLE, 0.5::BOOLEAN, 0::HUGEIN
 -- 1 | 1.00 | 1.0 | true | false | true | false
 SELECT true::DECIMAL(2, 2);
 -- error: DataError: true is out of range for DECIMAL(2,2)
+
+-- Rounded tens may have one digit more.
+SELECT round(9999::DECIMAL(4, 0), -1), typeof(round(9999::DECIMAL(4, 0), -1)), round(5000::DECIMAL(4, 0), -4), trunc(9999::DECIMAL(4, 0), -1), round(9999::DECIMAL(4, 0), -5);
+-- 10000 | 'DECIMAL(5,0)' | 10000 | 9990 | 0

@@ -142,16 +142,15 @@ def _text_to_float(array: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def _text_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
-    # Arrow (26.0) sees only some of the numbers that overflow: times 10**38, one of 38 digits
-    # fits 256 bits, but neither one of more digits nor one with an exponent need do so.
-    longest = pc.max(pc.binary_length(array)).as_py() or 0
+    longest = pc.max(pc.binary_length(array)).as_py() or 1
     if longest > MAX_PRECISION or _has_exponents(array):
         return _long_text_to_decimal(array, target)
+    # Arrow (26.0) sees only some of the numbers that overflow: none of so many digits does.
     try:
-        exact = pc.cast(array, pa.decimal256(COMPARED_PRECISION, target.scale))
+        exact = pc.cast(array, decimal_type(longest + target.scale, target.scale))
     except pa.ArrowInvalid:  # more digits behind the point than the scale, or spaces
         text = pc.utf8_trim_whitespace(array)
-        exact = pc.cast(text, pa.decimal256(COMPARED_PRECISION, MAX_PRECISION))
+        exact = pc.cast(text, decimal_type(2 * longest, longest))
     return _decimal_to_decimal(exact, target)
 
 

@@ -218,7 +218,7 @@ def _rounded_type(kind: pa.DataType, digits: int, carry: int | None = None) -> p
         return kind
     scale = max(min(digits, kind.scale), 0)
     if carry is None:
-        carry = 1 if scale < kind.scale else 0  # 9.99 rounds to 10.0
+        carry = 1 if digits < kind.scale else 0  # 9.99 rounds to 10.0, and 99 to 100
     return pa.decimal128(min(kind.precision - kind.scale + scale + carry, MAX_PRECISION), scale)
 
 
