@@ -293,7 +293,8 @@ class DatabaseDirectory:
             raise InterfaceError(
                 f"database '{self._name}' was opened before this process was forked; open it again"
             )
-        self._check_lock()
+        with reported(f"database '{self._name}' takes no changes"):
+            self._check_lock()
 
     def _check_lock(self) -> None:
         """Raise where another process may have opened the database for writing."""
@@ -423,8 +424,10 @@ class DatabaseDirectory:
 
     def _acknowledge(self, size: int) -> None:
         """Say that so many bytes of the log are durable, unless that log is no longer the last."""
-        self._check_lock()
-        if self._disk.may_exist(self._disk.manifest_path(self.version + 1)):
+        # The record is on the disk: what cannot be asked now is as it was before it was written.
+        with suppress(OSError):
+            self._check_lock()
+            self._system.size(self._disk.manifest_path(self.version + 1))
             raise _overtaken(self._name)
         self._mark.write(self.version, size)
 

@@ -43,7 +43,7 @@ class Lock(Protocol):
 
     @property
     def is_in_place(self) -> bool:
-        """Whether the file that is locked still has its name."""
+        """Whether the file that is locked still has its name; OSError where that is not known."""
 
     def close(self) -> None:
         """Release the lock."""
@@ -209,7 +209,7 @@ class _FileLock:
         """Whether the file that is locked still has its name."""
         try:
             return os.path.samestat(os.fstat(self._file.fileno()), self._path.lstat())
-        except OSError:
+        except FileNotFoundError:
             return False
 
     def sign(self) -> None:
@@ -223,6 +223,8 @@ class _FileLock:
     def close(self) -> None:
         """Release the lock."""
         self._file.close()
+        # A weak reference that ends by itself would swallow an interrupt which comes just then.
+        _LOCKS.discard(self)
 
 
 _LOCKS: WeakSet[_FileLock] = WeakSet()

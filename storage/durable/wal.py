@@ -351,7 +351,10 @@ class WalWriter:
         except BaseException:
             self._undo(self._file)
             raise
-        self._acknowledge(start + len(frame))
+        try:
+            self._acknowledge(start + len(frame))
+        except OperationalError as error:
+            raise OperationalError(f"{error}; {REMEDY}") from error
         self._tail = Tail((), sequence, start, start + len(frame))
         self._unsettled = False
 

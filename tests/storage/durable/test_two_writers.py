@@ -14,6 +14,7 @@ from directories import reader, write, writer
 
 import raydb
 from raydb.errors import OperationalError
+from raydb.storage.durable.filesystem import File
 from raydb.storage.durable.mark import MarkFile
 
 if TYPE_CHECKING:
@@ -128,3 +129,32 @@ def test_a_program_may_go_to_another_folder(path: Path, monkeypatch: pytest.Monk
         monkeypatch.chdir("/")
         con.execute("CREATE TABLE t AS SELECT 1 AS a")
         assert other.execute("FROM t").fetchall() == [(1,)]
+
+
+def test_a_record_that_is_durable_is_acknowledged_if_its_lock_cannot_be_looked_at(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(5, "Input/output error", "LOCK")
+
+    with writer(path) as directory:
+        check = directory._check_lock
+        checks = iter([check, fail])
+        monkeypatch.setattr(directory, "_check_lock", lambda: next(checks)())  # noqa: PLW0108  (another one at each call)
+        directory.append(b"record")
+        monkeypatch.setattr(directory, "_check_lock", fail)
+        with pytest.raises(OperationalError, match="takes no changes: 'LOCK': input/output error"):
+            directory.append(b"another")
+        monkeypatch.setattr(directory, "_check_lock", check)
+    with reader(path) as directory:
+        assert directory.shown.records == (b"record",)
+
+
+def test_what_lock_was_removed_from_under_is_in_doubt(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with writer(path) as directory:
+        sync = File.sync
+        monkeypatch.setattr(File, "sync", lambda file: (sync(file), (path / "LOCK").unlink()))
+        with pytest.raises(OperationalError, match=r"LOCK' was removed.*makes it certain what is"):
+            directory.append(b"record")
