@@ -5,9 +5,10 @@
 
 A case is a call `read_forged(seed, folder)` of a module on this process's path, in a folder of its
 own that is empty. It may return, or raise an error of PEP 249 that is no InternalError. What else
-it does is a failure: another exception, a signal, more time than `seconds`, more resident memory
-than `memory_mb` at any moment (of the whole process, with the code of Python and libraries). A
-worker runs case after case; after a signal or a hang another takes over.
+it does is a failure: another exception, a signal, more than `seconds` of a processor (or five times
+as many without one), more resident memory than `memory_mb` at any moment (of the whole process,
+with the code of Python and libraries). A worker runs case after case; after a signal or a hang
+another takes over.
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 
 # A worker that imports and compiles may take this long until its first case has ended.
 START_S = 300
+
+# So much longer a case may take than it runs: others use the machine, too.
+IDLE_FACTOR = 5
 
 # A worker that grows beyond its bound by this much is ended at once, for the machine's sake.
 RUNAWAY_MB = 4000
@@ -99,9 +103,10 @@ class Worker:
         return self.answer(seconds, memory_mb)
 
     def answer(self, seconds: float, memory_mb: float) -> dict[str, Any] | str:
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + IDLE_FACTOR * seconds
+        most = processor_s(self.process.pid) + seconds
         while not select.select([self.process.stdout], [], [], 0.05)[0]:
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or processor_s(self.process.pid) > most:
                 # Its threads' stacks are in the detail.
                 self.process.send_signal(signal.SIGABRT)
                 self.process.wait()
@@ -160,6 +165,12 @@ def run_cases(task: str, seeds: Iterable[int], *, memory_mb: float, seconds: flo
     return report
 
 
+def processor_s(process: int) -> float:
+    """Return how long the threads of a process have run."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def resident_mb(process: int) -> float:
     try:
         pages = int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
@@ -188,7 +199,7 @@ def run_case(task: Callable[[int, Path], object], seed: int, folder: Path) -> di
     folder.mkdir()
     refused = unclean = detail = ""
     forget_peak()
-    start = time.monotonic()
+    start = time.process_time()
     try:
         task(seed, folder)
     except BaseException as error:  # noqa: BLE001  (each other one is a finding)
@@ -197,7 +208,7 @@ def run_case(task: Callable[[int, Path], object], seed: int, folder: Path) -> di
         else:
             unclean = f"{type(error).__name__}: {error}"[:500]
             detail = traceback.format_exc()[-4000:]
-    seconds = time.monotonic() - start
+    seconds = time.process_time() - start
     return {
         "refused": refused,
         "unclean": unclean,
