@@ -130,7 +130,7 @@ def for_each_morsel(
     step = min(MORSEL_ROWS, relation.rows_within(room))
 
     def compute_from(start: int) -> Relation:
-        return _compute(compute, relation.slice(start, step).combined(), columns)
+        return compute_rows(compute, relation.slice(start, step).combined(), columns)
 
     if relation.row_count <= step:
         return concatenate([compute_from(0)], columns)
@@ -140,7 +140,7 @@ def for_each_morsel(
     return collector.relation()
 
 
-def _compute(
+def compute_rows(
     compute: Callable[[Relation], Relation], rows: Relation, columns: Sequence[Column]
 ) -> Relation:
     """Apply a function to rows, in halves where the results are more text than an array holds."""
@@ -151,7 +151,7 @@ def _compute(
             raise
         middle = rows.row_count // 2
         halves = rows.slice(0, middle), rows.slice(middle, rows.row_count)
-        return concatenate([_compute(compute, half, columns) for half in halves], columns)
+        return concatenate([compute_rows(compute, half, columns) for half in halves], columns)
 
 
 class Collector:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from raydb.engine.context.memory import Memory
 from raydb.engine.operators.aggregate.run_aggregate import run_aggregate
+from raydb.engine.operators.blocks import blocks_of
 from raydb.engine.operators.join.join import run_join
 from raydb.engine.operators.limit import run_limit
 from raydb.engine.operators.recursion import run_common_table, run_recursive, run_working_table
@@ -113,6 +114,16 @@ def run_plan(plan: PhysicalPlan, sources: Sources) -> pa.Table:
     """
     with naming_failures():
         return sources.rows_of(plan, plan.columns).table()
+
+
+def stream_plan(plan: PhysicalPlan, sources: Sources) -> Iterator[Relation]:
+    """Yield the rows of a physical plan in order, some at a time, with all columns of the plan.
+
+    Raises what `run_plan` does, when the block with the failing row is asked for.
+    """
+    with naming_failures():
+        for rows in blocks_of(plan, frozenset(plan.columns), sources):
+            yield rows.select(plan.columns)
 
 
 @contextmanager

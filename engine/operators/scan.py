@@ -13,36 +13,54 @@ Of a Parquet file, row groups that the comparisons exclude are left out in any c
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from raydb.engine.operators.relation import Collector, Relation, for_each_morsel, joined
+from raydb.engine.operators.relation import (
+    MORSEL_ROWS,
+    Collector,
+    Relation,
+    for_each_morsel,
+    joined,
+)
 from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal, columns_of, conjuncts
 from raydb.planner.expressions.registry import is_volatile, may_raise
 from raydb.planner.stars.table_scan import is_small
+from raydb.storage.in_order import in_order
 from raydb.storage.tables.key_index import candidates
 from raydb.storage.tables.parts import Comparison
-from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import ROW_NUMBER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from raydb.engine.context.memory import Memory
     from raydb.engine.operators.run import Sources
     from raydb.planner.plan.nodes import IndexLookup, Scan
+    from raydb.storage.tables.parts import Part
     from raydb.storage.tables.table import Table
 
-# The number of a row.
-_NUMBER_BYTES = 8
+# What a text or a list takes at least, mostly, and the rows that tell how much it is.
+_TEXT_BYTES = 16
+_WIDTH_ROWS = 32
+
+# A block of rows takes this share of the room; most chunks of numbers have so many rows.
+_BLOCK_SHARE = 32
+_CHUNK_ROWS = 2**14
+
+# Of fewer rows of a block than one in so many, columns that the predicate does not read are taken.
+_FEW_OF_BLOCK = 64
+
+# What finding matches takes for each row of a table: numbers, flags and their like.
+_MATCH_BYTES = 48
 
 # Single rows are read where at most one in so many is wanted: more of them cost as much as the
 # whole column, which is kept for the next query.
@@ -64,29 +82,143 @@ def run_scan(plan: Scan, columns: Sequence[Column], sources: Sources) -> Relatio
 def scan_table(table: Table, columns: Sequence[Column], memory: Memory) -> Relation:
     """Return some columns of a table's visible rows.
 
-    What is decoded is kept for the next time, unless it would fill the memory: then the table's
-    parts are decoded one after the other. Raises OperationalError for a part that is too large.
+    What is decoded is kept for the next time, unless it would fill the memory: then it is read
+    block by block.
     """
-    names = [column.name for column in columns if column.name != ROW_NUMBER]
-    room = memory.room() // 2
-    if table.rows.decoded_bytes(names, room) > room:
+    blocks = large_scan(table, columns, memory)
+    if blocks is not None:
         collector = Collector(memory, columns)
-        first = 0
-        for part in table.rows.parts:
-            rows = Rows(table.rows.schema, (part,))
-            need = rows.decoded_bytes(names, memory.room())
-            memory.check(int(need), f"reading a part of '{table.name}'")
-            collector.add(_visible_rows(table, rows, first, columns))
-            first += part.row_count
+        for rows in in_order(blocks.read, blocks.pieces()):
+            collector.add(rows)
         return collector.relation()
     # Read together, which is cheaper in most files than one by one.
-    table.rows.columns(names)
-    return _visible_rows(table, table.rows, 0, columns)
+    names = _names(columns)
+    values = dict(zip(names, table.rows.columns(names), strict=True))
+    return _visible_rows(table, columns, values, 0, table.rows.row_count)
 
 
-def _visible_rows(table: Table, rows: Rows, first: int, columns: Sequence[Column]) -> Relation:
-    """Return those of some rows that are visible; they are the table's from number `first` on."""
-    count = rows.row_count
+@dataclass(frozen=True, eq=False, slots=True)
+class ScanBlocks:
+    """Visible rows of a table block by block: nothing of what is decoded is kept.
+
+    predicate: rows for which it does not hold may be left out. step: the rows of a block.
+    """
+
+    table: Table
+    columns: Sequence[Column]
+    predicate: Expression | None
+    step: int
+
+    def pieces(self) -> Iterator[tuple[Part, int, int, int]]:
+        """Yield what `read` reads, in order: a part, the number of its first row, start, stop."""
+        comparisons = () if self.predicate is None else _comparisons(self.predicate)
+        first = 0
+        for part in self.table.rows.parts:
+            for start, stop in part.ranges(comparisons):
+                step = self.step if part.is_sliceable else stop - start
+                for low in range(start, stop, step):
+                    yield part, first, low, min(low + step, stop)
+            first += part.row_count
+
+    def read(self, piece: tuple[Part, int, int, int]) -> Relation:
+        """Return the visible rows of a piece; any thread may ask."""
+        part, first, start, stop = piece
+        if part.is_sliceable and self.predicate is not None:
+            found = self._few_matches(piece)
+            if found is not None:
+                return found
+        names = _names(self.columns)
+        values = dict(zip(names, part.slice(names, start, stop), strict=True))
+        return _visible_rows(self.table, self.columns, values, first + start, stop - start)
+
+    def _few_matches(self, piece: tuple[Part, int, int, int]) -> Relation | None:
+        """Return the rows for which the predicate holds, None where they are many or all read."""
+        part, first, start, stop = piece
+        assert self.predicate is not None
+        read = columns_of(self.predicate)
+        others = [column for column in self.columns if column not in read]
+        if not others:
+            return None
+        keys = [*sorted(read, key=lambda column: column.number), _NUMBER]
+        names = _names(keys)
+        values = dict(zip(names, part.slice(names, start, stop), strict=True))
+        rows = _visible_rows(self.table, keys, values, first + start, stop - start)
+        mask = evaluate(self.predicate, rows.columns, rows.row_count)
+        count = pc.sum(mask, min_count=0).as_py()
+        if count * _FEW_OF_BLOCK > rows.row_count:
+            return None
+        matches = rows.filter(mask, count).combined()
+        numbers = joined(matches.columns[_NUMBER])
+        places = numbers.to_numpy().astype(np.int64) - first
+        found = {
+            column: numbers if column.name == ROW_NUMBER else part.take(column.name, places)
+            for column in others
+        }
+        return Relation({**matches.columns, **found}, count).select(self.columns)
+
+
+def large_scan(
+    table: Table,
+    columns: Sequence[Column],
+    memory: Memory,
+    predicate: Expression | None = None,
+) -> ScanBlocks | None:
+    """Return a table's rows block by block where their columns would fill the memory.
+
+    Those for which a predicate does not hold may be left out. None where they fit. Raises
+    OperationalError for a file that is too large and cannot be read in parts.
+    """
+    need = _decoded_bytes(table, columns)
+    room = memory.room()
+    if not need or need + table.rows.kept_bytes <= room // 2:
+        return None
+    row_count = max(table.rows.expected_row_count, 1)
+    for part in table.rows.parts:
+        if not part.is_sliceable:
+            share = need * part.expected_row_count // row_count
+            memory.check(share, f"reading a part of '{table.name}'")
+    step = max(min(room * row_count // (_BLOCK_SHARE * need), MORSEL_ROWS), 1)
+    return ScanBlocks(table, columns, predicate, step // _CHUNK_ROWS * _CHUNK_ROWS or step)
+
+
+def _decoded_bytes(table: Table, columns: Sequence[Column]) -> int:
+    """Return about how many bytes some columns need that are not decoded yet."""
+    rows = table.rows
+    missing = [name for name in _names(columns) if not rows.is_decoded(name)]
+    return rows.expected_row_count * sum(_width(table, name) for name in missing)
+
+
+def _width(table: Table, name: str) -> int:
+    """Return about how many bytes a value takes."""
+    kind = table.rows.schema.field(name).type
+    if not _is_variable(kind):
+        return -(-kind.bit_width // 8)
+    count = table.rows.expected_row_count
+    if count < MORSEL_ROWS or not (table.rows.is_seekable and table.rows.is_counted):
+        return _TEXT_BYTES
+    numbers = np.unique(np.linspace(0, count - 1, _WIDTH_ROWS).astype(np.int64))
+    return max(table.rows.take(name, numbers).nbytes // len(numbers), _TEXT_BYTES)
+
+
+def _is_variable(kind: pa.DataType) -> bool:
+    try:
+        return not kind.bit_width
+    except ValueError:
+        return True
+
+
+def _names(columns: Sequence[Column]) -> list[str]:
+    return [column.name for column in columns if column.name != ROW_NUMBER]
+
+
+def _visible_rows(
+    table: Table,
+    columns: Sequence[Column],
+    named: Mapping[str, pa.ChunkedArray],
+    first: int,
+    count: int,
+) -> Relation:
+    """Return those of some rows that are visible; they are `count` from number `first` on."""
     live = None if table.live is None else table.live[first : first + count]
     values: dict[Column, pa.ChunkedArray | pa.Array] = {}
     for column in columns:
@@ -95,7 +227,7 @@ def _visible_rows(table: Table, rows: Rows, first: int, columns: Sequence[Column
             numbers = np.arange(first, first + count, dtype=np.int32)
             values[column] = pa.array(numbers if live is None else numbers[live])
         else:
-            whole = rows.column(column.name)
+            whole = named[column.name]
             values[column] = whole if live is None else whole.filter(pa.array(live))
     return Relation(values, count if live is None else int(np.count_nonzero(live)))
 
@@ -124,6 +256,9 @@ def scan_matches(
     comparisons = _comparisons(predicate)
     read = columns_of(predicate)
     if all(_is_decoded(table, column) for column in {*columns, *read}):
+        return None
+    need = _decoded_bytes(table, tuple(read)) + _MATCH_BYTES * table.row_count
+    if need > memory.room() // 2:
         return None
     by_codes = _match_codes(table, columns, predicate, memory)
     if by_codes is not None:
@@ -181,8 +316,7 @@ def _match_codes(
     rows = np.flatnonzero(kept)
     others = [column for column in columns if column not in texts]
     if not _are_few(len(rows), table):
-        room = memory.room() // 2
-        if table.rows.decoded_bytes([column.name for column in others], room) > room:
+        if _decoded_bytes(table, others) > memory.room() // 2:
             return None
     found = {
         column: values.take(pa.array(numbers[rows])) for column, (numbers, values) in texts.items()

@@ -7,15 +7,28 @@ from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
-from raydb.engine.operators.relation import Relation, for_each_morsel
-from raydb.engine.operators.scan import lookup_rows, scan_matches, scan_table, without_excluded
+from raydb.engine.operators.relation import (
+    Collector,
+    Relation,
+    compute_rows,
+    for_each_morsel,
+)
+from raydb.engine.operators.scan import (
+    ScanBlocks,
+    large_scan,
+    lookup_rows,
+    scan_matches,
+    scan_table,
+    without_excluded,
+)
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Column, columns_of
 from raydb.planner.plan.nodes import Filter, Project, Scan
 from raydb.planner.plan.nodes.node import read_by
+from raydb.storage.in_order import in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from raydb.engine.operators.run import Sources
     from raydb.engine.operators.trace import Trace
@@ -27,6 +40,11 @@ def run_steps(plan: Filter | Project, columns: Sequence[Column], sources: Source
     """Return some columns of the rows at the top of a chain."""
     steps = steps_of(plan, frozenset(columns), sources.trace)
     rows = scan_steps(steps, sources)
+    if isinstance(rows, ScanBlocks):
+        collector = Collector(sources.memory, columns)
+        for part in steps.over(rows, columns):
+            collector.add(part)
+        return collector.relation()
     if rows is None:
         rows = sources.rows_of(steps.source, steps.live)
     if steps.renames_only:
@@ -46,6 +64,13 @@ class Steps:
     live: frozenset[Column]
     renames_only: bool
     lowest: Expression | None
+
+    def over(self, blocks: ScanBlocks, columns: Sequence[Column]) -> Iterator[Relation]:
+        """Yield the rows of a table's blocks after the chain; they are read in threads."""
+        return in_order(
+            lambda piece: compute_rows(self.run, blocks.read(piece).combined(), columns),
+            blocks.pieces(),
+        )
 
 
 def steps_of(plan: Filter | Project, live: frozenset[Column], trace: Trace | None = None) -> Steps:
@@ -78,22 +103,31 @@ def steps_of(plan: Filter | Project, live: frozenset[Column], trace: Trace | Non
     return Steps(node, run, live, renames_only, lowest)
 
 
-def scan_steps(steps: Steps, sources: Sources) -> Relation | None:
-    """Return the rows that a filter next to a scan may keep, None where there is no such filter."""
+def scan_steps(steps: Steps, sources: Sources) -> Relation | ScanBlocks | None:
+    """Return the rows of a scan next to the steps, as far as a filter may keep them.
+
+    They come block by block where they would fill the memory. None where all rows are to be read,
+    and where there is no scan.
+    """
     node = steps.source
-    if not isinstance(node, Scan) or steps.lowest is None:
+    if not isinstance(node, Scan):
         return None
     read = [column for column in node.columns if column in steps.live]
-    lowest, table = steps.lowest, sources.tables[node.table]
+    lowest, table, memory = steps.lowest, sources.tables[node.table], sources.memory
+    if lowest is None:
+        return large_scan(table, read, memory) if sources.trace is None else None
 
-    def scan() -> Relation:
+    def scan() -> Relation | ScanBlocks:
         if node.lookup is not None:
-            rows = lookup_rows(table, read, node.lookup, sources.memory)
+            rows = lookup_rows(table, read, node.lookup, memory)
             if rows is not None:
                 return rows
         some = without_excluded(table, read, lowest)
-        rows = scan_matches(some, read, lowest, sources.memory)
-        return rows or scan_table(some, read, sources.memory)
+        rows = scan_matches(some, read, lowest, memory)
+        if rows is not None:
+            return rows
+        blocks = large_scan(some, read, memory, lowest) if sources.trace is None else None
+        return blocks or scan_table(some, read, memory)
 
     return scan() if sources.trace is None else sources.trace.run(node, scan)
 

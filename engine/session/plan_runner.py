@@ -20,11 +20,10 @@ from raydb.engine.fused.jobs import JobRun
 from raydb.engine.fused.post_aggregate import FEW_ROWS
 from raydb.engine.fused.row_fast_path import fast_rows
 from raydb.engine.fused.run import decode_groups, time_kernel
-from raydb.engine.operators.run import Sources, run_plan
+from raydb.engine.operators.run import Sources, run_plan, stream_plan
 from raydb.engine.operators.trace import Trace
 from raydb.engine.session.result import Result
 from raydb.engine.session.settings import MEMORY_LIMIT
-from raydb.engine.session.stream import stream_plan
 from raydb.errors import DataError
 from raydb.planner.explain import Measured, describe, render, search_states
 from raydb.storage.formats.text_part import LateValueError

@@ -222,6 +222,12 @@ class FlatTable:
         reader = self.reader(name)
         return pa.chunked_array(reader.read(), reader.column.field.type)
 
+    def slice(self, name: str, start: int, stop: int) -> Any:
+        """Return the rows start to stop of a column as a chunked array."""
+        reader = self.reader(name)
+        ranges = [(start, stop)] if start < stop else []
+        return pa.chunked_array(reader.read(ranges), reader.column.field.type)
+
     def scan(self, columns: Sequence[str] | None = None, filter: Any = None) -> Any:  # noqa: A002
         """Return the rows for which a filter holds as an Arrow table, all rows without one.
 

@@ -87,6 +87,16 @@ def select_rows(source: FlatTable, wanted: Any) -> tuple[NDArray[np.int64], Rang
     return _evaluate(source, expression, _columns_of(predicate), rows, ranges), ranges
 
 
+def possible_ranges(source: FlatTable, wanted: Sequence[tuple[str, str, Any]]) -> Ranges:
+    """Return the ranges of rows that zone maps and bloom filters do not rule out.
+
+    wanted: (column, operator, value) that must all hold; of none, all rows are left.
+    """
+    everything = [(0, source.row_count)] if source.row_count else []
+    predicate = read_comparisons(list(wanted), source.schema) if wanted else None
+    return everything if predicate is None else _possible_ranges(source, predicate)
+
+
 def _names_in(text: str, schema: Any) -> list[str]:
     """Return the columns that a printed expression may refer to: by name, or all if by number."""
     if "FieldPath" in text:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.interrupts import check_interrupt
-from raydb.storage.flat.select import select_rows
+from raydb.storage.flat.select import possible_ranges, select_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -84,6 +84,11 @@ class Part:
         """Whether columns may share their bytes with a mapped file or an object of Python."""
         return True
 
+    @property
+    def is_sliceable(self) -> bool:
+        """Whether some rows in a row cost little beside all of them."""
+        return self.is_decoded
+
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns, which are read together."""
         raise NotImplementedError
@@ -94,6 +99,13 @@ class Part:
         A part that knows better counts once more where it may be more than `enough`.
         """
         return 0 if self.is_decoded else self.expected_row_count * value_bytes(kind)
+    def slice(self, names: Sequence[str], start: int, stop: int) -> list[pa.ChunkedArray]:
+        """Return some columns of the rows start to stop, reading little else if that can be."""
+        return [column.slice(start, stop - start) for column in self.columns(names)]
+
+    def ranges(self, comparisons: Sequence[Comparison]) -> list[tuple[int, int]]:  # noqa: ARG002
+        """Return ascending ranges of rows; all comparisons hold for none outside of them."""
+        return [(0, self.row_count)] if self.row_count else []
 
     def dictionary(self, name: str) -> pa.ChunkedArray | None:  # noqa: ARG002
         """Return a column as Arrow's dictionary arrays, None where it is not stored as such."""
@@ -183,6 +195,8 @@ class FilePart(Part):
     renamed: Mapping[str, str] = field(default_factory=dict)
     absent: Mapping[str, pa.DataType] = field(default_factory=dict)
 
+    is_sliceable = True
+
     @property
     def row_count(self) -> int:
         """The number of rows."""
@@ -207,6 +221,20 @@ class FilePart(Part):
         if name in self.absent:
             return self.row_count * value_bytes(kind)
         return self.flat.reader(self._stored(name)).decoded_bytes(enough)
+    def slice(self, names: Sequence[str], start: int, stop: int) -> list[pa.ChunkedArray]:
+        """Return some columns of the rows start to stop; only their chunks are read."""
+        return [
+            self._nulls(name, stop - start)
+            if name in self.absent
+            else self.flat.slice(self._stored(name), start, stop)
+            for name in names
+        ]
+
+    def ranges(self, comparisons: Sequence[Comparison]) -> list[tuple[int, int]]:
+        """Return the ranges of rows that zone maps and bloom filters do not rule out."""
+        if any(each.column in self.absent for each in comparisons):
+            return []
+        return possible_ranges(self.flat, self._as_stored(comparisons))
 
     def null_count(self, name: str) -> int:
         """Count a column's NULLs, from the metadata."""
@@ -226,13 +254,15 @@ class FilePart(Part):
             return None
         if any(each.column in self.absent for each in comparisons):
             return np.empty(0, np.int64)
-        wanted = [(self._stored(each.column), each.operator, each.value) for each in comparisons]
-        return select_rows(self.flat, wanted)[0]
+        return select_rows(self.flat, self._as_stored(comparisons))[0]
 
     def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
         """Return some columns of the first rows; only their chunks are read."""
         row_numbers = np.arange(min(count, self.row_count))
         return [self.take(name, row_numbers) for name in names]
+
+    def _as_stored(self, comparisons: Sequence[Comparison]) -> list[tuple[str, str, pa.Scalar]]:
+        return [(self._stored(each.column), each.operator, each.value) for each in comparisons]
 
     def _stored(self, name: str) -> str:
         """Return what the file calls a column."""
@@ -259,6 +289,11 @@ class RestPart(Part):
         """Whether a column costs nothing to read."""
         return self.part.is_decoded
 
+    @property
+    def is_sliceable(self) -> bool:
+        """Whether some rows in a row cost little beside all of them."""
+        return self.part.is_sliceable
+
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns."""
         if self.part.is_decoded:
@@ -269,6 +304,9 @@ class RestPart(Part):
     def decoded_bytes(self, name: str, kind: pa.DataType, enough: float) -> float:
         """Return how many bytes a column of the whole part takes."""
         return self.part.decoded_bytes(name, kind, enough)
+    def slice(self, names: Sequence[str], start: int, stop: int) -> list[pa.ChunkedArray]:
+        """Return some columns of the rows start to stop."""
+        return self.part.slice(names, self.first + start, self.first + stop)
 
     def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
         """Return a column's values in some rows."""

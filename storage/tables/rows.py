@@ -137,6 +137,12 @@ class Rows:
         """Say whether a column costs nothing to read."""
         return name in self._columns or all(part.is_decoded for part in self.parts)
 
+    @property
+    def kept_bytes(self) -> int:
+        """The bytes of the columns that are kept decoded."""
+        encoded = any(not part.is_decoded for part in self.parts)
+        return sum(column.nbytes for column in self._columns.values()) if encoded else 0
+
     def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
         """Return a column's values in some rows, given by their ascending numbers."""
         if name in self._columns:

@@ -1,6 +1,6 @@
 """A query's rows block by block, as they are asked for.
 
-    for rows in stream_plan(plan, sources):    blocks of up to 131,072 rows, from the first on
+    for rows in blocks_of(plan, columns, sources):    up to 131,072 rows, from the first on
 
 Filters, computed columns, UNNEST, UNION ALL, LIMIT and series hold a block at a time. What has to
 see all its rows before it gives the first one (a sort, a join, an aggregate) runs to its end, as it
@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raydb.engine.operators.relation import MORSEL_ROWS, Relation
-from raydb.engine.operators.run import Sources, naming_failures
+from raydb.engine.operators.scan import ScanBlocks, large_scan
 from raydb.engine.operators.steps import scan_steps, steps_of
 from raydb.engine.operators.unnest import unnest_steps
 from raydb.engine.operators.values import columns_of_sources, renamed, series_blocks
@@ -21,6 +21,7 @@ from raydb.planner.plan.nodes import (
     Limit,
     PhysicalPlan,
     Project,
+    Scan,
     Series,
     Sort,
     Union,
@@ -31,44 +32,46 @@ from raydb.storage.in_order import in_order
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from raydb.engine.operators.run import Sources
     from raydb.planner.expressions.nodes import Column
 
 
-def stream_plan(plan: PhysicalPlan, sources: Sources) -> Iterator[Relation]:
-    """Yield the rows of a plan in order, some at a time, with all columns of the plan.
-
-    Raises what `run_plan` does, when the block with the failing row is asked for.
-    """
-    columns = plan.columns
-    with naming_failures():
-        for rows in _blocks(plan, frozenset(columns), sources):
-            yield rows.select(columns)
-
-
-def _blocks(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> Iterator[Relation]:
+def blocks_of(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> Iterator[Relation]:
+    """Yield the rows of a plan in order, some at a time, with those of its columns in `live`."""
     columns = [column for column in plan.columns if column in live]
     match plan:
         case Filter() | Project():
             steps = steps_of(plan, live)
             found = scan_steps(steps, sources)
-            below = _blocks(steps.source, steps.live, sources) if found is None else _slices(found)
+            if isinstance(found, ScanBlocks):
+                yield from steps.over(found, columns)
+                return
+            below = (
+                blocks_of(steps.source, steps.live, sources) if found is None else _slices(found)
+            )
             yield from in_order(lambda rows: steps.run(rows.combined()), below)
+        case Scan():
+            blocks = large_scan(sources.tables[plan.table], columns, sources.memory)
+            if blocks is None:
+                yield from _slices(sources.rows_of(plan, live))
+            else:
+                yield from in_order(blocks.read, blocks.pieces())
         case Unnest():
             steps = unnest_steps(plan, live)
             yield from in_order(
                 lambda rows: steps.run(rows.combined()),
-                _blocks(steps.source, steps.live, sources),
+                blocks_of(steps.source, steps.live, sources),
             )
         case Series():
             yield from series_blocks(plan, columns)
         case Union():
             for source, theirs in columns_of_sources(plan, columns):
-                for rows in _blocks(source, frozenset(theirs), sources):
+                for rows in blocks_of(source, frozenset(theirs), sources):
                     yield renamed(rows, theirs, columns)
         case Limit(source=source, count=count, offset=offset) if not isinstance(
             source, Sort | Series
         ):
-            yield from _limited(_blocks(source, live, sources), offset, count)
+            yield from _limited(blocks_of(source, live, sources), offset, count)
         case _:
             yield from _slices(sources.rows_of(plan, live))
 
