@@ -15,12 +15,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlannerOptions:
-    """The settings that a plan depends on (`SET backend`, `SET fused_path` and so on)."""
+    """The settings that a plan depends on (`SET backend`, `SET fused_path` and so on).
+
+    memory_limit: in bytes, None for any number.
+    """
 
     backend: str = "auto"
     fallback: str = "next"
     rt_encoding: str = "lanes"
     fused_path: bool = True
+    memory_limit: int | None = None
 
 
 def plan_query(plan: Plan, catalog: CatalogInfo, options: PlannerOptions) -> PhysicalPlan:

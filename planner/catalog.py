@@ -30,13 +30,15 @@ class TableInfo:
     """A table's definition and statistics.
 
     `null_counts` has one entry a column; `sample` has the values of a column in some rows, the same
-    rows for each column (none for an empty table).
+    rows for each column (none for an empty table). `is_encoded` tells of each column whether it is
+    still to be decoded.
     """
 
     definition: TableDefinition
     row_count: int
     null_counts: Mapping[str, int]
     sample: Mapping[str, pa.Array]
+    is_encoded: Mapping[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

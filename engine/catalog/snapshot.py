@@ -55,6 +55,7 @@ class Snapshot:
                     table.expected_count,
                     ByColumn(table, table.null_count),
                     ByColumn(table, table.sample),
+                    ByColumn(table, table.is_encoded),
                 )
                 for name, table in self.tables.items()
             },

@@ -192,13 +192,18 @@ def parse_limit(text: str, name: str = "memory_limit") -> int | None:
     >>> parse_limit("500MB"), parse_limit("1.5 GiB"), parse_limit("none")
     (500000000, 1610612736, None)
     """
+    most = whole_limit(text, name)
+    if most is None or not text.strip().endswith("%"):
+        return most
+    return max(most - int(pa.total_allocated_bytes()), most // _MIN_SHARE)
+
+
+def whole_limit(text: str, name: str = "memory_limit") -> int | None:
+    """Return what a text allows in all, whatever is held already; see `parse_limit`."""
     if text.lower() == "none":
         return None
     share, size_bytes = _size_of(text, name)
-    if size_bytes is not None:
-        return size_bytes
-    most = int(share * machine_memory())
-    return max(most - int(pa.total_allocated_bytes()), most // _MIN_SHARE)
+    return int(share * machine_memory()) if size_bytes is None else size_bytes
 
 
 def parse_device_memory(text: str, name: str = "device_memory") -> DeviceMemory:

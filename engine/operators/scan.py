@@ -36,6 +36,7 @@ from raydb.storage.in_order import in_order
 from raydb.storage.tables.key_index import candidates
 from raydb.storage.tables.parts import Comparison
 from raydb.storage.tables.table import ROW_NUMBER
+from raydb.storage.tables.widths import value_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -190,21 +191,14 @@ def _decoded_bytes(table: Table, columns: Sequence[Column]) -> int:
 
 def _width(table: Table, name: str) -> int:
     """Return about how many bytes a value takes."""
-    kind = table.rows.schema.field(name).type
-    if not _is_variable(kind):
-        return -(-kind.bit_width // 8)
+    fixed = value_bytes(table.rows.schema.field(name).type)
+    if fixed is not None:
+        return fixed
     count = table.rows.expected_row_count
     if count < MORSEL_ROWS or not (table.rows.is_seekable and table.rows.is_counted):
         return _TEXT_BYTES
     numbers = np.unique(np.linspace(0, count - 1, _WIDTH_ROWS).astype(np.int64))
-    return max(table.rows.take(name, numbers).nbytes // len(numbers), _TEXT_BYTES)
-
-
-def _is_variable(kind: pa.DataType) -> bool:
-    try:
-        return not kind.bit_width
-    except ValueError:
-        return True
+    return max(int(table.rows.take(name, numbers).nbytes) // len(numbers), _TEXT_BYTES)
 
 
 def _names(columns: Sequence[Column]) -> list[str]:
@@ -315,9 +309,9 @@ def _match_codes(
         return None
     rows = np.flatnonzero(kept)
     others = [column for column in columns if column not in texts]
-    if not _are_few(len(rows), table):
-        if _decoded_bytes(table, others) > memory.room() // 2:
-            return None
+    is_large = _decoded_bytes(table, others) > memory.room() // 2
+    if is_large and not _are_few(len(rows), table):
+        return None
     found = {
         column: values.take(pa.array(numbers[rows])) for column, (numbers, values) in texts.items()
     }

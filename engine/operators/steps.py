@@ -38,13 +38,23 @@ if TYPE_CHECKING:
 
 def run_steps(plan: Filter | Project, columns: Sequence[Column], sources: Sources) -> Relation:
     """Return some columns of the rows at the top of a chain."""
+    found = start_steps(plan, columns, sources)
+    if isinstance(found, Relation):
+        return found
+    collector = Collector(sources.memory, columns)
+    for rows in found:
+        collector.add(rows)
+    return collector.relation()
+
+
+def start_steps(
+    plan: Filter | Project, columns: Sequence[Column], sources: Sources
+) -> Relation | Iterator[Relation]:
+    """Return the rows at the top of a chain, block by block where a scan would fill the memory."""
     steps = steps_of(plan, frozenset(columns), sources.trace)
     rows = scan_steps(steps, sources)
     if isinstance(rows, ScanBlocks):
-        collector = Collector(sources.memory, columns)
-        for part in steps.over(rows, columns):
-            collector.add(part)
-        return collector.relation()
+        return steps.over(rows, columns)
     if rows is None:
         rows = sources.rows_of(steps.source, steps.live)
     if steps.renames_only:
@@ -113,23 +123,20 @@ def scan_steps(steps: Steps, sources: Sources) -> Relation | ScanBlocks | None:
     if not isinstance(node, Scan):
         return None
     read = [column for column in node.columns if column in steps.live]
-    lowest, table, memory = steps.lowest, sources.tables[node.table], sources.memory
+    table, lowest = sources.tables[node.table], steps.lowest
+    memory, trace = sources.memory, sources.trace
     if lowest is None:
-        return large_scan(table, read, memory) if sources.trace is None else None
+        return large_scan(table, read, memory) if trace is None else None
+    some = without_excluded(table, read, lowest)
 
-    def scan() -> Relation | ScanBlocks:
-        if node.lookup is not None:
-            rows = lookup_rows(table, read, node.lookup, memory)
-            if rows is not None:
-                return rows
-        some = without_excluded(table, read, lowest)
-        rows = scan_matches(some, read, lowest, memory)
-        if rows is not None:
-            return rows
-        blocks = large_scan(some, read, memory, lowest) if sources.trace is None else None
+    def find() -> Relation | None:
+        known = node.lookup and lookup_rows(table, read, node.lookup, memory)
+        return known or scan_matches(some, read, lowest, memory)
+
+    if trace is None:
+        blocks = find() or large_scan(some, read, memory, lowest)
         return blocks or scan_table(some, read, memory)
-
-    return scan() if sources.trace is None else sources.trace.run(node, scan)
+    return trace.run(node, lambda: find() or scan_table(some, read, memory))
 
 
 def _filter_step(predicate: Expression, live: frozenset[Column]) -> Callable[[Relation], Relation]:

@@ -14,7 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from raydb.engine.context.memory import DEFAULT_LIMIT, parse_device_memory, parse_limit
+from raydb.engine.context.memory import (
+    DEFAULT_LIMIT,
+    parse_device_memory,
+    parse_limit,
+    whole_limit,
+)
 from raydb.errors import OperationalError, ProgrammingError, did_you_mean
 from raydb.kernels.backends.choice import ENCODINGS, FALLBACKS, check_setting
 from raydb.kernels.backends.choice import SETTINGS as BACKENDS
@@ -63,7 +68,11 @@ class Settings:
     def __init__(self, values: Mapping[str, object]) -> None:
         self._values = values
         self.planner = PlannerOptions(
-            self[BACKEND], self[FALLBACK], self[RT_ENCODING], self[FUSED_PATH]
+            self[BACKEND],
+            self[FALLBACK],
+            self[RT_ENCODING],
+            self[FUSED_PATH],
+            whole_limit(self[MEMORY_LIMIT]),
         )
         self.device_memory = parse_device_memory(self[DEVICE_MEMORY])
 

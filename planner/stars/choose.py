@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 from raydb.kernels.backends.choice import choose_backends
 from raydb.planner.stars.delta import merge_parts, part_star, scan_delta
 from raydb.planner.stars.fuse import fuse, highest_score, scanned_attributes
-from raydb.planner.stars.table_scan import FusedTableScan, is_cheaper, scan_obstacle
+from raydb.planner.stars.table_scan import (
+    FusedTableScan,
+    is_cheaper,
+    scan_bytes,
+    scan_obstacle,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,6 +51,8 @@ def choose_job(star: Star, catalog: CatalogInfo, options: PlannerOptions) -> Phy
             reason = f"BVH '{best.bvh}' lacks {best.newer.count} rows"
     if scan_obstacle(star, catalog) is not None:
         return reason
+    if options.memory_limit is not None and scan_bytes(star, catalog) > options.memory_limit:
+        return f"the columns of '{star.fact}' would not fit in memory_limit"
     return FusedTableScan(star, backends, backend_reason, reason, row_count)
 
 

@@ -26,6 +26,7 @@ from raydb.planner.expressions.registry import may_raise
 from raydb.planner.plan.nodes.aggregate import GroupedRows
 from raydb.planner.stars.fuse import INT64_DIGITS
 from raydb.planner.stars.fused_scan import DENSE_GROUPS, FusedScanAggregate
+from raydb.storage.tables.widths import value_bytes
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ MIN_ROWS = 100_000
 SCAN_COST = 0.3
 FETCH_COST = 60.0
 DIRECT_COST = 0.3
+
+
+# What a scan keeps of each row: the code of a text, of a dimension's row, or a number.
+_CODE_BYTES = 4
+_NUMBER_BYTES = 8
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -148,6 +154,26 @@ def scan_cost(star: Star, row_count: int) -> float:
         for attribute in attributes_of(expression)
     }
     return row_count * SCAN_COST * (len(sources) + 1)
+
+
+def scan_bytes(star: Star, catalog: CatalogInfo) -> int:
+    """Return about how many bytes a scan needs: columns that files hold, and codes or numbers."""
+    expressions = (
+        *star.predicates,
+        *(key for _, key in star.keys),
+        *(argument for _, call in star.aggregates for argument in call.arguments),
+    )
+    fact = catalog.tables[star.fact]
+    row_bytes = 0
+    for attribute in {each for part in expressions for each in attributes_of(part)}:
+        if attribute.path:
+            row_bytes += _CODE_BYTES
+            continue
+        kind = fact.definition.schema.field(attribute.name).type
+        width = value_bytes(kind) or _CODE_BYTES
+        row_bytes += min(width, _NUMBER_BYTES)
+        row_bytes += width if fact.is_encoded[attribute.name] else 0
+    return row_bytes * fact.row_count
 
 
 def _value_count(expression: Expression, star: Star, catalog: CatalogInfo) -> int | None:

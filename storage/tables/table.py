@@ -229,6 +229,10 @@ class Table:
         column = self.rows.column(name)
         return column if self.live is None else column.filter(pa.array(self.live))
 
+    def is_encoded(self, name: str) -> bool:
+        """Tell whether a column is still to be decoded."""
+        return not self.rows.is_decoded(name)
+
     def null_count(self, name: str) -> int:
         """Count a column's NULLs in the visible rows; the number is kept."""
         if name not in self._null_counts:

@@ -64,7 +64,7 @@ STATEMENTS = {
 
 def run(options: argparse.Namespace) -> None:
     """Run a statement in this process between two lines of output."""
-    import raydb  # noqa: PLC0415  (the process that watches needs none of it)
+    import raydb
 
     connection = raydb.connect(options.database)
     connection.execute(f"SET memory_limit = '{options.limit}'")
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> None:
     sql = STATEMENTS[options.statement].format(folder=Path(options.database).parent)
     try:
         if options.statement == "stream":
-            sum(batch.num_rows for batch in connection.cursor().stream(sql))
+            sum(batch.num_rows for batch in connection.stream(sql))
         else:
             cursor = connection.execute(sql)
             while options.statement == "fetchmany" and cursor.fetchmany(10_000):
@@ -146,7 +146,7 @@ def measure(name: str, options: argparse.Namespace) -> None:
 
 def make(options: argparse.Namespace) -> None:
     """Make the database that statements are measured on, unless it is there."""
-    import raydb  # noqa: PLC0415
+    import raydb
 
     if (options.folder / "line.raydb").exists():
         return

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -61,13 +61,17 @@ _SAMPLE_ROWS = 1024
 # A sample of 1,024 rows without 3 % of duplicates comes from more than 16,000 distinct values.
 _LARGEST_DISTINCT_PART = 0.97
 _FEW_SAMPLE_ROWS = 64
+# Rows are coded so many at a time, and codes of more rows are not kept: 16 MiB a column.
+_CODED_ROWS = 2**20
+_MAX_KEPT_CODES = 2**22
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnDictionary:
     """The entries of a column and where they are promoted to.
 
-    codes: int32, shape (row_count,), the entry of each row; 0 where it is NULL.
+    codes: int32, shape (row_count,), the entry of each row, 0 where it is NULL; None for a column
+    of many rows, whose codes are found again chunk by chunk.
     entries: the distinct values, an Arrow array without NULLs.
     shared: the entries promoted to the column, by their index in `entries`.
     tier: COLUMN or TABLE; positions: int64, shape (len(entries),), the place of each entry in the
@@ -75,13 +79,20 @@ class ColumnDictionary:
     """
 
     kind: Kind
-    codes: NDArray[np.int32]
+    codes: NDArray[np.int32] | None
     entries: Any
     shared: NDArray[np.int64]
     tier: Tier
     positions: NDArray[np.int64]
     shared_count: int
     shared_dictionary: int
+
+    def codes_of(self, first: int, array: Any) -> NDArray[np.int32]:
+        """Return the codes of an Arrow array, whose rows begin at `first`."""
+        if self.codes is not None:
+            return self.codes[first : first + len(array)]
+        words = array if self.kind is Kind.BYTES else array.view(self.entries.type)
+        return _codes_of(pc.index_in(words, value_set=self.entries))
 
     def pack_shared(self) -> bytes:
         """Return the packed entries that are promoted to the column."""
@@ -102,20 +113,16 @@ class _Dictionary(Encoding):
         if not is_wanted and not _sample_repeats(column, kind):
             return None
         words = column if kind is Kind.BYTES else _as_integers(column)
-        encoded = pc.dictionary_encode(words)
-        # The chunks of an encoded chunked array have one and the same dictionary.
-        entries = encoded.chunk(0).dictionary
-        if not len(entries) or (not is_wanted and len(entries) > _MAX_ENTRIES):
+        most = None if is_wanted else _MAX_ENTRIES
+        coded = _code(words, chunk_rows, most)
+        if coded is None or not len(coded.entries):
             return None
-        codes = np.concatenate([_codes_of(chunk.indices) for chunk in encoded.chunks])
-        # A count of every entry is faster than np.unique, which hashes: 20 against 280 µs a chunk.
-        present = [np.flatnonzero(np.bincount(part)) for part in _chunks(codes, chunk_rows)]
-        counts = np.bincount(np.concatenate(present), minlength=len(entries))
-        shared = np.flatnonzero(2 * counts >= len(present))
+        entries, counts, codes = coded
+        shared = np.flatnonzero(2 * counts >= -(-len(words) // chunk_rows))
         positions = np.full(len(entries), -1, np.int64)
         positions[shared] = np.arange(len(shared))
         if not is_wanted:
-            cost = _dictionary_bytes(entries, kind, counts, shared, len(codes))
+            cost = _dictionary_bytes(entries, kind, counts, shared, len(words))
             if cost > _LARGEST_PART * _other_bytes(words, kind, chunk_rows):
                 return None
         tier = Tier.COLUMN if len(shared) else Tier.CHUNK
@@ -125,7 +132,7 @@ class _Dictionary(Encoding):
         dictionary = values.plan.prepared
         if not isinstance(dictionary, ColumnDictionary):
             return None
-        codes = dictionary.codes[values.first : values.first + len(values.array)]
+        codes = dictionary.codes_of(values.first, values.array)
         if values.least is not None and values.least == values.greatest:
             return None
         if values.numbers is None and not values.array.null_count and (codes == codes[0]).all():
@@ -251,6 +258,55 @@ def _as_integers(column: Any) -> Any:
     """View numbers as integers of their size: the entries are bits, so -0.0 and NaN stay as is."""
     whole = getattr(pa, f"int{column.type.bit_width}")()
     return pa.chunked_array([chunk.view(whole) for chunk in column.chunks], whole)
+
+
+class _Coded(NamedTuple):
+    """Distinct values, in how many chunks each of them is, and the code of each row."""
+
+    entries: Any
+    counts: NDArray[np.int64]
+    codes: NDArray[np.int32] | None
+
+
+def _code(words: Any, chunk_rows: int, most: int | None) -> _Coded | None:
+    """Return the distinct values of a column in the order of their first rows, and its codes.
+
+    Some chunks at a time; the codes are kept where the rows are not many. None for more than `most`
+    values, which further rows are not asked for.
+    """
+    entries = pa.array([], words.type)
+    counts = np.zeros(0, np.int64)
+    kept: list[NDArray[np.int32]] = []
+    step = max(_CODED_ROWS // chunk_rows, 1) * chunk_rows
+    for first in range(0, len(words), step):
+        codes, entries = _extend(words.slice(first, step), entries)
+        if most is not None and len(entries) > most:
+            return None
+        # A count of every entry is faster than np.unique, which hashes: 20 against 280 µs a chunk.
+        present = [np.flatnonzero(np.bincount(part)) for part in _chunks(codes, chunk_rows)]
+        found = np.bincount(np.concatenate(present), minlength=len(entries))
+        found[: len(counts)] += counts
+        counts = found
+        if len(words) <= _MAX_KEPT_CODES:
+            kept.append(codes)
+    is_kept = len(words) <= _MAX_KEPT_CODES
+    return _Coded(entries, counts, np.concatenate(kept) if is_kept else None)
+
+
+def _extend(words: Any, entries: Any) -> tuple[NDArray[np.int32], Any]:
+    """Return the codes of some rows, and the distinct values with theirs behind those known."""
+    encoded = pc.dictionary_encode(words)
+    # The chunks of an encoded chunked array have one and the same dictionary.
+    own = encoded.chunk(0).dictionary
+    codes = np.concatenate([_codes_of(chunk.indices) for chunk in encoded.chunks])
+    if not len(entries):
+        return codes, own
+    if not len(own):  # All rows are NULL.
+        return codes, entries
+    known = pc.index_in(own, value_set=entries)
+    new = known.is_null().to_numpy(zero_copy_only=False)
+    places = np.where(new, len(entries) + np.cumsum(new) - 1, known.fill_null(0).to_numpy())
+    return places.astype(np.int32)[codes], pa.concat_arrays([entries, own.filter(pa.array(new))])
 
 
 def _codes_of(indices: Any) -> NDArray[np.int32]:

@@ -1,0 +1,118 @@
+"""The memory limit where tables lie in files: they are read and written block by block."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+
+import raydb
+from raydb.engine.operators import scan
+from raydb.errors import IntegrityError, OperationalError
+
+ROWS = 60_000
+LIMIT = "2MB"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A database whose table lies in two files and its log, with NULLs, texts and deleted rows."""
+    path = tmp_path_factory.mktemp("made") / "made.raydb"
+    with raydb.connect(path) as con:
+        con.execute(
+            "CREATE TABLE t AS SELECT range AS id, range * 7919 % 40 AS k,"
+            " CASE WHEN range % 11 > 0 THEN range * 0.3::DOUBLE END AS x,"
+            " (range * 31 % 9999)::DECIMAL(12, 2) AS d, 'text ' || range % 700 AS s"
+            f" FROM range(0, {ROWS // 2})"
+        )
+        con.execute(f"CHECKPOINT; INSERT INTO t SELECT id + {ROWS // 2}, k, x, d, s FROM t")
+        con.execute("CHECKPOINT; DELETE FROM t WHERE id % 17 = 3; INSERT INTO t (id) VALUES (-1)")
+    return path
+
+
+@pytest.fixture
+def blocks(monkeypatch):
+    """Return a list that gets each block of rows that is read; they are small."""
+    read = []
+    whole = scan.ScanBlocks.read
+
+    def counting(self, piece):
+        read.append(piece)
+        return whole(self, piece)
+
+    monkeypatch.setattr(scan.ScanBlocks, "read", counting)
+    monkeypatch.setattr(scan, "_CHUNK_ROWS", 1000)
+    return read
+
+
+def limited(path, limit=LIMIT):
+    """Open a database with a memory limit."""
+    con = raydb.connect(path, read_only=True)
+    con.execute(f"SET memory_limit = '{limit}'")
+    return con
+
+
+def rows_of(table):
+    """Return rows as a multiset; doubles are compared to the last bit."""
+    columns = [column.to_pylist() for column in table.columns]
+    return Counter(repr(row) for row in zip(*columns, strict=True))
+
+
+QUERIES = [
+    "SELECT * FROM t",
+    "SELECT id, s, x FROM t WHERE k < 3 OR d > 9000",
+    "SELECT id, s, x, d FROM t WHERE id BETWEEN 29990 AND 30010",
+    "SELECT s, id + k FROM t WHERE s = 'text 3'",
+    "SELECT k, count(*), count(x), sum(x), avg(x), sum(d), avg(d), min(s), max(x) FROM t GROUP BY k",
+    "SELECT s, sum(x) FILTER (WHERE k > 3), avg(id) FROM t WHERE d > 100 GROUP BY s",
+    "SELECT id, sum(x), avg(d) FROM t GROUP BY id",
+    "SELECT count(*), sum(x), min(id), max(s) FROM t",
+    "SELECT count(*), sum(x), max(s) FROM t WHERE id < -5 AND k < 3",
+    "SELECT k, count(*), sum(x) FROM t WHERE id < -5 AND s > 'a' GROUP BY k",
+    "SELECT k, count(DISTINCT s), median(x) FROM t GROUP BY k",
+    "SELECT k, s, count(*), sum(d) FROM t GROUP BY ROLLUP (k, s)",
+    "SELECT a.id, b.s, a.x FROM t a JOIN t b ON a.id = b.id + 30000",
+    "SELECT id, rank() OVER (PARTITION BY s ORDER BY x, id), k FROM t",
+]
+
+
+@pytest.mark.parametrize("sql", QUERIES)
+def test_blocks_give_the_rows_of_whole_columns(made, blocks, sql):
+    expected = raydb.connect(made, read_only=True).execute(sql).to_arrow_table()
+    assert not blocks
+    found = limited(made).execute(sql).to_arrow_table()
+    assert len(blocks) > 3 or " id " in sql, "columns were read whole"
+    assert found.schema == expected.schema
+    assert rows_of(found) == rows_of(expected)
+
+
+def test_rows_stay_in_their_order(made, blocks):
+    sql = "SELECT id, s FROM t WHERE k <> 5"
+    found = limited(made).execute(sql).to_arrow_table()
+    assert blocks
+    assert found.equals(raydb.connect(made, read_only=True).execute(sql).to_arrow_table())
+
+
+def test_zone_maps_leave_blocks_out(made, blocks):
+    limited(made).execute("SELECT * FROM t WHERE id = 59000").fetchall()
+    rows = sum(stop - start for _, _, start, stop in blocks)
+    assert 0 < rows < ROWS / 2
+
+
+def test_what_was_read_in_blocks_is_not_kept(made, blocks):
+    con = limited(made)
+    con.execute("SELECT k, sum(x), sum(d), min(s) FROM t GROUP BY k").fetchall()
+    table = con._open_session().database.snapshot.tables["t"]
+    assert table.rows.kept_bytes < 1_000_000
+
+
+def test_a_star_beyond_the_limit_says_why_it_is_no_pass(made):
+    (plan,) = zip(
+        *limited(made, "100KB").execute("EXPLAIN SELECT k, sum(d) FROM t GROUP BY k").fetchall(),
+        strict=True,
+    )
+    assert "FusedTableScan" not in "\n".join(plan)
