@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from raydb.engine.context.statement_context import StatementContext
     from raydb.storage.tables.table import ForeignKey, Table
 
+# Columns that take at most this share of the room are kept decoded.
+_KEPT_SHARE = 4
+
 
 def build_bvh(
     definition: BvhDefinition, tables: Mapping[str, Table], context: StatementContext
@@ -98,6 +101,19 @@ class _FactRows:
         control.room.take(0 if self.fact.live is None else 4 * self.fact.live_count)
         self.numbers = visible_rows(self.fact)
         self.count = self.fact.row_count if self.numbers is None else len(self.numbers)
+        self._keep_columns(control.room.left())
+
+    def _keep_columns(self, room: int | None) -> None:
+        """Decode the columns that are read where they take a small share of the room.
+
+        Else each block of them is decoded whenever it is read.
+        """
+        definition = self.definition
+        read = {*definition.scan, *definition.group_by}
+        read.update(*map(attributes_of, definition.aggregate))
+        names = sorted(attribute.name for attribute in read if not attribute.path)
+        if room is None or self.fact.bytes_to_decode(names) <= room // _KEPT_SHARE:
+            self.fact.rows.columns(names)
 
     def read(self, attribute: Attribute, low: int, high: int) -> pa.ChunkedArray | pa.Array:
         """Return an attribute in the visible rows from `low` to before `high`."""
@@ -108,14 +124,15 @@ class _FactRows:
             else:
                 numbers = self.numbers[low:high]
             return fetch(self.tables, self.fact.name, attribute, numbers)
-        column = self.fact.rows.column(attribute.name)
+        rows = self.fact.rows
         if self.numbers is None:
-            values = column.slice(low, high - low)
+            values = rows.slice(attribute.name, low, high)
         else:
             # From the slice around them: to take from all chunks is to search them for each row.
             numbers = self.numbers[low:high]
             first, last = (int(numbers[0]), int(numbers[-1])) if len(numbers) else (0, -1)
-            values = column.slice(first, last + 1 - first).take(pa.array(numbers - first))
+            around = rows.slice(attribute.name, first, last + 1)
+            values = around.take(pa.array(numbers - first))
         # A foreign key may be a narrower integer than the key that it stands for.
         return values if values.type == attribute.type else values.cast(attribute.type)
 

@@ -36,7 +36,6 @@ from raydb.storage.in_order import in_order
 from raydb.storage.tables.key_index import candidates
 from raydb.storage.tables.parts import Comparison
 from raydb.storage.tables.table import ROW_NUMBER
-from raydb.storage.tables.widths import value_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -48,10 +47,6 @@ if TYPE_CHECKING:
     from raydb.planner.plan.nodes import IndexLookup, Scan
     from raydb.storage.tables.parts import Part
     from raydb.storage.tables.table import Table
-
-# What a text or a list takes at least, mostly, and the rows that tell how much it is.
-_TEXT_BYTES = 16
-_WIDTH_ROWS = 32
 
 # A block of rows takes this share of the room; most chunks of numbers have so many rows.
 _BLOCK_SHARE = 32
@@ -184,21 +179,7 @@ def large_scan(
 
 def _decoded_bytes(table: Table, columns: Sequence[Column]) -> int:
     """Return about how many bytes some columns need that are not decoded yet."""
-    rows = table.rows
-    missing = [name for name in _names(columns) if not rows.is_decoded(name)]
-    return rows.expected_row_count * sum(_width(table, name) for name in missing)
-
-
-def _width(table: Table, name: str) -> int:
-    """Return about how many bytes a value takes."""
-    fixed = value_bytes(table.rows.schema.field(name).type)
-    if fixed is not None:
-        return fixed
-    count = table.rows.expected_row_count
-    if count < MORSEL_ROWS or not (table.rows.is_seekable and table.rows.is_counted):
-        return _TEXT_BYTES
-    numbers = np.unique(np.linspace(0, count - 1, _WIDTH_ROWS).astype(np.int64))
-    return max(int(table.rows.take(name, numbers).nbytes) // len(numbers), _TEXT_BYTES)
+    return table.bytes_to_decode(_names(columns))
 
 
 def _names(columns: Sequence[Column]) -> list[str]:

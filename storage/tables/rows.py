@@ -77,6 +77,19 @@ class Rows:
                 )
         return [self._columns[name] for name in names]
 
+    def slice(self, name: str, start: int, stop: int) -> pa.ChunkedArray:
+        """Return a column's values in the rows start to stop; what is decoded is not kept."""
+        if name in self._columns:
+            return self._columns[name].slice(start, stop - start)
+        chunks = []
+        first = 0
+        for part in self.parts:
+            low, high = max(start - first, 0), min(stop - first, part.row_count)
+            if low < high:
+                chunks += part.slice([name], low, high)[0].chunks
+            first += part.row_count
+        return pa.chunked_array(chunks, self.schema.field(name).type)
+
     def coded(self, name: str) -> pa.ChunkedArray:
         """Return a column's values, as Arrow's dictionary arrays where all parts store them so."""
         if name in self._columns:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
+import shutil
 from collections import Counter
 
-import pyarrow as pa
 import pytest
 
 import raydb
+from raydb.engine.context.memory import Memory, SpillFile
 from raydb.engine.operators import scan
-from raydb.errors import IntegrityError, OperationalError
+from raydb.errors import IntegrityError, OperationalError, ProgrammingError
+from raydb.storage.flat import write
 
 ROWS = 60_000
 LIMIT = "2MB"
@@ -67,7 +66,7 @@ QUERIES = [
     "SELECT id, s, x FROM t WHERE k < 3 OR d > 9000",
     "SELECT id, s, x, d FROM t WHERE id BETWEEN 29990 AND 30010",
     "SELECT s, id + k FROM t WHERE s = 'text 3'",
-    "SELECT k, count(*), count(x), sum(x), avg(x), sum(d), avg(d), min(s), max(x) FROM t GROUP BY k",
+    "SELECT k, count(*), count(x), sum(x), avg(x), avg(d), min(s), max(x) FROM t GROUP BY k",
     "SELECT s, sum(x) FILTER (WHERE k > 3), avg(id) FROM t WHERE d > 100 GROUP BY s",
     "SELECT id, sum(x), avg(d) FROM t GROUP BY id",
     "SELECT count(*), sum(x), min(id), max(s) FROM t",
@@ -116,3 +115,108 @@ def test_a_star_beyond_the_limit_says_why_it_is_no_pass(made):
         strict=True,
     )
     assert "FusedTableScan" not in "\n".join(plan)
+
+
+# -- writes
+
+
+@pytest.fixture
+def con(made, tmp_path):
+    """A copy of the database, open for writing, with a memory limit."""
+    shutil.copytree(made, tmp_path / "copy.raydb")
+    with raydb.connect(tmp_path / "copy.raydb") as connection:
+        connection.execute(f"SET memory_limit = '{LIMIT}'")
+        yield connection
+
+
+@pytest.fixture
+def spilled(monkeypatch):
+    """Return a list that gets each temporary file of the test."""
+    opened = []
+    new_file = Memory.new_file
+
+    def counting(self, schema):
+        opened.append(new_file(self, schema))
+        return opened[-1]
+
+    monkeypatch.setattr(Memory, "new_file", counting)
+    return opened
+
+
+def data_files(tmp_path):
+    """Return the names of the data files of the copy."""
+    return {entry.name for entry in (tmp_path / "copy.raydb" / "data").iterdir()}
+
+
+def answers(con, table):
+    """Return what tells the rows of a table."""
+    return con.execute(
+        f"SELECT count(*), sum(id), sum(k), sum(d), min(s), max(s), count(x) FROM {table}"
+    ).fetchall()
+
+
+WRITES = [
+    "CREATE TABLE u AS SELECT * FROM t",
+    "CREATE TABLE u AS SELECT k, x, d, s, id FROM t WHERE k > 3",
+    "CREATE TABLE u AS SELECT * FROM t; INSERT INTO u SELECT * FROM t",
+    "CREATE TABLE u AS SELECT * FROM t; UPDATE u SET k = k + 1, s = s || '!'",
+    "CREATE TABLE u AS SELECT * FROM t; UPDATE u SET d = 0 WHERE k < 10",
+    "CREATE TABLE u AS SELECT * FROM t; UPDATE u SET x = t.x * 2 FROM t WHERE t.id = u.id",
+    "CREATE TABLE u AS SELECT * FROM t; DELETE FROM u WHERE k < 20",
+]
+
+
+@pytest.mark.parametrize("sql", WRITES)
+def test_writes_are_the_same_with_little_memory(con, spilled, tmp_path, sql):
+    con.execute(sql)
+    assert spilled, "the rows were in memory as a whole"
+    found = answers(con, "u")
+    con.execute("DROP TABLE u; RESET memory_limit")
+    con.execute(sql)
+    assert answers(con, "u") == found
+    con.close()
+    with raydb.connect(tmp_path / "copy.raydb") as again:
+        assert answers(again, "u") == found
+
+
+def test_a_rollback_of_a_large_table_leaves_nothing(con, spilled, tmp_path):
+    before = data_files(tmp_path)
+    con.execute("BEGIN; CREATE TABLE u AS SELECT * FROM t; INSERT INTO t SELECT * FROM t; ROLLBACK")
+    assert spilled
+    assert data_files(tmp_path) == before
+    with pytest.raises(ProgrammingError, match="'u' does not exist"):
+        con.execute("SELECT * FROM u")
+
+
+def test_a_broken_constraint_in_the_last_row_leaves_nothing(con, spilled, tmp_path):
+    con.execute(
+        "CREATE TABLE u (id BIGINT, k BIGINT, x DOUBLE, d DECIMAL(12, 2), s VARCHAR NOT NULL)"
+    )
+    before = data_files(tmp_path)
+    with pytest.raises(IntegrityError, match="column 's' is NOT NULL"):
+        con.execute("INSERT INTO u SELECT * FROM t")
+    assert spilled
+    assert con.execute("SELECT count(*) FROM u").fetchall() == [(0,)]
+    assert data_files(tmp_path) == before
+
+
+def test_ctrl_c_amid_a_large_table_leaves_nothing(con, spilled, tmp_path, monkeypatch):
+    """Interrupted while its rows go to a temporary file, and while they become a data file."""
+    before = data_files(tmp_path)
+    expected = answers(con, "t")
+    for owner, name in ((SpillFile, "write"), (write, "encode_rows")):
+        work = getattr(owner, name)
+
+        def interrupted(*arguments, work=work):
+            con.interrupt()
+            return work(*arguments)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, interrupted)
+            with pytest.raises(OperationalError, match="interrupted"):
+                con.execute("CREATE TABLE u AS SELECT * FROM t")
+        assert data_files(tmp_path) == before
+        assert answers(con, "t") == expected
+    assert spilled
+    con.execute("CREATE TABLE u AS SELECT * FROM t")
+    assert answers(con, "u") == expected
