@@ -192,8 +192,8 @@ MEMORY_LIMIT = register(
         DEFAULT_LIMIT,
         _as_written(parse_limit),
         "such as `'2GB'`, `'80%'` or `'none'`",
-        "memory for joins, sorts and aggregates, which use temporary files beyond it, and for a BVH"
-        " that is built or a column of a file that is read, which are an error beyond it",
+        "what a statement may hold: rows that wait go to temporary files beyond it, tables in files"
+        " are read block by block, and a BVH that would not fit is an error",
     )
 )
 TEMP_DIRECTORY = register(
