@@ -112,8 +112,10 @@ class _FactRows:
         read = {*definition.scan, *definition.group_by}
         read.update(*map(attributes_of, definition.aggregate))
         names = sorted(attribute.name for attribute in read if not attribute.path)
-        if room is None or self.fact.bytes_to_decode(names) <= room // _KEPT_SHARE:
-            self.fact.rows.columns(names)
+        rows = self.fact.rows
+        enough = 0 if room is None else room // _KEPT_SHARE
+        if room is None or rows.decoded_bytes(names, enough) <= enough:
+            rows.columns(names)
 
     def read(self, attribute: Attribute, low: int, high: int) -> pa.ChunkedArray | pa.Array:
         """Return an attribute in the visible rows from `low` to before `high`."""

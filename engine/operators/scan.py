@@ -35,10 +35,11 @@ from raydb.planner.stars.table_scan import is_small
 from raydb.storage.in_order import in_order
 from raydb.storage.tables.key_index import candidates
 from raydb.storage.tables.parts import Comparison
+from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import ROW_NUMBER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -54,6 +55,9 @@ _CHUNK_ROWS = 2**14
 
 # Of fewer rows of a block than one in so many, columns that the predicate does not read are taken.
 _FEW_OF_BLOCK = 64
+
+# A file may claim any number of rows, a table has at most so many.
+_MAX_ROWS = 2**31 - 1
 
 # What finding matches takes for each row of a table: numbers, flags and their like.
 _MATCH_BYTES = 48
@@ -164,25 +168,25 @@ def large_scan(
     Those for which a predicate does not hold may be left out. None where they fit. Raises
     OperationalError for a file that is too large and cannot be read in parts.
     """
-    need = _decoded_bytes(table, columns)
     room = memory.room()
+    need = _decoded_bytes(table.rows, columns, room // 2)
     if not need or need + table.rows.kept_bytes <= room // 2:
         return None
-    row_count = max(table.rows.expected_row_count, 1)
     for part in table.rows.parts:
-        if not part.is_sliceable:
-            share = need * part.expected_row_count // row_count
+        if not part.is_sliceable or part.row_count > _MAX_ROWS:
+            share = _decoded_bytes(Rows(table.rows.schema, (part,)), columns, room)
             memory.check(share, f"reading a part of '{table.name}'")
+    row_count = max(table.rows.expected_row_count, 1)
     step = max(min(room * row_count // (_BLOCK_SHARE * need), MORSEL_ROWS), 1)
     return ScanBlocks(table, columns, predicate, step // _CHUNK_ROWS * _CHUNK_ROWS or step)
 
 
-def _decoded_bytes(table: Table, columns: Sequence[Column]) -> int:
-    """Return about how many bytes some columns need that are not decoded yet."""
-    return table.bytes_to_decode(_names(columns))
+def _decoded_bytes(rows: Rows, columns: Collection[Column], enough: int) -> int:
+    """Return about how many bytes some columns need that are not decoded yet; see `Part`."""
+    return int(rows.decoded_bytes(_names(columns), enough))
 
 
-def _names(columns: Sequence[Column]) -> list[str]:
+def _names(columns: Collection[Column]) -> list[str]:
     return [column.name for column in columns if column.name != ROW_NUMBER]
 
 
@@ -232,16 +236,14 @@ def scan_matches(
     read = columns_of(predicate)
     if all(_is_decoded(table, column) for column in {*columns, *read}):
         return None
-    need = _decoded_bytes(table, tuple(read)) + _MATCH_BYTES * table.row_count
-    if need > memory.room() // 2:
+    room = memory.room() // 2
+    if _decoded_bytes(table.rows, read, room) + _MATCH_BYTES * table.row_count > room:
         return None
     by_codes = _match_codes(table, columns, predicate, memory)
     if by_codes is not None:
         return by_codes
     if not comparisons and read.issuperset(columns):
         return None
-    if _NUMBER_BYTES * table.row_count > memory.room() // 2:
-        return None  # The candidates may be all rows.
     candidates = _candidates(table, comparisons)
 
     def keep(rows: Relation) -> Relation:
@@ -290,7 +292,8 @@ def _match_codes(
         return None
     rows = np.flatnonzero(kept)
     others = [column for column in columns if column not in texts]
-    is_large = _decoded_bytes(table, others) > memory.room() // 2
+    room = memory.room() // 2
+    is_large = _decoded_bytes(table.rows, others, room) > room
     if is_large and not _are_few(len(rows), table):
         return None
     found = {

@@ -26,7 +26,7 @@ from raydb.planner.expressions.registry import may_raise
 from raydb.planner.plan.nodes.aggregate import GroupedRows
 from raydb.planner.stars.fuse import INT64_DIGITS
 from raydb.planner.stars.fused_scan import DENSE_GROUPS, FusedScanAggregate
-from raydb.storage.tables.widths import value_bytes
+from raydb.storage.tables.parts import value_bytes
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def scan_bytes(star: Star, catalog: CatalogInfo) -> int:
             row_bytes += _CODE_BYTES
             continue
         kind = fact.definition.schema.field(attribute.name).type
-        width = value_bytes(kind) or _CODE_BYTES
+        width = value_bytes(kind)
         row_bytes += min(width, _NUMBER_BYTES)
         row_bytes += width if fact.is_encoded[attribute.name] else 0
     return row_bytes * fact.row_count

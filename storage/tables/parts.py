@@ -99,6 +99,7 @@ class Part:
         A part that knows better counts once more where it may be more than `enough`.
         """
         return 0 if self.is_decoded else self.expected_row_count * value_bytes(kind)
+
     def slice(self, names: Sequence[str], start: int, stop: int) -> list[pa.ChunkedArray]:
         """Return some columns of the rows start to stop, reading little else if that can be."""
         return [column.slice(start, stop - start) for column in self.columns(names)]
@@ -221,6 +222,7 @@ class FilePart(Part):
         if name in self.absent:
             return self.row_count * value_bytes(kind)
         return self.flat.reader(self._stored(name)).decoded_bytes(enough)
+
     def slice(self, names: Sequence[str], start: int, stop: int) -> list[pa.ChunkedArray]:
         """Return some columns of the rows start to stop; only their chunks are read."""
         return [
@@ -304,6 +306,7 @@ class RestPart(Part):
     def decoded_bytes(self, name: str, kind: pa.DataType, enough: float) -> float:
         """Return how many bytes a column of the whole part takes."""
         return self.part.decoded_bytes(name, kind, enough)
+
     def slice(self, names: Sequence[str], start: int, stop: int) -> list[pa.ChunkedArray]:
         """Return some columns of the rows start to stop."""
         return self.part.slice(names, self.first + start, self.first + stop)

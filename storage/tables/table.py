@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from raydb.storage.tables.widths import value_bytes
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -32,12 +30,6 @@ class UniqueKey:
 # Rows that the planner measures predicates on.
 SAMPLE_RUNS = 16
 SAMPLE_RUN_ROWS = 128
-
-
-# What a text or a list takes at least, mostly; where there are many, some rows tell how much.
-_TEXT_BYTES = 16
-_MEASURED_ROWS = 2**17
-_WIDTH_ROWS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,22 +232,6 @@ class Table:
     def is_encoded(self, name: str) -> bool:
         """Tell whether a column is still to be decoded."""
         return not self.rows.is_decoded(name)
-
-    def bytes_to_decode(self, names: Iterable[str]) -> int:
-        """Return about how many bytes some columns need that are not decoded yet."""
-        widths = [self._width(name) for name in names if self.is_encoded(name)]
-        return self.rows.expected_row_count * sum(widths)
-
-    def _width(self, name: str) -> int:
-        """Return about how many bytes a column's values take each."""
-        fixed = value_bytes(self.rows.schema.field(name).type)
-        if fixed is not None:
-            return fixed
-        count = self.rows.expected_row_count
-        if count < _MEASURED_ROWS or not (self.rows.is_seekable and self.rows.is_counted):
-            return _TEXT_BYTES
-        numbers = np.unique(np.linspace(0, count - 1, _WIDTH_ROWS).astype(np.int64))
-        return max(int(self.rows.take(name, numbers).nbytes) // len(numbers), _TEXT_BYTES)
 
     def null_count(self, name: str) -> int:
         """Count a column's NULLs in the visible rows; the number is kept."""
