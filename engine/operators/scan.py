@@ -56,8 +56,8 @@ _CHUNK_ROWS = 2**14
 # Of fewer rows of a block than one in so many, columns that the predicate does not read are taken.
 _FEW_OF_BLOCK = 64
 
-# A file may claim any number of rows, a table has at most so many.
-_MAX_ROWS = 2**31 - 1
+# A small file may claim any number of rows: what is more than so many times its size is refused.
+_MOST_EXPANSION = 1000
 
 # What finding matches takes for each row of a table: numbers, flags and their like.
 _MATCH_BYTES = 48
@@ -173,8 +173,8 @@ def large_scan(
     if not need or need + table.rows.kept_bytes <= room // 2:
         return None
     for part in table.rows.parts:
-        if not part.is_sliceable or part.row_count > _MAX_ROWS:
-            share = _decoded_bytes(Rows(table.rows.schema, (part,)), columns, room)
+        share = _decoded_bytes(Rows(table.rows.schema, (part,)), columns, room)
+        if not part.is_sliceable or share > _MOST_EXPANSION * part.stored_bytes:
             memory.check(share, f"reading a part of '{table.name}'")
     row_count = max(table.rows.expected_row_count, 1)
     step = max(min(room * row_count // (_BLOCK_SHARE * need), MORSEL_ROWS), 1)

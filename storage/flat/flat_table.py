@@ -118,6 +118,11 @@ class FlatTable:
         return self._file.path
 
     @property
+    def stored_bytes(self) -> int:
+        """The bytes of the file."""
+        return len(self._file.view)
+
+    @property
     def schema(self) -> Any:
         """The Arrow schema of the table, with its metadata."""
         if self._schema is None:

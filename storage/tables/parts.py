@@ -89,6 +89,11 @@ class Part:
         """Whether some rows in a row cost little beside all of them."""
         return self.is_decoded
 
+    @property
+    def stored_bytes(self) -> int:
+        """The bytes of the file that a sliceable part is in, 0 where it is in none."""
+        return 0
+
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns, which are read together."""
         raise NotImplementedError
@@ -199,6 +204,11 @@ class FilePart(Part):
     is_sliceable = True
 
     @property
+    def stored_bytes(self) -> int:
+        """The bytes of the file."""
+        return self.flat.stored_bytes
+
+    @property
     def row_count(self) -> int:
         """The number of rows."""
         return self.flat.row_count
@@ -295,6 +305,11 @@ class RestPart(Part):
     def is_sliceable(self) -> bool:
         """Whether some rows in a row cost little beside all of them."""
         return self.part.is_sliceable
+
+    @property
+    def stored_bytes(self) -> int:
+        """The bytes of the file that the whole part is in."""
+        return self.part.stored_bytes
 
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns."""
