@@ -269,7 +269,7 @@ def _short_enough(values: pa.Array, row_numbers: pa.Array) -> list[pa.Array]:
     if not _is_text(values.type) or values.nbytes * len(row_numbers) < _JOINED_BYTES:
         return [row_numbers]
     lengths = pc.binary_length(values)
-    if pc.max(lengths).as_py() * len(row_numbers) < _JOINED_BYTES:
+    if (pc.max(lengths).as_py() or 0) * len(row_numbers) < _JOINED_BYTES:
         return [row_numbers]
     ends = np.cumsum(lengths.take(row_numbers).fill_null(0).to_numpy(), dtype=np.int64)
     edges = np.arange(_JOINED_BYTES, ends[-1], _JOINED_BYTES)

@@ -26,6 +26,7 @@ from raydb.errors import (
 from raydb.room import check_room
 from raydb.storage.damage import damaged
 from raydb.storage.flat.column_reader import ColumnReader, missing_row
+from raydb.storage.flat.kinds import kind_of
 from raydb.storage.flat.layout import (
     CHUNK_ENTRY,
     FORMAT_VERSION,
@@ -140,6 +141,8 @@ class FlatTable:
             raise damaged(path, offset, f"{len(self._column_sections)} columns", len(names))
         if len(set(names)) != len(names):
             raise damaged(path, offset, "columns of different names", names)
+        for field in schema:
+            kind_of(field.name, field.type)  # A plan is made of types before a column is read.
         return schema
 
     @property

@@ -26,7 +26,7 @@ from node_database import (
 from raydb.engine.operators import relation, steps
 from raydb.engine.operators.run import Sources, run_plan
 from raydb.errors import DataError, InternalError, OperationalError
-from raydb.planner.expressions.nodes import AggregateCall
+from raydb.planner.expressions.nodes import AggregateCall, Column
 from raydb.planner.plan.nodes import (
     Aggregate,
     Filter,
@@ -324,6 +324,13 @@ def test_fused_jobs_are_handed_over(db):
     plan = Limit(Sort(job, (SortKey(total, descending=True),)), 1, 0)
     table = run_plan(plan, Sources({}, {job: result}.__getitem__, statement_context()))
     assert rows_of(table) == [("b", 2)]
+
+
+def test_texts_that_are_all_null_fit_one_array(monkeypatch):
+    monkeypatch.setattr(relation, "_JOINED_BYTES", 1)
+    text = Column(0, "text", TEXT)
+    rows = relation.Relation({text: pa.nulls(9, TEXT)}, 9)
+    assert rows.take(pa.array([1, 2])).columns[text].to_pylist() == [None, None]
 
 
 def test_text_beyond_one_array(monkeypatch, db):

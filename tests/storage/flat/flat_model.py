@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from xxhash import xxh3_64_intdigest
 
 from raydb.storage.flat import open_table
@@ -39,8 +40,6 @@ from raydb.storage.flat.metadata.compose import (
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pyarrow as pa
 
 SECTIONS = ("validity", "index", "payload", "dictionary", "symbols")
 _FIELD_BYTES = dict(zip(ChunkEntry._fields, (*(8,) * 3, *(4,) * 9, 1, 1, 2), strict=False))
@@ -268,7 +267,7 @@ def plain_chunk(rows: int, encoding: int, width: int = 0, **sections: bytes) -> 
 
 def plain_column(data_type: Any, chunks: list[Chunk], shared_count: int = 0) -> Column:
     """Return a column of chunks that agree with each other, without parts of its own."""
-    kind = kind_of("", data_type)
+    kind = Kind.DECIMAL if pa.types.is_decimal(data_type) else kind_of("", data_type)
     first = 0
     for chunk in chunks:
         chunk.fields["first_row"] = first

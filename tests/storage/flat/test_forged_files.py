@@ -16,7 +16,7 @@ from read_forged import MOST_MB
 from sandbox import run_cases
 
 import raydb
-from raydb.errors import DataError, OperationalError
+from raydb.errors import DataError, NotSupportedError, OperationalError
 from raydb.flatstor import open_table, write_table
 from raydb.running import DeviceMemory, Running
 
@@ -180,6 +180,15 @@ def test_what_contradicts_itself_is_named(
         _ = [open_table(path).reader(name).read() for name in table.column_names]
     with raydb.connect() as connection, pytest.raises(OperationalError, match=expected):
         connection.execute(f"SELECT n, id, list, d, nulls FROM '{path}'")
+
+
+def test_types_that_no_writer_has_are_refused_before_a_plan_is_made(tmp_path: Path) -> None:
+    zeros = runs(pa.decimal128(9, 2**31 - 1), 4, 1)
+    path = write_model(tmp_path / "x.flat", zeros)
+    with raydb.connect() as connection:
+        for query in ("SELECT c0 FROM '{}' WHERE c0 = '7'", "SUMMARIZE SELECT * FROM '{}'"):
+            with pytest.raises(NotSupportedError, match="which FlatStor does not store"):
+                connection.execute(query.format(path))
 
 
 def test_values_that_python_lacks_are_errors_of_their_own(tmp_path: Path) -> None:
