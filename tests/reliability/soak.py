@@ -145,7 +145,7 @@ def reader(say: Say, path: Path, seed: int) -> None:
             if time.monotonic() > told + 1:
                 told = time.monotonic()
                 take_sample(say, statements, path)
-            time.sleep(chance.random() * 0.1)  # the writer is to have a core of two
+            time.sleep(chance.random() * 0.8)  # the writer is to have a core of two
 
 
 def allow_descriptors() -> None:
