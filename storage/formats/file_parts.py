@@ -88,8 +88,9 @@ def cast_part(
 
     origin: what the part is of, for messages: "file 'a.csv'".
     """
+    types = dict(zip(found.names, found.types, strict=True))
     same = all(
-        name in found.names and found.field(name).type == kind and _is_sql_type(kind)
+        types.get(name) == kind and _is_sql_type(kind)
         for name, kind in zip(wanted.names, wanted.types, strict=True)
     )
     return part if same else CastPart(origin, found, wanted, part, constants)
@@ -140,8 +141,7 @@ class CastPart(Part):
 
         Raises NotSupportedError for a type that SQL lacks, DataError for a value that does not fit.
         """
-        present = [name for name in names if name in self.found.names]
-        return self._cast(names, self.part.columns(present), None)
+        return self._cast(names, self.part.columns(self._present(names)), None)
 
     def decoded_bytes(self, name: str, kind: pa.DataType, enough: float) -> float:
         """Return how many bytes a column takes: what the file has, and what it is cast to."""
@@ -180,7 +180,7 @@ class CastPart(Part):
 
     def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
         """Return some columns of the first rows."""
-        present = [name for name in names if name in self.found.names]
+        present = self._present(names)
         heads = self.part.head(present, count) if present else []
         return self._cast(names, heads, len(heads[0]) if heads else min(count, self.row_count))
 
@@ -193,13 +193,17 @@ class CastPart(Part):
         self, names: Sequence[str], present: Sequence[pa.ChunkedArray], count: int | None
     ) -> list[pa.ChunkedArray]:
         """Return columns in SQL types, some of which the file has; count: their rows, None: all."""
-        found = iter(present)
+        found = dict(zip(self._present(names), present, strict=True))
         return [
-            cast_column(self.origin, field, next(found))
-            if field.name in self.found.names
+            cast_column(self.origin, field, found[field.name])
+            if field.name in found
             else self._absent(field, self.row_count if count is None else count)
             for field in map(self._field, names)
         ]
+
+    def _present(self, names: Sequence[str]) -> list[str]:
+        known = frozenset(self.found.names)
+        return [name for name in names if name in known]
 
     def _absent(self, field: pa.Field, count: int) -> pa.ChunkedArray:
         value = self.constants.get(field.name, pa.scalar(None, field.type))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import pyarrow as pa
 
+from raydb.errors import NotSupportedError
 from raydb.storage.formats.cast_columns import cast_columns
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ class Setting:
     meaning: str
     uses: tuple[Use, ...]
 
+
+# What a table of a file may have; each takes some time in every statement about it.
+MAX_COLUMNS = 100_000
 
 ANY = (Use.READ, Use.WRITE, Use.QUERY)
 _COPY = (Use.READ, Use.WRITE)
@@ -106,6 +110,13 @@ class Format:
         Raises ProgrammingError for bad options.
         """
         raise NotImplementedError
+
+
+def too_many_columns(path: str, count: int) -> NotSupportedError:
+    """Return the error about a file with more columns than a table may have."""
+    return NotSupportedError(
+        f"file '{path}' has {count} columns, where a table may have {MAX_COLUMNS}"
+    )
 
 
 def copied(rows: pa.Table) -> pa.Table:

@@ -7,15 +7,17 @@ union_by_name a column may be missing in some of them.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError, did_you_mean
+from raydb.interrupts import check_interrupt
 from raydb.storage.formats import check_options, find_format
 from raydb.storage.formats.file_parts import cast_part, sql_type
-from raydb.storage.formats.format import Use
+from raydb.storage.formats.format import MAX_COLUMNS, Use, too_many_columns
 from raydb.storage.formats.options import switch, with_plain_names
 from raydb.storage.formats.paths import check_file, describe_failure, expand, matching_files
 from raydb.storage.tables.parts import ArrowPart
@@ -60,9 +62,10 @@ def open_rows(source: FileSource, whole_sample: bool = False) -> Rows:
     settings = with_plain_names(dict(source.options))
     if whole_sample:
         settings["sample_size"] = "-1"
-    paths = list(dict.fromkeys(path for each in source.patterns for path in expand(each)))
+    paths = [path for each in source.patterns for path in expand(each)]
     opened = []
     for path in paths:
+        check_interrupt()
         chosen = find_format(path, source.kind, Use.QUERY)
         known = [name for name in settings if name != "sample_size" or not whole_sample]
         check_options(chosen, known, Use.QUERY)
@@ -102,8 +105,11 @@ def _open_file(path: str, chosen: Format, settings: Options) -> _OpenFile:
         file = _OpenFile(path, *chosen.open(path, settings))
     except OSError as error:
         raise OperationalError(describe_failure(path, error)) from None
-    for place, name in enumerate(file.schema.names):
-        if name in file.schema.names[:place]:
+    names = file.schema.names
+    if len(names) > MAX_COLUMNS:
+        raise too_many_columns(path, len(names))
+    for name, times in Counter(names).items():
+        if times > 1:
             raise ProgrammingError(f"file '{path}' has two columns named '{name}'")
         if name == ROW_NUMBER:
             raise NotSupportedError(f"file '{path}' has a column '{name}', a name that is reserved")
@@ -130,8 +136,9 @@ def _common_schema(files: Sequence[_OpenFile], by_name: bool) -> pa.Schema:
 
 def _check_names(first: _OpenFile, file: _OpenFile) -> None:
     for one, other in ((first, file), (file, first)):
+        known = frozenset(other.schema.names)
         for name in one.schema.names:
-            if name not in other.schema.names:
+            if name not in known:
                 raise ProgrammingError(
                     f"file '{other.path}' has no column '{name}', which '{one.path}' has"
                     f"{did_you_mean(name, other.schema.names)}; "

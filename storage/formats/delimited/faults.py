@@ -82,8 +82,8 @@ def _broken(
 ) -> str | None:
     """Return what is wrong with a record's form: its quotes, number of fields, bytes."""
     where = f"line {record.line}"
-    if not record.closed:
-        return f"{where}: a quoted field is not closed before the end of the file"
+    if record.fault is not None:
+        return f"{where}: {record.fault}"
     content = data[record.start : record.stop]
     if not content and len(schema) > 1:
         return f"{where}: the line is empty"

@@ -7,10 +7,6 @@ The names come from the header. A .csv file has one if the fields of its first r
 printable texts, none of them empty, a number, a date or a time; otherwise, and in .tbl files,
 columns are called column1, column2, ...
 
-The type of a column is the first of the ladder that reads all its values:
-
-    BIGINT, DOUBLE, DATE, TIMESTAMP, TIME, BOOLEAN, VARCHAR
-
 A file that the sample covers is read at once. A longer one is read column by column when a query
 asks; a value behind the sample that does not fit is a `LateValueError`.
 """
@@ -24,14 +20,15 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import DataError, ProgrammingError, did_you_mean
+from raydb.storage.formats.delimited.column_types import infer_types, is_value
 from raydb.storage.formats.delimited.read import (
     DelimitedText,
     check_types,
-    fails,
     read_delimited,
     read_head,
 )
 from raydb.storage.formats.delimited.records import Layout, Record, records, split_fields, unquote
+from raydb.storage.formats.format import MAX_COLUMNS, too_many_columns
 from raydb.storage.formats.text_part import LateValueError, TextPart
 from raydb.storage.tables.parts import ArrowPart
 
@@ -42,16 +39,15 @@ if TYPE_CHECKING:
     from raydb.storage.formats.text_file import TextFile
     from raydb.storage.tables.parts import Part
 
-_LADDER = (
-    *(pa.int64(), pa.float64()),
-    *(pa.date32(), pa.timestamp("us"), pa.time64("us")),
-    *(pa.bool_(), pa.string()),
-)
 SAMPLE_RECORDS = 20_480
+# The sample ends with the record that exceeds them, unless it is to have all.
+_SAMPLE_BYTES = 64 << 20
 _FIRST_BATCH_RECORDS = 256
 _BATCH_RECORDS = 4096
+_BATCH_BYTES = 4 << 20
 _OTHER_DELIMITERS = ("\t", ";", "|")
 _PROBED_RECORDS = 20
+_PROBED_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +85,20 @@ def open_inferred(
             raise DataError(f"file '{file.path}' is empty")
         content = data[first.start : first.stop]
         texts = _texts(content, layout)
+        if len(texts) > MAX_COLUMNS:
+            raise too_many_columns(file.path, len(texts))
         if not layout.quotes and len(texts) > 1 and not texts[-1]:
             texts.pop()
             layout = replace(layout, trailing=True)
-        has_header = _has_header(first, content, texts, layout, columns.header)
+        has_header = _has_header(first, texts, layout, columns.header)
         names = _names(file.path, texts, has_header, columns)
         following = Record(first.next, first.next, first.next, first.line + 1)
         leading = records(data, layout, first.next, first.line + 1)
         body = next(leading, following) if has_header else first
         given = _given_types(file.path, names, columns)
-        leading = itertools.islice(records(data, layout, body.start, body.line), columns.sample)
-        sample = _sample(leading)
-        schema = _infer(data, sample, layout, names, given)
+        leading = records(data, layout, body.start, body.line)
+        sample = _sample(leading, columns.sample, body.start)
+        schema = infer_types(data, sample.batches, layout, names, given)
         size_bytes = len(data) - body.start
     check_types(schema)
     text = DelimitedText(file, layout, schema, body)
@@ -125,17 +123,21 @@ def open_inferred(
 
 def _without_empty_types(rows: pa.Table, guessed: frozenset[str]) -> pa.Table:
     """Return the rows with the type NULL for columns without a value, which fit any other file."""
-    for place, name in enumerate(rows.column_names):
-        if name in guessed and rows.column(place).null_count == rows.num_rows:
-            rows = rows.set_column(place, name, pa.nulls(rows.num_rows))
-    return rows
+    columns = [
+        pa.chunked_array([pa.nulls(rows.num_rows)])
+        if name in guessed and column.null_count == rows.num_rows
+        else column
+        for name, column in zip(rows.column_names, rows.columns, strict=True)
+    ]
+    return pa.table(columns, names=rows.column_names)
 
 
 def _find_delimiter(data: mmap.mmap | bytes, layout: Layout, start: int) -> str:
     """Return the delimiter that the first records are cut by."""
     for delimiter in (",", *_OTHER_DELIMITERS):
         tried = replace(layout, delimiter=delimiter)
-        found = list(itertools.islice(records(data, tried, start), _PROBED_RECORDS))
+        probed = itertools.islice(records(data, tried, start), _PROBED_RECORDS)
+        found = itertools.takewhile(lambda each: each.start <= start + _PROBED_BYTES, probed)
         widths = [len(split_fields(data[each.start : each.stop], tried)) for each in found]
         if widths and widths[0] > 1 and (delimiter == "," or len(set(widths)) == 1):
             return delimiter
@@ -150,23 +152,17 @@ def _texts(content: bytes, layout: Layout) -> list[str]:
     ]
 
 
-def _has_header(
-    first: Record, content: bytes, texts: list[str], layout: Layout, header: bool | None
-) -> bool:
+def _has_header(first: Record, texts: list[str], layout: Layout, header: bool | None) -> bool:
     if header is not None:
         return header
-    return layout.quotes and first.closed and _are_names(content, texts, layout)
+    return layout.quotes and first.fault is None and _are_names(texts, layout)
 
 
-def _are_names(record: bytes, texts: list[str], layout: Layout) -> bool:
+def _are_names(texts: list[str], layout: Layout) -> bool:
     return (
         all(text and text.isprintable() for text in texts)
         and len(set(texts)) == len(texts)
-        and not any(
-            _fits(record, kind, len(texts), layout, place)
-            for place in range(len(texts))
-            for kind in _LADDER[:-2]
-        )
+        and not any(is_value(text, layout) for text in texts)
     )
 
 
@@ -178,6 +174,13 @@ def _names(path: str, texts: list[str], has_header: bool, columns: Columns) -> l
             f"file '{path}' has {len(texts)} column{'s' if len(texts) > 1 else ''}, "
             f"but the options tell of {named}"
         )
+    header = {text.lower() for text in texts} if has_header else ()
+    for name, text in zip(columns.names, texts, strict=False):
+        if name.lower() != text.lower() and name.lower() in header:
+            raise ProgrammingError(
+                f"file '{path}': the header has '{text}' where the options tell of '{name}'; "
+                "name the columns in the order of the file"
+            )
     found = texts if has_header else [f"column{n}" for n in range(1, len(texts) + 1)]
     return [*columns.names, *found[len(columns.names) :]]
 
@@ -187,19 +190,14 @@ def _given_types(path: str, names: list[str], columns: Columns) -> dict[str, pa.
     if columns.all_text:
         return dict.fromkeys(names, pa.string())
     given = dict(zip(names, columns.first_types, strict=False))
+    known = {name.lower(): name for name in reversed(names)}
     for name, kind in columns.types.items():
-        same = [each for each in names if each.lower() == name.lower()]
-        if not same:
+        same = known.get(name.lower())
+        if same is None:
             near = did_you_mean(name, names)
             raise ProgrammingError(f"file '{path}' has no column '{name}'{near}")
-        given[same[0]] = kind
+        given[same] = kind
     return given
-
-
-def _fits(part: bytes, kind: pa.DataType, width: int, layout: Layout, place: int) -> bool:
-    """Tell whether one field of whole records can be read as a type."""
-    schema = pa.schema([(str(number), kind) for number in range(width)])
-    return not fails(part, schema, layout, [place])
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,40 +208,25 @@ class _Sample:
     batches: tuple[tuple[int, int], ...]
 
 
-def _sample(found: Iterator[Record]) -> _Sample:
-    """Gather records in batches. The first one is small: it tells most of the types."""
-    row_count = 0
+def _sample(found: Iterator[Record], most: int | None, start: int) -> _Sample:
+    """Gather records in batches. The first one is small: it tells most of the types.
+
+    most: how many records, None for all. start: where they begin.
+    """
+    row_count = held = 0
+    first = stop = start
     batches = []
-    most = _FIRST_BATCH_RECORDS
-    while batch := list(itertools.islice(found, most)):
-        row_count += len(batch)
-        batches.append((batch[0].start, batch[-1].next))
-        most = _BATCH_RECORDS
+    for record in found:
+        row_count += 1
+        held += 1
+        stop = record.next
+        is_last = most is not None and (row_count >= most or stop - first > _SAMPLE_BYTES)
+        limit = _BATCH_RECORDS if batches else _FIRST_BATCH_RECORDS
+        if is_last or held >= limit or stop - start >= _BATCH_BYTES:
+            batches.append((start, stop))
+            start, held = stop, 0
+        if is_last:
+            break
+    if held:
+        batches.append((start, stop))
     return _Sample(row_count, tuple(batches))
-
-
-def _infer(
-    data: mmap.mmap | bytes,
-    sample: _Sample,
-    layout: Layout,
-    names: list[str],
-    given: Mapping[str, pa.DataType],
-) -> pa.Schema:
-    """Return for each column its type as given, or the first of the ladder that reads them all."""
-    ladders = [[given[name]] if name in given else list(_LADDER) for name in names]
-    number = 0
-    while number < len(sample.batches):
-        start, stop = sample.batches[number]
-        part = data[start:stop]
-        schema = pa.schema([(name, kinds[0]) for name, kinds in zip(names, ladders, strict=True)])
-        misfits = []
-        if fails(part, schema, layout, list(range(len(names)))):
-            misfits = [
-                place
-                for place, kinds in enumerate(ladders)
-                if len(kinds) > 1 and fails(part, schema, layout, [place])
-            ]
-        for place in misfits:
-            ladders[place].pop(0)
-        number = 0 if misfits else number + 1
-    return pa.schema([(name, kinds[0]) for name, kinds in zip(names, ladders, strict=True)])

@@ -23,7 +23,14 @@ from pyarrow import csv
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
 from raydb.interrupts import check_interrupt
 from raydb.storage.formats.delimited.faults import locate_fault, miscount
-from raydb.storage.formats.delimited.records import Layout, Record, records, split_fields, unquote
+from raydb.storage.formats.delimited.records import (
+    MAX_RECORD_BYTES,
+    Layout,
+    Record,
+    records,
+    split_fields,
+    unquote,
+)
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -32,11 +39,10 @@ if TYPE_CHECKING:
 
     from raydb.storage.formats.text_file import TextFile
 
-# Arrow reads blocks of this size, on all processors; a record that covers a block is too long.
-_BLOCK_BYTES = 4 << 20
 _EMPTY_LINE = re.compile(rb"\n\r?\n|\r\n\r|\r\r|\n\r")
 _TRUE = ["true", "True", "TRUE", "t", "T", "1"]
 _FALSE = ["false", "False", "FALSE", "f", "F", "0"]
+BOOLEANS = (*_TRUE, *_FALSE)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -93,7 +99,7 @@ def read_delimited(
                 data, body, layout, schema, partial(_fails_in, schema, layout, chosen)
             )
             if fault is None and failure is not None:
-                fault = _find_too_long(data, layout, body) or f"reading failed: {failure}"
+                fault = f"reading failed: {failure}"
             if fault is not None:
                 raise DataError(f"file '{path}', {fault}")
     if _lacks_column(table, layout):
@@ -169,7 +175,7 @@ def _has_header(
     header: bool | None,
 ) -> bool:
     """Tell whether the first record is a header, and check the order of the names in it."""
-    if header is False or not first.closed:
+    if header is False or first.fault is not None:
         return False
     fields = split_fields(data[first.start : first.stop], layout)
     texts = [unquote(field, layout).decode(errors="replace").strip() for field in fields]
@@ -255,11 +261,11 @@ def _read_all(
     """Return some columns of the file's rows and None, or no rows and the reason for failing."""
     layout = text.layout
     schema = pa.schema([text.schema.field(place) for place in chosen])
-    every = len(chosen) == len(text.schema)
+    every = chosen == list(range(len(text.schema)))
     nothing = schema.empty_table()
     try:
         options = _arrow_options(
-            text.schema, layout, block_bytes=_BLOCK_BYTES, only=None if every else chosen
+            text.schema, layout, block_bytes=MAX_RECORD_BYTES, only=None if every else chosen
         )
         table = _with_schema(csv.read_csv(source, **options), schema)
     except pa.ArrowInvalid as error:
@@ -272,14 +278,6 @@ def _read_all(
             return nothing, "a quoted field is not closed"
         table = table.slice(0, table.num_rows - 1)
     return table, None
-
-
-def _find_too_long(data: mmap.mmap | bytes, layout: Layout, body: Record) -> str | None:
-    for record in records(data, layout, body.start, body.line):
-        size_bytes = record.next - record.start
-        if size_bytes > _BLOCK_BYTES:
-            return f"line {record.line}: {size_bytes} bytes, where a record may have {_BLOCK_BYTES}"
-    return None
 
 
 def _lacks_column(table: pa.Table, layout: Layout) -> bool:
@@ -359,10 +357,10 @@ def _is_suspect(table: pa.Table, text: DelimitedText, data: mmap.mmap | bytes) -
 def _has_empty_line(data: mmap.mmap | bytes, start: int) -> bool:
     """Tell whether two line ends meet, perhaps within quotes."""
     first = True
-    for place in range(start, len(data), _BLOCK_BYTES):
+    for place in range(start, len(data), MAX_RECORD_BYTES):
         check_interrupt()
         # One byte more on the left, two more on the right for a line end of two.
-        part = data[max(place - 1, start) : place + _BLOCK_BYTES + 2]
+        part = data[max(place - 1, start) : place + MAX_RECORD_BYTES + 2]
         if (first and part[:1] in (b"\n", b"\r")) or _EMPTY_LINE.search(part):
             return True
         first = False
@@ -429,6 +427,17 @@ def fails(part: bytes, schema: pa.Schema, layout: Layout, chosen: list[int]) -> 
         bool(pc.any(pc.match_substring_regex(column, r"^\s*0[xX]")).as_py())
         for column in texts.columns
     )
+
+
+def read_texts(part: bytes, width: int, layout: Layout, chosen: list[int]) -> pa.Table | None:
+    """Return some fields of whole records as bytes, None where a record is broken."""
+    schema = pa.schema([(str(place), pa.binary()) for place in range(width)])
+    with_nulls = replace(layout, null_strings=True)
+    options = _arrow_options(schema, with_nulls, block_bytes=len(part) + 1, only=chosen)
+    try:
+        return csv.read_csv(pa.BufferReader(part), **options)
+    except pa.ArrowInvalid:
+        return None
 
 
 def _nullify_empty_strings(table: pa.Table) -> pa.Table:

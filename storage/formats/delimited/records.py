@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import mmap
     from collections.abc import Iterator
 
+# Arrow reads blocks of this size, and a record must fit into one.
+MAX_RECORD_BYTES = 4 << 20
 # Records take about a microsecond each.
 _RECORDS_A_CHECK = 4096
 _LINE_END = re.compile(rb"\r\n|\r|\n")
@@ -49,14 +51,14 @@ class Layout:
 class Record:
     """Bytes [start, stop) of a file, without the line end; the next record begins at `next`.
 
-    `line` counts from 1. A record that ends within quotes is not closed.
+    `line` counts from 1. fault: why its end was not found; no record follows it.
     """
 
     start: int
     stop: int
     next: int
     line: int
-    closed: bool = True
+    fault: str | None = None
 
 
 def records(
@@ -69,9 +71,16 @@ def records(
             return
         if number % _RECORDS_A_CHECK == 0:
             check_interrupt()
-        found = pattern.match(data, start)
+        limit = min(start + MAX_RECORD_BYTES + 1, len(data))
+        found = pattern.match(data, start, limit)
+        if limit < len(data) and (found is None or found.end() == limit):
+            within = "a quoted field is not closed within" if found is None else "more than"
+            fault = f"{within} {MAX_RECORD_BYTES} bytes, which a record may have"
+            yield Record(start, limit, len(data), line, fault)
+            return
         if found is None:
-            yield Record(start, len(data), len(data), line, closed=False)
+            fault = "a quoted field is not closed before the end of the file"
+            yield Record(start, limit, len(data), line, fault)
             return
         stop, following = found.end(1), found.end()
         yield Record(start, stop, following, line)

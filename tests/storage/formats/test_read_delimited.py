@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from raydb.errors import DataError, NotSupportedError, OperationalError, ProgrammingError
 from raydb.storage.formats.copy import read_rows
 from raydb.storage.formats.delimited import read as delimited
+from raydb.storage.formats.delimited import records
 from raydb.storage.tables.constraints import append_rows, define_table
 from raydb.storage.tables.table import TableDefinition, UniqueKey
 
@@ -361,7 +362,7 @@ def test_a_fault_far_into_a_file(read, bad_line):
 
 
 def test_a_record_that_is_too_long(read):
-    message = "file 't.csv', line 2: 9000003 bytes, where a record may have 4194304"
+    message = "file 't.csv', line 2: more than 4194304 bytes, which a record may have"
     with exactly(DataError, message):
         read("t.csv", "0,a\n1," + "x" * 9_000_000 + "\n2,b\n", table_of(INT, TEXT))
 
@@ -517,14 +518,15 @@ def test_noise_is_read_as_the_oracle_does_or_its_first_bad_line_is_named(
     expected = expect(content, types)
     definition = table_of(*types)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delimited, "_BLOCK_BYTES", block_bytes)
+        for module in (delimited, records):
+            patch.setattr(module, "MAX_RECORD_BYTES", block_bytes)
         try:
             rows = read_rows(str(path), definition, None, {}).to_pylist()
             found = [tuple(row.values()) for row in rows]
         except DataError as error:
             found = str(error)
     if isinstance(found, str):
-        if "where a record may have" in found and len(content) > block_bytes:
+        if "which a record may have" in found and len(content) > block_bytes:
             return
         named = re.match(r"file '.*noise\.csv', line (\d+)", found)
         found = int(named[1]) if named else found
