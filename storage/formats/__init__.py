@@ -18,7 +18,7 @@ from raydb.errors import ProgrammingError, did_you_mean
 from raydb.storage.formats.csv_file import CSV
 from raydb.storage.formats.flat import FLAT
 from raydb.storage.formats.format import Use
-from raydb.storage.formats.json_lines import JSON
+from raydb.storage.formats.json.json_lines import JSON
 from raydb.storage.formats.options import ALIASES
 from raydb.storage.formats.parquet import PARQUET
 from raydb.storage.formats.paths import COMPRESSIONS

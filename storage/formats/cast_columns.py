@@ -54,23 +54,28 @@ def cast_columns(
 def _match_names(path: str, found: list[str], schema: pa.Schema, exact: bool) -> list[str]:
     """Return the file's name for each column of the schema."""
     names = []
+    spellings: dict[str, list[str]] = {}
+    for name in found:
+        spellings.setdefault(name.lower(), []).append(name)
     for wanted in schema.names:
-        same = [name for name in found if name.lower() == wanted.lower()]
+        same = spellings.get(wanted.lower(), [])
         if not same:
             raise ProgrammingError(
                 f"file '{path}' has no column '{wanted}'{did_you_mean(wanted, found)}"
             )
         if len(same) > 1:
-            spellings = " and ".join(f"'{name}'" for name in same)
-            raise ProgrammingError(f"file '{path}' has {spellings}, both of which are '{wanted}'")
+            both = " and ".join(f"'{name}'" for name in same)
+            raise ProgrammingError(f"file '{path}' has {both}, both of which are '{wanted}'")
         names.append(same[0])
-    for name in found:
-        if exact and name not in names:
-            raise ProgrammingError(
-                f"file '{path}' has a column '{name}', which the table lacks; "
-                "name the columns to read"
-            )
+    further = frozenset(found) - frozenset(names)
+    if exact and further:
+        raise ProgrammingError(further_column(path, next(n for n in found if n in further)))
     return names
+
+
+def further_column(path: str, name: str) -> str:
+    """Return the sentence about a column of a file that a table lacks."""
+    return f"file '{path}' has a column '{name}', which the table lacks; name the columns to read"
 
 
 def _check_castable(path: str, found: pa.Schema, names: list[str], schema: pa.Schema) -> None:

@@ -17,11 +17,12 @@ from raydb.interrupts import check_interrupt
 from raydb.storage.formats.cast_columns import cast_columns
 from raydb.storage.formats.format import Format, Setting, Use
 from raydb.storage.formats.options import whole_number
+from raydb.storage.formats.room import Room
 from raydb.storage.tables.parts import Part
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
     from pyarrow import dataset, parquet
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 _COMPRESSIONS = ("zstd", "snappy", "gzip", "brotli", "lz4", "none")
 # Arrow's own; a group of a few columns takes 0.1 s, after which an interrupt is heard.
 _GROUP_ROWS = 2**20
-_HEAD_BATCH_ROWS = 65_536
+# Arrow decodes so many rows of all columns at once; between two batches memory is counted.
+_BATCH_ROWS = 65_536
 _OPERATORS = {
     "==": operator.eq,
     "<": operator.lt,
@@ -108,7 +110,7 @@ def open_parquet(path: str) -> ParquetPart:
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"file '{path}' is not a Parquet file: {_in_one_line(error)}") from None
     groups = tuple(range(metadata.num_row_groups))
-    return ParquetPart(path, source, fragment, metadata, schema, groups)
+    return ParquetPart(path, source, fragment, metadata, schema, groups, Room(path))
 
 
 def _damaged(path: str, error: Exception) -> DataError:
@@ -160,6 +162,7 @@ class ParquetPart(Part):
     metadata: parquet.FileMetaData
     schema: pa.Schema
     row_groups: tuple[int, ...]
+    room: Room
 
     @property
     def row_count(self) -> int:
@@ -177,9 +180,27 @@ class ParquetPart(Part):
         """Return some columns; row groups and columns are decoded side by side."""
         if not self.row_groups:
             return pa.schema([self.schema.field(name) for name in names]).empty_table()
-        chosen = self.fragment.subset(row_group_ids=list(self.row_groups))
+        schema = pa.schema([self.schema.field(name) for name in names])
+        batches = list(self._batches(names, _BATCH_ROWS))
+        if not names:
+            return pa.table({"": pa.nulls(self.row_count)}).select([])
+        rows = pa.Table.from_batches(batches, schema)
+        if rows.num_rows != self.row_count:
+            raise _damaged(
+                self.path, ValueError(f"{rows.num_rows} rows, where {self.row_count} are expected")
+            )
+        return rows
+
+    def _batches(self, names: Sequence[str], most: int) -> Iterator[pa.RecordBatch]:
+        """Yield some columns in batches of `most` rows. Raises DataError for a damaged file."""
+        from pyarrow import parquet  # noqa: PLC0415
+
         try:
-            return chosen.to_table(columns=list(names))
+            file = parquet.ParquetFile(self.source, metadata=self.metadata)
+            for batch in file.iter_batches(most, list(self.row_groups), list(names)):
+                self.room.check()
+                # Of nested columns it reads those too whose fields' paths are the names.
+                yield batch.select(list(names))
         except (pa.ArrowException, OSError) as error:
             raise _damaged(self.path, error) from None
 
@@ -226,7 +247,7 @@ class ParquetPart(Part):
             first += row_count
         wanted = np.concatenate(places)
         part = replace(self, row_groups=tuple(touched))
-        if len(wanted) and wanted[-1] < _HEAD_BATCH_ROWS:
+        if len(wanted) and wanted[-1] < _BATCH_ROWS:
             (column,) = part.head([name], int(wanted[-1]) + 1)
         else:
             (column,) = part.columns([name])
@@ -247,22 +268,14 @@ class ParquetPart(Part):
 
     def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
         """Return some columns of the first rows; the pages behind them are not decoded."""
-        from pyarrow import parquet  # noqa: PLC0415
-
         schema = pa.schema([self.schema.field(name) for name in names])
         batches: list[pa.RecordBatch] = []
         left = min(count, self.row_count)
-        try:
-            file = parquet.ParquetFile(self.source, metadata=self.metadata)
-            reading = file.iter_batches(
-                min(max(left, 1), _HEAD_BATCH_ROWS), list(self.row_groups), list(names)
-            )
-            while left > 0:
-                # Of nested columns it reads those too whose fields' paths are the names.
-                batches.append(next(reading).select(list(names)).slice(0, left))
-                left -= batches[-1].num_rows
-        except (pa.ArrowException, OSError) as error:
-            raise _damaged(self.path, error) from None
+        for batch in self._batches(names, min(max(left, 1), _BATCH_ROWS)):
+            batches.append(batch.slice(0, left))
+            left -= batches[-1].num_rows
+            if not left:
+                break
         return list(pa.Table.from_batches(batches, schema).columns)
 
     def without(self, comparisons: Sequence[Comparison]) -> ParquetPart:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import io
 import itertools
 import mmap
 import re
@@ -12,6 +14,7 @@ import pyarrow as pa
 
 from raydb.errors import DataError
 from raydb.interrupts import interrupt_check
+from raydb.storage.formats.room import Room
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from raydb.storage.formats.delimited.records import Layout
 
 # Decompressed in about 0.1 s, after which an interrupt is heard.
-_PIECE_BYTES = 16 << 20
+_PIECE_BYTES = 4 << 20
 # Fields whose quotes are doubled between two questions for an interrupt.
 _FIELDS_A_CHECK = 4096
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -39,6 +42,7 @@ class TextFile:
         self._content: bytes | None = None
         # Arrow reads on threads of its own.
         self._check_interrupt = interrupt_check()
+        self.room = Room(path)
         if compression is not None:
             try:
                 self._content = self._decompressed(compression)
@@ -47,11 +51,12 @@ class TextFile:
 
     def _decompressed(self, compression: str) -> bytes:
         stream = pa.CompressedInputStream(self._file, compression)
-        parts = []
+        content = io.BytesIO()
         while part := stream.read(_PIECE_BYTES):
-            self._check_interrupt()
-            parts.append(part)
-        return b"".join(parts)
+            content.write(part)
+            self.room.check(content.tell())
+        # The buffer itself: bytes beside it would be twice the memory.
+        return content.getvalue()
 
     @property
     def size_bytes(self) -> int:
@@ -65,12 +70,6 @@ class TextFile:
             return self._content[start : start + count]
         part: bytes = self._file.read_at(count, start)
         return part
-
-    def stream(self, start: int) -> pa.NativeFile:
-        """Return the bytes from `start` on, for a reader of Arrow's."""
-        stream = self._file if self._content is None else pa.BufferReader(self._content)
-        stream.seek(start)
-        return stream
 
     @contextmanager
     def view(self) -> Iterator[mmap.mmap | bytes]:
@@ -94,8 +93,12 @@ class TextFile:
 
     def prefix(self, stop: int) -> TextFile:
         """Return the file's bytes up to `stop`, in memory."""
-        file = TextFile(self.path, None)
-        file._content = self.read(0, stop)
+        return self._holding(self.read(0, stop))
+
+    def _holding(self, content: bytes) -> TextFile:
+        """Return a file of the same name with other bytes, in memory."""
+        file = copy.copy(self)
+        file._content = content  # noqa: SLF001  (its own class)
         return file
 
     def with_doubled_quotes(self, layout: Layout, escape: str) -> TextFile:
@@ -121,6 +124,4 @@ class TextFile:
         pattern = re.compile(quoted + rb"|[^" + other + rb"\r\n]++")
         with self.view() as data:
             content = pattern.sub(double, data)
-        file = TextFile(self.path, None)
-        file._content = content
-        return file
+        return self._holding(content)

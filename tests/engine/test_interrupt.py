@@ -14,8 +14,9 @@ import pytest
 import raydb
 from raydb import interrupts, running
 from raydb.kernels.backends.cpu import blocks
-from raydb.storage.formats import json_lines, text_file
+from raydb.storage.formats import text_file
 from raydb.storage.formats.delimited import records
+from raydb.storage.formats.json import json_lines
 from raydb.storage.formats.text_file import TextFile
 
 # What would run for hours; a statement that is interrupted ends long before this.
@@ -174,7 +175,7 @@ def test_reading_a_file_ends(memory_con, tmp_path, monkeypatch, format_, sql):
     con.execute("CREATE TABLE r (i BIGINT, s VARCHAR)")
     con.execute(f"COPY (SELECT i, 'text ' || i AS s FROM range(0, 400000) r(i)) TO '{path}'")
     begun, let_go = threading.Event(), threading.Event()
-    original = TextFile.stream if format_ == "jsonl" else TextFile.read
+    original = TextFile.read
 
     def slow(self, *arguments):
         if threading.current_thread() is not threading.main_thread():
@@ -182,7 +183,7 @@ def test_reading_a_file_ends(memory_con, tmp_path, monkeypatch, format_, sql):
             assert let_go.wait(PATIENCE_S)
         return original(self, *arguments)
 
-    monkeypatch.setattr(TextFile, original.__name__, slow)
+    monkeypatch.setattr(TextFile, "read", slow)
     failures = []
 
     def interrupt():

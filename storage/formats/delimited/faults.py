@@ -138,12 +138,13 @@ def _describe(value: bytes, data_type: pa.DataType) -> str:
     number = _WHOLE if pa.types.is_integer(data_type) else _NUMBER
     numeric = pa.types.is_integer(data_type) or pa.types.is_decimal(data_type)
     if (numeric or pa.types.is_floating(data_type)) and number.fullmatch(text):
-        return f"'{_shorten(text)}' does not fit {name}"
+        return f"'{shorten(text)}' does not fit {name}"
     article = "an" if name[0] in "AEIOU" else "a"
-    return f"'{_shorten(text)}' is not {article} {name}"
+    return f"'{shorten(text)}' is not {article} {name}"
 
 
-def _shorten(text: str) -> str:
+def shorten(text: str) -> str:
+    """Return a text as a message shows it: printable, and not all of a long one."""
     shown = text if text.isprintable() else text.encode("unicode_escape").decode()
     if len(shown) <= _SHOWN_CHARACTERS:
         return shown

@@ -215,7 +215,7 @@ def _sample(found: Iterator[Record], most: int | None, start: int) -> _Sample:
     """
     row_count = held = 0
     first = stop = start
-    batches = []
+    batches: list[tuple[int, int]] = []
     for record in found:
         row_count += 1
         held += 1

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from raydb.storage.formats.text_file import TextFile
 
 _EMPTY_LINE = re.compile(rb"\n\r?\n|\r\n\r|\r\r|\n\r")
+_FEW_BYTES = 1 << 18
 _TRUE = ["true", "True", "TRUE", "t", "T", "1"]
 _FALSE = ["false", "False", "FALSE", "f", "F", "0"]
 BOOLEANS = (*_TRUE, *_FALSE)
@@ -235,6 +236,7 @@ class _Source(io.RawIOBase):
         return part
 
     def _read_file(self, size: int) -> bytes:
+        self._file.room.check()
         part = self._file.read(self._place, size)
         if part:
             self.is_suspect = self.is_suspect or self._looks_odd(part)
@@ -323,7 +325,12 @@ def _arrow_options(
         formats.append(csv.ISO8601)
     names = [str(place) for place in range(len(types))]
     return {
-        "read_options": csv.ReadOptions(column_names=names, block_size=block_bytes),
+        "read_options": csv.ReadOptions(
+            # For a small part threads would take longer than their work.
+            use_threads=block_bytes > _FEW_BYTES,
+            column_names=names,
+            block_size=block_bytes,
+        ),
         "parse_options": csv.ParseOptions(
             delimiter=layout.delimiter,
             quote_char=layout.quote if layout.quotes else False,

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,9 +23,10 @@ from pyarrow import json as arrow_json
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
 from raydb.interrupts import beside, check_interrupt
-from raydb.storage.formats.cast_columns import cast_columns
-from raydb.storage.formats.delimited.faults import first_failure
-from raydb.storage.formats.format import ANY, Format, Setting, Use
+from raydb.storage.formats.cast_columns import cast_columns, further_column
+from raydb.storage.formats.delimited.faults import first_failure, shorten
+from raydb.storage.formats.format import ANY, MAX_COLUMNS, Format, Setting, Use, too_many_columns
+from raydb.storage.formats.json.source import BLOCK_BYTES, JsonSource, Nesting, too_deep
 from raydb.storage.formats.options import columns_of, compression_of
 from raydb.storage.formats.text_file import TextFile
 from raydb.storage.formats.text_part import LateValueError, TextPart
@@ -39,8 +41,16 @@ if TYPE_CHECKING:
     from raydb.storage.formats.options import Options
     from raydb.storage.tables.parts import Part
 
-# Arrow reads blocks of this size, on all processors; a line must fit into one.
-_BLOCK_BYTES = 16 << 20
+    # What becomes of a key that has no given type.
+    Unexpected = Literal["infer", "ignore", "error"]
+
+# The lines that tell the columns, if the others have none beside them; and the sample ends with
+# the line that exceeds so many bytes.
+_FIRST_LINES = 256
+_SAMPLE_BYTES = 64 << 20
+# Every key is a column, so that lines whose keys all differ are mostly NULL: 0.5 GB.
+_MAX_MISSING = 1 << 26
+_STRING = re.compile(rb'("(?:[^"\\\n]++|\\.)*+"\s*+:)|"(?:[^"\\\n]++|\\.)*+"')
 # Reading a line again, in Python, takes some microseconds.
 _LINES_A_CHECK = 4096
 _DATE = r"^\d{4}-\d{2}-\d{2}$"
@@ -104,16 +114,64 @@ JSON = _Json()
 def _sample_end(file: TextFile, count: int) -> int:
     """Return where the first lines of a file end."""
     lines = itertools.islice(_lines(file, file.skip(0)), count)
-    return max((line.stop for line in lines), default=0)
+    stop = 0
+    for line in lines:
+        stop = line.stop
+        if stop > _SAMPLE_BYTES:
+            break
+    return stop
 
 
 def _infer(file: TextFile) -> pa.Table:
-    rows = _read(file, {})
-    texts = {field.name: pa.string() for field in rows.schema if pa.types.is_timestamp(field.type)}
-    if texts:
-        rows = _read(file, texts).select(rows.column_names)
+    """Return the rows with the columns that they tell.
+
+    The first lines tell the columns of most files. Only where others have more is each line looked
+    at before Arrow does, whose work grows with the number of lines times that of keys.
+    """
+    _check_start(file, file.skip(0))
+    head = file.prefix(_sample_end(file, _FIRST_LINES))
+    _check_keys(head)
+    rows = _read(head, pa.schema([]), "infer")
+    if head.size_bytes < file.size_bytes or _with_texts(rows.schema) != rows.schema:
+        kinds = _with_texts(rows.schema)
+        try:
+            # A line has two bytes at least.
+            if file.size_bytes // 2 * len(kinds) > _MAX_MISSING:
+                _check_keys(file)
+            rows = _parse(file, kinds, "error")
+        except (pa.ArrowException, UnicodeDecodeError):
+            check_interrupt()
+            _check_keys(file)
+            rows = _read(file, pa.schema([]), "infer")
+            kinds = _with_texts(rows.schema)
+            if kinds != rows.schema:
+                rows = _read(file, kinds, "error")
     columns = [_as_moments(column) for column in rows.columns]
     return pa.table(columns, names=rows.column_names)
+
+
+def _with_texts(schema: pa.Schema) -> pa.Schema:
+    """Return columns with those that Arrow takes for timestamps as the strings that they are."""
+    kinds = [pa.string() if pa.types.is_timestamp(kind) else kind for kind in schema.types]
+    return pa.schema(zip(schema.names, kinds, strict=True))
+
+
+def _check_keys(file: TextFile) -> None:
+    """Raise for lines with more keys than a table may have columns, or with too few in common."""
+    keys: set[bytes] = set()
+    present = 0
+    for line_count, line in enumerate(_lines(file, file.skip(0)), 1):
+        found = [key for key in _STRING.findall(line.text) if key]
+        present += len(found)
+        keys.update(found)
+        if len(keys) > MAX_COLUMNS:
+            raise too_many_columns(file.path, len(keys))
+        if line_count * len(keys) - present > _MAX_MISSING:
+            raise NotSupportedError(
+                f"file '{file.path}', line {line.number}: {len(keys)} different keys up to here,"
+                " most of which most lines lack; name those to read with read_json(...,"
+                " columns => {...})"
+            )
 
 
 def read_json(
@@ -136,14 +194,17 @@ def read_json(
             )
     keys = {key.lower(): key for key in _first_keys(file)}
     names = [keys.get(name.lower(), name) for name in schema.names]
-    rows = _read(file, dict(zip(names, map(_read_as, schema.types), strict=True)), infer=exact)
+    kinds = pa.schema(zip(names, map(_read_as, schema.types), strict=True))
+    rows = _read(file, kinds, "error" if exact else "ignore")
     if report is not None:
         report(file.size_bytes)
-    for name, kind in zip(names, schema.types, strict=True):
-        column = rows.column(name)
-        if column.type != kind and not pa.types.is_floating(kind):
-            place = rows.schema.get_field_index(name)
-            rows = rows.set_column(place, name, _convert(file.path, name, column, kind))
+    columns = [
+        column
+        if column.type == kind or pa.types.is_floating(kind)
+        else _convert(file.path, name, column, kind)
+        for name, kind, column in zip(names, schema.types, rows.columns, strict=True)
+    ]
+    rows = pa.table(columns, names=names)
     return cast_columns(file.path, rows.schema, schema, exact, rows.select)
 
 
@@ -171,9 +232,9 @@ def _convert(path: str, name: str, column: pa.ChunkedArray, kind: pa.DataType) -
     if not fails(len(column)):
         return _cast(column, kind)
     row = first_failure(len(column), fails)
-    what = sql_type_name(kind)
+    what, value = sql_type_name(kind), shorten(str(column[row].as_py()))
     raise DataError(
-        f"file '{path}', row {row + 1}, column '{name}': '{column[row].as_py()}' is not "
+        f"file '{path}', row {row + 1}, column '{name}': '{value}' is not "
         f"{'an' if what[0] in 'AEIOU' else 'a'} {what}"
     )
 
@@ -207,36 +268,42 @@ def _as_moments(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column
 
 
-def _read(file: TextFile, kinds: Mapping[str, pa.DataType], infer: bool = True) -> pa.Table:
-    """Return a file's rows; the columns of some keys have given types.
-
-    infer: whether the other keys are columns too.
-    """
+def _read(file: TextFile, kinds: pa.Schema, unexpected: Unexpected) -> pa.Table:
+    """Return a file's rows; the columns of some keys have given types."""
     start = file.skip(0)
     _check_start(file, start)
-    options = arrow_json.ParseOptions(
-        explicit_schema=pa.schema(list(kinds.items())),
-        unexpected_field_behavior="infer" if infer else "ignore",
-    )
-    blocks = arrow_json.ReadOptions(block_size=_BLOCK_BYTES)
+    try:
+        return _parse(file, kinds, unexpected)
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        check_interrupt()
+        given = dict(zip(kinds.names, kinds.types, strict=True))
+        fault = _locate_fault(file, start, given, unexpected) or f"reading failed: {error}"
+        raise DataError(f"file '{file.path}', {fault}") from None
+
+
+def _parse(file: TextFile, kinds: pa.Schema, unexpected: Unexpected) -> pa.Table:
+    """Return what Arrow reads of a file; it raises errors of its own."""
+    options = arrow_json.ParseOptions(explicit_schema=kinds, unexpected_field_behavior=unexpected)
+    blocks = arrow_json.ReadOptions(block_size=BLOCK_BYTES)
+    source = JsonSource(file, file.skip(0), len(kinds))
 
     def read() -> pa.Table:
-        rows = arrow_json.read_json(file.stream(start), blocks, options)
+        try:
+            rows = arrow_json.read_json(source, blocks, options)
+        except pa.ArrowException:
+            if source.failure is not None:
+                raise source.failure from None
+            raise
         # Arrow takes any bytes for text; `names` reads those of the keys.
         rows.validate(full=bool(rows.schema.names))
         return rows
 
-    try:
-        return beside(read)
-    except (pa.ArrowException, UnicodeDecodeError) as error:
-        check_interrupt()
-        fault = _locate_fault(file, start, kinds) or f"reading failed: {error}"
-        raise DataError(f"file '{file.path}', {fault}") from None
+    return beside(read)
 
 
 def _check_start(file: TextFile, start: int) -> None:
     """Raise DataError for a file that is blank or holds one array."""
-    first = file.read(start, _BLOCK_BYTES).lstrip()[:1]
+    first = file.read(start, BLOCK_BYTES).lstrip()[:1]
     if not first:
         raise DataError(f"file '{file.path}' is empty")
     if first == b"[":
@@ -249,18 +316,19 @@ def _first_keys(file: TextFile) -> list[str]:
     """Return the keys of the first line, none if it cannot be read."""
     for line in _lines(file, file.skip(0)):
         with suppress(ValueError):
-            found = json.loads(line.text)
-            return list(found) if isinstance(found, dict) else []
+            found = _value_of(file, line)
+            return [key for key, _ in found] if isinstance(found, _Pairs) else []
         break
     return []
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of a file: its number from 1, its text, and the byte behind its end."""
+    """A line of a file: its number from 1, its text, where it and the next one begin."""
 
     number: int
     text: bytes
+    start: int
     stop: int
 
 
@@ -274,40 +342,60 @@ def _lines(file: TextFile, start: int) -> Iterator[_Line]:
             stop = data.find(b"\n", start)
             stop = len(data) if stop < 0 else stop
             text = data[start:stop]
-            start = min(stop + 1, len(data))
+            line_start, start = start, min(stop + 1, len(data))
+            if len(text) >= BLOCK_BYTES:
+                raise DataError(
+                    f"file '{file.path}', line {number}: {len(text)} bytes, where a line may have"
+                    f" {BLOCK_BYTES}"
+                )
             if text.strip():
-                yield _Line(number, text, start)
+                yield _Line(number, text, line_start, start)
             number += 1
+
+
+def _value_of(file: TextFile, line: _Line) -> Any:
+    """Return what a line holds, as Python reads it, which calls itself for each level too."""
+    if Nesting().follow(line.text):
+        raise too_deep(file, line.start, len(line.text))
+    return json.loads(line.text, parse_float=Decimal, object_pairs_hook=_Pairs)
 
 
 # -- what is wrong with a file
 
 
-def _locate_fault(file: TextFile, start: int, kinds: Mapping[str, pa.DataType]) -> str | None:
-    """Return what is wrong with the first line that is wrong, as "line 17, column 'a': ..."."""
+def _locate_fault(
+    file: TextFile, start: int, kinds: Mapping[str, pa.DataType], unexpected: Unexpected
+) -> str | None:
+    """Return what is wrong with the first line that is wrong, as "line 17, column 'a': ...".
+
+    Raises ProgrammingError where that is a key that is no column.
+    """
     seen = {name: _expected(kind) for name, kind in kinds.items()}
     for line in _lines(file, start):
         where = f"line {line.number}"
-        if len(line.text) >= _BLOCK_BYTES:
-            return f"{where}: {len(line.text)} bytes, where a line may have {_BLOCK_BYTES}"
         try:
-            found = json.loads(line.text, parse_float=Decimal, object_pairs_hook=_Pairs)
+            found = _value_of(file, line)
         except UnicodeDecodeError as error:
             return f"{where}: byte 0x{line.text[error.start]:02x} is not valid UTF-8"
         except ValueError as error:
             return f"{where}: {_plain(error)}"
         if not isinstance(found, _Pairs):
             return f"{where}: {_kind_of(found)} where an object is expected"
-        for place, (key, value) in enumerate(found):
-            if any(key == other for other, _ in found[:place]):
-                return f"{where}: the key '{key}' is there twice"
+        keys: set[str] = set()
+        for key, value in found:
+            if key in keys:
+                return f"{where}: the key '{shorten(key)}' is there twice"
+            keys.add(key)
+            if unexpected == "error" and key not in kinds:
+                raise ProgrammingError(further_column(file.path, key))
             if value is None:
                 continue
             kind = _kind_of(value)
             if seen.setdefault(key, kind) != kind:
                 return f"{where}, column '{key}': {kind} where {seen[key]} is expected"
             if key in kinds and not _fits(value, kinds[key]):
-                return f"{where}, column '{key}': {value} does not fit {sql_type_name(kinds[key])}"
+                what = sql_type_name(kinds[key])
+                return f"{where}, column '{key}': {shorten(str(value))} does not fit {what}"
     return None
 
 

@@ -1,0 +1,125 @@
+"""The types of a delimited file's columns, found in batches of its records.
+
+The type of a column is the first of the ladder that reads all its values:
+
+    BIGINT, DOUBLE, DATE, TIMESTAMP, TIME, BOOLEAN, VARCHAR
+
+A batch is read at once with the types of those before it. Where that fails, each column is read as
+a file of its own: a record is taken apart a fixed number of times, however many columns it has.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from raydb.storage.formats.delimited.read import BOOLEANS, fails, read_texts
+
+if TYPE_CHECKING:
+    import mmap
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from raydb.storage.formats.delimited.records import Layout
+
+_BIGINT, _DOUBLE, _DATE, _TIMESTAMP = pa.int64(), pa.float64(), pa.date32(), pa.timestamp("us")
+_TIME, _BOOLEAN, _VARCHAR = pa.time64("us"), pa.bool_(), pa.string()
+_LADDER = (_BIGINT, _DOUBLE, _DATE, _TIMESTAMP, _TIME, _BOOLEAN, _VARCHAR)
+# What reads all that a type does; the values before a batch are known to fit these without a look.
+_WIDER = {_BIGINT: (_DOUBLE, _VARCHAR), _DATE: (_TIMESTAMP, _VARCHAR)}
+# How a value begins that Arrow reads as a type, and perhaps some that it does not.
+_LOOKS = {
+    _BIGINT: re.compile(rb"\s*[+-]?\d+\s*"),
+    _DOUBLE: re.compile(rb"\s*[+-]?(?:[\d.]|inf|nan).*", re.DOTALL | re.IGNORECASE),
+    _DATE: re.compile(rb"\s*\d{4}-.*", re.DOTALL),
+    _TIMESTAMP: re.compile(rb"\s*\d{4}-.*", re.DOTALL),
+    _TIME: re.compile(rb"\s*\d\d:.*", re.DOTALL),
+    _BOOLEAN: re.compile(rb"\s*(?:" + "|".join(BOOLEANS).encode() + rb")\s*"),
+}
+# Between the values of a column on its own, none of which holds it.
+_NO_DELIMITER = "\x1f"
+
+
+def infer_types(
+    data: mmap.mmap | bytes,
+    batches: Iterable[tuple[int, int]],
+    layout: Layout,
+    names: Sequence[str],
+    given: Mapping[str, pa.DataType],
+) -> pa.Schema:
+    """Return the columns with their types, as given or as some records tell them.
+
+    batches: where the records of each begin and end.
+    """
+    found: list[pa.DataType | None] = [given.get(name) for name in names]
+    for start, stop in batches:
+        left = [
+            place
+            for place, name in enumerate(names)
+            if name not in given and found[place] != _VARCHAR
+        ]
+        if left and not _widen(data[start:stop], layout, found, left):
+            break
+    kinds = [_LADDER[0] if kind is None else kind for kind in found]
+    return pa.schema(zip(names, kinds, strict=True))
+
+
+def is_value(text: str, layout: Layout) -> bool:
+    """Tell whether a text is a number, a date or a time, and hardly a name."""
+    return _first_that_reads(pa.array([text.encode()]), _LADDER[:-2], layout) is not None
+
+
+def _widen(part: bytes, layout: Layout, found: list[pa.DataType | None], left: list[int]) -> bool:
+    """Change the types of columns that do not read a batch; None stands for no value so far.
+
+    Returns whether the batch could be taken apart. Where not, all columns are VARCHAR, so that
+    nothing else is said of the file when it is read.
+    """
+    if any(found[place] is not None for place in left):
+        kinds = [pa.null() if kind is None else kind for kind in found]
+        schema = pa.schema([(str(place), kind) for place, kind in enumerate(kinds)])
+        if not fails(part, schema, layout, left):
+            return True
+    texts = read_texts(part, len(found), layout, left)
+    for number, place in enumerate(left):
+        if texts is None:
+            found[place] = _VARCHAR
+            continue
+        values = texts.column(number).combine_chunks().drop_null()
+        if len(values):
+            known = found[place]
+            tried = _LADDER if known is None else (known, *_WIDER.get(known, ()))
+            found[place] = _first_that_reads(values, tried, layout) or _VARCHAR
+    return texts is not None
+
+
+def _first_that_reads(
+    values: pa.BinaryArray, kinds: Sequence[pa.DataType], layout: Layout
+) -> pa.DataType | None:
+    """Return the first type that reads all values, None where that is VARCHAR alone."""
+    first = values[0].as_py()
+    has_formats = layout.date_format is not None or layout.timestamp_format is not None
+    for kind in kinds:
+        if kind == _VARCHAR:
+            return None
+        is_likely = _LOOKS[kind].fullmatch(first) is not None
+        is_moment = kind in (_DATE, _TIMESTAMP)
+        if (is_likely or (is_moment and has_formats)) and _reads(values, kind, layout):
+            return kind
+    return None
+
+
+def _reads(values: pa.BinaryArray, kind: pa.DataType, layout: Layout) -> bool:
+    """Tell whether a type reads all values, none of which is NULL."""
+    if pc.min(pc.binary_length(values)).as_py() == 0:
+        return False
+    lines = b"\n".join(values.to_pylist())
+    is_split = lines.count(b"\n") != len(values) - 1 or b"\r" in lines
+    if is_split or _NO_DELIMITER.encode() in lines:
+        return False
+    # No line is NULL: the text of NULL cannot be in one.
+    alone = replace(layout, delimiter=_NO_DELIMITER, quotes=False, null="\n", trailing=False)
+    return not fails(lines, pa.schema([("", kind)]), alone, [0])

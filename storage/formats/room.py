@@ -1,0 +1,40 @@
+"""The memory that reading a file may take: what it is decompressed and decoded to."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from raydb.errors import OperationalError
+from raydb.interrupts import interrupt_check
+from raydb.running import memory_limit
+
+# Blocks that are read side by side take as much, however small the limit is.
+_LEAST_BYTES = 64 << 20
+
+
+class Room:
+    """What memory_limit leaves for a file, beside what Arrow holds before it is opened.
+
+    It is made on the thread of a statement; any other may ask.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._limit = memory_limit()
+        self._before = pa.total_allocated_bytes()
+        self._check_interrupt = interrupt_check()
+
+    def check(self, other_bytes: int = 0) -> None:
+        """Raise OperationalError where the file takes more, with bytes that Arrow does not hold.
+
+        An interrupt is heard too.
+        """
+        self._check_interrupt()
+        if self._limit is None:
+            return
+        held = pa.total_allocated_bytes() - self._before + other_bytes
+        if held > max(self._limit, _LEAST_BYTES):
+            raise OperationalError(
+                f"file '{self._path}' needs more memory than memory_limit allows, which is"
+                f" {self._limit} bytes; raise it with SET memory_limit or read fewer columns"
+            )
