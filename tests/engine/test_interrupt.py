@@ -14,7 +14,7 @@ import pytest
 import raydb
 from raydb import interrupts, running
 from raydb.kernels.backends.cpu import blocks
-from raydb.storage.formats import text_file
+from raydb.storage.formats import room, text_file
 from raydb.storage.formats.delimited import records
 from raydb.storage.formats.json import json_lines
 from raydb.storage.formats.text_file import TextFile
@@ -253,7 +253,8 @@ def test_decompressing_a_file_ends(memory_con, tmp_path, monkeypatch, options):
 
         return counted
 
-    monkeypatch.setattr(text_file, "interrupt_check", interrupt_check)
+    for module in (text_file, room):
+        monkeypatch.setattr(module, "interrupt_check", interrupt_check)
     with pytest.raises(raydb.OperationalError, match=r"^the statement was interrupted$"):
         con.execute(f"FROM read_csv('{path}'{options})").fetchall()
     assert len(asked) == 3

@@ -27,6 +27,9 @@ _MARKS = {ord(mark): 1 for mark in "[{"} | {ord(mark): 255 for mark in "]}"}
 _MARKS |= {ord('"'): _QUOTE, ord("\n"): _LINE_END, ord("\r"): _LINE_END}
 _TABLE = bytes(_MARKS.get(byte, 0) for byte in range(256))
 _OTHERS = bytes(set(range(256)) - _MARKS.keys())
+# Most strings and the innermost values go before anything is counted, so that a few levels more
+# than the most may pass.
+_PAIRS = (b'""', b"[]", b"{}", b"[]", b"{}")
 
 
 class Nesting:
@@ -48,9 +51,14 @@ class Nesting:
         text = text[: len(text) - len(self._escape)]
         if b"\\" in text:
             text = text.replace(rb"\\", b"").replace(rb"\"", b"")
-        marks = np.frombuffer(text.translate(_TABLE, _OTHERS), np.int8)
-        if not len(marks):
+        written = text.translate(None, _OTHERS)
+        for pair in _PAIRS:
+            written = written.replace(pair, b"")
+        if not self._in_string and b'"' not in written:
+            written = written.translate(None, b"\r\n")
+        if not written:
             return False
+        marks = np.frombuffer(written.translate(_TABLE), np.int8)
         quotes = np.cumsum(marks == _QUOTE, dtype=np.int64) + self._in_string
         at_line = np.maximum.accumulate(np.where(marks == _LINE_END, quotes, 0))
         in_string = (quotes - at_line) % 2 == 1
