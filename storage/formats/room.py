@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from raydb.errors import OperationalError
 from raydb.interrupts import interrupt_check
-from raydb.running import memory_limit
+from raydb.room import read_limit, too_small
 
 # Blocks that are read side by side take as much, however small the limit is.
 _LEAST_BYTES = 64 << 20
@@ -20,7 +19,7 @@ class Room:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._limit = memory_limit()
+        self._limit = read_limit()
         self._before = pa.total_allocated_bytes()
         self._check_interrupt = interrupt_check()
 
@@ -34,7 +33,4 @@ class Room:
             return
         held = pa.total_allocated_bytes() - self._before + other_bytes
         if held > max(self._limit, _LEAST_BYTES):
-            raise OperationalError(
-                f"file '{self._path}' needs more memory than memory_limit allows, which is"
-                f" {self._limit} bytes; raise it with SET memory_limit or read fewer columns"
-            )
+            raise too_small(held, f"reading what is in file '{self._path}'", self._limit)

@@ -51,12 +51,12 @@ class TextFile:
 
     def _decompressed(self, compression: str) -> bytes:
         stream = pa.CompressedInputStream(self._file, compression)
-        content = io.BytesIO()
-        while part := stream.read(_PIECE_BYTES):
-            content.write(part)
-            self.room.check(content.tell())
-        # The buffer itself: bytes beside it would be twice the memory.
-        return content.getvalue()
+        # The buffer is what is returned: bytes beside it would be twice the memory.
+        with io.BytesIO() as content:
+            while part := stream.read(_PIECE_BYTES):
+                content.write(part)
+                self.room.check(content.tell())
+            return content.getvalue()
 
     @property
     def size_bytes(self) -> int:

@@ -288,12 +288,7 @@ def _parse(file: TextFile, kinds: pa.Schema, unexpected: Unexpected) -> pa.Table
     source = JsonSource(file, file.skip(0), len(kinds))
 
     def read() -> pa.Table:
-        try:
-            rows = arrow_json.read_json(source, blocks, options)
-        except pa.ArrowException:
-            if source.failure is not None:
-                raise source.failure from None
-            raise
+        rows = arrow_json.read_json(source, blocks, options)
         # Arrow takes any bytes for text; `names` reads those of the keys.
         rows.validate(full=bool(rows.schema.names))
         return rows

@@ -78,21 +78,13 @@ class JsonSource(io.RawIOBase):
         self._place = start
         self._nesting = Nesting()
         self._most_lines = max(_BLOCK_CELLS // max(column_count, 1), 1)
-        self.failure: BaseException | None = None
 
     def readable(self) -> bool:
         """Say that it can be read, as Arrow asks."""
         return True
 
     def read(self, size: int = -1, /) -> bytes:
-        """Return the next block. What it raises is kept: Arrow makes something else of it."""
-        try:
-            return self._read(size)
-        except BaseException as error:
-            self.failure = error
-            raise
-
-    def _read(self, size: int) -> bytes:
+        """Return the next block. Arrow passes on what it raises."""
         self._file.room.check()
         block = self._file.read(self._place, size)
         if block.count(b"\n") > self._most_lines:
