@@ -270,6 +270,7 @@ def _read_all(
             text.schema, layout, block_bytes=MAX_RECORD_BYTES, only=None if every else chosen
         )
         table = _with_schema(csv.read_csv(source, **options), schema)
+        text.file.room.check()
     except pa.ArrowInvalid as error:
         # Who reads for Arrow may have been interrupted; what Arrow makes of that is no fault.
         check_interrupt()

@@ -289,6 +289,7 @@ def _parse(file: TextFile, kinds: pa.Schema, unexpected: Unexpected) -> pa.Table
 
     def read() -> pa.Table:
         rows = arrow_json.read_json(source, blocks, options)
+        file.room.check()
         # Arrow takes any bytes for text; `names` reads those of the keys.
         rows.validate(full=bool(rows.schema.names))
         return rows

@@ -59,7 +59,7 @@ def read_forged_text(seed: int, folder: Path) -> None:
         try:
             for query in queries:
                 refused = _error_of(con, query.format(path)) or refused
-                if "interrupted" in str(refused):
+                if not patience.is_alive():
                     break
         finally:
             patience.cancel()

@@ -1,0 +1,199 @@
+"""Text that is deep, wide, long or packed is read in time that its size tells, or refused."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import raydb
+from raydb.storage.formats.delimited import read as delimited
+from raydb.storage.formats.json.source import MAX_DEPTH, Nesting
+
+# Beyond the rows that tell the types, a file is read column by column.
+ROWS = 21_000
+
+
+@pytest.fixture
+def con(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with raydb.connect() as found:
+        yield found
+
+
+def write(path, text):
+    with open(path, "wb") as file:  # noqa: PTH123
+        file.write(text.encode() if isinstance(text, str) else text)
+
+
+def refused(con, query, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        con.execute(query).fetchall()
+
+
+DEEP = {
+    "lists": '{"a": ' + "[" * 20_000 + "]" * 20_000 + "}",
+    "objects": '{"a": ' * 20_000 + "1" + "}" * 20_000,
+    "never closed": '{"a": ' + "[" * 20_000,
+    "over lines": '{"a": ' + "[\n" * 20_000,
+    "behind closed ones": "]" * 30_000 + '\n{"a": ' + "[" * 20_000 + "]" * 20_000 + "}",
+    "behind an open quote": '{"b": "\n{"a": ' + "[" * 20_000,
+    "beside closed ones in strings": '{"a": ' + '["]]]]",' * 20_000,
+    "behind quotes in strings": '{"a": ' + '["\\\\", "\\"",' * 20_000,
+}
+
+
+@pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
+def test_json_that_is_nested_deeply_is_refused(con, text):
+    write("deep.json", '{"a": 1}\n' + text + "\n")
+    con.execute("CREATE TABLE t (a INTEGER[])")
+    line = 3 if "\n{" in text else 2
+    for query in (
+        "SELECT * FROM 'deep.json'",
+        "SELECT * FROM read_json('deep.json', columns => {'a': 'INTEGER[]'})",
+        "COPY t FROM 'deep.json'",
+    ):
+        with pytest.raises(raydb.DataError, match=rf"line {line}|over|nested more than"):
+            con.execute(query)
+    write("first.json", text)
+    with pytest.raises(raydb.DataError):
+        con.execute("SELECT * FROM 'first.json'")
+
+
+def test_json_within_the_depth_is_read(con):
+    depth = MAX_DEPTH - 1
+    write("deep.json", '{"a": ' + "[" * depth + "1" + "]" * depth + "}\n")
+    assert con.execute("SELECT count(*) FROM 'deep.json'").fetchone() == (1,)
+
+
+VALUES = st.recursive(
+    st.none() | st.text('[]{}"\\\n:,a', max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=20,
+)
+
+
+def depth_of(value):
+    if not isinstance(value, list | dict):
+        return 0
+    inner = value.values() if isinstance(value, dict) else value
+    return 1 + max(map(depth_of, inner), default=0)
+
+
+@settings(max_examples=40, deadline=None)
+@given(VALUES, st.integers(3, 9), st.booleans())
+def test_depth_is_that_of_the_values_however_the_text_is_cut(value, size, ascii_):
+    """So many brackets before the value let its own depth decide."""
+    text = json.dumps(value, ensure_ascii=ascii_).encode("utf-8", "replace")
+    for before, is_too_deep in (
+        (MAX_DEPTH - depth_of(value), False),
+        # The innermost levels may pass.
+        (MAX_DEPTH + 6 - depth_of(value), True),
+    ):
+        nesting, line = Nesting(), b'"[{[{"' + b"[" * before + text + b"\n"
+        found = [nesting.follow(line[at : at + size]) for at in range(0, len(line), size)]
+        assert any(found) == is_too_deep
+
+
+def test_the_types_of_twice_as_many_columns_take_twice_the_bytes(con, monkeypatch):
+    """What the parser is given is counted, for all kinds of columns."""
+    original, given_bytes = delimited.csv.read_csv, []
+
+    def read_csv(source, **options):
+        if isinstance(source, pa.BufferReader):
+            given_bytes.append(source.size())
+        return original(source, **options)
+
+    counted = []
+    monkeypatch.setattr(delimited.csv, "read_csv", read_csv)
+    for width in (200, 400):
+        values = ["1", "x", "nan", "2026-01-01", "23:59:59.5", "true", "9" * 20, ""]
+        row = ",".join(values * (width // 8))
+        write("wide.csv", ",".join(f"+{n}x" for n in range(width)) + f"\n{row}\n")
+        given_bytes.clear()
+        assert len(con.execute("SELECT * FROM 'wide.csv'").description) == width
+        counted.append(sum(given_bytes))
+    assert counted[0] > 0
+    assert counted[1] < 2.5 * counted[0]
+
+
+def test_more_columns_than_a_table_may_have(con):
+    write("wide.csv", "," * 100_000 + "\n")
+    refused(con, "FROM 'wide.csv'", raydb.NotSupportedError, "has 100001 columns, where a table")
+    write("wide.json", "{" + ",".join(f'"k{n}":1' for n in range(100_001)) + "}\n")
+    refused(con, "FROM 'wide.json'", raydb.NotSupportedError, "has 100001 columns, where a table")
+
+
+@pytest.mark.parametrize("last", [200, 20_000])
+def test_keys_that_lines_do_not_share(con, last):
+    lines = ['{"a": 1}\n'] * (300 if last > 200 else 0)
+    write("keys.json", "".join([*lines, *(f'{{"k{n}" : {n}}}\n' for n in range(last))]))
+    if last == 200:
+        assert con.execute("SELECT count(k7), count(*) FROM 'keys.json'").fetchone() == (1, 200)
+        return
+    refused(con, "FROM 'keys.json'", raydb.NotSupportedError, "different keys up to here, most of")
+    query = "SELECT sum(a), max(k19999) FROM read_json('keys.json', columns => {{{}}})"
+    given_ = query.format("'a': 'INTEGER', 'k19999': 'INTEGER'")
+    assert con.execute(given_).fetchone() == (300, 19_999)
+
+
+@pytest.mark.parametrize("kind", ["csv.gz", "csv", "json", "parquet"])
+def test_a_file_beyond_memory_limit_is_refused(con, kind):
+    con.execute("SET memory_limit = '70MB'")
+    rows, many = 10_000_000, 40_000_000
+    if kind == "csv.gz":
+        write("m.csv.gz", gzip.compress(b"a\n") + gzip.compress(b"1\n" * (many // 10), 1) * 10)
+    elif kind == "csv":
+        write("m.csv", b"a\n" + b"1\n" * rows)
+    elif kind == "json":
+        write("m.json", b"{}\n" * rows)
+    else:
+        pq.write_table(pa.table({"a": pa.nulls(rows, pa.int64())}), "m.parquet")
+    columns = ", columns => {'a': 'BIGINT'}" if kind == "json" else ""
+    function = {"csv.gz": "csv"}.get(kind, kind)
+    query = f"SELECT max(a) FROM read_{function}('m.{kind}'{columns})"
+    refused(con, query, raydb.OperationalError, "memory_limit")
+    con.execute("SET memory_limit = '2GB'")
+    assert con.execute(query).fetchone() == (1 if kind.startswith("csv") else None,)
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_columns_in_another_order_are_found_by_their_names(con, kind):
+    for name, columns in (("one", "1 AS a, 2 AS b"), ("two", "2 AS b, 1 AS a")):
+        con.execute(f"COPY (SELECT {columns} FROM range(0, {ROWS})) TO '{name}.{kind}'")
+    query = f"SELECT min(a), max(a), min(b), max(b) FROM read_{kind}(['one.{kind}', 'two.{kind}'])"
+    assert con.execute(query).fetchone() == (1, 1, 2, 2)
+
+
+def test_names_that_a_header_has_elsewhere_are_refused(con):
+    write("swapped.csv", "b,a\n1,2\n")
+    message = "file 'swapped.csv': the header has 'b' where the options tell of 'a'; name the"
+    for options in ("columns => {'a': 'INTEGER', 'b': 'INTEGER'}", "names => ['a']"):
+        query = f"SELECT * FROM read_csv('swapped.csv', {options})"
+        refused(con, query, raydb.ProgrammingError, message)
+    query = "SELECT * FROM read_csv('swapped.csv', names => ['x', 'y'])"
+    assert con.execute(query).fetchall() == [(1, 2)]
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "parquet", "flat"])
+def test_a_file_that_is_named_twice_is_read_twice(con, kind):
+    con.execute(f"COPY (SELECT 1 AS a) TO 'f.{kind}'")
+    query = f"SELECT sum(a), count(*) FROM read_{kind}(['f.{kind}', '*.{kind}', 'f.{kind}'])"
+    assert con.execute(query).fetchone() == (3, 3)
+
+
+def test_sql_that_is_nested_deeply_is_refused(con):
+    for before, after in (("(", ")"), ("[", "]"), ("- ", ""), ("NOT ", ""), ("abs(", ")")):
+        query = f"SELECT {before * 10_000}1{after * 10_000}"
+        refused(con, query, raydb.NotSupportedError, "the statement is nested too deeply")
+
+
+def test_timestamps_that_python_lacks(con):
+    pq.write_table(pa.table({"t": pa.array([1 << 60], pa.timestamp("us"))}), "t.parquet")
+    refused(con, "FROM 't.parquet'", raydb.DataError, "is no value of Python")
