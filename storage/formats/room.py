@@ -31,6 +31,9 @@ class Room:
         self._check_interrupt()
         if self._limit is None:
             return
-        held = pa.total_allocated_bytes() - self._before + other_bytes
+        allocated = pa.total_allocated_bytes()
+        # What others give back meanwhile is no room for this file.
+        self._before = min(self._before, allocated)
+        held = allocated - self._before + other_bytes
         if held > max(self._limit, _LEAST_BYTES):
             raise too_small(held, f"reading what is in file '{self._path}'", self._limit)
