@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import errno
 import inspect
 import itertools
 import subprocess
@@ -224,6 +225,24 @@ def test_what_goes_wrong_in_the_background_is_raised_by_the_next_query(monkeypat
         warm.wait()
     with pytest.raises(OperationalError, match="no LLVM here"):
         warm.loops()
+
+
+@pytest.mark.parametrize("lack", [OSError(errno.EMFILE, "too many open files"), MemoryError()])
+def test_a_lack_that_passes_is_no_error(monkeypatch, lack):
+    monkeypatch.setattr(warm, "_warmup", warm._Warmup())
+    monkeypatch.setattr(warm, "DELAY_SECONDS", 0)
+
+    def lacking():
+        raise lack
+
+    monkeypatch.setattr(warm, "_calls", lacking)
+    warm.wait()
+    assert warm.loops().__name__.endswith("numpy_loops")
+    monkeypatch.setattr(warm, "_calls", lambda: iter(()))
+    # What began before the lack had passed may still be under way.
+    for _ in range(2):
+        warm.wait()
+    assert warm.loops().__name__.endswith("numba_loops")
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.float64])

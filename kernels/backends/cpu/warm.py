@@ -106,6 +106,9 @@ def _run() -> None:
 
         scan_loops.warm_up()
         _warmup.scan_loops = scan_loops
+    except (OSError, MemoryError):
+        # No descriptor or no memory was left, which passes: the next query begins again.
+        return
     except Exception as error:  # noqa: BLE001  (the next query raises it)
         _warmup.error = error
 
