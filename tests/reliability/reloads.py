@@ -102,6 +102,16 @@ def opened(path: Path) -> Any:
             time.sleep(0.01)
 
 
+def is_expected(error: BaseException) -> bool:
+    """Tell whether an error is one that a disturbed statement may end with.
+
+    Python's own locks make another error of Ctrl-C where it comes within them.
+    """
+    if isinstance(error, (KeyboardInterrupt, raydb.OperationalError)):
+        return True
+    return isinstance(error.__context__, KeyboardInterrupt)
+
+
 def ask(say: Say, path: Path, way: str, seed: int) -> None:
     """Ask for the count again and again, disturbed, telling what came of it."""
     interrupts, chance = Interrupts(), random.Random(seed)
@@ -117,7 +127,9 @@ def ask(say: Say, path: Path, way: str, seed: int) -> None:
                 interrupts.armed = way == "interrupt"
                 answer = con.execute("SELECT n FROM counter").fetchone()[0]
                 interrupts.armed = False
-            except (KeyboardInterrupt, raydb.OperationalError) as error:
+            except BaseException as error:
+                if not is_expected(error):
+                    raise
                 outcome = type(error).__name__
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
             if answer is None:
