@@ -138,7 +138,12 @@ def run_cases(task: str, seeds: Iterable[int], *, memory_mb: float, seconds: flo
     try:
         for seed in seeds:
             worker = worker or Worker(task, folder)
-            ending = worker.run(seed, seconds, memory_mb)
+            was_new, ending = worker.is_new, worker.run(seed, seconds, memory_mb)
+            if not was_new and takes_more(ending, memory_mb):
+                # What earlier cases have left counts against none.
+                worker.close()
+                worker = Worker(task, folder)
+                ending = worker.run(seed, seconds, memory_mb)
             report.cases += 1
             if isinstance(ending, str):
                 report.failures.append(Failure(seed, ending, worker.said()))
@@ -149,11 +154,9 @@ def run_cases(task: str, seeds: Iterable[int], *, memory_mb: float, seconds: flo
             report.slowest_s = max(report.slowest_s, ending["seconds"])
             if ending["unclean"]:
                 report.failures.append(Failure(seed, ending["unclean"], ending["detail"]))
-            elif ending["peak_mb"] > memory_mb:
+            elif takes_more(ending, memory_mb):
                 what = f"{ending['peak_mb']:.0f} MB of memory"
                 report.failures.append(Failure(seed, what))
-                worker.close()  # what it does not give back would count against the next case
-                worker = None
             elif ending["refused"]:
                 report.refused[ending["refused"]] += 1
             else:
@@ -163,6 +166,11 @@ def run_cases(task: str, seeds: Iterable[int], *, memory_mb: float, seconds: flo
             worker.close()
         shutil.rmtree(folder)
     return report
+
+
+def takes_more(ending: dict[str, Any] | str, memory_mb: float) -> bool:
+    """Tell whether a case ended by itself with more memory than it may use."""
+    return isinstance(ending, dict) and ending["peak_mb"] > memory_mb
 
 
 def processor_s(process: int) -> float:
