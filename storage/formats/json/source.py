@@ -16,7 +16,8 @@ from raydb.errors import DataError
 if TYPE_CHECKING:
     from raydb.storage.formats.text_file import TextFile
 
-MAX_DEPTH = 100
+# Arrow writes no batch of types that are nested more than 64 deep; a few levels more may pass here.
+MAX_DEPTH = 50
 # Arrow reads blocks of this size, on all processors; a line must fit into one.
 BLOCK_BYTES = 16 << 20
 # Values, or places of values that lack, in the columns of a block: 0.3 s and 32 MB.

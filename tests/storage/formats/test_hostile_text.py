@@ -71,6 +71,8 @@ def test_json_within_the_depth_is_read(con):
     depth = MAX_DEPTH - 1
     write("deep.json", '{"a": ' + "[" * depth + "1" + "]" * depth + "}\n")
     assert con.execute("SELECT count(*) FROM 'deep.json'").fetchone() == (1,)
+    con.execute("CREATE TABLE deep AS SELECT * FROM 'deep.json'")
+    assert con.execute("SELECT count(a) FROM deep").fetchone() == (1,)
 
 
 VALUES = st.recursive(
