@@ -35,7 +35,9 @@ class TextPart(Part):
 
     @property
     def row_count(self) -> int:
-        """The number of rows, counted by reading a column."""
+        """The number of rows, counted by reading a column; 0 where there is none."""
+        if not self.schema.names:
+            return 0
         if not self._columns:
             self.columns(self.schema.names[:1])
         return len(next(iter(self._columns.values())))

@@ -154,7 +154,8 @@ class Rows:
     def kept_bytes(self) -> int:
         """The bytes of the columns that are kept decoded."""
         encoded = any(not part.is_decoded for part in self.parts)
-        return sum(column.nbytes for column in self._columns.values()) if encoded else 0
+        # A BVH that is merged beside this thread may decode another column meanwhile.
+        return sum(column.nbytes for column in list(self._columns.values())) if encoded else 0
 
     def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
         """Return a column's values in some rows, given by their ascending numbers."""

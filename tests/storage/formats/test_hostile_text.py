@@ -75,6 +75,12 @@ def test_json_within_the_depth_is_read(con):
     assert con.execute("SELECT count(a) FROM deep").fetchone() == (1,)
 
 
+def test_objects_without_keys_have_no_column_to_count(con):
+    for count in (2, 3_000_000):  # in one sample, and in more
+        write("empty.json", "{}\n" * count)
+        assert con.execute("SELECT count(*) FROM 'empty.json'").fetchone() == (0,)
+
+
 VALUES = st.recursive(
     st.none() | st.text('[]{}"\\\n:,a', max_size=6),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
