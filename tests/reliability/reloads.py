@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # How readers are disturbed.
 WAYS = ("interrupt", "descriptors", "calls")
 
-INJECTED = ("--trace=openat,mmap", "--inject=openat:error=EMFILE:when=9+13")
+INJECTED = ("--trace=openat,mmap", "--inject=openat:error=EMFILE:when=7+4")
 
 
 def commit(con: Any, n: int) -> None:
@@ -120,7 +120,7 @@ def ask(say: Say, path: Path, way: str, seed: int) -> None:
         while True:
             bound = soft
             if way == "descriptors":
-                bound = descriptors() + chance.randrange(8)
+                bound = descriptors() + chance.randrange(4)
             start, answer = time.monotonic(), None
             resource.setrlimit(resource.RLIMIT_NOFILE, (min(bound, soft), hard))
             try:
