@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # How readers are disturbed.
 WAYS = ("interrupt", "descriptors", "calls")
 
-INJECTED = ("--trace=openat,mmap", "--inject=openat:error=EMFILE:when=7+4")
+INJECTED = ("--trace=openat,mmap", "--inject=openat:error=EMFILE:when=9+13")
 
 
 def commit(con: Any, n: int) -> None:
