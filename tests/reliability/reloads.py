@@ -10,6 +10,7 @@ may fail; one that answers has to tell at least what was acknowledged before it 
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import resource
 import signal
@@ -18,7 +19,7 @@ from collections import Counter
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from processes import PATIENCE_S, Child, FindingError, descriptors, scratch
+from processes import PATIENCE_S, Child, FindingError, scratch
 from system_calls import traced, why_not
 
 import raydb
@@ -112,6 +113,13 @@ def is_expected(error: BaseException) -> bool:
     return isinstance(error.__context__, KeyboardInterrupt)
 
 
+def next_descriptor() -> int:
+    """Return the number that the next file gets: limits are compared with it, not with a count."""
+    number = os.dup(0)
+    os.close(number)
+    return number
+
+
 def ask(say: Say, path: Path, way: str, seed: int) -> None:
     """Ask for the count again and again, disturbed, telling what came of it."""
     interrupts, chance = Interrupts(), random.Random(seed)
@@ -120,7 +128,7 @@ def ask(say: Say, path: Path, way: str, seed: int) -> None:
         while True:
             bound = soft
             if way == "descriptors":
-                bound = descriptors() + chance.randrange(4)
+                bound = next_descriptor() + chance.randrange(4)
             start, answer = time.monotonic(), None
             resource.setrlimit(resource.RLIMIT_NOFILE, (min(bound, soft), hard))
             try:

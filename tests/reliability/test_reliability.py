@@ -37,7 +37,7 @@ def run(program: str, *options: str) -> subprocess.CompletedProcess[str]:
         ("power_loss.py", "--states 60 --steps 20"),
         ("failing_calls.py", "--statements 20 --share 0.02"),
         ("full_disk.py", "--statements 40"),
-        ("reloads.py", "--failures 5"),
+        ("reloads.py", "--failures 15"),
         ("soak.py", "--commits 60 --seconds 2 --readers 2"),
     ],
     ids=lambda value: value.partition(".")[0],
