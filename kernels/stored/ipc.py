@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 if TYPE_CHECKING:
@@ -14,14 +15,20 @@ if TYPE_CHECKING:
 _HEADER_FIELD = 2
 _COMPRESSION_FIELD = 3
 
+# Of what Arrow computes with; the parts of a stream keep it where the stream has it.
+_ALIGNMENT = 8
+
 
 def read_table(data: NDArray[Any] | memoryview) -> pa.Table | None:
     """Return the table of a stream, whose columns share its bytes; None where it is none.
 
+    Columns that would begin at odd addresses are copied: Arrow warns of them on stderr.
     Streams are written without compression. One with it is none: a few bytes could become any
     number of them.
     """
     source = pa.py_buffer(data)
+    if source.address % _ALIGNMENT:
+        source = pa.py_buffer(np.frombuffer(data, np.uint8).copy())
     try:
         if any(_is_compressed(message) for message in pa.ipc.MessageReader.open_stream(source)):
             return None

@@ -40,7 +40,7 @@ _EXACT = decimal.Context(prec=COMPARED_PRECISION, traps=[decimal.Inexact, decima
 def integer_literal(value: int) -> Literal:
     """Return a literal of the narrowest of INTEGER, BIGINT and HUGEINT that holds a value."""
     for data_type in (pa.int32(), pa.int64()):
-        if _fits_integer(value, data_type):
+        if fits_integer(value, data_type):
             return Literal(value, data_type)
     if abs(value) >= 10**MAX_PRECISION:
         raise ProgrammingError(f"a number has more than {MAX_PRECISION} digits")
@@ -208,7 +208,7 @@ def _convert_number(value: int | float | decimal.Decimal, data_type: pa.DataType
         return _convert_to_real(float(value))
     if is_integer(data_type):
         whole = int(value) if math.isfinite(value) else None
-        same = whole is not None and whole == value and _fits_integer(whole, data_type)
+        same = whole is not None and whole == value and fits_integer(whole, data_type)
         return Literal(whole, data_type) if same else None
     if is_decimal(data_type) and not isinstance(value, float):
         exact = decimal.Decimal(value)
@@ -235,6 +235,7 @@ def _as_real(value: float) -> float | None:
     return None if math.isinf(rounded) and not math.isinf(value) else float(rounded)
 
 
-def _fits_integer(value: int, data_type: pa.DataType) -> bool:
+def fits_integer(value: int, data_type: pa.DataType) -> bool:
+    """Say whether a type is one of integers and holds a value."""
     bound = 1 << (data_type.bit_width - 1)
     return data_type in INTEGERS and -bound <= value < bound

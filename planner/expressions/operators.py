@@ -16,7 +16,7 @@ import pyarrow as pa
 from raydb.errors import ProgrammingError
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.literals import (
-    decimal_literal,
+    fits_integer,
     integer_literal,
     is_bare_null,
     is_bare_string,
@@ -259,11 +259,20 @@ def negate(operand: Expression) -> Expression:
     operand = _as_number(operand, INTEGER, "negate {0}", operand)
     if not isinstance(operand, Literal) or operand.value is None:
         return Call("negate", (operand,), operand.type)
-    if is_integer(operand.type):
-        return integer_literal(-operand.value)
-    if is_decimal(operand.type):
-        value = operand.value.copy_negate()
-        # -9223372036854775808 is a BIGINT, though its digits alone are not.
-        whole = operand.type.precision == MAX_PRECISION and operand.type.scale == 0
-        return integer_literal(int(value)) if whole else decimal_literal(value)
+    if is_integer(operand.type) or is_decimal(operand.type):
+        return _negate_exact(operand)
     return Literal(-operand.value, operand.type)
+
+
+def _negate_exact(operand: Literal) -> Expression:
+    """Return the negative of an integer or a decimal; a cast has said which type it has."""
+    value, data_type = operand.value, operand.type
+    whole = is_integer(data_type) or (data_type.precision, data_type.scale) == (MAX_PRECISION, 0)
+    # -9223372036854775808 is a BIGINT, though its digits alone are not.
+    if whole and integer_literal(int(value)).type == data_type:
+        return integer_literal(-int(value))
+    if is_decimal(data_type):
+        return Literal(value.copy_negate(), data_type)
+    if not fits_integer(-value, data_type):
+        return Call("negate", (operand,), data_type)
+    return Literal(-value, data_type)

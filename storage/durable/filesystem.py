@@ -253,7 +253,11 @@ def _opened(path: str, flags: int) -> int:
             _check_regular(os.lstat(path), path)
         raise
     try:
-        _check_regular(os.fstat(descriptor), path)
+        status = os.fstat(descriptor)
+        _check_regular(status, path)
+        # With a second name it is somebody else's file as well, which must not change.
+        if flags & os.O_ACCMODE != os.O_RDONLY and status.st_nlink > 1:
+            raise OSError(None, "not a file of its own: it has another name", path)
     except BaseException:
         os.close(descriptor)
         raise

@@ -85,6 +85,21 @@ def test_a_link_that_leads_nowhere_makes_no_file(path: Path, tmp_path: Path) -> 
         assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.parametrize("part", ["LOCK", "CURRENT", "wal/"])
+def test_a_file_with_another_name_is_not_written(path: Path, tmp_path: Path, part: str) -> None:
+    place, outside = place_of(path, part), tmp_path / "outside"
+    place.rename(outside)
+    place.hardlink_to(outside)
+    before = outside.read_bytes()
+    if part == "CURRENT":  # it may be lost, and another takes its place
+        with raydb.connect(path) as con:
+            con.execute("INSERT INTO t VALUES (3); CHECKPOINT")
+    else:
+        with pytest.raises(raydb.OperationalError, match=f"'{place}': not a file of its own"):
+            raydb.connect(path)
+    assert outside.read_bytes() == before
+
+
 def test_the_database_itself_may_be_behind_a_link(path: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(path)
     for read_only in (True, False):
