@@ -120,6 +120,10 @@ def scan_obstacle(star: Star, catalog: CatalogInfo, least_rows: int | None = Non
                 and kind.precision > INT64_DIGITS
             ):
                 return f"{call.function.upper()} over {sql_type_name(kind)} may not fit 64 bits"
+    for expression in (*star.predicates, *(key for _, key in star.keys)):
+        for attribute in attributes_of(expression):
+            if not _has_codes(_table_of(attribute, star, catalog).sample[attribute.name].type):
+                return f"'{attribute.name}' is of a type that has no codes"
     group_count = 1
     for expression in (
         *(key for _, key in star.keys),
@@ -190,10 +194,15 @@ def _value_count(expression: Expression, star: Star, catalog: CatalogInfo) -> in
 
 def is_small(sample: pa.Array) -> int | None:
     """Return how many values a column has whose sample repeats them, None for one that has many."""
-    if pa.types.is_nested(sample.type):
-        return None  # Arrow does not count distinct lists.
+    if not _has_codes(sample.type):
+        return None
     count: int = pc.count_distinct(sample).as_py()
     return count if count * 2 <= len(sample) else None
+
+
+def _has_codes(data_type: pa.DataType) -> bool:
+    """Whether a column becomes codes, which Arrow finds by sorting: neither lists nor intervals."""
+    return not (pa.types.is_nested(data_type) or pa.types.is_interval(data_type))
 
 
 def _table_of(attribute: Attribute, star: Star, catalog: CatalogInfo) -> TableInfo:

@@ -133,6 +133,25 @@ def test_many_groups_are_left_to_the_general_path(con):
     assert "there is no BVH" in explained["reasons"][0]
 
 
+def test_intervals_and_lists_are_left_to_the_general_path(con):
+    con.execute("CREATE TABLE stay (i INTERVAL, l INTEGER[], x INTEGER)")
+    con.execute(
+        "INSERT INTO stay SELECT INTERVAL '1 day' * (x % 3), [x % 5], x"
+        " FROM generate_series(1, 999) g (x)"
+    )
+    counts = "SELECT CAST({0} AS VARCHAR), count(*) FROM stay GROUP BY {0} ORDER BY 1"
+    assert con.execute(counts.format("i")).fetchall() == [
+        ("00:00:00", 333),
+        ("1 day", 333),
+        ("2 days", 333),
+    ]
+    assert len(con.execute(counts.format("l")).fetchall()) == 5
+    for predicate in ("i = INTERVAL '1 day'", "CAST(i AS VARCHAR) = '1 day'", "l = [1]"):
+        found = con.execute(f"SELECT x % 2, count(*) FROM stay WHERE {predicate} GROUP BY 1")
+        assert {key for key, _ in found.fetchall()} == {0, 1}
+    assert con.execute("SELECT count(DISTINCT i) FROM stay").fetchone() == (3,)
+
+
 def test_an_error_in_a_row_that_passes_is_raised(con):
     with pytest.raises(raydb.DataError, match="division by zero"):
         con.execute("SELECT mode, sum(100 / size) FROM sale WHERE size < 3 GROUP BY mode")
