@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from raydb.planner import optimizer
 from raydb.planner.plan.verify import verify_rule
@@ -27,6 +28,10 @@ SHARING = (
     "storage/flat",
 )
 sys.path += [str(Path(__file__).parent / folder) for folder in SHARING]
+
+# No test is timed: machines are busy, and what is compiled is compiled at its first call.
+settings.register_profile("raydb", deadline=None)
+settings.load_profile("raydb")
 
 
 @pytest.fixture(autouse=True, scope="session")

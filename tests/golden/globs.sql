@@ -13,9 +13,9 @@ SELECT count(*) FROM read_csv(['$DATA/sales/2025.csv', '$DATA/sales/2026.csv']);
 SELECT count(*) FROM read_csv('$DATA/sales/2025.csv'), read_csv('$DATA/sales/2026.csv') AS b;
 -- 4
 
--- A file that is named twice is read once.
+-- A file that is named twice is read twice.
 SELECT count(*) FROM read_csv(['$DATA/sales/2025.csv', '$DATA/sales/*5.csv']);
--- 2
+-- 4
 
 -- filename => true tells the file of each row.
 SELECT count(*), filename = '$DATA/sales/2025.csv' AS is_first FROM read_csv('$DATA/sales/202*.csv', filename => true) GROUP BY is_first ORDER BY is_first;

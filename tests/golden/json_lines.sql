@@ -6,7 +6,7 @@ SELECT tags, seen FROM read_json('$DATA/pets.jsonl') ORDER BY id;
 -- ['a', 'b'] | NULL
 -- NULL | 2026-01-01T10:00:00
 SELECT sum(id) FROM read_json(['$DATA/pets.jsonl', '$DATA/pet*.jsonl']);
--- 3
+-- 6
 SELECT * FROM read_json('$DATA/pets.jsonl', columns => {'id': 'SMALLINT', 'weight': 'DECIMAL(5, 2)', 'seen': 'TIMESTAMP'}) ORDER BY id;
 -- 1 | 31.50 | NULL
 -- 2 | NULL | 2026-01-01T10:00:00

@@ -37,7 +37,7 @@ SELECT name FROM '$TMP/t.parquet' ORDER BY id DESC NULLS LAST LIMIT 1;
 
 -- With the function; it takes several files, and options.
 SELECT count(*) FROM read_parquet(['$TMP/t.parquet', '$TMP/t.par*']);
--- 1001
+-- 2002
 SELECT filename = '$TMP/t.parquet' FROM read_parquet('$TMP/t.parquet', filename = true) LIMIT 1;
 -- true
 SELECT id FROM read_parquet('$TMP/t.parquet') AS p WHERE p.id = 1;

@@ -48,7 +48,7 @@ def check(bvh, case):
             assert np.array_equal(held.valid, valid[order])
 
 
-@settings(deadline=None, max_examples=100, print_blob=True)
+@settings(max_examples=100, print_blob=True)
 @given(data=st.data())
 def test_a_build_is_a_stable_sort(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32), label="seed"))

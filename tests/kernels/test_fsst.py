@@ -67,7 +67,7 @@ items = st.lists(
 # Round trips
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(tables, items)
 @example(EMPTY, [b"", bytes(range(256)), b"\xff\xff", b""])
 @example(NESTED, [b"abcdefg", b"abcdefgh", b"abc", b"abc\0", b"ab", b"b", b"\0", b"\xff\xff\xff"])
@@ -79,7 +79,7 @@ def test_any_items_come_back_with_any_table(table, items):
     assert [fsst.compress_one(copy, item) for item in items] == stored
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(items)
 def test_any_items_come_back_with_their_own_table(items):
     table = fsst.train(*pack(items * 5))
@@ -248,7 +248,7 @@ def test_a_table_of_256_symbols_is_refused():
         SymbolTable(tuple(bytes([byte]) for byte in range(256)))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.binary(max_size=80))
 def test_any_bytes_are_a_table_or_an_error(stored):
     try:
@@ -258,7 +258,7 @@ def test_any_bytes_are_a_table_or_an_error(stored):
     assert table.to_bytes() == stored
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     tables,
     st.binary(max_size=200),

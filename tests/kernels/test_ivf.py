@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from raydb.kernels.bvh.build_input import BuildControl, Room
@@ -79,7 +79,6 @@ def of_one_pair(is_l2, one, other):  # type: ignore[no-untyped-def]
     return exact_sum(is_l2, one, other), sum_of(is_l2, one, other)
 
 
-@settings(deadline=None)  # The first call compiles.
 @given(st.integers(1, 70), st.integers(0, 70), st.integers(0, 9), st.integers(0, 2**32 - 1))
 def test_sums_are_those_of_numpy_and_of_each_pair_alone(
     width: int, row_count: int, query_count: int, seed: int
@@ -154,7 +153,6 @@ def test_bytes_find_what_vectors_find(metric: Metric, shift: float) -> None:
     np.testing.assert_array_equal(found.distances, exact.distances)
 
 
-@settings(deadline=None)  # The first call compiles.
 @given(st.integers(0, 2**32 - 1), st.sampled_from(METRICS), st.floats(-12, 12))
 def test_bytes_find_what_vectors_find_whatever_the_numbers_are(
     seed: int, metric: Metric, exponent: float

@@ -140,7 +140,7 @@ def wrapped(value, bits, signed=True):
 
 
 @given(INTEGERS, INTEGERS, INTEGERS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_products_and_quotients_are_python_s(a, b, c):
     a32, b32 = wrapped(a, 32), wrapped(b, 32)
     assert compute("mul.lo.s64", a, b) == wrapped(a * b, 64)
@@ -174,7 +174,7 @@ def nearest(exact, dtype):
 
 
 @given(FLOATS, FLOATS, FLOATS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_fused_sum_of_floats_is_rounded_once(a, b, c):
     function, *_ = operation(("fma", "rn", "f32"))
     exact = Fraction(a) * Fraction(b) + Fraction(c)

@@ -114,7 +114,7 @@ def tables(draw):
     return radix, codes, measures, intervals, draw(st.sampled_from([1, 2, 3]))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(tables())
 def test_any_rows_in_any_cells(table):
     radix, codes, measures, intervals, group_count = table

@@ -56,7 +56,7 @@ def test_random_motifs_in_random_graphs(ties: Ties) -> None:
     assert sum(count > 0 for count in counts) > 300
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.data())
 def test_any_motif_in_any_graph(data: st.DataObject) -> None:
     vertices = st.integers(0, data.draw(st.integers(1, 4)))

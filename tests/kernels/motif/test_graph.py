@@ -8,7 +8,7 @@ from unittest import mock
 import numba
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from raydb.errors import NotSupportedError
@@ -65,7 +65,6 @@ def check(graph: TemporalGraph, edges: list[Edge]) -> None:
     assert graph.duplicate_count == len(found) - len(set(found))
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(

@@ -131,7 +131,6 @@ def arrays(draw: st.DrawFn, types: Any = TYPES) -> pa.ChunkedArray:
 
 @settings(
     max_examples=250,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     print_blob=True,
 )

@@ -95,7 +95,7 @@ def depth_of(value):
     return 1 + max(map(depth_of, inner), default=0)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(VALUES, st.integers(3, 9), st.booleans())
 def test_depth_is_that_of_the_values_however_the_text_is_cut(value, size, ascii_):
     """So many brackets before the value let its own depth decide."""

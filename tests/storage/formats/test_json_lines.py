@@ -53,7 +53,7 @@ TYPES = (
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(RECORDS, min_size=1), st.sampled_from([".jsonl", ".ndjson.gz", ".json.zst"]))
 def test_round_trip(tmp_path_factory, records, extension):
     schema = pa.schema([(f"c{n} \"é'", kind) for n, kind in enumerate(TYPES)])

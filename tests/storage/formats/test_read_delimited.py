@@ -395,7 +395,7 @@ def spell(value, delimiter, null, always):
     return text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(st.tuples(INTEGERS, st.none() | MIXED, AMOUNTS, DAYS, st.none() | MIXED), min_size=1),
     st.sampled_from(",;|\t'x"), st.sampled_from(["", "NULL", "-"]), st.booleans(), st.booleans(),
@@ -416,7 +416,7 @@ def test_csv_round_trip(
     assert [tuple(row.values()) for row in found.to_pylist()] == rows
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(
         st.tuples(INTEGERS, st.none() | MIXED, AMOUNTS, DAYS, st.none() | MIXED), min_size=1
@@ -501,7 +501,7 @@ NOISE = st.sampled_from([b"1", b"0", b"-", b"x", b" ", b",", b'"', b"\n", b"\r",
 LINES = st.sampled_from([b"1,a\n", b'2,"x\ny"\n', b'3,"a""b"\r\n', b",\n", b'-5," "\n', b'"6",b\r'])
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=800)
 @given(
     st.lists(LINES, max_size=30), st.lists(NOISE, max_size=8), st.randoms(),
     st.sampled_from([(INT, TEXT), (INT, TEXT), (TEXT, INT), (TEXT, TEXT), (INT,), (TEXT,)]),

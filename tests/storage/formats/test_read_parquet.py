@@ -164,7 +164,7 @@ def test_files_that_are_none(tmp_path, monkeypatch):
         read_rows("t.parquet", definition, None, {})
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(
         st.tuples(

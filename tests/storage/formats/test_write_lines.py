@@ -35,7 +35,7 @@ TYPES = (
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.lists(RECORDS, min_size=1),
     st.sampled_from([",", ";", "|", "\t", "0", "-", ":", "e", " "]),

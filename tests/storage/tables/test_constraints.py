@@ -267,7 +267,7 @@ NODE = st.tuples(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.lists(NODE, max_size=3), max_size=6))
 def test_statements_against_an_oracle_of_sets(statements):
     table = define_table(SELF, {})

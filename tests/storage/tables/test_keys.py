@@ -62,7 +62,7 @@ def keys(draw, sides):
     return types, [draw(st.lists(row, max_size=12)) for _ in range(sides)]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(keys(1), st.lists(st.integers(0, 12), max_size=3))
 def test_first_repeat_is_that_of_a_dictionary(case, cuts):
     types, (rows,) = case
@@ -76,7 +76,7 @@ def test_first_repeat_is_that_of_a_dictionary(case, cuts):
     assert first_repeat(columns_of(rows, types, cuts)) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(keys(1), st.integers(1, 3))
 def test_keep_first_goes_row_by_row(case, split):
     types, (rows,) = case
@@ -95,7 +95,7 @@ def test_keep_first_goes_row_by_row(case, split):
     assert keep_first(keys_of, len(rows)).tolist() == expected
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(keys(2), st.lists(st.integers(0, 12), max_size=3))
 def test_find_rows_is_a_dictionary(case, cuts):
     types, (probe, target) = case
