@@ -1,4 +1,6 @@
-"""Each program of this folder, for some seconds; docs/testing.md has the long runs.
+"""Programs of this folder, for some seconds each; docs/testing.md has the long runs.
+
+reloads.py is a command alone: tests/engine/test_reload.py does its work within one process.
 
 They are processes of their own, because they fork, and pytest's workers have several threads.
 """
@@ -37,7 +39,6 @@ def run(program: str, *options: str) -> subprocess.CompletedProcess[str]:
         ("power_loss.py", "--states 60 --steps 20"),
         ("failing_calls.py", "--statements 20 --share 0.02"),
         ("full_disk.py", "--statements 40"),
-        ("reloads.py", "--failures 15"),
         ("soak.py", "--commits 60 --seconds 2 --readers 2"),
     ],
     ids=lambda value: value.partition(".")[0],
