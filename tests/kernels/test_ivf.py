@@ -165,6 +165,14 @@ def test_bytes_find_what_vectors_find_whatever_the_numbers_are(
     check_same(search_ivf(plain, queries, 9, 3), search_ivf(quantised, queries, 9, 3))
 
 
+def test_arrays_give_the_index_back() -> None:
+    index = build(make(SEED, 300, 4), 5, "cosine")
+    again = reloaded(*to_arrays(index), has_codes=False)
+    for name in ("centroids", "offsets", "row_ids", "vectors", "scales"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(index, name))
+    assert (again.metric, again.row_count, again.longest) == ("cosine", 300, index.longest)
+
+
 def test_codes_are_kept_and_renumbered() -> None:
     vectors = make(SEED + 4, 1_000, 12)
     index = build(vectors, 10, "cosine", has_codes=True)

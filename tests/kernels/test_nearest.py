@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raydb.kernels.vector.exact_search import METRICS, first_unusable, nearest, no_neighbours
-from raydb.kernels.vector.ivf import Ivf, build_ivf, from_arrays, renumber, search_ivf, to_arrays
+from raydb.kernels.vector.ivf import Ivf, build_ivf, renumber, search_ivf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -183,14 +183,6 @@ def test_renumbered_rows_are_those_of_a_smaller_table(seed: int, metric: Metric)
     np.testing.assert_array_equal(found.rows[:, :width], rows)
     np.testing.assert_allclose(found.distances[:, :width], distances, rtol=1e-9, atol=1e-9)
     assert (found.rows[:, width:] == -1).all()
-
-
-def test_arrays_give_the_index_back() -> None:
-    index = build(make(SEED, 300, 4), 5, "cosine")
-    again = from_arrays(*to_arrays(index))
-    for name in ("centroids", "offsets", "row_ids", "vectors", "scales"):
-        np.testing.assert_array_equal(getattr(again, name), getattr(index, name))
-    assert (again.metric, again.row_count, again.longest) == ("cosine", 300, index.longest)
 
 
 def test_vectors_without_a_distance_are_told() -> None:

@@ -117,7 +117,7 @@ def test_lost_manifests_are_told_even_without_a_mark() -> None:
     for name in disk.names(SHOP / "manifests"):
         disk.unlink(SHOP / "manifests" / name)
     assert outcome(disk, read_only=False) == (
-        f"database '{SHOP}' has data files, and no manifest is left"
+        f"database '{SHOP}' has data files, but no manifest left"
     )
 
 
