@@ -82,7 +82,7 @@ class DatabaseDirectory:
         self._mutex = threading.RLock()  # one commit, collection or refresh at a time
         self._closed = False
         self._lock: Lock | None = None
-        self._writer = WalWriter(self._acknowledge)
+        self._writer = WalWriter()
         self._mark = MarkFile(self._path / "CURRENT", files)
         self._reserve = Reserve(self._path / "RESERVE", files)
         self._pending: dict[str, DataFile] = {}  # written, not in the newest version
@@ -170,7 +170,7 @@ class DatabaseDirectory:
         """
         self._check_writer()
         try:
-            self._writer.append(record)
+            self._writer.append(record, self._acknowledge)
         except OperationalError as error:
             raise OperationalError(f"database '{self._name}' cannot append: {error}") from error
 
@@ -242,6 +242,12 @@ class DatabaseDirectory:
         if not self.read_only:
             return False
         with self._mutex, reported(f"database '{self._name}' cannot be read"):
+            pin = self._place.pin
+            if pin is not None and not pin.is_in_place:
+                raise OperationalError(
+                    f"database '{self._name}' is no longer the one that was opened: its directory "
+                    "was moved, removed or replaced; open it again"
+                )
             return self._follow()
 
     def collect_garbage(self, keep: Iterable[str] = ()) -> list[str]:

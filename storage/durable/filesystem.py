@@ -198,6 +198,7 @@ class _FileLock:
 
     def __init__(self, path: Path, file: FileIO) -> None:
         self._path, self._file = path, file
+        self._status = os.fstat(file.fileno())  # a child that closed the file still asks
         _LOCKS.add(self)
 
     def acquire(self, kind: int) -> None:
@@ -208,7 +209,7 @@ class _FileLock:
     def is_in_place(self) -> bool:
         """Whether the file that is locked still has its name."""
         try:
-            return os.path.samestat(os.fstat(self._file.fileno()), self._path.lstat())
+            return os.path.samestat(self._status, self._path.lstat())
         except FileNotFoundError:
             return False
 

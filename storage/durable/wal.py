@@ -215,12 +215,8 @@ class WalWriter:
     that is durable and could not be acknowledged, and while `distrust` holds a reason.
     """
 
-    def __init__(self, acknowledge: Callable[[int], None]) -> None:
-        """Prepare; `acknowledge` is called with the size of the log after each durable frame.
-
-        If it raises OSError the appends fail, although the frame is durable.
-        """
-        self._acknowledge = acknowledge
+    def __init__(self) -> None:
+        """Prepare; `switch` says which log it is."""
         self._condition = threading.Condition()
         self._queue: list[_Entry] = []
         self._busy = False
@@ -261,9 +257,11 @@ class WalWriter:
                 self._busy = False
                 self._condition.notify_all()
 
-    def append(self, record: bytes) -> None:
+    def append(self, record: bytes, acknowledge: Callable[[int], None]) -> None:
         """Return when the record is durable.
 
+        acknowledge: is called with the size of the log once the frame is durable, and is the same
+        for all threads. If it raises OSError the appends fail, although the frame is durable.
         Raises DataError for a record of more than 1 GiB, and OperationalError if it could not be
         written: it is then not in the log, unless the log takes no more records either.
         """
@@ -277,7 +275,7 @@ class WalWriter:
                     if self._busy:
                         self._condition.wait()
                     else:
-                        self._write_queue()
+                        self._write_queue(acknowledge)
             except BaseException:
                 self._give_up(entry)
                 raise
@@ -300,7 +298,7 @@ class WalWriter:
             # It is in the log, or will be, and its caller does not know.
             self.distrust = f"an append was interrupted, so {REMEDY}"
 
-    def _write_queue(self) -> None:
+    def _write_queue(self, acknowledge: Callable[[int], None]) -> None:
         """Write one frame of queued records. The condition is held, but not while writing."""
         batch = self._take_batch()
         failure: str | None = "the process was interrupted"
@@ -309,7 +307,7 @@ class WalWriter:
         self._busy = True
         self._condition.release()
         try:
-            self._write_frame([entry.record for entry in batch])
+            self._write_frame([entry.record for entry in batch], acknowledge)
         except OSError as error:
             cause = error
             failure = f"file '{error.filename}': {(error.strerror or str(error)).lower()}"
@@ -337,7 +335,7 @@ class WalWriter:
         del self._queue[:count]
         return batch
 
-    def _write_frame(self, records: Sequence[bytes]) -> None:
+    def _write_frame(self, records: Sequence[bytes], acknowledge: Callable[[int], None]) -> None:
         if self.distrust is not None or self._file is None:
             raise OperationalError(f"the log takes no records: {self.distrust}")
         if self._unsettled:
@@ -352,7 +350,7 @@ class WalWriter:
             self._undo(self._file)
             raise
         try:
-            self._acknowledge(start + len(frame))
+            acknowledge(start + len(frame))
         except OperationalError as error:
             raise OperationalError(f"{error}; {REMEDY}") from error
         self._tail = Tail((), sequence, start, start + len(frame))

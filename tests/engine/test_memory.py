@@ -66,20 +66,6 @@ def con(tmp_path_factory):
     return connection
 
 
-@pytest.fixture
-def files(monkeypatch):
-    """Return a list that gets each temporary file of the test."""
-    opened = []
-    new_file = Memory.new_file
-
-    def counting(self, schema):
-        opened.append(new_file(self, schema))
-        return opened[-1]
-
-    monkeypatch.setattr(Memory, "new_file", counting)
-    return opened
-
-
 def limited(connection, sql, limit=LIMIT):
     """Run a query with a memory limit."""
     connection.execute(f"SET memory_limit = '{limit}B'")
@@ -145,11 +131,11 @@ SPILLED = [
 
 
 @pytest.mark.parametrize("sql", SPILLED)
-def test_rows_are_the_same_with_little_memory(con, files, sql):
+def test_rows_are_the_same_with_little_memory(con, spilled, sql):
     expected = con.execute(sql).to_arrow_table()
-    assert not files
+    assert not spilled
     found = limited(con, sql)
-    assert files, "nothing was spilled"
+    assert spilled, "nothing was spilled"
     assert found.schema == expected.schema
     assert rows_of(found) == rows_of(expected)
 
@@ -170,9 +156,9 @@ def test_rows_are_the_same_with_little_memory(con, files, sql):
         "SELECT count(*) FROM range(0, 100000000000)",
     ],
 )
-def test_blocks_of_rows_need_no_file(con, files, sql):
+def test_blocks_of_rows_need_no_file(con, spilled, sql):
     found = limited(con, sql)
-    assert not files
+    assert not spilled
     assert rows_of(found) == rows_of(con.execute(sql).to_arrow_table())
 
 
@@ -188,11 +174,11 @@ ORDERS = [
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_rows_are_in_order_and_equal_ones_stay_put(con, files, order):
+def test_rows_are_in_order_and_equal_ones_stay_put(con, spilled, order):
     sql = f"SELECT * FROM t ORDER BY {order}"
     expected = con.execute(sql).to_arrow_table()
     found = limited(con, sql)
-    assert files
+    assert spilled
     assert found.equals(expected)
 
 
@@ -289,11 +275,11 @@ def test_rows_outlive_the_statement_and_their_file_goes_with_them(con, tmp_path)
     assert temporary_files() <= before
 
 
-def test_files_are_gone_after_an_error(con, files):
+def test_files_are_gone_after_an_error(con, spilled):
     before = temporary_files()
     with pytest.raises(raydb.DataError, match="division"):
         limited(con, "SELECT a / (a - 50000) FROM (SELECT id + 0 AS a, s FROM t ORDER BY s) q")
-    assert files
+    assert spilled
     assert temporary_files() <= before
 
 
@@ -349,13 +335,13 @@ def test_a_full_disk_names_the_folder(con, monkeypatch):
     assert limited(con, "SELECT id FROM t ORDER BY id").num_rows == ROWS
 
 
-def test_a_database_on_disk_has_its_temporary_files_beside_its_tables(tmp_path, files, con):
+def test_a_database_on_disk_has_its_temporary_files_beside_its_tables(tmp_path, spilled, con):
     path = tmp_path / "shop.raydb"
     with raydb.connect(path) as disk:
         disk.execute("CREATE TABLE t AS SELECT range AS id, range % 7 AS k FROM range(0, 100000)")
         named = {entry.relative_to(path) for entry in path.rglob("*")}
         found = limited(disk, "SELECT id FROM t ORDER BY k, id DESC")
-        assert files
+        assert spilled
         assert {entry.relative_to(path) for entry in path.rglob("*")} == named
         assert any(str(path) in entry for entry in temporary_files())
         assert found.num_rows == 100_000

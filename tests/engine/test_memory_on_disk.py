@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 import raydb
-from raydb.engine.context.memory import Memory, SpillFile
+from raydb.engine.context.memory import SpillFile
 from raydb.engine.operators import scan
 from raydb.errors import IntegrityError, OperationalError, ProgrammingError
 from raydb.storage.flat import write
@@ -127,20 +127,6 @@ def con(made, tmp_path):
     with raydb.connect(tmp_path / "copy.raydb") as connection:
         connection.execute(f"SET memory_limit = '{LIMIT}'")
         yield connection
-
-
-@pytest.fixture
-def spilled(monkeypatch):
-    """Return a list that gets each temporary file of the test."""
-    opened = []
-    new_file = Memory.new_file
-
-    def counting(self, schema):
-        opened.append(new_file(self, schema))
-        return opened[-1]
-
-    monkeypatch.setattr(Memory, "new_file", counting)
-    return opened
 
 
 def data_files(tmp_path):

@@ -16,6 +16,7 @@ import pytest
 
 import raydb
 from raydb.engine.catalog import store
+from raydb.errors import OperationalError
 from raydb.kernels.backends.cpu import warm
 
 resource = pytest.importorskip("resource", reason="this system has no limits of descriptors")
@@ -208,3 +209,28 @@ def test_a_reload_opens_new_files_only(path, monkeypatch):
         answers(reader)
         # The table f has a new part and new keys.
         assert sorted(opened) == [".flat", ".flat", ".keys"]
+
+
+def test_another_database_under_the_path_is_not_taken_for_the_first(tmp_path: Path) -> None:
+    path = tmp_path / "shop"
+    with raydb.connect(path) as writer:
+        writer.execute("CREATE TABLE t (x INTEGER); INSERT INTO t VALUES (1)")
+    with raydb.connect(path, read_only=True) as reader:
+        assert reader.execute("SELECT x FROM t").fetchall() == [(1,)]
+        path.rename(tmp_path / "moved")
+        for _ in range(2):
+            with pytest.raises(OperationalError, match="moved, removed or replaced"):
+                reader.execute("SELECT x FROM t")
+            with raydb.connect(path) as other:
+                other.execute("CREATE TABLE IF NOT EXISTS z (x INTEGER)")
+
+
+def test_a_writer_that_is_dropped_gives_its_lock_back_at_once(tmp_path: Path) -> None:
+    gc.disable()
+    try:
+        raydb.connect(tmp_path / "shop").execute("CREATE TABLE t (x INTEGER)")
+        raydb.connect(tmp_path / "shop").execute("INSERT INTO t VALUES (1)")
+    finally:
+        gc.enable()
+    with raydb.connect(tmp_path / "shop") as connection:
+        assert connection.execute("SELECT x FROM t").fetchall() == [(1,)]
