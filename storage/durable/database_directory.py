@@ -242,12 +242,7 @@ class DatabaseDirectory:
         if not self.read_only:
             return False
         with self._mutex, reported(f"database '{self._name}' cannot be read"):
-            pin = self._place.pin
-            if pin is not None and not pin.is_in_place:
-                raise OperationalError(
-                    f"database '{self._name}' is no longer the one that was opened: its directory "
-                    "was moved, removed or replaced; open it again"
-                )
+            self._place.check_pin(self._name)
             return self._follow()
 
     def collect_garbage(self, keep: Iterable[str] = ()) -> list[str]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from raydb.errors import OperationalError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -48,3 +50,11 @@ class Place:
         sizes = MappingProxyType({name: file.size for name, file in manifest.files.items()})
         shown = Version(manifest.version, manifest.state, tail.records, sizes)
         return Place(manifest, tail, shown, pin)
+
+    def check_pin(self, name: object) -> None:
+        """Raise OperationalError where the manifest that is pinned is no longer at its path."""
+        if self.pin is not None and not self.pin.is_in_place:
+            raise OperationalError(
+                f"database '{name}' is no longer the one that was opened: its directory was moved, "
+                "removed or replaced; open it again"
+            )
