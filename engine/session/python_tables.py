@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from raydb.engine.session.object_columns import named_array, unreadable
 from raydb.errors import DataError, ProgrammingError
-from raydb.storage.formats.file_parts import cast_part, sql_type
+from raydb.storage.formats.arrow.sql_types import sql_type
+from raydb.storage.formats.file_parts import cast_part
 from raydb.storage.tables.parts import ArrowPart, MadePart
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import Table, TableDefinition
@@ -110,8 +112,8 @@ def as_table(name: str, data: object, origin: str) -> Table | None:
     NotSupportedError when it is read.
     """
     try:
-        found = _read(data)
-    except (pa.ArrowException, ValueError, TypeError) as error:
+        found = _read(data, origin)
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataError(f"{origin} cannot be read as a table: {reason}") from error
     if found is None:
@@ -127,17 +129,17 @@ def as_table(name: str, data: object, origin: str) -> Table | None:
     return Table(TableDefinition(name, wanted), rows, 0)
 
 
-def _read(data: Any) -> tuple[pa.Schema, Part] | None:
-    """Return an object's columns and rows."""
+def _read(data: Any, origin: str) -> tuple[pa.Schema, Part] | None:
+    """Return an object's columns and rows; `origin` names it in errors about a column."""
     match _library(data):
         case "pandas" if hasattr(data, "columns"):
-            return _read_pandas(data)
+            return _read_pandas(data, origin)
         case "polars" if hasattr(data, "collect"):
-            return _read_polars(data.collect())
+            return _read_polars(data.collect(), origin)
         case "polars" if hasattr(data, "get_column"):
-            return _read_polars(data)
+            return _read_polars(data, origin)
         case "numpy" if isinstance(data, np.ndarray):
-            return _whole(_from_array(data))
+            return _whole(_from_array(data, origin))
     if isinstance(data, pa.RecordBatch):
         return _whole(pa.Table.from_batches([data]))
     if isinstance(data, pa.RecordBatchReader):
@@ -145,7 +147,8 @@ def _read(data: Any) -> tuple[pa.Schema, Part] | None:
     if hasattr(data, "to_table") and hasattr(data, "count_rows"):
         return data.schema, MadePart(data.count_rows(), lambda c: data.to_table([c]).column(0))
     if isinstance(data, dict) and data:
-        return _whole(pa.table({str(key): _column(values) for key, values in data.items()}))
+        columns = {str(key): _column(origin, key, values) for key, values in data.items()}
+        return _whole(pa.table(columns))
     if isinstance(data, pa.Table) or hasattr(data, "__arrow_c_stream__"):
         return _whole(pa.table(data))
     if hasattr(data, "__arrow_c_array__") and not isinstance(data, pa.Array):
@@ -161,51 +164,105 @@ def _whole(table: pa.Table) -> tuple[pa.Schema, Part]:
     return table.schema, ArrowPart(table)
 
 
-def _read_pandas(frame: Any) -> tuple[pa.Schema, Part]:
+def _read_pandas(frame: Any, origin: str) -> tuple[pa.Schema, Part]:
     """Return a frame's columns; its index is none. What a NaN stands for is NULL, as in pandas."""
     frame = frame.set_axis([str(column) for column in frame.columns], axis="columns")
     if frame.columns.has_duplicates:
         repeated = frame.columns[frame.columns.duplicated()][0]
-        raise ProgrammingError(f"the data frame has two columns named '{repeated}'")
+        raise ProgrammingError(f"{origin} has two columns named '{repeated}'")
     made: dict[str, pa.ChunkedArray] = {}
     fields = []
     for name, kind in frame.dtypes.items():
         if isinstance(kind, np.dtype) and kind.hasobject:
             # Only the values tell the type, and then they are converted.
-            made[name] = pa.chunked_array([pa.Array.from_pandas(frame[name])])
-            fields.append(pa.field(name, made[name].type))
+            values = named_array(origin, name, frame[name], from_pandas=True)
+            made[name] = _chunked(values)
+            fields.append(pa.field(name, values.type))
         else:
-            fields.append(pa.field(name, pa.Array.from_pandas(frame[name].iloc[:0]).type))
+            fields.append(pa.field(name, _of_series(origin, frame[name].iloc[:0]).type))
 
     def make(name: str) -> pa.ChunkedArray:
-        values = pa.Array.from_pandas(frame[name])
-        return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+        return _of_series(origin, frame[name])
 
     return pa.schema(fields), MadePart(len(frame), make, made)
 
 
-def _read_polars(frame: Any) -> tuple[pa.Schema, Part]:
-    schema = frame.clear().to_arrow().schema
-    return schema, MadePart(frame.height, lambda name: frame.select(name).to_arrow().column(0))
+def _of_series(origin: str, series: Any) -> pa.ChunkedArray:
+    """Return a pandas column that is not of objects; a sparse one with the values it stands for."""
+    try:
+        dense = series.sparse.to_dense() if hasattr(series, "sparse") else series
+        return _chunked(pa.Array.from_pandas(dense))
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+        raise unreadable(f"{origin}, column '{series.name}'", error) from None
 
 
-def _from_array(array: np.ndarray[Any, Any]) -> pa.Table:
+def _chunked(values: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
+    return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+
+
+def _read_polars(frame: Any, origin: str) -> tuple[pa.Schema, Part]:
+    import polars as pl  # noqa: PLC0415  (it is there, as the frame is of it)
+
+    made: dict[str, pa.ChunkedArray] = {}
+    for name, kind in frame.schema.items():
+        if kind == pl.Object:
+            # Arrow would be given the addresses of the objects.
+            values = named_array(origin, name, frame[name].to_list(), from_pandas=False)
+            made[name] = _chunked(values)
+    # Arrow has no integers of 128 bits.
+    wide = pl.selectors.by_dtype(pl.Int128, pl.UInt128)
+
+    def read(rows: Any) -> pa.Table:
+        return rows.with_columns(wide.cast(pl.Decimal(38, 0))).to_arrow()
+
+    plain = read(frame.clear().drop(made)).schema
+    schema = pa.schema(
+        [
+            pa.field(name, made[name].type) if name in made else plain.field(name)
+            for name in frame.columns
+        ]
+    )
+
+    def make(name: str) -> pa.ChunkedArray:
+        try:
+            return read(frame.select(name)).column(0)
+        except pl.exceptions.PolarsError as error:
+            raise unreadable(f"{origin}, column '{name}'", error) from None
+
+    return schema, MadePart(frame.height, make, made)
+
+
+def _from_array(array: np.ndarray[Any, Any], origin: str) -> pa.Table:
     """Return a structured array by its fields, another one by its columns: column0, column1, ..."""
     if array.dtype.names is not None:
-        return pa.table({name: _column(array[name]) for name in array.dtype.names})
+        return pa.table({name: _column(origin, name, array[name]) for name in array.dtype.names})
     if array.ndim > 2 or array.ndim == 0:
         raise ValueError(f"an array of {array.ndim} dimensions is no table")
     columns = array.T if array.ndim == 2 else [array]
-    return pa.table({f"column{number}": _column(each) for number, each in enumerate(columns)})
+    names = [f"column{number}" for number in range(len(columns))]
+    return pa.table(
+        {name: _column(origin, name, each) for name, each in zip(names, columns, strict=True)}
+    )
 
 
-def _column(values: Any) -> pa.Array | pa.ChunkedArray:
+def _column(origin: str, name: object, values: Any) -> pa.Array | pa.ChunkedArray:
     """Return the values of a column; rows of a matrix are lists of one length."""
-    if isinstance(values, np.ndarray):
-        if values.ndim == 2:
-            flat = pa.array(np.ascontiguousarray(values).ravel())
-            return pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
-        if not values.dtype.isnative:
-            values = values.astype(values.dtype.newbyteorder("="))
-        return pa.array(np.ascontiguousarray(values))
-    return values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values
+    if isinstance(values, list | tuple):
+        return named_array(origin, name, values, from_pandas=False)
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.hasobject:
+        return named_array(origin, name, values, from_pandas=False)
+    try:
+        return _of_numbers(values) if isinstance(values, np.ndarray) else pa.array(values)
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+        raise unreadable(f"{origin}, column '{name}'", error) from None
+
+
+def _of_numbers(values: np.ndarray[Any, Any]) -> pa.Array:
+    if values.ndim == 2:
+        flat = pa.array(np.ascontiguousarray(values).ravel())
+        return pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
+    return pa.array(np.ascontiguousarray(values))

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError, ProgrammingError, did_you_mean
+from raydb.storage.formats.arrow.sql_types import in_sql_layout, sql_type
 from raydb.storage.formats.delimited.faults import first_failure
 from raydb.storage.type_names import sql_type_name
 
@@ -91,10 +92,10 @@ def _check_castable(path: str, found: pa.Schema, names: list[str], schema: pa.Sc
 def _is_castable(have: pa.DataType, want: pa.DataType) -> bool:
     """Tell whether a type can be read as another one, value by value where it may not fit."""
     types = pa.types
+    if sql_type(have) == want or types.is_null(have):
+        return True
     if types.is_dictionary(have):
         have = have.value_type
-    if have == want or types.is_null(have):
-        return True
     if types.is_timestamp(have) and have.tz != getattr(want, "tz", None):
         return False
     sources = _READABLE_AS.get(_family(want), ())
@@ -123,15 +124,15 @@ def cast_column(origin: str, field: pa.Field, column: pa.ChunkedArray) -> pa.Chu
     """
     if column.type == field.type:
         return column
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = in_sql_layout(column)
     cast = _cast_exactly(column, field.type)
     if cast is not None:
         return cast
+    nested = pa.types.is_nested(column.type)
     row = first_failure(
         len(column), lambda count: _cast_exactly(column.slice(0, count), field.type) is None
     )
-    value = column[row].cast(pa.string()).as_py()
+    value = column[row].as_py() if nested else column[row].cast(pa.string()).as_py()
     raise DataError(
         f"{origin}, row {row + 1}, column '{field.name}': "
         f"'{value}' does not fit {sql_type_name(field.type)}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import NotSupportedError
+from raydb.storage.formats.arrow.sql_types import is_sql_type
 from raydb.storage.formats.cast_columns import cast_column
 from raydb.storage.tables.parts import Part, value_bytes
 from raydb.storage.type_names import sql_type_name
@@ -21,60 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.storage.tables.parts import Comparison
-
-_SQL_TYPES = frozenset(
-    {
-        *(pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64()),
-        *(pa.string(), pa.binary(), pa.date32(), pa.time64("us"), pa.timestamp("us")),
-        pa.month_day_nano_interval(),
-    }
-)
-# The narrowest SQL type with all the values of a type that SQL lacks.
-_WIDENED = {
-    pa.null(): pa.string(),
-    pa.uint8(): pa.int16(),
-    pa.uint16(): pa.int32(),
-    pa.uint32(): pa.int64(),
-    pa.uint64(): pa.decimal128(20, 0),
-    pa.float16(): pa.float32(),
-    pa.large_string(): pa.string(),
-    pa.string_view(): pa.string(),
-    pa.large_binary(): pa.binary(),
-    pa.binary_view(): pa.binary(),
-    pa.date64(): pa.date32(),
-}
-
-
-def sql_type(found: pa.DataType) -> pa.DataType:
-    """Return the SQL type for the values of a type, which itself is returned where there is none.
-
-    >>> sql_type(pa.dictionary(pa.int8(), pa.large_string()))
-    DataType(string)
-    """
-    types = pa.types
-    if types.is_dictionary(found):
-        return sql_type(found.value_type)
-    if types.is_timestamp(found) and found.tz is None:
-        return pa.timestamp("us")
-    if types.is_time(found):
-        return pa.time64("us")
-    if types.is_decimal32(found) or types.is_decimal64(found):
-        return pa.decimal128(found.precision, found.scale)
-    if types.is_fixed_size_binary(found):
-        return pa.binary()
-    if types.is_list(found) or types.is_large_list(found):
-        return pa.list_(sql_type(found.value_type))
-    if types.is_fixed_size_list(found):
-        return pa.list_(sql_type(found.value_type), found.list_size)
-    return _WIDENED.get(found, found)
-
-
-def _is_sql_type(kind: pa.DataType) -> bool:
-    if pa.types.is_list(kind):
-        return _is_sql_type(kind.value_type)
-    if pa.types.is_fixed_size_list(kind):
-        return bool(pa.types.is_floating(kind.value_type))
-    return kind in _SQL_TYPES or bool(pa.types.is_decimal128(kind))
 
 
 def cast_part(
@@ -90,7 +37,7 @@ def cast_part(
     """
     types = dict(zip(found.names, found.types, strict=True))
     same = all(
-        types.get(name) == kind and _is_sql_type(kind)
+        types.get(name) == kind and is_sql_type(kind)
         for name, kind in zip(wanted.names, wanted.types, strict=True)
     )
     return part if same else CastPart(origin, found, wanted, part, constants)
@@ -221,7 +168,7 @@ class CastPart(Part):
 
     def _field(self, name: str) -> pa.Field:
         field = self.wanted.field(name)
-        if not _is_sql_type(field.type):
+        if not is_sql_type(field.type):
             raise NotSupportedError(
                 f"{self.origin}, column '{name}': the type {sql_type_name(field.type)} "
                 "is not supported"

@@ -16,7 +16,8 @@ import pyarrow as pa
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError, did_you_mean
 from raydb.interrupts import check_interrupt
 from raydb.storage.formats import check_options, find_format
-from raydb.storage.formats.file_parts import cast_part, sql_type
+from raydb.storage.formats.arrow.sql_types import sql_type
+from raydb.storage.formats.file_parts import cast_part
 from raydb.storage.formats.format import MAX_COLUMNS, Use, too_many_columns
 from raydb.storage.formats.options import switch, with_plain_names
 from raydb.storage.formats.paths import check_file, describe_failure, expand, matching_files

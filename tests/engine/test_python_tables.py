@@ -303,7 +303,7 @@ def test_only_the_columns_that_are_asked_for_are_read(con):
     frame[3] = [5, 6]
     assert con.execute('SELECT n, mixed, "3" FROM frame').fetchall() == [(1, "a", 5), (2, "b", 6)]
     mixed = pd.DataFrame({"n": [1], "what": [object()]})
-    with pytest.raises(raydb.DataError, match="the variable 'mixed' cannot be read as a table"):
+    with pytest.raises(raydb.DataError, match="the variable 'mixed', column 'what': values of"):
         con.execute("SELECT n FROM mixed")
     del frame, mixed
 

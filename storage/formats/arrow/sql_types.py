@@ -1,0 +1,121 @@
+"""The SQL type of each Arrow type, and columns of other libraries in it.
+
+large_string, dictionary<string>, string_view   VARCHAR
+decimal256(40, 2)                               DECIMAL(38,2), where the values fit
+list_view, large_list                           lists
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from raydb.storage.nested import is_list_like, rebuild
+
+_TYPES = pa.types
+_MAX_PRECISION = 38
+_SQL_TYPES = frozenset(
+    {
+        *(pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64()),
+        *(pa.string(), pa.binary(), pa.date32(), pa.time64("us"), pa.timestamp("us")),
+        pa.month_day_nano_interval(),
+    }
+)
+# The narrowest SQL type with all the values of a type that SQL lacks.
+_WIDENED = {
+    pa.null(): pa.string(),
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+    pa.float16(): pa.float32(),
+    pa.large_string(): pa.string(),
+    pa.string_view(): pa.string(),
+    pa.large_binary(): pa.binary(),
+    pa.binary_view(): pa.binary(),
+    pa.date64(): pa.date32(),
+    pa.bool8(): pa.bool_(),
+    pa.json_(): pa.string(),
+}
+
+
+def sql_type(found: pa.DataType) -> pa.DataType:
+    """Return the SQL type for the values of a type, which itself is returned where there is none.
+
+    >>> sql_type(pa.dictionary(pa.int8(), pa.large_string()))
+    DataType(string)
+    """
+    if _TYPES.is_dictionary(found) or _TYPES.is_run_end_encoded(found):
+        return sql_type(found.value_type)
+    if _TYPES.is_timestamp(found) and found.tz is None:
+        return pa.timestamp("us")
+    if _TYPES.is_time(found):
+        return pa.time64("us")
+    if _TYPES.is_decimal(found):
+        return _sql_decimal(found)
+    if _TYPES.is_fixed_size_binary(found):
+        return pa.binary()
+    if _TYPES.is_fixed_size_list(found) and _TYPES.is_floating(found.value_type):
+        return pa.list_(sql_type(found.value_type), found.list_size)
+    if is_list_like(found):
+        return pa.list_(sql_type(found.value_type))
+    return _WIDENED.get(found, found)
+
+
+def _sql_decimal(found: pa.DataType) -> pa.DataType:
+    """Return the DECIMAL with the digits of a type; beyond 38 of them, its values must fit.
+
+    A type with more than 38 digits behind the point has none.
+    """
+    precision, scale = found.precision, found.scale
+    if scale < 0:
+        precision, scale = precision - scale, 0
+    if scale > _MAX_PRECISION:
+        return found
+    return pa.decimal128(min(precision, _MAX_PRECISION), scale)
+
+
+def is_sql_type(kind: pa.DataType) -> bool:
+    """Tell whether columns of tables have a type."""
+    if _TYPES.is_list(kind):
+        return is_sql_type(kind.value_type)
+    if _TYPES.is_fixed_size_list(kind):
+        return bool(_TYPES.is_floating(kind.value_type))
+    return kind in _SQL_TYPES or bool(_TYPES.is_decimal128(kind))
+
+
+def in_sql_layout(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column in the layout that its SQL type has, its numbers as they are.
+
+    Dictionaries and runs are decoded, extension types are what they are stored as, views are
+    lists; so that a cast of Arrow's is all that is left to do.
+    """
+    kind = _plain_type(column.type)
+    if kind == column.type:
+        return column
+    return pa.chunked_array([_plain(chunk, kind) for chunk in column.chunks], kind)
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    if isinstance(kind, pa.BaseExtensionType):
+        return _plain_type(kind.storage_type)
+    if _TYPES.is_dictionary(kind) or _TYPES.is_run_end_encoded(kind):
+        return _plain_type(kind.value_type)
+    if _TYPES.is_fixed_size_list(kind) and _TYPES.is_floating(kind.value_type):
+        return kind
+    if is_list_like(kind):
+        return pa.list_(_plain_type(kind.value_type))
+    return kind
+
+
+def _plain(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    have = array.type
+    if have == kind:
+        return array
+    if isinstance(have, pa.BaseExtensionType):
+        return _plain(array.storage, kind)
+    if _TYPES.is_dictionary(have):
+        return _plain(array.dictionary_decode(), kind)
+    if _TYPES.is_run_end_encoded(have):
+        return _plain(pc.run_end_decode(array), kind)
+    return rebuild(array, kind, _plain)

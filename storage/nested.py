@@ -1,0 +1,99 @@
+"""Nested values in Arrow, taken apart and put together: lists, structs and maps.
+
+A list is a run of elements, a struct a value of each field, a map a list of entries, which are
+structs of a key and a value.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_TYPES = pa.types
+
+
+def is_list_like(kind: pa.DataType) -> bool:
+    """Tell whether the values are lists, in any of Arrow's layouts."""
+    return bool(
+        _TYPES.is_list(kind)
+        or _TYPES.is_large_list(kind)
+        or _TYPES.is_fixed_size_list(kind)
+        or _TYPES.is_list_view(kind)
+        or _TYPES.is_large_list_view(kind)
+    )
+
+
+def entries_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of lists that holds the entries of maps of a type."""
+    return pa.list_(pa.struct([("key", kind.key_type), ("value", kind.item_type)]))
+
+
+def entries_of(maps: pa.Array) -> pa.Array:
+    """Return maps as lists of their entries.
+
+    >>> entries_of(pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64())))
+    [[{'key': 'a', 'value': 1}]]
+    """
+    return maps.cast(entries_type(maps.type))
+
+
+def offsets_of(lists: pa.Array) -> pa.Array:
+    """Return where each list begins among the flattened elements, and the end; int32."""
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy()
+    return pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
+
+
+def missing(array: pa.Array) -> pa.Array | None:
+    """Return which values are NULL, None where none is."""
+    return array.is_null() if array.null_count else None
+
+
+def fields_of(structs: pa.Array) -> list[pa.Array]:
+    """Return the values of each field, which are NULL where the struct is."""
+    found: list[pa.Array] = structs.flatten()
+    return found
+
+
+def make_structs(
+    fields: list[pa.Array], kind: pa.DataType, mask: pa.Array | None = None
+) -> pa.Array:
+    """Return structs of the values of each field; `mask` is true for those that are NULL."""
+    return pa.StructArray.from_arrays(fields, fields=list(kind), mask=mask)
+
+
+def make_maps(entries: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return the maps of lists of entries. Raises pa.ArrowInvalid for a key that is NULL."""
+    keys, values = fields_of(entries.flatten())
+    if keys.null_count:
+        raise pa.ArrowInvalid("a key of a map is NULL")
+    return pa.MapArray.from_arrays(
+        offsets_of(entries), keys, values, type=kind, mask=missing(entries)
+    )
+
+
+def rebuild(
+    array: pa.Array, kind: pa.DataType, convert: Callable[[pa.Array, pa.DataType], pa.Array]
+) -> pa.Array:
+    """Return lists, structs or maps as those of another type, whose parts `convert` makes.
+
+    Structs have as many fields, in the same order.
+    """
+    if _TYPES.is_struct(kind):
+        fields = [
+            convert(values, field.type)
+            for values, field in zip(fields_of(array), kind, strict=True)
+        ]
+        return make_structs(fields, kind, missing(array))
+    if _TYPES.is_map(kind):
+        entries = entries_of(array)
+        elements = convert(entries.flatten(), entries_type(kind).value_type)
+        lists = pa.ListArray.from_arrays(offsets_of(entries), elements, mask=missing(entries))
+        return make_maps(lists, kind)
+    elements = convert(array.flatten(), kind.value_type)  # without those of NULL
+    return pa.ListArray.from_arrays(offsets_of(array), elements, type=kind, mask=missing(array))
