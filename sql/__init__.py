@@ -20,6 +20,10 @@ from raydb.sql.bind.statements.execute import bind_arguments as bind_arguments
 from raydb.sql.bind.statements.explain_change import Changed as Changed
 from raydb.sql.bind.statements.explain_change import describe_change as describe_change
 from raydb.sql.bind.statements.insert import bind_insert as bind_insert
+from raydb.sql.bind.statements.runs import MATCHED_ROWS as MATCHED_ROWS
+from raydb.sql.bind.statements.runs import bind_runs as bind_runs
+from raydb.sql.bind.statements.runs import may_run_at_once as may_run_at_once
+from raydb.sql.bind.statements.runs import parameters_of as parameters_of
 from raydb.sql.bind.statements.update_delete import bind_delete as bind_delete
 from raydb.sql.bind.statements.update_delete import bind_update as bind_update
 from raydb.sql.bind.statements.upsert import Conflict as Conflict
@@ -33,6 +37,10 @@ from raydb.sql.parse.parser import each_statement as each_statement
 from raydb.sql.parse.parser import parse as parse
 from raydb.sql.parse.reader import locate_name as locate_name
 from raydb.sql.parse.stored_expressions import renamed_check as renamed_check
+from raydb.sql.template.folded_values import fold_values as fold_values
+from raydb.sql.template.parameter_rows import PARAMETER_ROWS as PARAMETER_ROWS
+from raydb.sql.template.parameter_rows import ParameterRows as ParameterRows
+from raydb.sql.template.parameter_rows import assigned_values as assigned_values
 from raydb.sql.template.template import Shape as Shape
 from raydb.sql.template.template import Template as Template
 from raydb.sql.template.template import bind_template as bind_template

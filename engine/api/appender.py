@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 
 from raydb.engine.statements.names import check_known, check_table
 from raydb.errors import DataError, InterfaceError, ProgrammingError
 from raydb.planner.expressions.casts.cast import cast_values
+from raydb.sql import assigned_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -118,27 +118,16 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _values(field: pa.Field, values: tuple[Any, ...]) -> pa.Array:
-    """Return a column's values in its type, by way of a cast where Arrow cannot tell."""
-    wide = _in_doubles(field.type)
-    made: pa.Array | None = None
-    with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
-        made = pa.array(values, wide)
+def _values(field: pa.Field, values: Sequence[object]) -> pa.Array:
+    """Return a column's values in its type: as INSERT converts them, or by a cast."""
     try:
-        if made is None:
-            made = pa.array(values)
-        return made if made.type == field.type else cast_values(made, field.type)
+        return assigned_values("appended", values, field)
+    except ProgrammingError:
+        pass
+    try:
+        return cast_values(pa.array(values), field.type)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         reason = str(error).splitlines()[0]
         raise DataError(f"column '{field.name}', values that were appended: {reason}") from error
     except DataError as error:
         raise DataError(f"column '{field.name}': {error}") from error
-
-
-def _in_doubles(kind: pa.DataType) -> pa.DataType:
-    """Return a type with doubles for REAL, of which Arrow would make infinity of 1e300."""
-    if pa.types.is_fixed_size_list(kind):
-        return pa.list_(_in_doubles(kind.value_type), kind.list_size)
-    if pa.types.is_list(kind):
-        return pa.list_(_in_doubles(kind.value_type))
-    return pa.float64() if pa.types.is_float32(kind) else kind

@@ -12,6 +12,7 @@ from raydb import errors
 from raydb.engine.api.appender import Appender
 from raydb.engine.api.cursor import Cursor
 from raydb.engine.catalog.store import Store
+from raydb.engine.session.many_runs import run_many
 from raydb.engine.session.session import Session
 from raydb.engine.statements.names import check_free
 from raydb.errors import InterfaceError, OperationalError, ProgrammingError
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from raydb.running import Listener
 
     Parameters = Sequence[object] | Mapping[str, object]
-
-# The savepoint behind which executemany() writes in a transaction that was begun already.
-_SAVED = "executemany()"
 
 
 def open_connection(
@@ -241,36 +239,11 @@ class Connection:
             finally:
                 python.unregister(name)
 
-    def _run_many(self, sql: str, parameters: Iterable[Parameters]) -> int:
-        """Run a statement once for each set of parameters, all or none; return the rows written."""
+    def _run_many(self, sql: str, parameters: Iterable[Parameters]) -> Result:
+        """Run a statement once for each set of parameters, all or none."""
         _check_text(sql)
         with self._lock, self._running() as running:
-            database = self._open_session().database
-            begins = not database.in_transaction
-            if begins:
-                database.begin()
-            else:
-                database.savepoint(_SAVED)
-            try:
-                row_count = sum(self._write(sql, values, running) for values in parameters)
-                if begins:
-                    database.commit()
-                else:
-                    database.release(_SAVED)
-            except BaseException:
-                if begins and database.in_transaction:
-                    database.rollback()
-                elif database.in_transaction:
-                    database.rollback_to(_SAVED)
-                    database.release(_SAVED)
-                raise
-            return row_count
-
-    def _write(self, sql: str, parameters: Parameters, running: Running) -> int:
-        result = self._open_session().execute(sql, parameters, running)
-        if result.rows is not None:
-            raise ProgrammingError("executemany() is for statements that return no rows")
-        return max(result.row_count, 0)
+            return run_many(self._open_session(), sql, parameters, running)
 
 
 class _Batches:

@@ -67,11 +67,12 @@ class Cursor:
     def executemany(self, sql: str, parameters: Iterable[Parameters]) -> Self:
         """Run a statement that writes rows once for each set of parameters: all of them or none.
 
-        They are one transaction, or a part of the one that was begun; `rowcount` is the sum. Raises
-        ProgrammingError for a statement that returns rows; for many rows an appender is faster.
+        They are one transaction, or a part of the one that was begun; `rowcount` is the sum, and
+        the rows of RETURNING are those of all sets, in order. Raises ProgrammingError for a query;
+        an error of a set names its number, from 1.
         """
         self._forget()
-        self._result = Result(None, (), self.connection._run_many(sql, parameters))  # noqa: SLF001
+        self._hold(self.connection._run_many(sql, parameters))  # noqa: SLF001
         return self
 
     def callproc(self, procname: str, parameters: Sequence[object] = ()) -> Sequence[object]:

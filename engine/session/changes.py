@@ -15,8 +15,9 @@ from raydb.engine.session.result import Result
 from raydb.engine.session.settings import BVH_MERGE, BVH_MERGE_SHARE, parse_share
 from raydb.engine.statements.definitions import apply_definition
 from raydb.engine.statements.names import check_table
+from raydb.engine.statements.runs import change_by_runs
 from raydb.engine.statements.write import write
-from raydb.sql import ast
+from raydb.sql import ParameterRows, ast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +61,20 @@ class Changes:
         check_table(statement.table, context.snapshot)
         changed = write(statement, context)
         self.database.apply(changed.changes)
-        return Result(changed.returned, changed.names, changed.row_count)
+        return Result(changed.returned, changed.names, changed.row_count, is_written=True)
+
+    def write_runs(self, statement: ast.Write, context: StatementContext) -> Result | None:
+        """Change rows as many runs of a statement would; None where they are to run one by one."""
+        parameters = context.parameters
+        assert isinstance(parameters, ParameterRows)
+        if not isinstance(statement, ast.Update | ast.Delete):
+            return self.write(statement, context)
+        check_table(statement.table, context.snapshot)
+        changed = change_by_runs(statement, parameters, context)
+        if changed is None:
+            return None
+        self.database.apply(changed.changes)
+        return Result(None, (), changed.row_count)
 
     def define(self, statement: ast.Definition, context: StatementContext) -> Result:
         """Create, change or drop tables, views, BVHs and indexes."""

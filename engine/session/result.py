@@ -24,20 +24,23 @@ class Result:
     row_count is -1 for statements that neither read nor write rows; types are None where there
     are no rows. warnings: what went otherwise than it was asked for, such as a device that failed.
     The table may be made when it is first asked for, out of the few groups of a fused
-    job.
+    job. is_written: whether the rows are those of RETURNING.
     """
 
-    __slots__ = ("_rows", "names", "row_count", "types", "warnings")
+    __slots__ = ("_rows", "is_written", "names", "row_count", "types", "warnings")
 
     def __init__(
         self,
         rows: pa.Table | None,
         names: tuple[str, ...],
         row_count: int,
+        *,
+        is_written: bool = False,
     ) -> None:
         self._rows: pa.Table | FastRows | None = rows
         self.names = names
         self.row_count = row_count
+        self.is_written = is_written
         self.warnings: tuple[str, ...] = ()
         self.types = None if rows is None else tuple(rows.schema.types)
 

@@ -83,6 +83,34 @@ class Session:
             result.warnings = tuple(dict.fromkeys(warnings))
         return result
 
+    def execute_runs(
+        self, text: str, sets: Sequence[Parameters], running: Running
+    ) -> Result | None:
+        """Run a statement once for many sets of parameters, within a transaction.
+
+        None where they are to run one by one. Raises what a run raises, and RunsMeetError.
+        """
+        with _locating_names(text):
+            context = self._begin(sets[0], running, [])
+            statements = self.queries.parse(text, context)
+            if len(statements) > 1 or not sql.may_run_at_once(statements[0]):
+                return None
+            (statement,) = statements
+            assert isinstance(statement, ast.Insert | ast.Update | ast.Delete)
+            rows = sql.ParameterRows(sql.parameters_of(statement), sets)
+            with self.changes.whole(statement):
+                self._check_writable(statement)
+                return self.changes.write_runs(statement, replace(context, parameters=rows))
+
+    def _insert_folded(
+        self, text: str, sets: Sequence[Parameters], running: Running
+    ) -> Result | None:
+        """Run an INSERT of many like rows; None where it is to be bound row by row."""
+        try:
+            return self.execute_runs(text, sets, running)
+        except (ProgrammingError, NotSupportedError):
+            return None  # What is wrong is told of the text as it is.
+
     def stream(
         self, text: str, parameters: Parameters = (), running: Running | None = None
     ) -> Stream:
@@ -109,6 +137,9 @@ class Session:
         self, text: str, parameters: Parameters, running: Running, warnings: list[str]
     ) -> Result:
         self.changes.catch_up()
+        folded = sql.fold_values(text, parameters)
+        if folded is not None and (inserted := self._insert_folded(*folded, running)):
+            return inserted
         context = self._begin(parameters, running, warnings)
         known = self.queries.repeat(text, context)
         if isinstance(known, Result):
@@ -151,8 +182,7 @@ class Session:
         return result
 
     def _dispatch(self, statement: ast.Statement, context: StatementContext) -> Result:
-        if self._read_only and isinstance(statement, WRITING):
-            raise OperationalError("the database is opened read-only")
+        self._check_writable(statement)
         match statement:
             case ast.Select():
                 return self.queries.run(statement, context)
@@ -185,6 +215,10 @@ class Session:
             case _:
                 return self.changes.define(statement, context)
         return Result(None, (), -1)
+
+    def _check_writable(self, statement: ast.Statement) -> None:
+        if self._read_only and isinstance(statement, WRITING):
+            raise OperationalError("the database is opened read-only")
 
     def _explain(self, statement: ast.Explain, context: StatementContext) -> Result:
         explained: ast.Statement = statement.statement

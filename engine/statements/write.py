@@ -21,7 +21,7 @@ from raydb.engine.statements.row_changes import (
     returned_rows,
     split_rows,
 )
-from raydb.engine.statements.row_checks import check_rows, compute
+from raydb.engine.statements.row_checks import check_rows, compute, table_of
 from raydb.engine.statements.upsert import skip_conflicts, update_conflicts
 from raydb.interrupts import beside
 from raydb.sql import ast
@@ -73,6 +73,9 @@ def bind_write(
             logical = sql.bind_delete(statement, catalog, context.parameters)
         case _:
             assert_never(statement)
+    if isinstance(context.parameters, sql.ParameterRows):
+        given = table_of(sql.PARAMETER_ROWS, context.parameters.table())
+        files = {**files, sql.PARAMETER_ROWS: given}
     return logical, files, catalog
 
 

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from raydb.planner.expressions.nodes import Column, Expression, Literal
+from raydb.planner.expressions.nodes import Column, Expression
 from raydb.sql.bind.expression.expression import AggregateList, Context
 from raydb.sql.bind.scope import Outer, Scope, find, resolve
 
@@ -35,7 +35,7 @@ class Binding:
     """
 
     catalog: CatalogInfo
-    parameters: Mapping[str, Literal]
+    parameters: Mapping[str, Expression]
     bind_query: Callable[[exp.Expr, Binding], Plan]
     numbers: Iterator[int] = field(default_factory=itertools.count)
     queries: Mapping[str, NamedQuery | OwnQuery] = field(default_factory=dict)

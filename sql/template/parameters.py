@@ -20,7 +20,7 @@ from raydb.sql.parse.nodes import nodes_of
 
 Parameters = Sequence[object] | Mapping[str, object]
 
-_NUMPY_TYPES = {
+NUMPY_TYPES: dict[type, pa.DataType] = {
     np.int8: pa.int8(),
     np.int16: pa.int16(),
     np.int32: pa.int32(),
@@ -53,7 +53,7 @@ def bind_values(wanted: Set[str], parameters: Parameters) -> Mapping[str, Litera
     else:
         values = {str(number): value for number, value in enumerate(parameters, 1)}
         _check_numbers(wanted, len(values))
-    return {key: _literal(key, value) for key, value in values.items()}
+    return {key: literal_of(key, value) for key, value in values.items()}
 
 
 def parameter_key(node: exp.Expr) -> str:
@@ -92,14 +92,13 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def _literal(key: str, value: Any) -> Literal:
+def literal_of(key: str, value: Any) -> Literal:
+    """Return the literal of a parameter's value; errors as in `bind_parameters`."""
     match value:
         case Literal():
             return value
         case np.generic():
             return _numpy_literal(key, value)
-        case None:
-            return Literal(None, pa.null())
         case bool():
             return Literal(value, pa.bool_())
         case int():
@@ -125,11 +124,18 @@ def _literal(key: str, value: Any) -> Literal:
             return _vector_literal(key, value)
         case list():
             return _list_literal(key, value)
+        case _ if value is None or is_missing(type(value)):
+            return Literal(None, pa.null())
         case _:
             raise ProgrammingError(
                 f"parameter {key} has the value {value!r} of type {type(value).__name__},"
                 " which is no type of SQL"
             )
+
+
+def is_missing(kind: type) -> bool:
+    """Say whether a type is that of pandas.NaT, which passes for a datetime, or of pandas.NA."""
+    return kind.__name__ in ("NaTType", "NAType")
 
 
 def _text_literal(key: str, value: str) -> Literal:
@@ -144,7 +150,7 @@ def _text_literal(key: str, value: str) -> Literal:
 
 def _list_literal(key: str, values: Sequence[object]) -> Literal:
     """Return a list in the type that its elements have in common."""
-    elements = [_literal(key, value) for value in values]
+    elements = [literal_of(key, value) for value in values]
     if not elements:
         return Literal((), pa.list_(pa.null()))
     unified = unify(elements, "combine")
@@ -154,9 +160,9 @@ def _list_literal(key: str, values: Sequence[object]) -> Literal:
 
 def _vector_literal(key: str, values: np.ndarray[Any, Any]) -> Literal:
     """Return an array of numbers as a list in the type of its dtype."""
-    if not values.size or values.dtype.type not in (*_NUMPY_TYPES, np.float64):
+    if not values.size or values.dtype.type not in (*NUMPY_TYPES, np.float64):
         return _list_literal(key, list(values))
-    data_type = _NUMPY_TYPES.get(values.dtype.type, pa.float64())
+    data_type = NUMPY_TYPES.get(values.dtype.type, pa.float64())
     return Literal(tuple(values.tolist()), pa.list_(data_type))
 
 
@@ -164,14 +170,16 @@ def _numpy_literal(key: str, value: np.generic) -> Literal:
     """Return a NumPy scalar in the type of its dtype; unsigned ones in the next wider type."""
     if isinstance(value, np.datetime64):
         unit = "D" if np.datetime_data(value)[0] in ("Y", "M", "W", "D") else "us"
-        return _literal(key, value.astype(f"datetime64[{unit}]").item())
-    data_type = _NUMPY_TYPES.get(type(value))
+        return literal_of(key, value.astype(f"datetime64[{unit}]").item())
+    data_type = NUMPY_TYPES.get(type(value))
     if data_type is None:
-        return _literal(key, value.item())
+        return literal_of(key, value.item())
     return Literal(value.item(), data_type)
 
 
 def _moment_literal(key: str, value: dt.date | dt.time) -> Literal:
+    if is_missing(type(value)):
+        return Literal(None, pa.null())
     if isinstance(value, dt.datetime | dt.time) and value.tzinfo is not None:
         raise NotSupportedError(f"parameter {key} has a time zone, which is not supported")
     if isinstance(value, dt.datetime):

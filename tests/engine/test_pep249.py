@@ -350,7 +350,7 @@ def test_executemany_inside_a_transaction(con):
 
 
 def test_executemany_refuses_queries(con):
-    with pytest.raises(raydb.ProgrammingError, match="statements that return no rows"):
+    with pytest.raises(raydb.ProgrammingError, match="not a query"):
         con.executemany("SELECT ?", [(1,), (2,)])
     assert not con.in_transaction
 

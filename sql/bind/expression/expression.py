@@ -13,7 +13,6 @@ from raydb.planner.expressions.nodes import (
     AggregateCall,
     Column,
     Expression,
-    Literal,
     WindowCall,
 )
 from raydb.planner.expressions.types import INTEGER
@@ -99,7 +98,7 @@ class Context:
     """
 
     resolve: Resolve
-    parameters: Mapping[str, Literal]
+    parameters: Mapping[str, Expression]
     clause: str
     aggregates: AggregateList | None = None
     windows: WindowList | None = None

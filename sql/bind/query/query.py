@@ -20,6 +20,7 @@ from raydb.sql.bind.query.set_operation import bind_set_operation
 from raydb.sql.bind.query.with_clause import with_queries
 from raydb.sql.bind.scope import Scope, table_scope
 from raydb.sql.parse.nodes import refuse_deep_nesting, require_only, unsupported
+from raydb.sql.template.parameter_rows import ParameterRows
 from raydb.sql.template.parameters import Parameters, bind_parameters
 
 if TYPE_CHECKING:
@@ -47,7 +48,10 @@ def statement_binding(
 ) -> Iterator[Binding]:
     """Give what a statement is bound with; too deep nesting within becomes an error about it."""
     with refuse_deep_nesting():
-        yield Binding(catalog, bind_parameters(tree, parameters), bind_query)
+        if isinstance(parameters, ParameterRows):
+            yield Binding(catalog, parameters, bind_query, numbers=parameters.numbers)
+        else:
+            yield Binding(catalog, bind_parameters(tree, parameters), bind_query)
 
 
 def bind_select(select: Select, catalog: CatalogInfo, parameters: Parameters = ()) -> Plan:

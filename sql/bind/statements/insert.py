@@ -10,7 +10,6 @@ from sqlglot import exp
 from raydb.errors import ProgrammingError
 from raydb.planner.plan.nodes import Plan, Project, Values
 from raydb.sql.bind.binding import Binding, context_of, new_column
-from raydb.sql.bind.expression.expression import bind_expression
 from raydb.sql.bind.query.query import bind_query, statement_binding
 from raydb.sql.bind.query.set_operation import adapting_cells
 from raydb.sql.bind.query.with_clause import with_queries
@@ -18,8 +17,10 @@ from raydb.sql.bind.scope import Scope, table_scope
 from raydb.sql.bind.statements.assignment import assign, field_of, is_default, target_definition
 from raydb.sql.bind.statements.constraint import bind_default
 from raydb.sql.bind.statements.returning import bind_returning, written_name
+from raydb.sql.bind.statements.value import bind_value
 from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.reader import fold
+from raydb.sql.template.parameter_rows import ParameterRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,11 +120,16 @@ def _insert_values(target: _Target, tree: exp.Expr, binding: Binding) -> Plan:
         cells = [
             bind_default(target.definition, field.name)
             if is_default(node)
-            else bind_expression(node, context)
+            else bind_value(node, field, context)
             for node, field in zip(nodes, target.fields, strict=True)
         ]
         rows.append(tuple(cells))
-    return _values(target, rows, binding)
+    if not isinstance(binding.parameters, ParameterRows):
+        return _values(target, rows, binding)
+    assert len(rows) == 1, "each run has one row"
+    values = zip(target.definition.schema, _in_table_order(target, rows[0]), strict=True)
+    items = tuple((new_column(binding, field.name, field.type), value) for field, value in values)
+    return Project(binding.parameters.scan(), items)
 
 
 def _values(target: _Target, rows: Sequence[Sequence[Expression]], binding: Binding) -> Values:

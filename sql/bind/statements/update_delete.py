@@ -11,7 +11,7 @@ from sqlglot import exp
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.plan.nodes import Filter, InnerJoin, Plan, Project, Scan
 from raydb.sql.bind.binding import Binding, context_of, new_column
-from raydb.sql.bind.expression.expression import bind_condition, bind_expression
+from raydb.sql.bind.expression.expression import bind_condition
 from raydb.sql.bind.expression.row_values import row_nodes
 from raydb.sql.bind.query.from_clause import bind_from
 from raydb.sql.bind.query.query import statement_binding
@@ -20,6 +20,7 @@ from raydb.sql.bind.scope import Scope, join_scopes, table_scope
 from raydb.sql.bind.statements.assignment import assign, field_of, is_default, target_definition
 from raydb.sql.bind.statements.constraint import bind_default
 from raydb.sql.bind.statements.returning import bind_returning, written_name
+from raydb.sql.bind.statements.value import bind_value
 from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.nodes import require_only, unsupported
 from raydb.sql.parse.reader import fold
@@ -67,7 +68,7 @@ def bind_update(update: Update, catalog: CatalogInfo, parameters: Parameters = (
     require_only(tree, "this", "expressions", "from_", "where", "with_", "returning")
     with statement_binding(tree, catalog, parameters) as outer:
         binding = with_queries(tree, outer)
-        matching = _bind_matching(update, tree.args.get("from_"), binding)
+        matching = bind_matching(update, tree.args.get("from_"), binding)
         scope = matching.scope(matching.columns)
         values = bind_assignments(tree.expressions, matching.definition, scope, binding)
         return changed_rows(matching, values, tree, binding)
@@ -86,14 +87,15 @@ def bind_delete(delete: Delete, catalog: CatalogInfo, parameters: Parameters = (
         if len(using) > 1:
             raise unsupported(using[1])
         source = exp.From(this=using[0]) if using else None
-        matching = _bind_matching(delete, source, binding)
+        matching = bind_matching(delete, source, binding)
         returning = bind_returning(tree, matching.scope(matching.columns), binding)
     return Project(matching.plan, ((matching.number, matching.number), *returning))
 
 
-def _bind_matching(
+def bind_matching(
     statement: Update | Delete, source: exp.Expr | None, binding: Binding
 ) -> Matching:
+    """Return the rows of a statement's table that its WHERE keeps, joined with those of FROM."""
     definition = target_definition(statement.table, binding.catalog)
     columns = tuple(new_column(binding, each.name, each.type) for each in definition.schema)
     number = new_column(binding, ROW_NUMBER, pa.int32())
@@ -127,7 +129,7 @@ def bind_assignments(
         if is_default(node):
             values[name] = bind_default(definition, name)
         else:
-            values[name] = assign(bind_expression(node, context), field)
+            values[name] = assign(bind_value(node, field, context), field)
     return values
 
 
