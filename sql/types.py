@@ -15,6 +15,10 @@ _TYPES: dict[exp.DType, pa.DataType] = {
     _DType.SMALLINT: pa.int16(),
     _DType.INT: pa.int32(),
     _DType.BIGINT: pa.int64(),
+    _DType.UTINYINT: pa.uint8(),
+    _DType.USMALLINT: pa.uint16(),
+    _DType.UINT: pa.uint32(),
+    _DType.UBIGINT: pa.uint64(),
     _DType.INT128: HUGEINT,
     _DType.FLOAT: pa.float32(),
     _DType.DOUBLE: pa.float64(),
@@ -28,7 +32,7 @@ _TYPES: dict[exp.DType, pa.DataType] = {
     _DType.VARBINARY: pa.binary(),
     _DType.INTERVAL: INTERVAL,
 }
-_MORE_NAMES = ("BLOB", "BYTEA", "DECIMAL", "HUGEINT", "INTEGER", "NUMERIC", "REAL")
+_MORE_NAMES = ("BLOB", "BYTEA", "DECIMAL", "HUGEINT", "INTEGER", "NUMERIC", "REAL", "UINTEGER")
 _TYPE_NAMES = (*(kind.value for kind in _TYPES), *_MORE_NAMES)
 
 

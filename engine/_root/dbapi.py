@@ -37,7 +37,8 @@ class TypeObject:
 STRING: Final = TypeObject("VARCHAR")
 BINARY: Final = TypeObject("BLOB")
 NUMBER: Final = TypeObject(
-    *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "DECIMAL", "REAL", "FLOAT", "DOUBLE")
+    *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "DECIMAL", "REAL", "FLOAT", "DOUBLE"),
+    *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"),
 )
 DATETIME: Final = TypeObject("DATE", "TIME", "TIMESTAMP")
 # No column is a row's identity.

@@ -112,6 +112,8 @@ def direct_codes(values: pa.ChunkedArray | pa.Array) -> NDArray[np.int64] | None
         if wide.any():
             return None
         words = words[:, 0]
+    if words.dtype == np.uint64 and len(words) and int(words.max()) >= 2**63:
+        return None
     return words.astype(np.int64, copy=False)
 
 

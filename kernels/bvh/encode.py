@@ -150,7 +150,7 @@ def _direct_codes(read: ReadBlock, blocks: Sequence[tuple[int, int]]) -> _Dictio
         has_null |= values.null_count > 0
         if found["min"] is not None:
             low, high = _widened(low, high, found["min"], found["max"])
-        if high - low >= DIRECT_SPAN:
+        if high - low >= DIRECT_SPAN or high >= 2**63:
             return None
     occurs = np.zeros(high - low + 2, np.bool_)  # the last is that of NULL
     null_place = len(occurs) - 1

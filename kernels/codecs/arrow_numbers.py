@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def is_number(kind: pa.DataType) -> bool:
     """Whether a type's values can be measures of a fused job."""
     return bool(
-        pa.types.is_signed_integer(kind)
+        (pa.types.is_integer(kind) and not pa.types.is_uint64(kind))
         or pa.types.is_floating(kind)
         or pa.types.is_decimal128(kind)
         or pa.types.is_date32(kind)
@@ -57,7 +57,8 @@ def words_of(array: pa.Array) -> NDArray[Any]:
     elif pa.types.is_floating(kind):
         dtype, width = np.dtype(f"f{kind.bit_width // 8}"), 1
     else:
-        dtype, width = np.dtype(f"i{kind.bit_width // 8}"), 1
+        sign = "u" if pa.types.is_unsigned_integer(kind) else "i"
+        dtype, width = np.dtype(f"{sign}{kind.bit_width // 8}"), 1
     flat = np.frombuffer(array.buffers()[1] or b"", dtype)
     words = flat[array.offset * width : (array.offset + len(array)) * width]
     return words.reshape(-1, width) if width > 1 else words

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.types as pt
 
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.expressions.describe import describe
@@ -131,7 +130,7 @@ def _sum(name: str, argument: Expression) -> AggregateCall:
     argument = require_number(name, argument)
     kind = argument.type
     if is_integer(kind):
-        return AggregateCall("sum", (argument,), HUGEINT if pt.is_int64(kind) else BIGINT)
+        return AggregateCall("sum", (argument,), HUGEINT if kind.bit_width == 64 else BIGINT)
     exact = pa.decimal128(38, kind.scale) if is_decimal(kind) else DOUBLE
     return AggregateCall("sum", (argument,), exact)
 

@@ -17,7 +17,6 @@ from raydb.planner.expressions.nodes import Literal
 from raydb.planner.expressions.slots import records_conversion
 from raydb.planner.expressions.types import (
     COMPARED_PRECISION,
-    INTEGERS,
     MAX_PRECISION,
     is_decimal,
     is_float,
@@ -25,6 +24,7 @@ from raydb.planner.expressions.types import (
     is_list,
     is_number,
 )
+from raydb.storage.integers import bounds_of
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -237,5 +237,5 @@ def _as_real(value: float) -> float | None:
 
 def fits_integer(value: int, data_type: pa.DataType) -> bool:
     """Say whether a type is one of integers and holds a value."""
-    bound = 1 << (data_type.bit_width - 1)
-    return data_type in INTEGERS and -bound <= value < bound
+    least, most = bounds_of(data_type) if is_integer(data_type) else (0, -1)
+    return least <= value <= most

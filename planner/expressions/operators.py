@@ -16,6 +16,7 @@ import pyarrow as pa
 from raydb.errors import ProgrammingError
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.literals import (
+    convert,
     fits_integer,
     integer_literal,
     is_bare_null,
@@ -43,9 +44,9 @@ from raydb.planner.expressions.types import (
     is_list,
     is_number,
     is_temporal,
-    wider_integer,
 )
 from raydb.planner.expressions.typing_rules import as_text, cast, typed, unify
+from raydb.storage.integers import is_unsigned, wider_integer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -168,6 +169,9 @@ def bitwise(operator: str, *operands: Expression) -> Expression:
     """Return the bits of one or two integers combined by `&`, `|`, `#` (exclusive or) or `~`."""
     function = {"&": "bit_and", "|": "bit_or", "#": "bit_xor", "~": "bit_not"}[operator]
     integers = unify([_bits(operator, operand) for operand in operands], "combine")
+    if not is_integer(integers[0].type):
+        both = " and ".join(map(describe, operands))
+        raise ProgrammingError(f"{operator} needs integers of one sign, not {both}")
     return Call(function, integers, integers[0].type)
 
 
@@ -205,13 +209,23 @@ def _of_numbers(function: str, left: Expression, right: Expression) -> Expressio
         target = types[0] if types[0] == types[1] else DOUBLE
         return Call(function, (cast(left, target), cast(right, target)), target)
     if all(is_integer(each) for each in types):
-        target = wider_integer(types)
+        left, right = _beside_unsigned(left, right.type), _beside_unsigned(right, left.type)
+        target = wider_integer((left.type, right.type))
+        if not is_integer(target):
+            return _of_numbers(function, cast(left, target), cast(right, target))
         return Call(function, (cast(left, target), cast(right, target)), target)
     left, right = _as_decimal(left), _as_decimal(right)
     exact = None if function == "divide" else _decimal_result(function, left.type, right.type)
     if exact is not None:
         return Call(function, (left, right), exact)
     return Call(function, (cast(left, DOUBLE), cast(right, DOUBLE)), DOUBLE)
+
+
+def _beside_unsigned(operand: Expression, beside: pa.DataType) -> Expression:
+    """Return an integer constant in the unsigned type that it stands beside, if it fits."""
+    if isinstance(operand, Literal) and is_unsigned(beside):
+        return convert(operand, beside) or operand
+    return operand
 
 
 def _as_number(

@@ -5,12 +5,9 @@ There is no type system of our own: a SQL type is an Arrow type.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pyarrow as pa
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from raydb.storage.integers import INTEGER_DIGITS, wider_integer
 
 BOOLEAN, BLOB, TEXT = pa.bool_(), pa.binary(), pa.string()
 INTEGER, BIGINT, DOUBLE = pa.int32(), pa.int64(), pa.float64()
@@ -34,14 +31,11 @@ TYPES: dict[str, pa.DataType] = {
     "TIMESTAMP": TIMESTAMP,
     "INTERVAL": INTERVAL,
 }
-# The decimal digits that an integer type needs.
-_INTEGER_DIGITS = {pa.int8(): 3, pa.int16(): 5, pa.int32(): 10, pa.int64(): 19}
-INTEGERS = tuple(_INTEGER_DIGITS)  # from narrow to wide
 
 
 def is_integer(data_type: pa.DataType) -> bool:
-    """Say whether a type is TINYINT, SMALLINT, INTEGER or BIGINT."""
-    return data_type in _INTEGER_DIGITS
+    """Say whether a type is TINYINT, SMALLINT, INTEGER or BIGINT, or one of these unsigned."""
+    return data_type in INTEGER_DIGITS
 
 
 def is_decimal(data_type: pa.DataType) -> bool:
@@ -89,13 +83,8 @@ def is_numbers(data_type: pa.DataType) -> bool:
 def as_decimal_type(data_type: pa.DataType) -> pa.DataType:
     """Return the decimal type that holds every value of an integer or decimal type."""
     if is_integer(data_type):
-        return pa.decimal128(_INTEGER_DIGITS[data_type], 0)
+        return pa.decimal128(INTEGER_DIGITS[data_type], 0)
     return data_type
-
-
-def wider_integer(types: Iterable[pa.DataType]) -> pa.DataType:
-    """Return the widest of some integer types."""
-    return max(types, key=INTEGERS.index)
 
 
 def common_type(
@@ -103,7 +92,8 @@ def common_type(
 ) -> pa.DataType | None:
     """Return the type that values of two types become side by side, or None.
 
-    NULL takes the other's type; integers the wider; an integer or a decimal beside a decimal the
+    NULL takes the other's type; integers the wider, of unsigned and signed ones a signed type that
+    holds both; an integer or a decimal beside a decimal the
     decimal with the integer digits and the scale of both, of which there are at most `most_digits`:
     the scale stays, so a value beyond it is an error and never rounded. Other mixes of numbers are
     DOUBLE; DATE beside TIMESTAMP is TIMESTAMP.

@@ -32,6 +32,7 @@ from raydb.planner.expressions.types import (
     is_integer,
     is_list,
 )
+from raydb.storage.integers import is_unsigned
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -90,13 +91,14 @@ def unify(
     an integer column if it fits, so that the column needs no cast. Raises ProgrammingError,
     "cannot <verb> 'a' (VARCHAR) with 5 (INTEGER)", if there is no common type.
     """
-    firm = [operand for operand in operands if not isinstance(operand, Literal)]
+    firm: list[Expression] = [each for each in operands if not isinstance(each, Literal)]
+    firm = firm or [operand for operand in operands if is_unsigned(operand.type)]
     beside = _common(
         firm or [each for each in operands if not is_bare_string(each)], verb, most_digits
     )
     adapted = [_adapt(operand, beside) for operand in operands]
     target = _common(adapted, verb, most_digits)
-    if is_decimal(target):
+    if is_decimal(target) and not all(is_integer(each.type) for each in adapted):
         adapted = [natural(each) if isinstance(each, Literal) else each for each in adapted]
         target = _common(adapted, verb, most_digits)
     if pa.types.is_null(target):

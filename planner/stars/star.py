@@ -31,6 +31,7 @@ from raydb.planner.expressions.nodes import (
 )
 from raydb.planner.expressions.registry import is_volatile
 from raydb.planner.plan.nodes import Aggregate, Filter, InnerJoin, NoStar, Plan, Scan, Search, Star
+from raydb.storage.integers import holds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -268,7 +269,7 @@ def _without_integer_cast(expression: Expression) -> Expression:
                 inner_type is not None
                 and pa.types.is_integer(kind)
                 and pa.types.is_integer(inner_type)
-                and kind.bit_width >= inner_type.bit_width
+                and holds(kind, inner_type)
             ):
                 return inner
     return expression

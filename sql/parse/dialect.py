@@ -63,6 +63,10 @@ class RayDialect(Postgres):
                 if "?" not in keyword and token_type is not TokenType.COMMAND
             },
             "FLOAT": TokenType.FLOAT,
+            "UTINYINT": TokenType.UTINYINT,
+            "USMALLINT": TokenType.USMALLINT,
+            "UINTEGER": TokenType.UINT,
+            "UBIGINT": TokenType.UBIGINT,
         }
 
     class Parser(PostgresParser):

@@ -25,9 +25,10 @@ NUMPY_TYPES: dict[type, pa.DataType] = {
     np.int16: pa.int16(),
     np.int32: pa.int32(),
     np.int64: pa.int64(),
-    np.uint8: pa.int16(),
-    np.uint16: pa.int32(),
-    np.uint32: pa.int64(),
+    np.uint8: pa.uint8(),
+    np.uint16: pa.uint16(),
+    np.uint32: pa.uint32(),
+    np.uint64: pa.uint64(),
     np.float32: pa.float32(),
 }
 
@@ -167,7 +168,7 @@ def _vector_literal(key: str, values: np.ndarray[Any, Any]) -> Literal:
 
 
 def _numpy_literal(key: str, value: np.generic) -> Literal:
-    """Return a NumPy scalar in the type of its dtype; unsigned ones in the next wider type."""
+    """Return a NumPy scalar in the type of its dtype."""
     if isinstance(value, np.datetime64):
         unit = "D" if np.datetime_data(value)[0] in ("Y", "M", "W", "D") else "us"
         return literal_of(key, value.astype(f"datetime64[{unit}]").item())

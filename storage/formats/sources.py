@@ -21,6 +21,7 @@ from raydb.storage.formats.file_parts import cast_part
 from raydb.storage.formats.format import MAX_COLUMNS, Use, too_many_columns
 from raydb.storage.formats.options import switch, with_plain_names
 from raydb.storage.formats.paths import check_file, describe_failure, expand, matching_files
+from raydb.storage.integers import wider_integer
 from raydb.storage.tables.parts import ArrowPart
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import ROW_NUMBER
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from raydb.storage.tables.parts import Part
 
 _FILENAME = "filename"
-_INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())  # from narrow to wide
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +159,8 @@ def _common_type(
         return other
     if {one, other} == {pa.date32(), pa.timestamp("us")}:
         return pa.timestamp("us")
-    if one in _INTEGERS and other in _INTEGERS:
-        return max(one, other, key=_INTEGERS.index)
+    if types.is_integer(one) and types.is_integer(other):
+        return wider_integer((one, other))
     if _is_number(one) and _is_number(other):
         return pa.float64()
     raise ProgrammingError(

@@ -72,6 +72,8 @@ def _words(array: pa.Array) -> NDArray[Any]:
     if array.null_count:
         valid = pc.is_valid(array).to_numpy(zero_copy_only=False)
         words = np.where(valid[:, None] if words.ndim == 2 else valid, words, 0)
+    if words.dtype == np.uint64:
+        words = np.stack([words.view(np.int64), np.zeros(len(words), np.int64)], axis=1)
     if words.ndim == 2 and _is_narrow(words):
         return words[:, 0]
     return words

@@ -30,6 +30,7 @@ import pyarrow.types as pt
 from raydb.errors import DataError, NotSupportedError
 from raydb.planner.expressions.casts import blobs, moments, numbers
 from raydb.planner.expressions.columns.arrays import Values, each
+from raydb.storage.integers import bounds_of
 from raydb.storage.type_names import sql_type_name
 
 
@@ -97,9 +98,9 @@ def _plausible(array: pa.Array, target: pa.DataType) -> pa.Array:
             return array
         keep = pc.match_substring_regex(array, pattern=pattern)
     elif _kind(array.type) in ("integer", "float") and pt.is_integer(target):
-        bound = 2.0 ** (target.bit_width - 1)
+        least, most = map(float, bounds_of(target))
         doubles = pc.cast(array, pa.float64(), safe=False)
-        keep = pc.and_(pc.less_equal(doubles, bound), pc.greater_equal(doubles, -bound - 1))
+        keep = pc.and_(pc.less_equal(doubles, most + 1), pc.greater_equal(doubles, least - 1))
     else:
         return array
     return pc.if_else(keep, array, pa.scalar(None, array.type))

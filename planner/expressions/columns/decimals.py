@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.planner.expressions.columns.arrays import Values, each
+from raydb.storage.integers import bounds_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,8 +53,9 @@ def narrow(values: Values) -> Scaled | None:
     """Return integers or decimals as 64-bit integers, or None if they are others or do not fit."""
     kind = values.type
     if pt.is_integer(kind):
-        bound = 2 ** (kind.bit_width - 1)
-        return Scaled(pc.cast(values, pa.int64()), 0, -bound, bound - 1)
+        if pt.is_uint64(kind):
+            return None
+        return Scaled(pc.cast(values, pa.int64()), 0, *bounds_of(kind))
     if not pt.is_decimal128(kind):
         return None
     if not (is_narrow(kind) or _fits(values)):

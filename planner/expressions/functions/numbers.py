@@ -35,9 +35,9 @@ from raydb.planner.expressions.types import (
     as_decimal_type,
     is_decimal,
     is_integer,
-    wider_integer,
 )
 from raydb.planner.expressions.typing_rules import cast, typed, unify
+from raydb.storage.integers import holds, is_unsigned, wider_integer
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -121,9 +121,10 @@ def _modulo(call: Call, left: Values, right: Values) -> Values:
     left, right = cast_values(left, call.type), cast_values(right, call.type)
     if pt.is_floating(call.type):
         return _float_remainder(left, right)
-    # The quotient of the least integer and -1 has no room; the remainder is 0 as it is for 1.
-    one = pa.scalar(1, call.type)
-    right = pc.if_else(pc.equal(right, pa.scalar(-1, call.type)), one, right)
+    if not is_unsigned(call.type):
+        # The quotient of the least integer and -1 has no room; the remainder is 0 as it is for 1.
+        one = pa.scalar(1, call.type)
+        right = pc.if_else(pc.equal(right, pa.scalar(-1, call.type)), one, right)
     return pc.subtract(left, pc.multiply(pc.divide_checked(left, right), right))
 
 
@@ -153,6 +154,8 @@ def _in_python(
 
 @scalar(name="negate", can_fail=True, operation="negation")
 def _negate(call: Call, value: Values) -> Values:
+    if is_unsigned(call.type):
+        return pc.subtract_checked(pa.scalar(0, call.type), cast_values(value, call.type))
     return pc.negate_checked(cast_values(value, call.type))
 
 
@@ -160,7 +163,7 @@ def _narrows(call: Call) -> bool:
     """Tell whether the type of a cast has no room for some value of the type of its argument."""
     source, target = call.arguments[0].type, call.type
     if pt.is_integer(source):
-        wider = pt.is_integer(target) and target.bit_width >= source.bit_width
+        wider = pt.is_integer(target) and holds(target, source)
         if not pt.is_decimal(target):
             return not (wider or pt.is_floating(target) or pt.is_string(target))
         source = as_decimal_type(source)
@@ -334,6 +337,8 @@ composed("mod(x, y)", "the remainder, `x % y`: mod(-7, 3) -> -1")(
 def _bind_integers(name: str, left: Expression, right: Expression) -> Expression:
     left, right = require_integer(name, left), require_integer(name, right)
     kind = wider_integer((left.type, right.type))
+    if not is_integer(kind):  # UBIGINT beside signed integers
+        kind = BIGINT
     return Call(name, (cast(left, kind), cast(right, kind)), kind)
 
 

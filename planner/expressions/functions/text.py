@@ -27,6 +27,7 @@ from raydb.planner.expressions.registry import composed, constants_fail, scalar
 from raydb.planner.expressions.signature import require_integer, require_text
 from raydb.planner.expressions.types import BIGINT, BLOB, TEXT, is_integer
 from raydb.planner.expressions.typing_rules import as_text, cast, typed
+from raydb.storage.integers import is_unsigned
 
 # No value that a function makes longer has more characters; an Arrow array holds 2 GiB.
 _LONGEST = 10**8
@@ -402,7 +403,8 @@ def _to_hex(_: Call, number: Values) -> Values:
 def _bind_hex(name: str, operand: Expression) -> Expression:
     operand = typed(operand, TEXT)
     if is_integer(operand.type):
-        digits = Call("to_hex", (cast(operand, BIGINT),), TEXT)
+        wide = operand if is_unsigned(operand.type) else cast(operand, BIGINT)
+        digits = Call("to_hex", (wide,), TEXT)
         return Call("upper", (digits,), TEXT)
     if operand.type not in (TEXT, BLOB):
         raise ProgrammingError(

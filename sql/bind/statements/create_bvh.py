@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from sqlglot import TokenType, exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
@@ -178,6 +179,8 @@ def _measures(
             raise ProgrammingError(
                 f"AGGREGATE of a BVH needs numbers or dates, not {describe(measure)}"
             )
+        if measure.type == pa.uint64():
+            raise NotSupportedError(f"AGGREGATE of a BVH takes no UBIGINT: {describe(measure)}")
         if measure in found:
             raise ProgrammingError(f"{describe(measure)} is listed twice in AGGREGATE")
         found.append(measure)

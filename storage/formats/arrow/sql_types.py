@@ -10,13 +10,15 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from raydb.storage.integers import INTEGER_DIGITS
 from raydb.storage.nested import is_list_like, rebuild
 
 _TYPES = pa.types
 _MAX_PRECISION = 38
 _SQL_TYPES = frozenset(
     {
-        *(pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64()),
+        *INTEGER_DIGITS,
+        *(pa.bool_(), pa.float32(), pa.float64()),
         *(pa.string(), pa.binary(), pa.date32(), pa.time64("us"), pa.timestamp("us")),
         pa.month_day_nano_interval(),
     }
@@ -24,10 +26,6 @@ _SQL_TYPES = frozenset(
 # The narrowest SQL type with all the values of a type that SQL lacks.
 _WIDENED = {
     pa.null(): pa.string(),
-    pa.uint8(): pa.int16(),
-    pa.uint16(): pa.int32(),
-    pa.uint32(): pa.int64(),
-    pa.uint64(): pa.decimal128(20, 0),
     pa.float16(): pa.float32(),
     pa.large_string(): pa.string(),
     pa.string_view(): pa.string(),
