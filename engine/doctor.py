@@ -1,9 +1,13 @@
 """`raydb doctor`: which backends this machine has, whether each is right, and how fast it is.
 
+Last it says where compiled loops are kept.
+
 cpu   2 processors, numba 0.68.1
       no groups: 1.21 ms
 cuda  cannot run
       cupy is not installed (pip install 'raydb[cuda]')
+loops
+      '/home/ann/.cache/raydb/loops': 212 kept, 9.1 MB
 """
 
 from __future__ import annotations
@@ -15,9 +19,11 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import raydb
+from raydb.kernels import code_cache
 from raydb.kernels.backends import self_check
 from raydb.kernels.backends.device import DeviceError
 from raydb.kernels.backends.registry import BACKENDS, look_again
+from raydb.room import size_text
 
 if TYPE_CHECKING:
     from raydb.kernels.backends.backend import Entry
@@ -87,8 +93,28 @@ def render(reports: list[BackendReport]) -> str:
     return "\n".join(lines)
 
 
+def render_places(places: list[code_cache.Place]) -> str:
+    """Return where compiled loops are kept as lines of text."""
+    lines = ["loops"]
+    for place in places:
+        lines.append(
+            f"      '{place.path}': {place.loop_count} kept, {size_text(place.size_bytes)}"
+        )
+        if place.obstacle:
+            lines.append(f"      it cannot be written to: {place.obstacle}")
+    if places[-1].obstacle:
+        lines.append(
+            "      so every process compiles anew what is not kept there;"
+            f" {code_cache.VARIABLE} names another folder, which 'raydb compile' fills"
+        )
+    return "\n".join(lines)
+
+
 def main() -> int:
     """Print the reports; 1 where a backend that is there is wrong."""
+    from raydb.kernels.jit import toolchain  # noqa: PLC0415  (numba takes 0.24 s)
+
     reports = examine()
     print(render(reports))  # noqa: T201  (a command's answer)
+    print(render_places(code_cache.examine(toolchain())))  # noqa: T201  (as above)
     return 0 if all(report.is_right for report in reports) else 1

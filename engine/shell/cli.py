@@ -192,7 +192,8 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Exit codes: 0 all went well, 1 a statement failed, 2 the options are wrong, 130"
         " interrupted, 141 the reader of the output has left. 'raydb flat inspect FILE' draws a"
         " FlatStor file: its chunks, encodings and sizes. 'raydb doctor' says which backends this"
-        " machine has, and checks and times each. In a session, .help lists the commands.",
+        " machine has, and checks and times each. 'raydb compile' compiles the loops that otherwise"
+        " the first statements wait for. In a session, .help lists the commands.",
         allow_abbrev=False,
     )
     parser.add_argument("database", nargs="?", help="a database directory; in memory without one")
@@ -240,8 +241,21 @@ def _doctor(given: list[str]) -> int:
     return main()
 
 
+def _compile(given: list[str]) -> int:
+    """`raydb compile`: compiles what later processes then load."""
+    from raydb.engine.compile_loops import main  # noqa: PLC0415  (asked for seldom)
+
+    argparse.ArgumentParser(
+        prog="raydb compile",
+        description="Compile the loops that queries, vector searches and motifs need, and keep them"
+        " in the folder RAYDB_CACHE_DIR, or else where 'raydb doctor' says. It takes some minutes.",
+    ).parse_args(given)
+    return main()
+
+
 # Other commands by the words that they begin with; each gets the rest of the command line.
 _SUBCOMMANDS: dict[tuple[str, ...], Callable[[list[str]], int]] = {
+    ("compile",): _compile,
     ("doctor",): _doctor,
     ("flat", "inspect"): _inspect,
 }

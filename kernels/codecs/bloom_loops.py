@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
+
+from raydb.kernels.jit import entry
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def set_bits(
     hashes: NDArray[np.uint64], salts: NDArray[np.uint32], words: NDArray[np.uint32]
 ) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
+
+from raydb.kernels.jit import entry
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 ESCAPE = 255
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def load_word(data: NDArray[np.uint8], place: np.uint64) -> np.uint64:
     """Return the 8 bytes at `place` as a little-endian word; past the end of data they are 0."""
     word = np.uint64(0)
@@ -40,7 +41,7 @@ def load_word(data: NDArray[np.uint8], place: np.uint64) -> np.uint64:
     )
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def match_word(matcher: Matcher, word: np.uint64, room: np.uint64) -> np.uint64:
     """Return the entry of the longest symbol that `word` begins with and that fits in `room`.
 
@@ -54,7 +55,7 @@ def match_word(matcher: Matcher, word: np.uint64, room: np.uint64) -> np.uint64:
     return entry
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def encode_items(
     matcher: Matcher,
     data: NDArray[np.uint8],
@@ -84,7 +85,7 @@ def encode_items(
     return int(np.int64(out))
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def parse_items(
     matcher: Matcher,
     data: NDArray[np.uint8],
@@ -110,7 +111,7 @@ def parse_items(
     return int(np.int64(out))
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def decode_items(
     words: NDArray[np.uint64],
     lengths: NDArray[np.uint8],

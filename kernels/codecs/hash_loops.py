@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
+
+from raydb.kernels.jit import entry, pasted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +19,7 @@ _SECOND = np.uint64(0xC4CEB9FE1A85EC53)
 _SHIFT = np.uint64(33)
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@pasted
 def mix(word: np.uint64) -> np.uint64:
     """Spread every bit of a word over all of them."""
     word = (word ^ (word >> _SHIFT)) * _FIRST
@@ -26,14 +27,14 @@ def mix(word: np.uint64) -> np.uint64:
     return word ^ (word >> _SHIFT)
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def hash_words(words: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> None:
     """Go on with each row's hash by a word."""
     for row in range(len(words)):
         hashes[row] = mix(hashes[row] * _FIRST + words[row])
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def hash_bytes(
     offsets: NDArray[np.int32], data: NDArray[np.uint8], hashes: NDArray[np.uint64]
 ) -> None:

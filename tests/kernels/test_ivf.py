@@ -270,7 +270,7 @@ def test_processors_without_wide_vectors_add_up_the_same_sums(tmp_path):
     chosen = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
     run = subprocess.run(
         [sys.executable, "-c", OTHER_PROCESSOR],
-        env={**os.environ, **chosen, "NUMBA_CACHE_DIR": str(tmp_path)},
+        env={**os.environ, **chosen, "RAYDB_CACHE_DIR": str(tmp_path)},
         capture_output=True,
         text=True,
         check=False,

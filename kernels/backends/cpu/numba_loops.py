@@ -23,11 +23,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
 from numba.extending import overload
 
 from raydb.kernels.backends.aggregates import LOW_BITS
+from raydb.kernels.jit import entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ ONE = np.uint64(1)
 # -- runs: the group is constant, and stays in a register
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def count_runs(runs: Integers, counts: Integers) -> None:
     """Add the length of each run to its group's count."""
     starts, ends, groups = runs[0], runs[1], runs[2]
@@ -57,7 +57,7 @@ def count_runs(runs: Integers, counts: Integers) -> None:
         counts[groups[run]] += ends[run] - starts[run]
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def sum_runs(runs: Integers, values: NDArray[Any], state: NDArray[Any]) -> None:
     """Add the values of each run to its group's sum."""
     starts, ends, groups = runs[0], runs[1], runs[2]
@@ -80,7 +80,7 @@ def sum_runs(runs: Integers, values: NDArray[Any], state: NDArray[Any]) -> None:
         sums[groups[run]] = total
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def wide_runs(runs: Integers, values: NDArray[Any], state: Integers) -> None:
     """Add the high and the low 32 bits of the values of each run apart."""
     starts, ends, groups = runs[0], runs[1], runs[2]
@@ -94,7 +94,7 @@ def wide_runs(runs: Integers, values: NDArray[Any], state: Integers) -> None:
         state[0, group], state[1, group] = high, low
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def fold_runs(runs: Integers, values: NDArray[Any], state: NDArray[Any]) -> None:
     """Keep each group's sum, least and greatest value in one pass; a sum of integers wraps."""
     starts, ends, groups = runs[0], runs[1], runs[2]
@@ -145,7 +145,7 @@ def _compile_parts_at(maps: Any, place: Any) -> Callable[..., Any]:  # noqa: ARG
     return of_two
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def sum_by_code(
     runs: Integers,
     maps: Maps,
@@ -175,7 +175,7 @@ def sum_by_code(
                 sums[slot] += values[place]
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def count_by_code(
     runs: Integers, maps: Maps, lanes: tuple[int, int, int], counts: Integers
 ) -> None:
@@ -193,7 +193,7 @@ def count_by_code(
 # -- places: the rows of a block, with the group of each
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def list_rows(runs: Integers, places: Integers, groups: Integers) -> None:
     """Write the place and the group of every row of the runs."""
     starts, ends, run_groups = runs[0], runs[1], runs[2]
@@ -206,7 +206,7 @@ def list_rows(runs: Integers, places: Integers, groups: Integers) -> None:
         found += np.uint64(ends[run] - start)
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def list_by_code(runs: Integers, maps: Maps, places: Integers, groups: Integers) -> int:
     """Write the place of every row that all maps let pass, and its group with their parts added.
 
@@ -225,7 +225,7 @@ def list_by_code(runs: Integers, maps: Maps, places: Integers, groups: Integers)
     return int(found)
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def refine_rows(places: Integers, groups: Integers, codes: NDArray[Any], parts: Integers) -> int:
     """Add the code's part to each row's group, and move up the rows whose part is not negative.
 
@@ -241,7 +241,7 @@ def refine_rows(places: Integers, groups: Integers, codes: NDArray[Any], parts: 
     return int(found)
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def count_groups(groups: Integers, counts: Integers) -> None:
     """Count the rows of each group."""
     for group in groups:
@@ -252,7 +252,7 @@ def count_groups(groups: Integers, counts: Integers) -> None:
 # numba compiles as another loop.
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def sum_places(places: Any, groups: Any, values: NDArray[Any], state: NDArray[Any]) -> None:
     """Add the value at each place to its group's sum."""
     sums = state[0]
@@ -260,7 +260,7 @@ def sum_places(places: Any, groups: Any, values: NDArray[Any], state: NDArray[An
         sums[np.uint64(groups[row])] += values[np.uint64(places[row])]
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def wide_places(places: Any, groups: Any, values: NDArray[Any], state: NDArray[Any]) -> None:
     """Add the high and the low 32 bits of each value apart."""
     highs, lows = state[0], state[1]
@@ -270,7 +270,7 @@ def wide_places(places: Any, groups: Any, values: NDArray[Any], state: NDArray[A
         lows[np.uint64(groups[row])] += value & LOW_BITS
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def min_places(places: Any, groups: Any, values: NDArray[Any], state: NDArray[Any]) -> None:
     """Keep each group's least value."""
     least = state[0]
@@ -281,7 +281,7 @@ def min_places(places: Any, groups: Any, values: NDArray[Any], state: NDArray[An
             least[np.uint64(groups[row])] = value
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def max_places(places: Any, groups: Any, values: NDArray[Any], state: NDArray[Any]) -> None:
     """Keep each group's greatest value."""
     most = state[0]

@@ -20,6 +20,7 @@ from numba.extending import intrinsic
 
 from raydb.kernels.backends.aggregates import BY_ROW, STATES, WORDS
 from raydb.kernels.backends.cpu.numba_loops import max_places, min_places, wide_places
+from raydb.kernels.jit import entry
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,21 +67,21 @@ _trailing_zeros: Any = intrinsic(_count_zeros)
 _array: Any = numba.carray  # type: ignore[attr-defined]
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def _and_range(codes: Any, low: Any, span: Any, mask: NDArray[np.uint8]) -> None:
     """Clear the mask of codes outside of low .. low + span."""
     for row in range(len(codes)):
         mask[row] &= np.uint32(np.uint32(codes[row]) - np.uint32(low)) <= np.uint32(span)
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def _and_byte_range(codes: Any, low: Any, span: Any, mask: NDArray[np.uint8]) -> None:
     """Do as `_and_range` in bytes, of which a vector holds four times as many."""
     for row in range(len(codes)):
         mask[row] &= np.uint8(codes[row] - np.uint8(low)) <= np.uint8(span)
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def _and_bits(codes: Any, bits: Any, mask: NDArray[np.uint8]) -> None:
     """Clear the mask of codes, below 64, whose bit is not set."""
     chosen = np.uint64(bits)
@@ -88,7 +89,7 @@ def _and_bits(codes: Any, bits: Any, mask: NDArray[np.uint8]) -> None:
         mask[row] &= np.uint8((chosen >> np.uint64(codes[row])) & np.uint64(1))
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def _and_mask(a_map: NDArray[np.int64], first: Any, count: Any, mask: NDArray[np.uint8]) -> None:
     """Clear the mask of the rows that a map by range or by bits filters out."""
     start = np.uintp(a_map[0] + first * a_map[1])
@@ -103,7 +104,7 @@ def _and_mask(a_map: NDArray[np.int64], first: Any, count: Any, mask: NDArray[np
         _and_range(_array(_pointer(start), count, np.int32), low, span, mask)
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def _list_mask(mask: NDArray[np.uint8], count: Any, rows: NDArray[np.uint32]) -> Any:
     """Write the numbers of the rows that the mask lets pass; the mask ends with zeros.
 
@@ -131,7 +132,7 @@ def _list_mask(mask: NDArray[np.uint8], count: Any, rows: NDArray[np.uint32]) ->
     return np.int64(found)
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def _read(source: Any, is_listed: Any, rows: Any, count: Any, target: Any) -> None:
     """Copy the values of the listed rows, or of the first ones."""
     if is_listed:
@@ -142,7 +143,7 @@ def _read(source: Any, is_listed: Any, rows: Any, count: Any, target: Any) -> No
             target[row] = source[row]
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def _read_codes(
     address: Any, width: Any, first: Any, is_listed: Any, rows: Any, count: Any, codes: Any
 ) -> None:
@@ -155,7 +156,7 @@ def _read_codes(
         _read(_array(_pointer(start), BLOCK, np.int32), is_listed, rows, count, codes)
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def _read_map(
     a_map: NDArray[np.int64],
     first: Any,
@@ -174,7 +175,7 @@ def _read_map(
             codes[row] = codes[row] * stride + others[row]
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def _read_integers(
     address: Any, kind: Any, first: Any, is_listed: Any, rows: Any, count: Any, values: Any
 ) -> None:
@@ -192,7 +193,7 @@ def _read_integers(
         _read(_array(_pointer(start), BLOCK, np.int64), is_listed, rows, count, values)
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def _add(values: Any, count: Any, is_one: Any, groups: Any, sums: Any) -> None:
     """Add each value to its group's sum; the group is one and the same where `is_one`."""
     if is_one:
@@ -205,7 +206,7 @@ def _add(values: Any, count: Any, is_one: Any, groups: Any, sums: Any) -> None:
             sums[groups[row]] += values[row]
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def _add_packed(values: Any, count: Any, groups: Any, packed: NDArray[np.int64]) -> None:
     """Count and add each value to its group, even rows apart from odd ones.
 
@@ -220,7 +221,7 @@ def _add_packed(values: Any, count: Any, groups: Any, packed: NDArray[np.int64])
         even[groups[count - 1]] += values[count - 1] + one
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def _unpack(packed: NDArray[np.int64], counts: NDArray[np.int64], sums: NDArray[np.int64]) -> None:
     """Move packed counts and sums to where they belong."""
     half = np.int64(1) << (PACKED_SHIFT - 1)
@@ -233,7 +234,7 @@ def _unpack(packed: NDArray[np.int64], counts: NDArray[np.int64], sums: NDArray[
             packed[part, group] = 0
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def _list_rows(
     piece: NDArray[np.int64],
     active: NDArray[np.uint8],
@@ -273,7 +274,7 @@ def _list_rows(
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def _number_groups(
     passed: tuple[Any, ...],
     base: Any,
@@ -307,7 +308,7 @@ def _number_groups(
     return is_one
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def _add_column(
     address: Any, width: Any, first: Any, count: Any, groups: Any, sums: NDArray[np.int64]
 ) -> None:
@@ -323,7 +324,7 @@ def _add_column(
         _add(_array(_pointer(start), BLOCK, np.int64), count, 1, groups, sums)
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def _accumulate_block(
     kind: Any, values: Any, count: Any, is_one: Any, groups: Any, state: Any
 ) -> None:
@@ -338,7 +339,7 @@ def _accumulate_block(
         max_places(None, groups[:count], values, state)
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def _hide(values: Any, valid: Any, count: Any, other: Any) -> None:
     """Put in the place of a NULL what leaves a minimum or a maximum as it is."""
     for row in range(count):
@@ -346,7 +347,7 @@ def _hide(values: Any, valid: Any, count: Any, other: Any) -> None:
             values[row] = other
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def _accumulate(
     block: tuple[Any, ...],
     states: NDArray[np.int64],
@@ -391,7 +392,7 @@ def _accumulate(
             _accumulate_block(kind, values, count, is_one, groups, whole_state)
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def scan_rows(
     pieces: NDArray[np.int64],
     bases: NDArray[np.int64],

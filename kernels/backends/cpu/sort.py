@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
+
+from raydb.kernels.jit import entry
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def add_cells(
     cells: NDArray[np.int64],
     places: NDArray[Any],
@@ -27,14 +28,14 @@ def add_cells(
         cells[row] += np.int64(coordinates[places[row]]) * stride
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def count_cells(cells: NDArray[np.int64], shift: int, counts: NDArray[np.uint32]) -> None:
     """Count the rows of each cell, or of each 2**shift cells."""
     for cell in cells:
         counts[np.uint64(cell >> shift)] += np.uint32(1)
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def begin_places(
     counts: NDArray[np.uint32], offsets: NDArray[np.int64], low: int, high: int
 ) -> None:
@@ -52,7 +53,7 @@ def begin_places(
         offsets[cell + 1] = place
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def take_places(
     cells: NDArray[np.int64], next_places: NDArray[np.uint32], places: NDArray[np.uint32]
 ) -> None:
@@ -64,7 +65,7 @@ def take_places(
         next_places[cell] = place + np.uint32(1)
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def scatter(places: NDArray[np.uint32], values: NDArray[Any], target: NDArray[Any]) -> None:
     """Write each value to its place."""
     for row in range(len(places)):
@@ -74,7 +75,7 @@ def scatter(places: NDArray[np.uint32], values: NDArray[Any], target: NDArray[An
 # -- a radix sort: partitions by the first digit, then digit by digit from the last one up
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def collect_rows(
     cells: NDArray[np.int64],
     shift: int,
@@ -99,7 +100,7 @@ def collect_rows(
             rows[np.uint64(place - origin)] = first_row + row
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def count_digits(keys: NDArray[np.int64], shift: int, counts: NDArray[np.int64]) -> None:
     """Count the digits of keys that begin at a bit; `counts` has a place for each digit."""
     mask = len(counts) - 1
@@ -107,7 +108,7 @@ def count_digits(keys: NDArray[np.int64], shift: int, counts: NDArray[np.int64])
         counts[np.uint64((key >> shift) & mask)] += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def move_rows(
     keys: NDArray[np.int64],
     rows: NDArray[np.uint32],
@@ -126,7 +127,7 @@ def move_rows(
         moved_rows[np.uint64(place)] = rows[row]
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def begin_cells(
     keys: NDArray[np.int64], first_place: int, next_cell: int, offsets: NDArray[np.int64]
 ) -> int:

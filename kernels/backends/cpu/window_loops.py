@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numba
+from raydb.kernels.jit import entry
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,7 @@ ADD, LEAST, GREATEST = 0, 1, 2
 SHORT_FRAME = 32
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def combine(function: int, left: Any, right: Any) -> Any:
     """Fold two values."""
     if function == ADD:
@@ -29,7 +29,7 @@ def combine(function: int, left: Any, right: Any) -> Any:
     return max(left, right)
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def build_tree(values: NDArray[Any], function: int, tree: NDArray[Any]) -> None:
     """Fill a tree of folds: node k folds nodes 2k and 2k + 1, place p is the leaf len(values) + p.
 
@@ -41,7 +41,7 @@ def build_tree(values: NDArray[Any], function: int, tree: NDArray[Any]) -> None:
         tree[node] = combine(function, tree[2 * node], tree[2 * node + 1])
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def fold_range(tree: NDArray[Any], start: int, end: int, function: int, nothing: Any) -> Any:
     """Fold the values of the places from `start` to before `end`."""
     total = nothing
@@ -58,7 +58,7 @@ def fold_range(tree: NDArray[Any], start: int, end: int, function: int, nothing:
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def fold_frames(
     values: NDArray[Any],
     tree: NDArray[Any],
@@ -89,7 +89,7 @@ def fold_frames(
         results[row] = total
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def find_places(
     codes: NDArray[np.int64],
     lows: NDArray[np.int64],

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
+
+from raydb.kernels import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 FEW = 16
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@jit.pasted
 def _sort_few(numbers: NDArray[np.int64], count: int) -> None:
     """Sort the first numbers in place, by insertion."""
     for at in range(1, count):
@@ -31,7 +32,7 @@ def _sort_few(numbers: NDArray[np.int64], count: int) -> None:
         numbers[before] = number
 
 
-@numba.njit(cache=True, nogil=True)
+@jit.entry
 def fill_buckets(
     offsets: NDArray[np.int64],
     tuples: NDArray[np.int32],
@@ -110,7 +111,7 @@ def fill_buckets(
     return buckets
 
 
-@numba.njit(cache=True, nogil=True)
+@jit.entry
 def number_beside(
     entry_of: NDArray[np.int64],
     y: NDArray[np.int32],
@@ -138,7 +139,7 @@ def number_beside(
     return widest
 
 
-@numba.njit(cache=True, nogil=True)
+@jit.entry
 def count_lanes(
     lows: NDArray[np.int64],
     highs: NDArray[np.int64],
@@ -158,7 +159,7 @@ def count_lanes(
             counts[segment, at] = most
 
 
-@numba.njit(cache=True, nogil=True)
+@jit.entry
 def list_rays(
     counts: NDArray[np.int64],
     passing: NDArray[np.int64],

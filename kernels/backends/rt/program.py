@@ -10,14 +10,17 @@ import hashlib
 import importlib.util
 import os
 import re
-import tempfile
 from pathlib import Path
 
+from raydb.kernels import code_cache
 from raydb.kernels.backends.device import DeviceError
 
 SDK_VARIABLE = "OptiX_INSTALL_DIR"
 
 SOURCE = Path(__file__).parent / "program.cu"
+
+# Beside those of the loops: which NVRTC compiled the program, its name says.
+_TOOLCHAIN = "nvrtc"
 
 
 def program_ptx(architecture: int, driver: int) -> bytes:
@@ -33,11 +36,11 @@ def program_ptx(architecture: int, driver: int) -> bytes:
     text = SOURCE.read_bytes()
     _, major, minor = nvrtc.nvrtcVersion()
     key = f"{architecture} {read_abi(optix_include)} {major}.{minor}".encode()
-    kept = _cache_folder() / f"{hashlib.sha256(key + text).hexdigest()[:32]}.ptx"
-    if kept.is_file():
-        return lower_version(kept.read_bytes(), driver)
-    ptx = compile_program(text, architecture, optix_include)
-    _keep(kept, ptx)
+    name = f"program-{hashlib.sha256(key + text).hexdigest()[:24]}"
+    ptx = code_cache.load(_TOOLCHAIN, name)
+    if ptx is None:
+        ptx = compile_program(text, architecture, optix_include)
+        code_cache.save(_TOOLCHAIN, name, ptx)
     return lower_version(ptx, driver)
 
 
@@ -120,22 +123,6 @@ def _cuda_includes() -> list[str]:
         if name in os.environ
     ]
     return [str(path) for path in includes if path.is_dir()]
-
-
-def _cache_folder() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "raydb"
-
-
-def _keep(path: Path, ptx: bytes) -> None:
-    """Write a file whole or not at all; without a place to write to, nothing is kept."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(ptx)
-        Path(file.name).replace(path)
-    except OSError:
-        return
 
 
 def _check(status: object) -> None:

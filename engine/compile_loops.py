@@ -1,0 +1,183 @@
+"""`raydb compile`: compiles the loops that statements need, so that later processes only load them.
+
+Which loops there are depends on the types of what they are called with. So statements of each kind
+run over a few rows, in memory and in files, of all types that columns and codes have.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import raydb
+from raydb.kernels import code_cache
+from raydb.kernels.backends.cpu import warm
+from raydb.room import size_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+# Enough rows for each kind of group, list and index; more would compile nothing else.
+_ROWS = 20_000
+
+_TABLES = f"""
+CREATE TABLE place (p_id INTEGER PRIMARY KEY, city VARCHAR NOT NULL, region VARCHAR NOT NULL);
+INSERT INTO place SELECT range, 'city ' || range, 'region ' || range % 5 FROM range(300);
+CREATE TABLE product (r_id INTEGER PRIMARY KEY, brand VARCHAR NOT NULL, size TINYINT NOT NULL);
+INSERT INTO product SELECT range, 'brand ' || range % 1000, range % 50 FROM range(70000);
+CREATE TABLE sale (
+    id INTEGER PRIMARY KEY, place INTEGER NOT NULL REFERENCES place (p_id),
+    product INTEGER NOT NULL REFERENCES product (r_id), day DATE NOT NULL, note VARCHAR,
+    tiny TINYINT, small SMALLINT, whole INTEGER NOT NULL, large BIGINT, amount DECIMAL(12, 2),
+    ratio DOUBLE, ok BOOLEAN);
+INSERT INTO sale SELECT range, range % 300, range * 7 % 70000, DATE '2026-01-01' + range % 400,
+    'note ' || range % 700, range % 100, range % 1000, range, range * 1000000007,
+    (range % 5000)::DECIMAL(12, 2) / 4, range / 7.0, range % 2 = 0 FROM range({_ROWS});
+CREATE INDEX sale_day ON sale (day);
+"""  # noqa: S608  (a number of ours)
+
+_STARS = """
+SELECT sum(amount) FROM sale WHERE day BETWEEN DATE '2026-02-01' AND DATE '2026-05-01';
+SELECT region, sum(whole * tiny), min(large), max(ratio), avg(small), count(*) FROM sale
+    JOIN place ON place = p_id WHERE day > DATE '2026-02-01' GROUP BY region;
+SELECT brand, sum(amount), sum(ratio), min(tiny), max(small) FROM sale
+    JOIN product ON product = r_id JOIN place ON place = p_id
+    WHERE region = 'region 2' AND size IN (1, 2, 3) GROUP BY brand;
+SELECT city, brand, day, sum(whole), sum(large), min(amount), max(whole) FROM sale
+    JOIN place ON place = p_id JOIN product ON product = r_id
+    WHERE region IN ('region 1', 'region 3') GROUP BY city, brand, day;
+SELECT count(*), count(tiny), sum(tiny), sum(small), min(ratio), max(amount), sum(large) FROM sale;
+SELECT city, sum(large * 200000), sum(whole - tiny) FROM sale JOIN place ON place = p_id
+    WHERE ok GROUP BY city;
+"""
+
+_BVHS = """
+CREATE BVH days ON sale (SCAN (day), AGGREGATE (amount, whole * tiny, ratio, large, small, tiny));
+CREATE BVH regions ON sale (
+    SCAN (region, day), GROUP BY (city, brand), AGGREGATE (amount, whole, ratio, large));
+CREATE BVH sizes ON sale (SCAN (size, ok), GROUP BY (brand), AGGREGATE (tiny, small, amount))
+    WITH (sieve = true);
+"""
+
+_CHANGES = """
+INSERT INTO sale SELECT id + 100000, place, product, day, note, tiny, small, whole, large, amount,
+    ratio, ok FROM sale WHERE id < 2000;
+DELETE FROM sale WHERE id % 9 = 0;
+UPDATE sale SET whole = whole + 1 WHERE id = 5;
+"""
+
+_GENERAL = """
+SELECT note, day, sum(amount), count(DISTINCT place), median(ratio) FROM sale GROUP BY note, day;
+SELECT DISTINCT note, whole FROM sale;
+SELECT * FROM sale ORDER BY note DESC, ratio, id LIMIT 20;
+SELECT id FROM sale ORDER BY large DESC, small;
+SELECT a.id FROM sale a JOIN sale b ON a.note = b.note AND a.day < b.day WHERE a.id < 300;
+SELECT a.id FROM sale a LEFT JOIN place ON a.whole = p_id AND a.small > p_id;
+SELECT id FROM sale WHERE place NOT IN (SELECT p_id FROM place WHERE region = 'region 1');
+SELECT row_number() OVER w, rank() OVER w, lag(amount) OVER w, ntile(4) OVER w, sum(amount) OVER w,
+    min(whole) OVER w, max(ratio) OVER w, first_value(note) OVER w, avg(small) OVER w,
+    sum(large) OVER (PARTITION BY place ORDER BY id ROWS BETWEEN 3 PRECEDING AND 2 FOLLOWING),
+    min(ratio) OVER (PARTITION BY place ORDER BY id ROWS BETWEEN 3 PRECEDING AND 2 FOLLOWING),
+    count(*) OVER (ORDER BY whole RANGE BETWEEN 10 PRECEDING AND CURRENT ROW)
+    FROM sale WINDOW w AS (PARTITION BY place ORDER BY day, id);
+"""
+
+_VECTORS = """
+CREATE TABLE doc (id INTEGER PRIMARY KEY, v FLOAT[16]);
+INSERT INTO doc SELECT range, [sin(range), cos(range * 1.7), sin(range * 0.3), cos(range * 2.9),
+    sin(range * 1.1), cos(range * 0.7), sin(range * 2.3), cos(range * 1.9), 0, 1, 0, 1, 0, 1,
+    sin(range * 3.1), 1]::FLOAT[16] FROM range(3000);
+CREATE TABLE asked (v FLOAT[16]);
+INSERT INTO asked SELECT v FROM doc WHERE id % 4 = 0;
+"""
+
+_SEARCHES = """
+SELECT id FROM vector_search(doc, v, (SELECT v FROM asked LIMIT 1), k => 5, metric => '{metric}');
+SELECT d.id FROM (FROM asked LIMIT 40) a,
+    LATERAL vector_search(doc, v, a.v, k => 5, metric => '{metric}') d;
+CREATE INDEX {metric}_{kind} ON doc USING ivf (v)
+    WITH (lists = 40, metric = '{metric}', quantization = '{kind}');
+SELECT id FROM vector_search(doc, v, (SELECT v FROM asked LIMIT 1), metric => '{metric}');
+SELECT d.id FROM (FROM asked LIMIT 40) a, LATERAL vector_search(doc, v, a.v, metric => '{metric}') d;
+SELECT id FROM vector_search((FROM doc WHERE id > 99), v, (SELECT v FROM asked LIMIT 1),
+    metric => '{metric}');
+CALIBRATE INDEX {metric}_{kind} USING (FROM asked) WITH (fnr = '0.1', k = '5');
+SELECT id FROM vector_search(doc, v, (SELECT v FROM asked LIMIT 1), k => 5, fnr => 0.1,
+    metric => '{metric}');
+SELECT d.id FROM (FROM asked LIMIT 40) a,
+    LATERAL vector_search(doc, v, a.v, k => 5, fnr => 0.1, metric => '{metric}') d;
+INSERT INTO doc SELECT id + 10000, v FROM doc WHERE id < 10;
+SELECT id FROM vector_search(doc, v, (SELECT v FROM asked LIMIT 1), metric => '{metric}');
+DELETE FROM doc WHERE id > 9999;
+DROP INDEX {metric}_{kind};
+"""
+
+_MOTIFS = """
+CREATE TABLE pays (s INTEGER, d INTEGER, t INTEGER);
+INSERT INTO pays SELECT range * 7 % 60, range * 11 % 53, range FROM range(4000);
+"""
+_PATTERNS = (
+    *("a->b, b->a", "cycle(4)", "clique(4)", "a->b, {b->c, b->d}", "a->b, b->c, c->a, a->b"),
+    *("path(4)", "star_out(3)", "scatter_gather(2)", "a->b, a->c, {b->d, c->d}"),
+)
+_METHODS = ("exact", "timest")
+_MOTIF = """
+SELECT * FROM motif_count(pays, src => 's', dst => 'd', time => 't', motif => '{motif}',
+    delta => 60, method => '{method}', rel_error => 0.5, seed => 1);
+"""
+_SAMPLE = """
+SELECT * FROM motif_sample(pays, src => 's', dst => 'd', time => 't', motif => '{motif}',
+    delta => 60, n => 5, method => '{method}', seed => 1);
+"""
+
+
+def main() -> int:
+    """Compile the loops and print where they are kept; 1 where they cannot be."""
+    place = _kept()
+    if place.obstacle:
+        raise raydb.OperationalError(
+            f"compiled loops cannot be kept: '{place.path}' cannot be written to"
+            f" ({place.obstacle}); {code_cache.VARIABLE} names another folder"
+        )
+    compile_loops(lambda part: print(f"compiling: {part}", flush=True))  # noqa: T201  (a command's answer)
+    place = _kept()
+    print(f"{place.loop_count} loops, {size_text(place.size_bytes)}, in '{place.path}'")  # noqa: T201  (as above)
+    return 0
+
+
+def _kept() -> code_cache.Place:
+    from raydb.kernels.jit import toolchain  # noqa: PLC0415  (numba takes 0.24 s)
+
+    return code_cache.examine(toolchain())[-1]
+
+
+def compile_loops(tell: Callable[[str], None]) -> None:
+    """Compile the loops, telling the name of each part before it begins. Raises raydb.Error."""
+    tell("scans")
+    warm.wait()
+    with tempfile.TemporaryDirectory(prefix="raydb-compile-") as folder:
+        for path in (None, Path(folder, "d.raydb")):
+            with raydb.connect(path) as con:
+                for name, text in _parts():
+                    tell(f"{name}, {'in memory' if path is None else 'in files'}")
+                    con.execute(text)
+
+
+def _parts() -> Iterator[tuple[str, str]]:
+    """Yield texts of statements, and what they are."""
+    yield "tables", _TABLES
+    yield "stars", _STARS
+    yield "BVHs", _BVHS
+    for change in ("", _CHANGES):
+        yield "stars on BVHs", change + _STARS
+    yield "joins, sorts and windows", _GENERAL + "CHECKPOINT;" + _GENERAL
+    yield "vectors", _VECTORS
+    for metric in ("l2", "cosine", "ip"):
+        for kind in ("none", "int8"):
+            yield f"vectors ({metric}, {kind})", _SEARCHES.format(metric=metric, kind=kind)
+    yield "motifs", _MOTIFS
+    for motif in _PATTERNS:
+        text = "".join(_MOTIF.format(motif=motif, method=method) for method in _METHODS)
+        text += "".join(_SAMPLE.format(motif=motif, method=method) for method in _METHODS)
+        yield f"motif {motif}", text
