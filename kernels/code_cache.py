@@ -4,9 +4,9 @@
 
 A place is the folder that RAYDB_CACHE_DIR names; without it the program's own folder, or the user's
 cache where that one cannot be written. Whoever compiles writes to a folder of their own there.
-Machine code is read from the folders of this user, of root and of the program's owner alone: who
-could write other code into this process anyway. So a place may be shared by users, processes,
-versions and kinds of processors. A toolchain is a hash of the sources of all loops and of what
+Machine code is read from files of this user, of root and of the program's owner alone, who could
+put other code into this process anyway. So a place may be shared by users, processes, versions and
+kinds of processors. A toolchain is a hash of the sources of all loops and of what
 compiles them for which processor; a file is one loop for arguments of some types. It comes into
 being whole, under its last name, and is checked by its hash when it is read.
 """
@@ -68,8 +68,8 @@ def user_folder() -> Path | None:
 def load(toolchain: str, loop: str) -> bytes | None:
     """Return what was kept of a loop, None where nothing is that this process may run."""
     for place in places():
-        for user in _trusted():
-            found = _read(place / user / toolchain / f"{loop}{_SUFFIX}")
+        for folder in _users(place):
+            found = _read(folder / toolchain / f"{loop}{_SUFFIX}")
             if found is not None:
                 return found
     return None
@@ -126,9 +126,9 @@ def sources_hash() -> bytes:
 
 def _examine(place: Path, toolchain: str) -> Place:
     sizes: dict[str, int] = {}
-    for user in _trusted():
+    for folder in _users(place):
         try:
-            for entry in os.scandir(place / user / toolchain):
+            for entry in os.scandir(folder / toolchain):
                 if entry.name.endswith(_SUFFIX):
                     sizes.setdefault(entry.name, entry.stat().st_size)
         except OSError:
@@ -141,23 +141,30 @@ def _examine(place: Path, toolchain: str) -> Place:
     return Place(place, len(sizes), sum(sizes.values()), obstacle)
 
 
-def _trusted() -> list[str]:
-    """Return the folders of users whose code this process may run, its own user's first."""
-    if not hasattr(os, "geteuid"):
-        return ["user"]
-    return list(dict.fromkeys(map(str, (os.geteuid(), 0, _SOURCES.stat().st_uid))))
+def _users(place: Path) -> list[Path]:
+    """Return the folders of all users at a place; whose files they are, `_read` looks at."""
+    try:
+        return sorted(place.iterdir())
+    except OSError:
+        return []
+
+
+def _own_name() -> str:
+    return str(os.geteuid()) if hasattr(os, "geteuid") else "user"
 
 
 def _is_trusted(found: os.stat_result) -> bool:
+    """Tell whether this process may run what a file holds."""
     if not hasattr(os, "geteuid"):
         return True
-    return str(found.st_uid) in _trusted() and not found.st_mode & _OTHERS_WRITE
+    owners = {os.geteuid(), 0, _SOURCES.stat().st_uid}
+    return found.st_uid in owners and not found.st_mode & _OTHERS_WRITE
 
 
 def _own_folder(place: Path, toolchain: str) -> Path:
     """Make this user's folder at a place. Raises OSError where it cannot be had."""
     place.mkdir(parents=True, exist_ok=True)
-    own = place / _trusted()[0]
+    own = place / _own_name()
     try:
         own.mkdir()
         own.chmod(_FOLDER_MODE)  # The umask may keep more or less from others.

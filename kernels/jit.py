@@ -28,14 +28,18 @@ from typing import TYPE_CHECKING, Any
 import llvmlite
 import numba
 from numba.core.caching import NullCache
-from numba.core.compiler import CompileResult
+from numba.core.compiler import CompileResult as _CompileResult
 from numba.core.registry import cpu_target
-from numba.core.serialize import dumps
+from numba.core.serialize import dumps as _dumps
 
 from raydb.kernels import code_cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+# numba has no types of its own.
+CompileResult: Any = _CompileResult
+dumps: Any = _dumps
 
 _OPTIONS = {"nogil": True}
 _INNER = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}

@@ -56,10 +56,21 @@ class Memory:
 
     def __init__(self, limit: int | None = None, folder: str | None = None) -> None:
         self.limit = limit
-        self.folder = gettempdir() if folder is None else folder
+        self._folder = folder
         self._before = pa.total_allocated_bytes()
         self._files: list[SpillFile] = []
         self._disk_left: int | None = None
+
+    @property
+    def folder(self) -> str:
+        """Where temporary files go. Raises OperationalError where the system has no place."""
+        try:
+            return self._folder or gettempdir()
+        except OSError as error:
+            raise OperationalError(
+                "temporary files have no folder: none of the system's can be written to;"
+                " SET temp_directory or the variable TMPDIR names one"
+            ) from error
 
     def room(self) -> int:
         """Return how many bytes the node at work may take."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 from raydb.engine.context.memory import Memory, parse_limit
@@ -68,5 +67,4 @@ class StatementContext:
         Its files are in the database directory by default, whose disk has room for a database; the
         system's folder may itself be in memory.
         """
-        folder = self.settings[TEMP_DIRECTORY] or self.folder or gettempdir()
-        return Memory(self.memory_limit(), folder)
+        return Memory(self.memory_limit(), self.settings[TEMP_DIRECTORY] or self.folder)

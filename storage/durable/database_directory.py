@@ -41,6 +41,7 @@ from raydb.storage.durable.mark import Mark, MarkFile
 from raydb.storage.durable.reserve import Reserve
 from raydb.storage.durable.version import Place
 from raydb.storage.durable.wal import HEADER_SIZE, REMEDY, Tail, WalWriter, encode_header
+from raydb.storage.durable.writer_lock import take_writer_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -375,12 +376,7 @@ class DatabaseDirectory:
 
     def _open_writer(self) -> None:
         self._disk.enter()
-        path = self._path / "LOCK"
-        self._lock = self._system.lock(path, exclusive=True, create=True)
-        if self._lock is None:
-            holder = self._system.read(path, 0, 20)
-            who = f"process {holder.decode()}" if holder.isdigit() else "another process"
-            raise OperationalError(f"database '{self._name}' is open for writing in {who}")
+        self._lock = take_writer_lock(self._system, self._path / "LOCK", self._name)
         self._disk.make_parts()
         mark = self._mark.read()
         version = self._disk.newest(self._disk.versions(), mark)

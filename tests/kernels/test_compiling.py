@@ -6,11 +6,13 @@ import subprocess
 import sys
 import textwrap
 import threading
+from pathlib import Path
 
 import numba
 import pytest
 
 from raydb.engine.context.progress import report_compiling
+from raydb.kernels import code_cache
 from raydb.kernels.backends.cpu.threads import run_parts
 from raydb.kernels.compiling import tell_of_compiling
 from raydb.running import Interrupt, Interrupts, Running
@@ -116,3 +118,15 @@ def test_a_thread_that_imports_numba_meanwhile_is_waited_for() -> None:
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "True\n[]\n"), done.stderr
+
+
+def test_loops_import_numba_as_a_whole_before_its_parts() -> None:
+    """Two threads that meet in the middle of numba else see modules that are not there yet."""
+    kernels = Path(code_cache.__file__).parent
+    for path in sorted(kernels.rglob("*.py")):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        parts = [number for number, line in enumerate(lines) if line.startswith("from numba")]
+        whole = [number for number, line in enumerate(lines) if line.startswith("import numba")]
+        if parts and "cuda" not in path.parts:
+            assert whole, path
+            assert whole[0] < parts[0], path

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numba  # noqa: F401  (all of it, before a part: see kernels/compiling.py)
 import numpy as np
 from numba.core import types
 from numba.extending import overload

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numba  # noqa: F401  (all of it, before a part: see kernels/compiling.py)
 from llvmlite import binding, ir
 from numba.core import cgutils, config, types
 from numba.extending import intrinsic

@@ -1,0 +1,130 @@
+"""Compiled loops are kept in places that may be missing, shared, damaged or somebody else's."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from raydb.kernels import code_cache
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CODE = b"machine code"
+
+LOOP = """
+from raydb.kernels.jit import entry
+
+@entry
+def twice(value):
+    return value + value
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """Return the only place, which does not exist yet."""
+    monkeypatch.setenv("RAYDB_CACHE_DIR", str(tmp_path / "made" / "here"))
+    code_cache._warn_once.cache_clear()
+    return tmp_path / "made" / "here"
+
+
+def only_file(place: Path) -> Path:
+    (found,) = (path for path in place.rglob("*") if path.is_file())
+    return found
+
+
+def test_what_is_kept_is_read_again(place):
+    assert code_cache.load("tools", "scan-1") is None
+    code_cache.save("tools", "scan-1", CODE)
+    assert code_cache.load("tools", "scan-1") == CODE
+    assert code_cache.load("other tools", "scan-1") is None
+    assert code_cache.load("tools", "scan-2") is None
+    (found,) = code_cache.examine("tools")
+    assert (found.path, found.loop_count, found.obstacle) == (place, 1, "")
+
+
+def test_a_damaged_file_is_no_code(place):
+    code_cache.save("tools", "scan", CODE)
+    path = only_file(place)
+    for text in (b"", path.read_bytes()[:-1], path.read_bytes() + b"x"):
+        path.write_bytes(text)
+        assert code_cache.load("tools", "scan") is None
+    code_cache.save("tools", "scan", CODE)
+    assert code_cache.load("tools", "scan") == CODE
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners here")
+def test_code_that_others_may_have_written_is_not_run(place):
+    code_cache.save("tools", "scan", CODE)
+    path = only_file(place)
+    for mode, expected in ((0o666, None), (0o664, None), (0o444, CODE)):
+        path.chmod(mode)
+        assert code_cache.load("tools", "scan") == expected
+    if os.geteuid() == 0:
+        os.chown(path, 12345, 12345)
+        assert code_cache.load("tools", "scan") is None
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners here")
+def test_a_folder_that_others_may_write_to_is_not_ours(place, caplog):
+    (place / code_cache._own_name()).mkdir(parents=True)
+    (place / code_cache._own_name()).chmod(0o777)
+    code_cache.save("tools", "scan", CODE)
+    assert "others can write to" in caplog.text
+    assert code_cache.load("tools", "scan") is None
+
+
+def test_what_cannot_be_kept_is_told_once(tmp_path, monkeypatch, caplog):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("RAYDB_CACHE_DIR", str(tmp_path / "file"))
+    code_cache._warn_once.cache_clear()
+    for number in range(3):
+        code_cache.save("tools", f"scan-{number}", CODE)
+    ((name, level, text),) = caplog.record_tuples
+    assert (name, level) == ("raydb", logging.WARNING)
+    assert f"'{tmp_path / 'file'}'" in text
+    assert "RAYDB_CACHE_DIR names another folder" in text
+
+
+def load_loop(path: Path):
+    spec = importlib.util.spec_from_file_location("some_loop", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.twice
+
+
+def test_a_loop_of_each_type_is_compiled_once(place, tmp_path):
+    path = tmp_path / "some_loop.py"
+    path.write_text(LOOP)
+    first = load_loop(path)
+    assert (first(2), first(0.5)) == (4, 1.0)
+    assert sum(first.stats.cache_misses.values()) == 2
+    again = load_loop(path)
+    assert (again(2), again(0.5), type(again(0.5))) == (4, 1.0, float)
+    assert not again.stats.cache_misses
+
+
+def test_loops_run_without_a_place(tmp_path, monkeypatch, caplog):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("RAYDB_CACHE_DIR", str(tmp_path / "file" / "below"))
+    code_cache._warn_once.cache_clear()
+    path = tmp_path / "some_loop.py"
+    path.write_text(LOOP)
+    assert load_loop(path)(21) == 42
+    assert len(caplog.records) == 1
+
+
+def test_other_sources_are_another_toolchain(tmp_path, monkeypatch):
+    found = set()
+    monkeypatch.setattr(code_cache, "_SOURCES", tmp_path)
+    for text in ("a = 1", "a = 2"):
+        (tmp_path / "loops.py").write_text(text)
+        code_cache.sources_hash.cache_clear()
+        found.add(code_cache.sources_hash())
+    code_cache.sources_hash.cache_clear()
+    assert len(found) == 2
