@@ -15,6 +15,7 @@ import threading
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from raydb.memory_release import give_back
 from raydb.running import Interrupt, Running, current
 
 if TYPE_CHECKING:
@@ -77,16 +78,18 @@ def beside(compute: Callable[[], T], row_count: int | None = None) -> T:
     except BaseException:
         work.is_left = True
         raise
-    if work.failure is not None:
-        raise work.failure
-    return work.found[0]
+    # Nothing stays with the work, which refers to itself: its rows would wait for the collector.
+    failure, work.failure = work.failure, None
+    if failure is not None:
+        raise failure
+    return work.found.pop()
 
 
 class _Work(Generic[T]):
     """A function that runs on a thread of its own; `done` is locked until it has ended."""
 
     def __init__(self, compute: Callable[[], T], running: Running) -> None:
-        self._compute = compute
+        self._compute: Callable[[], T] | None = compute
         self._running = running.on_a_thread(lambda: self.is_left or running.is_over())
         self.is_left = False
         self.found: list[T] = []
@@ -97,9 +100,15 @@ class _Work(Generic[T]):
     def run(self) -> None:
         """Compute, and keep what comes of it."""
         current.set(self._running)
+        assert self._compute is not None
         try:
             self.found.append(self._compute())
         except BaseException as error:  # noqa: BLE001  (the thread that waits raises it)
             self.failure = error
         finally:
+            self._compute = None
             self.done.release()
+            if self.is_left:
+                self.found.clear()
+                self.failure = None
+                give_back()

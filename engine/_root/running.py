@@ -14,12 +14,14 @@ statement get it with a copy of the thread's variables.
 from __future__ import annotations
 
 import datetime as dt
+import time
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 from raydb.errors import OperationalError
 from raydb.late_interrupt import LateInterrupt
+from raydb.memory_release import drop_rows, give_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 
     # Is told the name of a step and the share of it that is done, from 0 to 1.
     Listener: TypeAlias = Callable[[str, float], None]
+
+# What ran longer may have held much memory; what took less holds little, and is worth its time.
+_LONG_S = 0.1
 
 # The rest of a device's memory is for results, for what a build sorts and for other programs.
 BUDGET_SHARE = 0.8
@@ -75,6 +80,7 @@ class Running:
         "_before",
         "_began",
         "_late",
+        "_start",
         "device_memory",
         "is_over",
         "listener",
@@ -97,6 +103,7 @@ class Running:
         self._began: dt.datetime | None = None
         self._before: Token[Running | None] | None = None
         self._late: LateInterrupt | None = None
+        self._start = 0.0
 
     def begin(
         self, device_memory: DeviceMemory, memory_limit: Callable[[], int | None] | None = None
@@ -137,6 +144,7 @@ class Running:
 
     def __enter__(self) -> Self:
         self._before = current.set(self)
+        self._start = time.perf_counter()
         return self
 
     def __exit__(
@@ -148,6 +156,9 @@ class Running:
         assert self._before is not None
         current.reset(self._before)
         self._release_interrupt(at_once=False)
+        if time.perf_counter() - self._start > _LONG_S:
+            drop_rows(error)
+            give_back()
         if kind is Interrupt:
             raise OperationalError("the statement was interrupted") from None
 

@@ -18,6 +18,7 @@ from raydb.engine.statements.names import check_free
 from raydb.errors import InterfaceError, OperationalError, ProgrammingError
 from raydb.interrupts import check_interrupt
 from raydb.kernels.backends.choice import warm_up
+from raydb.memory_release import give_back
 from raydb.running import Interrupts, Running
 from raydb.storage.durable.database_directory import DatabaseDirectory
 
@@ -216,6 +217,7 @@ class Connection:
                 check_interrupt()
                 columns = next(stream.blocks, None)
             if columns is None:
+                give_back()
                 return
             yield from pa.Table.from_arrays(list(columns), schema=schema).to_batches()
 

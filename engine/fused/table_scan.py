@@ -23,15 +23,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from raydb.engine.fused.column_codes import Coded, column_codes, narrow_codes
 from raydb.engine.fused.denormalise import fetch
-from raydb.engine.fused.derived_cache import owned_bytes
 from raydb.engine.operators.relation import joined
 from raydb.errors import DataError
 from raydb.interrupts import beside
 from raydb.kernels.backends.cpu.scan import ScanColumn, launch_scan, prepare_scan, zones_of
 from raydb.kernels.bvh.bvh import Bvh, Measure, narrow_measure
 from raydb.kernels.bvh.encode import Hierarchy, encode_column, join_codes
-from raydb.kernels.codecs.arrow_numbers import is_number, to_numbers, words_of
+from raydb.kernels.codecs.arrow_numbers import is_number, to_numbers
 from raydb.planner.catalog import BvhDefinition, BvhInfo
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import (
@@ -62,29 +62,8 @@ if TYPE_CHECKING:
     # rows were not deleted.
     Source = tuple[Attribute, ...] | Expression | Literal["live"]
 
-# Integers from 0 to below this are their own codes: a look-up table of 4 MiB.
-DIRECT_CODES = 2**20
-
 # Two attributes are looked up as a pair where that takes a table of at most 256 KiB.
 PAIR_CODES = 2**16
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Coded:
-    """Codes of rows (uint8, uint16 or int32), and for each attribute the value of every code."""
-
-    codes: NDArray[Any]
-    values: tuple[pa.Array, ...]
-
-    @property
-    def code_count(self) -> int:
-        """The number of codes, one for NULL included."""
-        return len(self.values[0])
-
-    @property
-    def size_bytes(self) -> int:
-        """The bytes of what is not a view of a table's column."""
-        return owned_bytes((self.codes, *self.values))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -307,17 +286,17 @@ class Image:
     def _number_of(self, attribute: Attribute) -> int:
         return next(n for n, h in enumerate(self.hierarchies) if attribute in h.names.values())
 
-    def _coded(self, source: Source) -> _Coded | None:
+    def _coded(self, source: Source) -> Coded | None:
         """Return the codes of a source; None for an expression that fails in some row."""
 
-        def make() -> _Coded | None:
+        def make() -> Coded | None:
             match source:
                 case "live":
                     assert self.fact.live is not None
                     live = self.fact.live[self.first_row :].view(np.uint8)
-                    return _Coded(live, (pa.array([False, True]),))
+                    return Coded(live, (pa.array([False, True]),))
                 case (Attribute(path=(), name=name),):
-                    return _column_codes(self.fact.rows.coded(name).slice(self.first_row))
+                    return column_codes(self.fact.rows.coded(name).slice(self.first_row))
                 case tuple():
                     return self._dimension_codes(source)
                 case _:
@@ -325,12 +304,14 @@ class Image:
                         encoded = encode_column(self.values_of(source))
                     except DataError:
                         return None
-                    return _Coded(_narrow(encoded.codes, encoded.cardinality), (encoded.values,))
+                    return Coded(
+                        narrow_codes(encoded.codes, encoded.cardinality), (encoded.values,)
+                    )
 
-        found: _Coded | None = self._keep("codes", source, make)
+        found: Coded | None = self._keep("codes", source, make)
         return found
 
-    def _dimension_codes(self, attributes: tuple[Attribute, ...]) -> _Coded:
+    def _dimension_codes(self, attributes: tuple[Attribute, ...]) -> Coded:
         """Code the tuples of attributes behind one foreign key that occur; NULL for no partner."""
         key = attributes[0].path[0]
         inputs = self._dimension_values(key, attributes)
@@ -341,7 +322,7 @@ class Image:
         values = tuple(
             column.values.take(pa.array(tuples[:, place])) for place, column in enumerate(columns)
         )
-        return _Coded(_narrow(codes, len(tuples))[rows], values)
+        return Coded(narrow_codes(codes, len(tuples))[rows], values)
 
     def _dimension_values(
         self, key: ForeignKey, attributes: Iterable[Attribute]
@@ -468,24 +449,6 @@ def _outermost(expression: Expression, change: Callable[[Expression], Expression
         return changed
     arguments = tuple(_outermost(argument, change) for argument in expression.arguments)
     return replace(expression, arguments=arguments)
-
-
-def _column_codes(column: pa.ChunkedArray) -> _Coded:
-    """Return a column as codes with the value of each code, NULL the last."""
-    if pa.types.is_integer(column.type) and not column.null_count and len(column):
-        numbers = words_of(column.combine_chunks())
-        low, high = int(numbers.min()), int(numbers.max())
-        if low >= 0 and high < DIRECT_CODES:
-            values = pa.array(np.arange(high + 1)).cast(column.type)
-            return _Coded(_narrow(numbers, high + 1), (values,))
-    encoded = encode_column(column)
-    return _Coded(_narrow(encoded.codes, encoded.cardinality), (encoded.values,))
-
-
-def _narrow(codes: NDArray[Any], code_count: int) -> NDArray[Any]:
-    """Put codes into the narrowest type that holds them."""
-    dtype = np.uint8 if code_count <= 2**8 else np.uint16 if code_count <= 2**16 else np.int32
-    return codes.astype(dtype)
 
 
 def _integers_as_stored(values: pa.Array | pa.ChunkedArray) -> Measure | None:

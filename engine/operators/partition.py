@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 MAX_PARTS = 255
 
 # Rows are split so many bytes at a time, or a share of the room; the piece and its rows by part.
+# Each row's keys are sorted or hashed meanwhile, which takes so many bytes beside its values.
 _PIECE_BYTES = 2**25
 _PIECE_SHARE = 8
+_SPLIT_BYTES = 48
 
 # A hash table's share for a text, beside the text.
 _BYTES_A_TEXT = 64
@@ -80,7 +82,7 @@ def split_rows(
 
 def pieces_of(rows: Relation, memory: Memory) -> Iterator[Relation]:
     """Yield the rows in pieces that are small beside the room, each column as one array."""
-    step = rows.rows_within(min(memory.room() // _PIECE_SHARE, _PIECE_BYTES))
+    step = rows.rows_within(min(memory.room() // _PIECE_SHARE, _PIECE_BYTES), _SPLIT_BYTES)
     for start in range(0, rows.row_count, step):
         yield rows.slice(start, step).combined()
 

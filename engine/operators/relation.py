@@ -53,9 +53,12 @@ class Relation:
         """The bytes of all values, wherever they are."""
         return sum(values.nbytes for values in self.columns.values())
 
-    def rows_within(self, size_bytes: int) -> int:
-        """Return how many rows of average size take at most so many bytes; some at least."""
-        width = max(self.size_bytes // max(self.row_count, 1), 1)
+    def rows_within(self, size_bytes: int, beside: int = 0) -> int:
+        """Return how many rows of average size take at most so many bytes; some at least.
+
+        beside: the bytes that work on a row takes beside its values.
+        """
+        width = max(self.size_bytes // max(self.row_count, 1) + beside, 1)
         return max(size_bytes // width, _MIN_ROWS)
 
     def table(self) -> pa.Table:

@@ -175,11 +175,7 @@ class Session:
     def _execute(self, statement: ast.Statement, context: StatementContext) -> Result:
         """Run one statement. The database changes at its end or not at all."""
         with self.changes.whole(statement):
-            result = _reading_files(lambda some: self._dispatch(statement, some), context)
-        if isinstance(statement, WRITING):
-            # What loading 60M rows has freed is more than they take, and Arrow keeps it: 6 GB.
-            pa.default_memory_pool().release_unused()
-        return result
+            return _reading_files(lambda some: self._dispatch(statement, some), context)
 
     def _dispatch(self, statement: ast.Statement, context: StatementContext) -> Result:
         self._check_writable(statement)

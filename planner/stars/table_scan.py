@@ -161,14 +161,18 @@ def scan_cost(star: Star, row_count: int) -> float:
 
 
 def scan_bytes(star: Star, catalog: CatalogInfo) -> int:
-    """Return about how many bytes a scan needs: columns that files hold, and codes or numbers."""
+    """Return about how many bytes a scan needs: columns that files hold, and codes or numbers.
+
+    What is computed for every row is there twice, as a value and as what comes of it.
+    """
     expressions = (
         *star.predicates,
         *(key for _, key in star.keys),
         *(argument for _, call in star.aggregates for argument in call.arguments),
     )
     fact = catalog.tables[star.fact]
-    row_bytes = 0
+    computed = {each for each in expressions if not isinstance(each, Attribute)}
+    row_bytes = sum(2 * value_bytes(each.type) for each in computed)
     for attribute in {each for part in expressions for each in attributes_of(part)}:
         if attribute.path:
             row_bytes += _CODE_BYTES

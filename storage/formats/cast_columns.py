@@ -117,10 +117,12 @@ def _family(data_type: pa.DataType) -> str:
     return next((name for name, belongs in families.items() if belongs), str(data_type))
 
 
-def cast_column(origin: str, field: pa.Field, column: pa.ChunkedArray) -> pa.ChunkedArray:
+def cast_column(
+    origin: str, field: pa.Field, column: pa.ChunkedArray, first: int = 0
+) -> pa.ChunkedArray:
     """Return a column in the type of `field`; DataError names the row that does not fit.
 
-    origin: what has the column, for the message: "file 'a.csv'".
+    origin: what has the column, for the message: "file 'a.csv'". first: its first row's number.
     """
     if column.type == field.type:
         return column
@@ -134,7 +136,7 @@ def cast_column(origin: str, field: pa.Field, column: pa.ChunkedArray) -> pa.Chu
     )
     value = column[row].as_py() if nested else column[row].cast(pa.string()).as_py()
     raise DataError(
-        f"{origin}, row {row + 1}, column '{field.name}': "
+        f"{origin}, row {first + row + 1}, column '{field.name}': "
         f"'{value}' does not fit {sql_type_name(field.type)}"
     )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.errors import NotSupportedError
+from raydb.errors import DataError, NotSupportedError
 from raydb.storage.formats.arrow.sql_types import is_sql_type
 from raydb.storage.formats.cast_columns import cast_column
 from raydb.storage.tables.parts import Part, value_bytes
@@ -83,6 +83,25 @@ class CastPart(Part):
         """Whether columns may share their bytes with a mapped file or an object of Python."""
         return self.part.is_borrowed
 
+    @property
+    def is_sliceable(self) -> bool:
+        """Whether some rows in a row cost little beside all of them."""
+        return self.part.is_sliceable
+
+    @property
+    def stored_bytes(self) -> int:
+        """The bytes of the file that a sliceable part is in."""
+        return self.part.stored_bytes
+
+    def slice(self, names: Sequence[str], start: int, stop: int) -> list[pa.ChunkedArray]:
+        """Return some columns of the rows start to stop in their SQL types, as `columns` does."""
+        present = self.part.slice(self._present(names), start, stop)
+        return self._cast(names, present, stop - start, start)
+
+    def ranges(self, comparisons: Sequence[Comparison]) -> list[tuple[int, int]]:
+        """Return the ranges of rows that the file's own types do not rule out."""
+        return self.part.ranges(self._as_found(comparisons))
+
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns in their SQL types.
 
@@ -118,8 +137,11 @@ class CastPart(Part):
             return self._absent(field, len(row_numbers))
         if field.type == self.found.field(name).type:
             return self.part.take(name, row_numbers)
-        # The whole column, so that a value that does not fit is named by its row.
-        return self.columns([name])[0].take(pa.array(row_numbers))
+        try:
+            return cast_column(self.origin, field, self.part.take(name, row_numbers))
+        except DataError:
+            # Of the whole column a value that does not fit is named by its row.
+            return self.columns([name])[0].take(pa.array(row_numbers))
 
     def matching_rows(self, comparisons: Sequence[Comparison]) -> NDArray[np.int64] | None:
         """Return the rows that match, as far as the file's own types can tell."""
@@ -137,12 +159,19 @@ class CastPart(Part):
         return self if part is self.part else replace(self, part=part)
 
     def _cast(
-        self, names: Sequence[str], present: Sequence[pa.ChunkedArray], count: int | None
+        self,
+        names: Sequence[str],
+        present: Sequence[pa.ChunkedArray],
+        count: int | None,
+        first: int = 0,
     ) -> list[pa.ChunkedArray]:
-        """Return columns in SQL types, some of which the file has; count: their rows, None: all."""
+        """Return columns in SQL types, some of which the file has; count: their rows, None: all.
+
+        first: the number of the first row.
+        """
         found = dict(zip(self._present(names), present, strict=True))
         return [
-            cast_column(self.origin, field, found[field.name])
+            cast_column(self.origin, field, found[field.name], first)
             if field.name in found
             else self._absent(field, self.row_count if count is None else count)
             for field in map(self._field, names)

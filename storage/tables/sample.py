@@ -5,12 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from raydb.storage.tables.table import Table
 
 _Known = TypeVar("_Known")
+
+# So much is kept of a long value: characters, bytes or elements.
+_KEPT = 256
+
+
+def beginnings(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the first characters, bytes or elements of values."""
+    kind = values.type
+    if pa.types.is_string(kind):
+        return pc.utf8_slice_codeunits(values, 0, _KEPT)
+    if pa.types.is_binary(kind):
+        return pc.binary_slice(values, 0, _KEPT)
+    if pa.types.is_list(kind):
+        return pc.list_slice(values, 0, _KEPT, return_fixed_size_list=False)
+    return values
 
 
 class ByColumn(Mapping[str, _Known]):

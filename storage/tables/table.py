@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+
+from raydb.storage.tables.sample import beginnings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +33,9 @@ class UniqueKey:
 # Rows that the planner measures predicates on.
 SAMPLE_RUNS = 16
 SAMPLE_RUN_ROWS = 128
+# Values that may take more than this on the average are sampled a few at a time and cut.
+_LONG_BYTES = 2048
+_FEW_LONG = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,8 +251,9 @@ class Table:
     def sample(self, name: str) -> pa.Array:
         """Return a column's values in some visible rows, the same for each column; they are kept.
 
-        The rows come in a few runs, so that a table in files decodes a few chunks only; of rows
-        that are read from the start they are the first ones.
+        Of values that are very long there may be the beginnings. The rows come in a few runs, so
+        that a table in files decodes a few chunks only; of rows that are read from the start they
+        are the first ones.
         """
         if name not in self._samples and not self.rows.is_seekable:
             (head,) = self.rows.head([name], SAMPLE_RUNS * SAMPLE_RUN_ROWS)
@@ -260,5 +267,20 @@ class Table:
                 numbers = (starts[:, None] + np.arange(SAMPLE_RUN_ROWS)).ravel()
             if self.live is not None:
                 numbers = numbers[self.live[numbers]]
-            self._samples[name] = self.rows.take(name, numbers).combine_chunks()
+            self._samples[name] = self._sampled(name, numbers)
         return self._samples[name]
+
+    def _sampled(self, name: str, numbers: NDArray[np.int64]) -> pa.Array:
+        """Return a column's values in some rows; where they are long, their beginnings run by run.
+
+        One dictionary of few texts may stand for very many bytes.
+        """
+        rows = self.rows
+        kind = rows.schema.field(name).type
+        mean = rows.decoded_bytes([name], sys.maxsize) / max(rows.row_count, 1)
+        if mean <= _LONG_BYTES:
+            return rows.take(name, numbers).combine_chunks()
+        runs = np.split(numbers, range(_FEW_LONG, len(numbers), _FEW_LONG))
+        found = [beginnings(rows.take(name, run)) for run in runs]
+        chunks = [chunk for part in found for chunk in part.chunks]
+        return pa.chunked_array(chunks, kind).combine_chunks()

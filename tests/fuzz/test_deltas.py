@@ -46,7 +46,7 @@ SMALL = {
 }
 SCANS = {
     "raydb.kernels.backends.cpu.scan.CHUNK_ROWS": 16,
-    "raydb.engine.fused.table_scan.DIRECT_CODES": 5,
+    "raydb.engine.fused.column_codes.DIRECT_CODES": 5,
     "raydb.kernels.backends.cpu.cpu_backend.LISTED_ROWS": 0,
     "raydb.planner.stars.delta.MIN_SCANNED": 0,
 }

@@ -52,7 +52,7 @@ TINY_LIMITS = {
 }
 
 SCANS = {
-    "raydb.engine.fused.table_scan.DIRECT_CODES": 5,
+    "raydb.engine.fused.column_codes.DIRECT_CODES": 5,
     "raydb.kernels.backends.cpu.scan.CHUNK_ROWS": 16,
     "raydb.kernels.backends.cpu.scan.SLICE_PIECES": 2,
     "raydb.kernels.backends.cpu.scan.THREAD_ROWS": 40,

@@ -178,7 +178,9 @@ def _fold_blocks(
 ) -> Relation:
     """Aggregate rows that come in blocks: while their groups are few, nothing waits in a file."""
     states = states_of(calls)
-    single = (first_states(block, keys, calls, places) for block in blocks)
+    single = (
+        first_states(rows, keys, calls, places) for block in blocks for rows in _cut(block, memory)
+    )
     groups: Relation | None = None
     for rows in single:
         check_interrupt()
@@ -190,6 +192,13 @@ def _fold_blocks(
         nothing = {column: pa.nulls(0, column.type) for column in (*keys, *places.values())}
         groups = fold(None, first_states(Relation(nothing, 0), keys, calls, places), keys, states)
     return results_of(groups, keys, calls)
+
+
+def _cut(block: Relation, memory: Memory) -> Iterator[Relation]:
+    """Yield a block in pieces; a file that cannot be sliced is one block."""
+    step = block.rows_within(memory.room() // _BLOCK_SHARE, _AGGREGATE_BYTES)
+    for start in range(0, max(block.row_count, 1), step):
+        yield block.slice(start, step)
 
 
 def _part_states(

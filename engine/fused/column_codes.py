@@ -1,0 +1,68 @@
+"""Columns of a table as narrow codes, one a row, for a scan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from raydb.engine.fused.derived_cache import owned_bytes
+from raydb.kernels.bvh.encode import encode_blocks, encode_column
+from raydb.kernels.codecs.arrow_numbers import words_of
+from raydb.room import read_limit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Integers from 0 to below this are their own codes: a look-up table of 4 MiB.
+DIRECT_CODES = 2**20
+
+# To encode a column at once takes so many bytes a row; where these are more than a share of
+# memory_limit it is read twice, block by block.
+_ENCODING_BYTES = 16
+_ENCODING_SHARE = 8
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Coded:
+    """Codes of rows (uint8, uint16 or int32), and for each attribute the value of every code."""
+
+    codes: NDArray[Any]
+    values: tuple[pa.Array, ...]
+
+    @property
+    def code_count(self) -> int:
+        """The number of codes, one for NULL included."""
+        return len(self.values[0])
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of what is not a view of a table's column."""
+        return owned_bytes((self.codes, *self.values))
+
+
+def column_codes(column: pa.ChunkedArray) -> Coded:
+    """Return a column as codes with the value of each code, NULL the last."""
+    if pa.types.is_integer(column.type) and not column.null_count and len(column):
+        numbers = words_of(column.combine_chunks())
+        low, high = int(numbers.min()), int(numbers.max())
+        if low >= 0 and high < DIRECT_CODES:
+            values = pa.array(np.arange(high + 1)).cast(column.type)
+            return Coded(narrow_codes(numbers, high + 1), (values,))
+    limit = read_limit()
+    is_tight = limit is not None and _ENCODING_BYTES * len(column) > limit // _ENCODING_SHARE
+    if is_tight and not pa.types.is_dictionary(column.type):
+        encoded = encode_blocks(
+            lambda low, high: column.slice(low, high - low), len(column), lambda _: None
+        )
+        return Coded(narrow_codes(encoded.codes, encoded.cardinality), (encoded.values,))
+    encoded = encode_column(column)
+    return Coded(narrow_codes(encoded.codes, encoded.cardinality), (encoded.values,))
+
+
+def narrow_codes(codes: NDArray[Any], code_count: int) -> NDArray[Any]:
+    """Put codes into the narrowest type that holds them."""
+    dtype = np.uint8 if code_count <= 2**8 else np.uint16 if code_count <= 2**16 else np.int32
+    return codes.astype(dtype)
