@@ -39,13 +39,17 @@ def give_back() -> None:
     _base_bytes = _unused_bytes()
 
 
-def drop_rows(error: BaseException | None) -> None:
-    """Clear the variables of the frames that an error and those before it came through.
+def drop_rows(error: BaseException | None, *, is_ours: bool) -> None:
+    """Cut off the frames that an error, and those before it, came through.
 
-    Whoever keeps the error would keep the rows that the statement was at work on.
+    Whoever keeps the error would keep the rows that the statement was at work on. is_ours: a
+    defect of ours, of which the frames are all there is: they stay, without their variables.
     """
     while error is not None:
-        traceback.clear_frames(error.__traceback__)
+        if is_ours:
+            traceback.clear_frames(error.__traceback__)
+        else:
+            error.__traceback__ = None
         error = error.__context__
 
 

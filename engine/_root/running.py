@@ -19,7 +19,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, TypeAlias
 
-from raydb.errors import OperationalError
+from raydb.errors import Error, InternalError, OperationalError
 from raydb.late_interrupt import LateInterrupt
 from raydb.memory_release import drop_rows, give_back
 
@@ -157,7 +157,9 @@ class Running:
         current.reset(self._before)
         self._release_interrupt(at_once=False)
         if time.perf_counter() - self._start > _LONG_S:
-            drop_rows(error)
+            is_known = isinstance(error, Interrupt | KeyboardInterrupt | Error)
+            drop_rows(error, is_ours=not is_known or isinstance(error, InternalError))
+            del trace, error
             give_back()
         if kind is Interrupt:
             raise OperationalError("the statement was interrupted") from None

@@ -1,0 +1,109 @@
+"""What statements have held is free once they have ended, however they ended."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import raydb
+from raydb import running
+from raydb.flatstor import write_table
+from raydb.interrupts import beside
+from raydb.running import Running
+from raydb.storage.flat.flat_table import FlatTable
+from raydb.storage.tables.sample import beginnings
+
+ROWS = 300_000
+# What the engine keeps of its own, such as plans.
+LITTLE = 2**20
+
+
+@pytest.fixture
+def every_statement_is_long(monkeypatch):
+    """Give memory back after each statement; returns the list of when that was."""
+    told = []
+    monkeypatch.setattr(running, "_LONG_S", -1)
+    monkeypatch.setattr(running, "give_back", lambda: told.append(pa.total_allocated_bytes()))
+    return told
+
+
+def test_an_error_that_is_kept_keeps_no_rows(every_statement_is_long):
+    con = raydb.connect()
+    con.execute("SELECT 1").fetchall()
+    gc.disable()
+    try:
+        before = pa.total_allocated_bytes()
+        with pytest.raises(raydb.DataError, match="division") as raised:
+            con.execute(f"SELECT 1 / (range - 7) FROM (SELECT range FROM range({ROWS}) ORDER BY 1)")
+        assert raised.value.__traceback__ is not None
+        # Rows were free when memory was given back, and not only when the error was forgotten.
+        assert every_statement_is_long[-1] < before + LITTLE
+    finally:
+        gc.enable()
+
+
+def test_what_a_thread_has_computed_is_the_callers_alone():
+    class Rows:
+        gone = False
+
+        def __del__(self):
+            Rows.gone = True
+
+    gc.disable()
+    try:
+        with Running():
+            rows = beside(Rows)
+        del rows
+        assert Rows.gone
+    finally:
+        gc.enable()
+
+
+def test_a_file_in_other_types_is_read_by_slices(tmp_path, monkeypatch):
+    """The columns of the file are no types of SQL; as a whole they would fill the memory."""
+    draw = np.random.default_rng(3)
+    times = draw.integers(0, 86_400, ROWS) * 10**9
+    small = draw.integers(0, 200, ROWS).astype(np.uint8)
+    rows = pa.table({"t": pa.array(times, pa.time64("ns")), "n": small})
+    path = tmp_path / "x.flat"
+    write_table(rows, path, chunk_rows=2**14)
+    con = raydb.connect()
+    sql = f"SELECT n, count(*), max(t) FROM '{path}' WHERE t > '00:10:00' GROUP BY n"
+    expected = sorted(con.execute(sql).fetchall())
+    con.execute("SET memory_limit = '2MB'")
+    monkeypatch.setattr(FlatTable, "column", lambda *_: pytest.fail("a whole column was read"))
+    assert sorted(con.execute(sql).fetchall()) == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "kept"),
+    [
+        (["é" * 10_000, None, ""], ["é" * 256, None, ""]),
+        ([b"x" * 10_000, None], [b"x" * 256, None]),
+        ([[1] * 10_000, [], None], [[1] * 256, [], None]),
+        ([7, None], [7, None]),
+    ],
+)
+def test_samples_have_the_beginnings_of_long_values(values, kept):
+    assert beginnings(pa.chunked_array([values])).to_pylist() == kept
+
+
+def test_the_sample_of_few_long_texts_is_small(tmp_path):
+    texts = pa.DictionaryArray.from_arrays(
+        pa.array(np.arange(20_000) % 3, pa.int32()), pa.array([c * 50_000 for c in "abc"])
+    )
+    path = tmp_path / "x.flat"
+    write_table(pa.table({"s": texts.cast(pa.string())}), path)
+    before = pa.default_memory_pool()
+    pool = pa.proxy_memory_pool(before)
+    pa.set_memory_pool(pool)
+    try:
+        con = raydb.connect()
+        (plan,) = con.execute(f"EXPLAIN SELECT count(*) FROM '{path}' WHERE s > 'b'").fetchmany(1)
+        assert plan
+        assert pool.max_memory() < 20e6
+    finally:
+        pa.set_memory_pool(before)
