@@ -5,7 +5,8 @@ one marked `sql not-run` is left alone. One marked `console` holds commands behi
 they write, standard error included. A table with the columns Example and Answer has an
 expression, or what follows SELECT, in each row, and the values that it gives, row by row.
 
-A file has one connection and an empty folder to work in. `pytest --golden-update` rewrites wrong
+A file has one connection and an empty folder to work in; commands and Python blocks share one,
+in the order of the page. `pytest --golden-update` rewrites wrong
 answers; review with `git diff`.
 """
 
@@ -157,59 +158,59 @@ def test_examples(
     assert not [(f"{path.name}:{e.first}", e.sql, e.answer, answer) for e, answer in wrong]
 
 
-WITH_CONSOLE = [path for path in FILES if "```console\n" in path.read_text(encoding="utf-8")]
+BLOCK = re.compile(r"```(console|python)\n(.*?)```\n", re.DOTALL)
+WITH_BLOCKS = [path for path in FILES if BLOCK.search(path.read_text(encoding="utf-8"))]
 
 
-@pytest.mark.parametrize("page", WITH_CONSOLE, ids=lambda page: page.stem)
-def test_console(
+@pytest.mark.parametrize("page", WITH_BLOCKS, ids=lambda page: page.stem)
+def test_page_as_it_is_read(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
 ) -> None:
-    """Run a page's commands on the shell, in one folder, and compare what they write."""
+    """Run a page's commands and its Python one after the other, in one folder.
+
+    What commands write stands below them, what `print` writes is in the comment behind it.
+    """
     command = tmp_path / "bin" / "raydb"
     command.parent.mkdir()
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m raydb "$@"\n')
     command.chmod(0o755)
     monkeypatch.setenv("PATH", f"{command.parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("PYTHONUTF8", "1")
-    text = page.read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
 
     def answered(block: re.Match[str]) -> str:
-        commands = [line for line in block[1].splitlines() if line.startswith("$ ")]
+        if block[1] == "python":
+            run_python(block[2], names)
+            return block[0]
+        commands = [line for line in block[2].splitlines() if line.startswith("$ ")]
         return "```console\n" + "".join(map(run_and_show, commands)) + "```\n"
 
-    def run_and_show(line: str) -> str:
-        done = subprocess.run(
-            ["/bin/sh", "-c", line.removeprefix("$ ")],
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            check=False,
-        )
-        return f"{line}\n{done.stdout}"
-
-    answers = re.sub(r"```console\n(.*?)```\n", answered, text, flags=re.DOTALL)
+    text = page.read_text(encoding="utf-8")
+    answers = BLOCK.sub(answered, text)
     if pytestconfig.getoption("--golden-update") and answers != text:
         page.write_text(answers, encoding="utf-8")
         pytest.skip("answers are rewritten")
     assert answers == text
 
 
-WITH_PYTHON = [path for path in FILES if "```python\n" in path.read_text(encoding="utf-8")]
+def run_and_show(line: str) -> str:
+    done = subprocess.run(
+        ["/bin/sh", "-c", line.removeprefix("$ ")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        check=False,
+    )
+    return f"{line}\n{done.stdout}"
 
 
-@pytest.mark.parametrize("path", WITH_PYTHON, ids=lambda path: path.stem)
-def test_python(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run a file's Python, block after block; what `print` writes is in the comment behind it."""
-    monkeypatch.chdir(tmp_path)
-    text = path.read_text(encoding="utf-8")
-    names: dict[str, object] = {}
-    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
-        output = io.StringIO()
-        with contextlib.redirect_stdout(output):
-            exec(block, names)
-        for expected in re.findall(r"print\(.*\)  # (.+)", block):
-            assert expected in output.getvalue().splitlines()
+def run_python(block: str, names: dict[str, object]) -> None:
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        exec(block, names)
+    for expected in re.findall(r"print\(.*\)  # (.+)", block):
+        assert expected in output.getvalue().splitlines()
 
 
 def test_update_writes_what_is_compared() -> None:

@@ -1,16 +1,18 @@
 """The exceptions of PEP 249, each raised with one plain sentence that names the thing.
 
-Exception
-|- Warning
-`- Error
-|- InterfaceError        the connection or cursor is misused (closed, nothing to fetch)
-`- DatabaseError
-|- DataError          a value does not fit: overflow, a bad number in a file
-|- OperationalError   the world outside: a missing file, a full disk, an interrupt
-|- IntegrityError     a constraint: NOT NULL, PRIMARY KEY, FOREIGN KEY
-|- InternalError      our own mistake
-|- ProgrammingError   the statement: syntax, unknown names, wrong types
-`- NotSupportedError  valid SQL that RayDB does not run
+Each class stands below its base:
+
+    Exception
+    |- Warning
+    `- Error
+    |- InterfaceError        the connection or cursor is misused (closed, nothing to fetch)
+    `- DatabaseError
+    |- DataError          a value does not fit: overflow, a bad number in a file
+    |- OperationalError   the world outside: a missing file, a full disk, an interrupt
+    |- IntegrityError     a constraint: NOT NULL, PRIMARY KEY, FOREIGN KEY
+    |- InternalError      our own mistake
+    |- ProgrammingError   the statement: syntax, unknown names, wrong types
+    `- NotSupportedError  valid SQL that RayDB does not run
 """
 
 from __future__ import annotations

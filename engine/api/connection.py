@@ -110,7 +110,7 @@ class Connection:
 
     @property
     def messages(self) -> list[tuple[type[errors.Warning], errors.Warning]]:
-        """What the last stream has to say beside its rows, as far as these were read.
+        """The warnings of the last stream, as far as these were read.
 
         Of a statement on a cursor the cursor's own `messages` tell.
         """

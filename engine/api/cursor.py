@@ -105,7 +105,7 @@ class Cursor:
 
     @property
     def messages(self) -> list[tuple[type[Warning], Warning]]:
-        """What the last statement has to say beside its rows, as PEP 249 describes it.
+        """The warnings of the last statement, as PEP 249 describes it.
 
         Such as: a device failed, and another backend answered.
         """

@@ -66,7 +66,7 @@ class StoredBvh:
 
     @property
     def dead_count(self) -> int:
-        """The number of its rows that are no more, as of `live`."""
+        """The number of its deleted rows, as of `live`."""
         return 0 if self.info.index.dead is None else len(self.info.index.dead)
 
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 class Stream:
     """The rows of a query to come: names and types of the columns, and their values by blocks.
 
-    warnings: what the query has to say beside its rows, as far as the blocks were read.
+    warnings: the query's warnings, as far as the blocks were read.
     """
 
     names: tuple[str, ...]

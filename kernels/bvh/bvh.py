@@ -61,7 +61,7 @@ class Bvh:
     row_ids: uint32, shape (row_count,).
     codes: unsigned or int32, shape (row_count,): one for each position in `stored`. In an int32
         array -1 stands for the last code.
-    dead: int64, the ascending places of rows that are no more, which every job leaves out; None
+    dead: int64, the ascending places of deleted rows, which every job leaves out; None
         where there are none.
     sieve: totals of each entry, None where CREATE BVH did not ask for them.
     checked: raises where what a file holds of each row is not what loops rely on: row_ids, codes,

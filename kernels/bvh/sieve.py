@@ -177,7 +177,7 @@ def _bound(measure: Measure) -> int:
 
 
 def stale_entries(bvh: Bvh) -> NDArray[np.int64]:
-    """Return the entries whose totals count rows that are no more, sorted: their rows are read."""
+    """Return the entries whose totals count deleted rows, sorted: their rows are read."""
     if bvh.dead is None:
         return np.empty(0, np.int64)
     return np.unique(np.searchsorted(bvh.offsets, bvh.dead, side="right") - 1)

@@ -4,7 +4,7 @@ queries   ->   a tuning split, and a calibration split disjoint from it
 split     ->   exact neighbours   ->   how many lists each takes, and the scores one list before
 tuning    ->   gamma, kreg, share: those with the fewest lists   ->   calibration: the threshold
 
-A missed share (FNR) of `fnr` is promised in the mean over queries that are exchangeable with those
+A missed share (FNR) of `fnr` is promised on average over queries that are exchangeable with those
 of the calibration split, by conformal risk control: Angelopoulos et al., Conformal Risk Control
 (ICLR 2024), theorem 1; Horchidan et al., ConANN (PVLDB 19, 2025), section 4.
 

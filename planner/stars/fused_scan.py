@@ -143,7 +143,7 @@ class FusedScanAggregate(GroupedRows):
             "backend": f"{said['backend']} ({said['backend_reason']})",
         }
         if said["rows_dead"]:
-            lines["left out"] = f"{said['rows_dead']} rows that are no more"
+            lines["left out"] = f"{said['rows_dead']} deleted rows"
         if said["by_row_id"]:
             lines["fetched by row id"] = ", ".join(said["by_row_id"])
         if "kernel_ms" in said:

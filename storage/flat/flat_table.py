@@ -241,7 +241,7 @@ class FlatTable:
 
         filter: a pyarrow.compute.Expression, or a sequence of (column, operator, value) that must
         all hold, with the operators ==, !=, <, <=, > and >=. Comparisons of a column with a value,
-        joined by & and |, skip the chunks whose zone maps or bloom filters rule them out, and
+        joined by `&` and `|`, skip the chunks whose zone maps or bloom filters rule them out, and
         equality reads FSST codes without decoding them. Any other expression is evaluated on all
         rows, with the same answer.
 

@@ -6,7 +6,7 @@
 CHECKPOINT merges a file with all behind it as soon as those hold `FANOUT - 1` times its bytes. So
 no file is less than a third of all behind it: their number is logarithmic, whatever was inserted,
 and a file that is rewritten is part of one about 4 times as large. Of 10,000 inserts with a
-CHECKPOINT each, 19 files are left at most, and each row has been written 6 times in the mean, as
+CHECKPOINT each, 19 files are left at most, and each row has been written 6 times on average, as
 the sizes of files are guessed; 5.3 times if they were known.
 Only neighbours become one file, so that rows keep their numbers.
 """

@@ -24,9 +24,9 @@ SELECT count(*) FROM vector_search(docs, emb, [0.1, 0.2, 0.3], k => 10, fnr => 0
 -- 10
 EXPLAIN SELECT id FROM vector_search(docs, emb, [0.1, 0.2, 0.3], fnr => 0.1);
 -- has: until the ratio score
--- has: at most 0.1 missed in the mean, calibrated with 750 held-out rows (fresh)
+-- has: at most 0.1 missed on average, calibrated with 750 held-out rows (fresh)
 EXPLAIN ANALYZE SELECT q.id, d.id FROM docs q, LATERAL vector_search(docs, emb, q.emb, fnr => 0.1) d WHERE q.id < 7;
--- has: in the mean of 7 queries
+-- has: on average over 7 queries
 SELECT searched, recent_probes >= 1 FROM index_calibrations('near') ORDER BY fnr;
 -- 1 | true
 -- 1 | true
@@ -126,7 +126,7 @@ EXPLAIN SELECT id FROM vector_search(docs, emb, [0.1, 0.2, 0.3], k => 2, fnr => 
 -- 'path: general (the query has no aggregate)'
 -- 'ComputeColumns: id'
 -- '  NearestRows: 2 nearest to FLOAT[3] by l2'
--- '    search: the first of 25 lists of ''near'', which finds enough; at most 0.3 missed in the mean, calibrated with 150 queries (stale: 0 rows added, 1 deleted since)'
+-- '    search: the first of 25 lists of ''near'', which finds enough; at most 0.3 missed on average, calibrated with 150 queries (stale: 0 rows added, 1 deleted since)'
 -- '    ConstantRows: 1 row'
 -- '    ScanTable: docs (id, emb)'
 

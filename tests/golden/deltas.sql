@@ -95,7 +95,7 @@ SELECT row_count, newer_rows, dead_rows, is_stale FROM bvhs();
 -- 4 | 3 | 2 | false
 
 EXPLAIN SELECT nation, sum(price) FROM sale JOIN shop ON shop = id GROUP BY nation;
--- has: left out: 2 rows that are no more
+-- has: left out: 2 deleted rows
 -- has: rows: 3, from row 4 on
 
 SELECT nation, sum(price), count(*) FROM sale JOIN shop ON shop = id GROUP BY nation ORDER BY nation;

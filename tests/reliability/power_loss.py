@@ -154,7 +154,7 @@ def run(states: int, seed: int, steps: int = STEPS) -> tuple[str, list[str]]:
             points = sum(1 for _ in recording.moments())
             chance = random.Random(f"power {life}")
             judge = Judge(recording, chance)
-            each = min(6.0, (states - found) / points)  # states of each moment in the mean
+            each = min(6.0, (states - found) / points)  # states of each moment on average
             for done, disk in recording.moments():
                 moments += 1
                 for _ in range(int(each + chance.random())):

@@ -263,7 +263,7 @@ def _describe_promise(info: CalibrationInfo, *, is_filtered: bool) -> str:
     state = "fresh"
     if info.is_stale:
         state = f"stale: {info.rows_added} rows added, {info.rows_deleted} deleted since"
-    promise = f"at most {calibration.fnr:g} missed in the mean"
+    promise = f"at most {calibration.fnr:g} missed on average"
     if is_filtered:
         promise = f"fnr {calibration.fnr:g} is not promised among filtered rows"
     return f"{promise}, calibrated with {calibration.calibration_count} {kind} ({state})"

@@ -113,7 +113,7 @@ class VectorFunction(SearchFunction):
         queries = counts["queries"]
         mean = counts["lists"] / max(queries, 1)
         of = "one query" if queries == 1 else f"{queries} queries"
-        told = f"{mean:.1f} in the mean of {of}"
+        told = f"{mean:.1f} on average over {of}"
         return {"queries": queries, "mean_probes": mean, "probes": told}
 
 
