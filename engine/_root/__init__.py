@@ -1,9 +1,11 @@
 """RayDB: an embedded analytical SQL database.
 
 >>> import raydb
->>> con = raydb.connect()
+>>> con = raydb.connect()                       in memory; connect("shop.raydb") for a directory
 >>> con.execute("SELECT 1 + 1 AS two").fetchone()
 (2,)
+>>> con.sql("SELECT 42 AS answer").df()         or .pl(), .arrow(), .show()
+>>> raydb.sql("FROM 'sales.parquet'")           on a connection of the process, in memory
 
 The module follows PEP 249. Importing it loads nothing but its errors; the engine is loaded by the
 first `connect`.
@@ -11,6 +13,7 @@ first `connect`.
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 from raydb.dbapi import (
@@ -41,10 +44,12 @@ from raydb.errors import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from os import PathLike
 
     from raydb import flatstor
     from raydb.engine.api.connection import Connection
+    from raydb.engine.api.cursor import Cursor
 
 __version__ = "0.1.0"
 
@@ -52,12 +57,16 @@ apilevel = "2.0"
 threadsafety = 2
 paramstyle = "qmark"
 
+_default: Connection | None = None
+_making = threading.Lock()
+
 
 def connect(
     database: str | PathLike[str] | None = None,
     *,
     read_only: bool = False,
     external_access: bool = True,
+    config: Mapping[str, object] | None = None,
 ) -> Connection:
     """Open a database and return a connection to it.
 
@@ -65,12 +74,37 @@ def connect(
     ':memory:') for a database in memory, which is gone when the connection is closed. One process
     writes to a directory; others open it with read_only=True and see each commit. With
     external_access=False no statement can read or write a file, for the life of the connection; the
-    database's own directory is no such file. Raises OperationalError when the directory cannot be
+    database's own directory is no such file. config: settings of SET by their names, such as
+    {"threads": 4, "memory_limit": "2GB"}. Raises OperationalError when the directory cannot be
     opened or another process writes to it.
     """
     from raydb.engine.api.connection import open_connection
 
-    return open_connection(database, read_only=read_only, external_access=external_access)
+    connection = open_connection(database, read_only=read_only, external_access=external_access)
+    try:
+        connection._configure(config or {})  # noqa: SLF001
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def execute(sql: str, parameters: Sequence[object] | Mapping[str, object] = ()) -> Cursor:
+    """Run a text on the connection of the process, and return a cursor; see `Connection.execute`.
+
+    Its database is in memory and is made at the first call; threads share it. `raydb.sql` does as
+    `Connection.sql` on it.
+    """
+    return default_connection().execute(sql, parameters)
+
+
+def default_connection() -> Connection:
+    """Return the connection of `raydb.sql` and `raydb.execute`."""
+    global _default  # noqa: PLW0603  (it belongs to the process)
+    with _making:
+        if _default is None or _default.is_closed:
+            _default = connect()
+        return _default
 
 
 def load_ipython_extension(shell: object) -> None:
@@ -80,13 +114,23 @@ def load_ipython_extension(shell: object) -> None:
     SqlMagic(shell)
 
 
-def __getattr__(name: str) -> object:
-    """Import the file format when it is first used: `raydb.flatstor`."""
-    if name == "flatstor":
-        from importlib import import_module
+# What is imported when it is first used, and where it is.
+_LATER = {
+    "Connection": "raydb.engine.api.connection",
+    "Cursor": "raydb.engine.api.cursor",
+    "flatstor": "raydb.flatstor",
+    "sql": "raydb.sql",
+}
 
-        return import_module("raydb.flatstor")
-    raise AttributeError(f"module 'raydb' has no attribute '{name}'")
+
+def __getattr__(name: str) -> object:
+    """Import what is seldom used, or needs the engine, when it is asked for."""
+    if name not in _LATER:
+        raise AttributeError(f"module 'raydb' has no attribute '{name}'")
+    from importlib import import_module
+
+    module = import_module(_LATER[name])
+    return getattr(module, name, module)
 
 
 __all__ = [
@@ -96,6 +140,8 @@ __all__ = [
     "ROWID",
     "STRING",
     "Binary",
+    "Connection",
+    "Cursor",
     "DataError",
     "DatabaseError",
     "Date",
@@ -115,7 +161,10 @@ __all__ = [
     "__version__",
     "apilevel",
     "connect",
+    "default_connection",
+    "execute",
     "flatstor",
     "paramstyle",
+    "sql",
     "threadsafety",
 ]

@@ -5,7 +5,8 @@
 
 -d opens a database and keeps it for what follows (at first it is one in memory); -c uses a
 connection of the notebook. -o puts the cursor into a variable instead of showing its rows.
-Variables of the notebook can stand in FROM.
+Variables of the notebook can stand in FROM, and as :name, $name or {name} for a value: they are
+parameters, and never a part of the text.
 """
 
 from __future__ import annotations
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
     from raydb.engine.api.cursor import Cursor
 
 _OPTION = re.compile(r"\s*(-\w)(?:\s+(?:'([^']*)'|\"([^\"]*)\"|(\S+)))?")
+# What is quoted or a comment, or a type behind '::', is passed over.
+_VALUE = re.compile(
+    r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$|::"
+    r"|(?<!\w)[:$](?P<name>[^\W\d]\w*)|\{(?P<braced>[^\W\d]\w*)\}",
+    re.DOTALL,
+)
 _MEANINGS = {"-d": "a database", "-c": "a connection", "-o": "a variable"}
 
 
@@ -42,13 +49,19 @@ class SqlMagic:
             vars(error)["_render_traceback_"] = lambda: [sentence]
             raise
 
+    # IPython would write the values of {name} and $name into the text of a line.
+    vars(sql)["_ipython_magic_no_var_expand"] = True
+
     def _run(self, line: str, cell: str | None) -> Cursor | None:
         options, rest = _split(line)
         connection = self._choose(options)
         text = rest if cell is None else f"{rest}\n{cell}"
         if not text.strip():
             return None
-        cursor = connection._execute_among(text, self._shell.user_ns)  # noqa: SLF001
+        variables = self._shell.user_ns
+        text, names = _parameters(text)
+        values = {name: variables[name] for name in names if name in variables}
+        cursor = connection._execute_among(text, variables, values)  # noqa: SLF001
         if "-o" in options:
             self._shell.user_ns[options["-o"]] = cursor
             return None
@@ -69,6 +82,24 @@ class SqlMagic:
                 self._connection.close()
             self._connection = opened
         return self._connection
+
+
+def _parameters(text: str) -> tuple[str, set[str]]:
+    """Return a text with {name} as $name, and the names of its parameters.
+
+    >>> _parameters("SELECT {low}, ':a', x::INTEGER WHERE y < :high")
+    ("SELECT $low, ':a', x::INTEGER WHERE y < $high", {'low', 'high'})
+    """
+    names = set()
+
+    def rewritten(found: re.Match[str]) -> str:
+        name = found["name"] or found["braced"]
+        if name is None:
+            return found[0]
+        names.add(name)
+        return f"${name}"
+
+    return _VALUE.sub(rewritten, text), names
 
 
 def _split(line: str) -> tuple[dict[str, str], str]:

@@ -90,6 +90,15 @@ class Connection:
         """Run a text on a new cursor and return the cursor; see `Cursor.execute`."""
         return self.cursor().execute(sql, parameters)
 
+    def sql(self, sql: str, parameters: Parameters = ()) -> Cursor | None:
+        """Run a text and return a cursor on its rows, None where it has none.
+
+        The cursor shows its rows at a prompt and in a notebook, and may stand in FROM by the name
+        of its variable.
+        """
+        cursor = self.execute(sql, parameters)
+        return None if cursor.description is None else cursor
+
     def stream(self, sql: str, parameters: Parameters = ()) -> pa.RecordBatchReader:
         """Return a query's rows as a reader that computes them as they are read.
 
@@ -144,6 +153,11 @@ class Connection:
         return Appender(self, table, columns)
 
     @property
+    def is_closed(self) -> bool:
+        """Whether the connection was closed."""
+        return self._session is None
+
+    @property
     def in_transaction(self) -> bool:
         """Whether a transaction was begun that is neither committed nor rolled back."""
         return self._open_session().database.in_transaction
@@ -191,6 +205,13 @@ class Connection:
     ) -> None:
         self.close()
 
+    def _configure(self, settings: Mapping[str, object]) -> None:
+        """Change settings, as SET does."""
+        session = self._open_session()
+        for name, value in settings.items():
+            text = ("off", "on")[value] if isinstance(value, bool) else str(value)
+            session.settings = session.settings.with_text(name, text)
+
     def _open_session(self) -> Session:
         if self._session is None:
             raise InterfaceError("the connection is closed")
@@ -221,13 +242,15 @@ class Connection:
                 return
             yield from pa.Table.from_arrays(list(columns), schema=schema).to_batches()
 
-    def _execute_among(self, sql: str, variables: Mapping[str, object]) -> Cursor:
+    def _execute_among(
+        self, sql: str, variables: Mapping[str, object], parameters: Parameters
+    ) -> Cursor:
         """Run a text whose FROM may name some variables, which are not the caller's own."""
         with self._lock:
             python = self._open_session().python
             python.variables = variables
             try:
-                return self.execute(sql)
+                return self.execute(sql, parameters or ())
             finally:
                 python.variables = None
 

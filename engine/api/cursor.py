@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
-from raydb.engine.api.html import html_table
+import pyarrow.types as pt
+
+from raydb.engine.api.html import html_plan, html_table
+from raydb.engine.api.text import SHOWN_ROWS, text_table
 from raydb.engine.session.result import Result
 from raydb.errors import (
+    DataError,
     InterfaceError,
     OperationalError,
     ProgrammingError,
@@ -189,25 +194,62 @@ class Cursor:
     def to_pandas(self) -> pd.DataFrame:
         """Return all rows of the last query as a pandas DataFrame.
 
-        Raises OperationalError where pandas is not installed.
+        Raises OperationalError where pandas is not installed, DataError for a value that it cannot
+        hold.
         """
         _require("pandas")
-        return self.to_arrow_table().to_pandas()
+        table = self.to_arrow_table()
+        with _converting("pandas"):
+            return table.to_pandas()
 
     def to_polars(self, *, lazy: bool = False) -> pl.DataFrame | pl.LazyFrame:
         """Return all rows of the last query as a Polars DataFrame, or as a LazyFrame.
 
-        Raises OperationalError where Polars is not installed.
+        Raises OperationalError where Polars is not installed, DataError for a type that it lacks.
         """
         polars = _require("polars")
-        frame = polars.from_arrow(self.to_arrow_table())
+        table = self.to_arrow_table()
+        for column in table.schema:
+            if pt.is_interval(column.type):
+                raise DataError(
+                    f"column '{column.name}' is an INTERVAL, a type that Polars lacks; CAST it to"
+                    " VARCHAR"
+                )
+        with _converting("Polars"):
+            frame = polars.from_arrow(table)
         result: pl.DataFrame | pl.LazyFrame = frame.lazy() if lazy else frame
         return result
 
+    def df(self) -> pd.DataFrame:
+        """Return all rows as a pandas DataFrame, as `to_pandas` does."""
+        return self.to_pandas()
+
+    def pl(self, *, lazy: bool = False) -> pl.DataFrame | pl.LazyFrame:
+        """Return all rows as a Polars frame, as `to_polars` does."""
+        return self.to_polars(lazy=lazy)
+
+    def arrow(self) -> pa.Table:
+        """Return all rows as an Arrow table, as `to_arrow_table` does."""
+        return self.to_arrow_table()
+
+    # -- rows for readers -----------------------------------------------------------------------
+
+    def show(self, max_rows: int = SHOWN_ROWS) -> None:
+        """Print the rows of the last query as a table: at most `max_rows` of them, 0 for all."""
+        print(text_table(self.to_arrow_table(), _row_count(max_rows)))  # noqa: T201  (what it is for)
+
+    def __repr__(self) -> str:
+        if self._closed or self._result.rows is None:
+            return f"<raydb.Cursor {'closed' if self._closed else 'without rows'}>"
+        rows = self._result.rows.rename_columns(list(self._result.names))
+        return text_table(rows, SHOWN_ROWS)
+
     def _repr_html_(self) -> str | None:
-        """Return the first rows as a table, which is how a notebook shows a cursor."""
+        """Return the first rows as a table, or a plan, which is how a notebook shows a cursor."""
         if self._closed or self._result.rows is None:
             return None
+        if self._result.names == ("explain",):
+            return html_plan(self._result.rows.column(0).to_pylist())
         return html_table(self._result.names, self._result.rows)
 
     # -- what PEP 249 asks for besides ----------------------------------------------------------
@@ -266,6 +308,18 @@ def _row_count(size: int) -> int:
 def _to_numpy(column: pa.ChunkedArray) -> NDArray[np.generic]:
     array: NDArray[np.generic] = column.to_numpy()
     return array
+
+
+@contextmanager
+def _converting(library: str) -> Iterator[None]:
+    """Turn what a library raises about rows that it cannot hold into a DataError."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException as error:  # A panic of Polars is no Exception.
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DataError(f"the rows cannot become a frame of {library}: {reason}") from error
 
 
 def _require(library: str) -> Any:

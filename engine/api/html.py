@@ -51,6 +51,17 @@ def html_table(names: Sequence[str], rows: pa.Table) -> str:
     )
 
 
+def html_plan(lines: Sequence[str]) -> str:
+    """Return a plan for a notebook: the page of EXPLAIN (FORMAT HTML) in a frame, or its lines."""
+    text = "\n".join(lines)
+    if text.lstrip().lower().startswith("<!doctype html"):
+        return (
+            f'<iframe srcdoc="{escape(text)}" sandbox="allow-scripts"'
+            ' style="width: 100%; height: 600px; border: 0"></iframe>'
+        )
+    return f"<pre>{escape(text)}</pre>"
+
+
 def _align(right: bool) -> str:
     return f' style="text-align: {"right" if right else "left"}"'
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from raydb.engine.fused.delta import prepare_delta, run_delta
-from raydb.engine.fused.run import prepare_fused, run_fused, run_table_job
+from raydb.engine.fused.run import TimedJob, prepare_fused, run_fused, run_table_job
 from raydb.engine.fused.table_scan import fuse_on_rows
 from raydb.planner.stars.delta import DeltaScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 FusedJob: TypeAlias = FusedScanAggregate | FusedTableScan | DeltaScan
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class JobRun:
     """One run of a plan's jobs over some tables.
 
-    used: the BVHs that were read; ran_on: where jobs ran that could have run elsewhere.
+    used: the BVHs that were read; ran_on: where jobs ran that could have run elsewhere;
+    kernel_seconds: how long the kernel of each job on a BVH took, where that is asked for.
     """
 
     prepared: PreparedPlan
@@ -41,6 +42,7 @@ class JobRun:
     context: StatementContext
     used: set[str] = field(default_factory=set)
     ran_on: dict[FusedJob, str] = field(default_factory=dict)
+    kernel_seconds: dict[FusedScanAggregate, float] | None = None
 
     def rows(self, job: FusedJob) -> pa.Table:
         """Return a job's rows: columns 'c<number>' of its keys, then of its aggregates."""
@@ -57,7 +59,12 @@ class JobRun:
         jobs = self.prepared.jobs
         if job not in jobs:
             jobs[job] = prepare_fused(job)
-        groups = run_fused(job, jobs[job], self.tables, self.context.cache)
+        if self.kernel_seconds is None:
+            groups = run_fused(job, jobs[job], self.tables, self.context.cache)
+        else:
+            timed = TimedJob(jobs[job])
+            groups = run_fused(job, timed, self.tables, self.context.cache)
+            self.kernel_seconds[job] = timed.seconds
         return self._noted(job, groups, jobs[job])
 
     def _on_table(self, scan: FusedTableScan) -> pa.Table:

@@ -7,7 +7,7 @@ rows are located first, filtered and grouped further, and then accumulated.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,7 @@ from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import AggregateCall, Expression, attributes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -37,25 +37,43 @@ if TYPE_CHECKING:
     from raydb.planner.stars.fused_scan import FusedScanAggregate
     from raydb.storage.tables.table import Table
 
+T = TypeVar("T")
+
 
 def prepare_fused(plan: FusedScanAggregate) -> PreparedJob:
     """Return what every run of the plan needs, to be made once."""
     return prepare_job(plan.backends, plan.index, plan.job)
 
 
-def time_kernel(plan: FusedScanAggregate, prepared: PreparedJob) -> float:
-    """Return the seconds of one launch, or of locating rows where some are fetched by row id."""
-    start = time.perf_counter()
-    if plan.is_direct:
-        prepared.launch()
-    else:
-        prepared.locate()
-    return time.perf_counter() - start
+class TimedJob:
+    """A prepared job that notes the seconds of its launch, or of locating rows."""
+
+    def __init__(self, prepared: PreparedJob) -> None:
+        self._prepared = prepared
+        self.seconds = 0.0
+
+    def launch(self) -> FusedResult:
+        """Do as the job does."""
+        return self._timed(self._prepared.launch)
+
+    def locate(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Do as the job does."""
+        return self._timed(self._prepared.locate)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._prepared, name)
+
+    def _timed(self, run: Callable[[], T]) -> T:
+        start = time.perf_counter()
+        try:
+            return run()
+        finally:
+            self.seconds += time.perf_counter() - start
 
 
 def run_fused(
     plan: FusedScanAggregate,
-    prepared: PreparedJob,
+    prepared: PreparedJob | TimedJob,
     tables: Mapping[str, Table],
     cache: DerivedCache,
 ) -> pa.Table:
@@ -152,7 +170,7 @@ class _Rows:
         return EncodedColumn(encoded.codes[codes], encoded.values)
 
 
-def _run_by_row(plan: FusedScanAggregate, prepared: PreparedJob, image: Image) -> Groups:
+def _run_by_row(plan: FusedScanAggregate, prepared: PreparedJob | TimedJob, image: Image) -> Groups:
     """Locate rows, apply what the BVH does not encode, and accumulate (RayDB, section 4.5)."""
     places, groups = prepared.locate()
     rows = _Rows(plan, places, image)

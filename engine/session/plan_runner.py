@@ -19,7 +19,7 @@ from raydb.engine.fused.derived_cache import CACHE_BYTES, CACHE_SHARE
 from raydb.engine.fused.jobs import JobRun
 from raydb.engine.fused.post_aggregate import FEW_ROWS
 from raydb.engine.fused.row_fast_path import fast_rows
-from raydb.engine.fused.run import decode_groups, time_kernel
+from raydb.engine.fused.run import decode_groups
 from raydb.engine.operators.run import Sources, run_plan, stream_plan
 from raydb.engine.operators.trace import Trace
 from raydb.engine.session.result import Result
@@ -156,24 +156,21 @@ def explain(
 
 
 def _measure(prepared: PreparedPlan, context: StatementContext) -> Measured:
-    """Run a query node by node, and the kernels of its fused jobs once more, alone."""
+    """Run a query once, node by node; the times of the nodes add up to the whole."""
     trace = Trace()
-    start = time.perf_counter()
     jobs = _new_run(prepared, context)
+    jobs.kernel_seconds = {}
+    start = time.perf_counter()
     _run_plan(prepared, jobs, trace=trace)
     time_ms = (time.perf_counter() - start) * 1000
-    if prepared.post_aggregate is not None:
-        # Where rows come straight from a fused job, there are no nodes to be watched.
-        start = time.perf_counter()
-        run(prepared, context)
-        time_ms = (time.perf_counter() - start) * 1000
-    kernel_ms = {job: time_kernel(job, made) * 1000 for job, made in prepared.jobs.items()}
-    ran_on = dict(jobs.ran_on)
-    for job, made in prepared.jobs.items():
-        if (answered := made.ran_on()) is not None:
-            ran_on[job] = answered
+    context.usage.note(jobs.used)
     nodes = trace.measured(prepared.plan)
-    return Measured(time_ms, kernel_ms, nodes, ran_on, trace.notes, trace.counts)
+    # What is left is what makes one table of the rows of the topmost node.
+    rows, own_ms = nodes[id(prepared.plan)]
+    rest_ms = time_ms - sum(each_ms for _, each_ms in nodes.values())
+    nodes[id(prepared.plan)] = rows, own_ms + rest_ms
+    kernel_ms = {job: 1000 * seconds for job, seconds in jobs.kernel_seconds.items()}
+    return Measured(time_ms, kernel_ms, nodes, jobs.ran_on, trace.notes, trace.counts)
 
 
 def _new_run(prepared: PreparedPlan, context: StatementContext) -> JobRun:

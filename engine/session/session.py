@@ -23,10 +23,11 @@ from raydb.engine.session.prepared_statements import PreparedStatements
 from raydb.engine.session.python_tables import PythonTables
 from raydb.engine.session.queries import Queries
 from raydb.engine.session.result import Result
-from raydb.engine.session.settings import EXTERNAL_ACCESS, MEMORY_LIMIT, Settings
+from raydb.engine.session.settings import EXTERNAL_ACCESS, MEMORY_LIMIT, THREADS, Settings
 from raydb.engine.statements.summarize import summarize
 from raydb.errors import Error, NotSupportedError, OperationalError, ProgrammingError
 from raydb.interrupts import check_interrupt
+from raydb.kernels.backends.cpu.threads import use_processors
 from raydb.running import Running
 from raydb.sql import ast
 from raydb.storage.formats.text_part import LateValueError
@@ -158,6 +159,7 @@ class Session:
         """Begin a statement: return what it works with."""
         check_interrupt()
         settings = self.settings
+        use_processors(settings[THREADS])
         running.begin(settings.device_memory, lambda: parse_limit(settings[MEMORY_LIMIT]))
         return StatementContext(
             snapshot=self.database.snapshot,

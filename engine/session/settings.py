@@ -1,7 +1,7 @@
 """The settings of a session, each of them one entry of a table: SET, RESET and SHOW read it.
 
-    THREADS = register(Setting("threads", 2, parse_threads, "such as `4`", "how many threads run"))
-    settings[THREADS]       its value, typed
+    TIMER = register(Setting("timer", 2, parse_timer, "such as `4`", "how often it tells"))
+    settings[TIMER]       its value, typed
 
 The page docs/sql/statements.md has a line for each entry, and a terminal completes their names.
 """
@@ -20,15 +20,27 @@ from raydb.engine.context.memory import (
     parse_limit,
     whole_limit,
 )
-from raydb.errors import OperationalError, ProgrammingError, did_you_mean
+from raydb.errors import (
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+    did_you_mean,
+)
 from raydb.kernels.backends.choice import ENCODINGS, FALLBACKS, check_setting
 from raydb.kernels.backends.choice import SETTINGS as BACKENDS
+from raydb.kernels.backends.cpu.threads import machine_processors
 from raydb.planner import PlannerOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 T = TypeVar("T")
+
+# A letter alone is a drive.
+_REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+
+# More would be a slip of the keyboard.
+_MAX_THREADS = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +172,24 @@ def _parse_folder(text: str, name: str) -> str:
     return text
 
 
+def _parse_threads(text: str, name: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= _MAX_THREADS):
+        raise ProgrammingError(f"{name} is a number from 1 to {_MAX_THREADS}, not '{text}'")
+    return int(text)
+
+
 def check_file(path: str, settings: Settings) -> None:
-    """Raise OperationalError unless statements may read and write files."""
+    """Raise OperationalError unless statements may read and write files.
+
+    Raises NotSupportedError for one on another machine.
+    """
     if not settings[EXTERNAL_ACCESS]:
         raise OperationalError(
             f"file '{path}' cannot be accessed: external_access is off for this connection"
+        )
+    if _REMOTE.match(path):
+        raise NotSupportedError(
+            f"'{path}' is no local file: remote files are not supported yet, so fetch it first"
         )
 
 
@@ -204,6 +229,16 @@ TEMP_DIRECTORY = register(
         "a folder",
         "where those files go; empty is the database directory",
         guard=_check_folder,
+    )
+)
+THREADS = register(
+    Setting(
+        "threads",
+        machine_processors(),
+        _parse_threads,
+        "a number from 1 to 1024",
+        "how many processors a statement uses; statements that run at once in a process use what"
+        " the last of them has set",
     )
 )
 FUSED_PATH = register(

@@ -36,6 +36,10 @@ def outputs(tmp_path_factory):
         "%sql -c con SELECT 42 AS answer",
         "%sql -c prices SELECT 1",
         "%sql -x SELECT 1",
+        "least, quoted = 1, \"x' OR 'a<b'='a<b\"",
+        "%sql -c con SELECT :least + 1 AS more, {least} AS same, ':least' AS text",
+        "%sql -c con SELECT $quoted AS quoted, 'a' = {quoted} AS equal",
+        "%sql -c con EXPLAIN (FORMAT HTML) SELECT 1",
         "%sql",
     ]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(each) for each in cells])
@@ -76,6 +80,18 @@ def test_a_result_goes_into_a_variable(outputs):
     assert outputs["kept.fetchone()"][0].data["text/plain"] == "(3,)"
 
 
+def test_variables_of_the_notebook_are_values_and_never_text(outputs):
+    assert shown(outputs, "%sql -c con SELECT :least")[6:] == ["2", "1", ":least", "1 row"]
+    assert shown(outputs, "%sql -c con SELECT $quoted")[4:] == [
+        "x' OR 'a<b'='a<b", "False", "1 row",
+    ]  # fmt: skip
+
+
+def test_a_plan_is_a_page(outputs):
+    (output,) = outputs["%sql -c con EXPLAIN (FORMAT HTML) SELECT 1"]
+    assert output.data["text/html"].startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;')
+
+
 def test_variables_of_the_notebook_are_tables(outputs):
     assert shown(outputs, "%sql SELECT n, price")[4:] == ["1", "0.5", "2", "1.5", "2 rows"]
 
@@ -85,7 +101,7 @@ def test_the_database_is_kept(outputs):
 
 
 def test_a_connection_of_the_notebook(outputs):
-    assert shown(outputs, "%sql -c con")[2:] == ["42", "1 row"]
+    assert shown(outputs, "%sql -c con SELECT 42")[2:] == ["42", "1 row"]
 
 
 @pytest.mark.parametrize(

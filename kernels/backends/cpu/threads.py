@@ -14,6 +14,8 @@ from contextvars import copy_context
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import pyarrow as pa
+
 from raydb.interrupts import interrupt_check
 
 if TYPE_CHECKING:
@@ -67,9 +69,25 @@ _ending = threading.Event()
 
 
 @cache
-def processor_count() -> int:
+def machine_processors() -> int:
     """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_wanted = machine_processors()
+
+
+def processor_count() -> int:
+    """Return how many processors statements use."""
+    return _wanted
+
+
+def use_processors(count: int) -> None:
+    """Let the statements of this process, and Arrow, use so many processors."""
+    global _wanted  # noqa: PLW0603  (Arrow's own number belongs to the process as well)
+    if count != _wanted:
+        _wanted = count
+        pa.set_cpu_count(count)
 
 
 def run_parts(run: Callable[[P], T], parts: Sequence[P]) -> list[T]:
