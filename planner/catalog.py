@@ -31,7 +31,7 @@ class TableInfo:
 
     `null_counts` has one entry a column; `sample` has the values of a column in some rows, the same
     rows for each column (none for an empty table). `is_encoded` tells of each column whether it is
-    still to be decoded.
+    still to be decoded, `is_streamed` whether the rows are those of a large text file.
     """
 
     definition: TableDefinition
@@ -39,6 +39,7 @@ class TableInfo:
     null_counts: Mapping[str, int]
     sample: Mapping[str, pa.Array]
     is_encoded: Mapping[str, bool] = field(default_factory=dict)
+    is_streamed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,19 @@ class DeviceMemory:
         return int(self.share * available_bytes)
 
 
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """A record of a file that was left out. column: its place from 1, None for the whole record."""
+
+    file_path: str
+    line: int
+    column_idx: int | None
+    column_name: str | None
+    error_type: str
+    csv_line: str
+    error_message: str
+
+
 class Running:
     """A running statement. Used as a context manager, it is that of this thread.
 
@@ -85,6 +98,8 @@ class Running:
         "is_over",
         "listener",
         "memory_limit",
+        "rejects",
+        "warnings",
     )
 
     def __init__(
@@ -100,6 +115,8 @@ class Running:
         self.listener = listener
         self.device_memory = device_memory
         self.memory_limit: Callable[[], int | None] | None = None
+        self.warnings: list[str] = []
+        self.rejects: dict[tuple[str, int], Reject] = {}
         self._began: dt.datetime | None = None
         self._before: Token[Running | None] | None = None
         self._late: LateInterrupt | None = None

@@ -56,6 +56,7 @@ class Snapshot:
                     ByColumn(table, table.null_count),
                     ByColumn(table, table.sample),
                     ByColumn(table, table.is_encoded),
+                    table.rows.is_streamed,
                 )
                 for name, table in self.tables.items()
             },

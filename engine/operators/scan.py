@@ -39,7 +39,7 @@ from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import ROW_NUMBER
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from raydb.planner.plan.nodes import IndexLookup, Scan
     from raydb.storage.tables.parts import Part
     from raydb.storage.tables.table import Table
+
+    # A part, the number of its first row, start and stop; or what returns the rows of a block.
+    _Piece = tuple[Part, int, int, int] | Callable[[], pa.Table]
 
 # A block of rows takes this share of the room; most chunks of numbers have so many rows.
 _BLOCK_SHARE = 32
@@ -109,19 +112,26 @@ class ScanBlocks:
     predicate: Expression | None
     step: int
 
-    def pieces(self) -> Iterator[tuple[Part, int, int, int]]:
-        """Yield what `read` reads, in order: a part, the number of its first row, start, stop."""
+    def pieces(self) -> Iterator[_Piece]:
+        """Yield what `read` reads, in order."""
         comparisons = () if self.predicate is None else _comparisons(self.predicate)
         first = 0
         for part in self.table.rows.parts:
+            if part.is_streamed:
+                yield from part.blocks(_names(self.columns))
+                continue
             for start, stop in part.ranges(comparisons):
                 step = self.step if part.is_sliceable else stop - start
                 for low in range(start, stop, step):
                     yield part, first, low, min(low + step, stop)
             first += part.row_count
 
-    def read(self, piece: tuple[Part, int, int, int]) -> Relation:
+    def read(self, piece: _Piece) -> Relation:
         """Return the visible rows of a piece; any thread may ask."""
+        if not isinstance(piece, tuple):
+            rows = piece()
+            values = dict(zip(self.columns, rows.columns, strict=True))
+            return Relation(values, rows.num_rows)
         part, first, start, stop = piece
         if part.is_sliceable and self.predicate is not None:
             found = self._few_matches(piece)
@@ -165,9 +175,13 @@ def large_scan(
 ) -> ScanBlocks | None:
     """Return a table's rows block by block where their columns would fill the memory.
 
+    Those of a text file always come so: it is read once.
+
     Those for which a predicate does not hold may be left out. None where they fit. Raises
     OperationalError for a file that is too large and cannot be read in parts.
     """
+    if table.rows.is_streamed and not any(column.name == ROW_NUMBER for column in columns):
+        return ScanBlocks(table, columns, predicate, MORSEL_ROWS)
     room = memory.room()
     need = _decoded_bytes(table.rows, columns, room // 2)
     if not need or need + table.rows.kept_bytes <= room // 2:

@@ -161,6 +161,7 @@ class Session:
         settings = self.settings
         use_processors(settings[THREADS])
         running.begin(settings.device_memory, lambda: parse_limit(settings[MEMORY_LIMIT]))
+        running.warnings = warnings
         return StatementContext(
             snapshot=self.database.snapshot,
             settings=settings,

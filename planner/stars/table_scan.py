@@ -108,6 +108,8 @@ def scan_obstacle(star: Star, catalog: CatalogInfo, least_rows: int | None = Non
     least_rows = MIN_ROWS if least_rows is None else least_rows
     if catalog.tables[star.fact].row_count < least_rows:
         return f"'{star.fact}' has less than {least_rows} rows"
+    if catalog.tables[star.fact].is_streamed:
+        return f"{star.fact} is read block by block"
     for _, call in star.aggregates:
         for argument in call.arguments:
             kind = argument.type

@@ -49,8 +49,8 @@ def read_rows(
         check_options(chosen, settings, Use.READ)
         read = chosen.reader(path, schema, columns is None, settings, report)
         try:
-            check_file(path, chosen.empty)
-            found.append(read())
+            is_empty = check_file(path, None if chosen.is_text else chosen.empty)
+            found.append(schema.empty_table() if is_empty else read())
         except OSError as error:
             raise OperationalError(describe_failure(path, error)) from None
     return _fill(pa.concat_tables(found), definition.schema)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from raydb.storage.tables.parts import Part, value_bytes
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -101,6 +102,22 @@ class CastPart(Part):
     def ranges(self, comparisons: Sequence[Comparison]) -> list[tuple[int, int]]:
         """Return the ranges of rows that the file's own types do not rule out."""
         return self.part.ranges(self._as_found(comparisons))
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether rows come in blocks, see `Part`."""
+        return self.part.is_streamed
+
+    def blocks(self, names: Sequence[str]) -> Iterator[Callable[[], pa.Table]]:
+        """Yield functions that return some columns of some rows; see `Part`."""
+        for read in self.part.blocks(self._present(names)):
+            yield partial(self._cast_block, list(names), read)
+
+    def _cast_block(self, names: list[str], read: Callable[[], pa.Table]) -> pa.Table:
+        rows = read()
+        if not names:
+            return rows
+        return pa.table(self._cast(names, rows.columns, rows.num_rows), names=names)
 
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns in their SQL types.

@@ -54,7 +54,8 @@ class Format:
 
     name: what `format` calls it, and `read_NAME()` if it has a function. extensions: without the
     dot. uses: the statements that have it. copy_place: where COPY's errors name it. empty: what is
-    said of an empty file.
+    said of an empty file. is_text: whether an empty file has no rows for a table whose columns are
+    known.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Format:
     has_function = True
     copy_place = 99
     empty = "is empty"
+    is_text = False
     options: Mapping[str, Setting] = {}
 
     def options_of(self, use: Use) -> list[str]:

@@ -21,8 +21,12 @@ Options: TypeAlias = Mapping[str, Option]
 
 ALIASES = {
     "codec": "compression",
+    "column_names": "names",
+    "column_types": "types",
     "dateformat": "date_format",
+    "decimal": "decimal_separator",
     "delim": "delimiter",
+    "dtype": "types",
     "dtypes": "types",
     "nullstr": "null",
     "sep": "delimiter",
@@ -63,6 +67,16 @@ def text_of(settings: Options, name: str, default: str) -> str:
     return value
 
 
+def texts_of(settings: Options, name: str, default: tuple[str, ...]) -> tuple[str, ...]:
+    """Return an option that is a text or a list of texts."""
+    value = settings.get(name, default)
+    texts = value if isinstance(value, tuple) else (value,)
+    found = tuple(text for text in texts if isinstance(text, str))
+    if not found or len(found) < len(texts):
+        raise ProgrammingError(f"option {name} is a text or a list of texts, not '{value}'")
+    return found
+
+
 def switch(settings: Options, name: str) -> bool | None:
     """Return whether an option is on, None where it is not given."""
     if name not in settings:
@@ -99,8 +113,11 @@ def compression_of(path: str, settings: Options) -> str | None:
     return _TEXT_COMPRESSIONS[written]
 
 
-def columns_of(settings: Options) -> Columns:
-    """Return what the options of a query say of a text file's columns."""
+def columns_of(settings: Options, header: bool | None = None) -> Columns:
+    """Return what the options of a query say of a text file's columns.
+
+    header: whether the first record is one, None where nothing says it.
+    """
     types: Mapping[str, pa.DataType] = {}
     names: tuple[str, ...] = ()
     if "columns" in settings and not settings.keys().isdisjoint({"names", "types", "all_varchar"}):
@@ -123,11 +140,11 @@ def columns_of(settings: Options) -> Columns:
     elif "sample_size" in settings:
         sample = max(whole_number(settings, "sample_size") or 0, 1)
     return Columns(
-        switch(settings, "header"),
+        header,
         names,
         types,
         listed,
-        switch(settings, "all_varchar") is True,
+        switch(settings, "all_varchar") is True or switch(settings, "auto_detect") is False,
         sample,
         exact="columns" in settings,
     )

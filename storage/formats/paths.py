@@ -53,18 +53,19 @@ def table_name(path: str) -> str:
     return PurePath(name.stem).stem if name.suffix in COMPRESSIONS else name.stem
 
 
-def check_file(path: str, empty: str) -> None:
-    """Raise for what is no file, and for an empty one. OSError if there is nothing at all.
+def check_file(path: str, empty: str | None) -> bool:
+    """Raise for what is no file; tell whether it is empty. OSError if there is nothing at all.
 
-    empty: what is said of an empty one.
+    empty: what is said of an empty one, None where that is no error.
     """
     status = Path(path).stat()
     if S_ISDIR(status.st_mode):
         raise OperationalError(f"'{path}' is a directory, not a file")
     if not S_ISREG(status.st_mode):
         raise OperationalError(f"'{path}' is not a regular file")
-    if not status.st_size:
+    if not status.st_size and empty is not None:
         raise DataError(f"file '{path}' {empty}")
+    return not status.st_size
 
 
 def describe_failure(path: str, error: OSError) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import copy
 import io
 import itertools
@@ -14,11 +15,13 @@ import pyarrow as pa
 
 from raydb.errors import DataError
 from raydb.interrupts import interrupt_check
+from raydb.running import Reject, current
 from raydb.storage.formats.room import Room
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from raydb.storage.formats.delimited.faults import Fault
     from raydb.storage.formats.delimited.records import Layout
 
 # Decompressed in about 0.1 s, after which an interrupt is heard.
@@ -26,6 +29,10 @@ _PIECE_BYTES = 4 << 20
 # Fields whose quotes are doubled between two questions for an interrupt.
 _FIELDS_A_CHECK = 4096
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_LINE_ENDS = b"\r\n"
+# So many records that are left out are kept for the table of them.
+MAX_REJECTS = 100_000
 
 
 class TextFile:
@@ -35,19 +42,27 @@ class TextFile:
     memory.
     """
 
-    def __init__(self, path: str, compression: str | None) -> None:
-        """Open a file. Raises OSError, and DataError for what cannot be decompressed."""
+    def __init__(self, path: str, compression: str | None, encoding: str | None = None) -> None:
+        """Open a file. Raises OSError, and DataError for what cannot be decompressed or decoded.
+
+        encoding: Python's name for that of the text, None for UTF-8, or UTF-16 with its mark.
+        """
         self.path = path
         self._file = pa.OSFile(path)
         self._content: bytes | None = None
         # Arrow reads on threads of its own.
         self._check_interrupt = interrupt_check()
+        self._running = current.get()
         self.room = Room(path)
         if compression is not None:
             try:
                 self._content = self._decompressed(compression)
             except (OSError, pa.ArrowException) as error:
                 raise DataError(f"file '{path}' is not a {compression} file: {error}") from None
+        if encoding is None and self.read(0, 2) in _UTF_16_MARKS:
+            encoding = "utf-16"
+        if encoding is not None:
+            self._content = self._recoded(encoding)
 
     def _decompressed(self, compression: str) -> bytes:
         stream = pa.CompressedInputStream(self._file, compression)
@@ -57,6 +72,25 @@ class TextFile:
                 content.write(part)
                 self.room.check(content.tell())
             return content.getvalue()
+
+    def _recoded(self, encoding: str) -> bytes:
+        """Return the text in UTF-8."""
+        decoder = codecs.getincrementaldecoder(encoding)()
+        place = 0
+        with io.BytesIO() as content:
+            while True:
+                part = self.read(place, _PIECE_BYTES)
+                try:
+                    content.write(decoder.decode(part, final=not part).encode())
+                except UnicodeError as error:
+                    name = encoding.upper()
+                    raise DataError(
+                        f"file '{self.path}' is not {name} behind byte {place}: {error}"
+                    ) from None
+                if not part:
+                    return content.getvalue()
+                place += len(part)
+                self.room.check(content.tell())
 
     @property
     def size_bytes(self) -> int:
@@ -94,6 +128,47 @@ class TextFile:
     def prefix(self, stop: int) -> TextFile:
         """Return the file's bytes up to `stop`, in memory."""
         return self._holding(self.read(0, stop))
+
+    def text_end(self, start: int) -> int:
+        """Return where the last line ends that is not blank, `start` if there is none."""
+        stop = self.size_bytes
+        while stop > start:
+            first = max(start, stop - _PIECE_BYTES)
+            kept = len(self.read(first, stop - first).rstrip(_LINE_ENDS))
+            if kept:
+                line_end = self.read(first + kept, 2)
+                pair = line_end == _LINE_ENDS
+                return first + kept + (2 if pair else len(line_end[:1]))
+            stop = first
+        return start
+
+    def count_lines(self, start: int, stop: int) -> int:
+        """Count the ends of lines between two places."""
+        count, last = 0, b""
+        while start < stop:
+            part = self.read(start, min(_PIECE_BYTES, stop - start))
+            if not part:
+                break
+            count += part.count(b"\n") + part.count(b"\r") - part.count(_LINE_ENDS)
+            count -= last == b"\r" and part[:1] == b"\n"
+            start, last = start + len(part), part[-1:]
+        return count
+
+    def warn(self, text: str) -> None:
+        """Say something beside the answer of the statement that has opened the file."""
+        if self._running is not None:
+            self._running.warnings.append(text)
+
+    def leave_out(self, fault: Fault, schema: pa.Schema) -> None:
+        """Note a record that is left out; any thread may."""
+        if self._running is None:
+            return
+        name = None if fault.field is None else schema[fault.field].name
+        place = None if fault.field is None else fault.field + 1
+        written = fault.written.decode(errors="backslashreplace")
+        reject = Reject(self.path, fault.line, place, name, fault.kind, written, fault.what)
+        if len(self._running.rejects) < MAX_REJECTS:
+            self._running.rejects[self.path, fault.line] = reject
 
     def _holding(self, content: bytes) -> TextFile:
         """Return a file of the same name with other bytes, in memory."""

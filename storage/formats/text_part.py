@@ -1,4 +1,4 @@
-"""Rows in a text file, read column by column, whose types are those of its first rows."""
+"""Rows in a text file, read block by block, whose types are those of its first rows."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import DataError
+from raydb.storage.in_order import in_order
 from raydb.storage.tables.parts import Part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
-    # From columns and a number of rows (None: all) to the columns' values.
-    Read = Callable[[Sequence[str], int | None], pa.Table]
+    # From columns to functions that return their values in some rows, in order; from columns and a
+    # number of rows to the values in the first ones.
+    Blocks = Callable[[Sequence[str]], Iterator[Callable[[], pa.Table]]]
+    Head = Callable[[Sequence[str], int], pa.Table]
 
 
 class LateValueError(DataError):
@@ -26,21 +29,26 @@ class LateValueError(DataError):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TextPart(Part):
-    """Rows of a text file; a column is read once."""
+    """Rows of a text file; a column that is read as a whole is kept.
+
+    is_streamed: whether the blocks are small beside the file.
+    """
 
     schema: pa.Schema
-    read: Read
+    read_blocks: Blocks
+    read_head: Head
     expected_rows: int
+    is_streamed: bool
     _columns: dict[str, pa.ChunkedArray] = field(default_factory=dict)
+    _counted: list[int] = field(default_factory=list)
 
     @property
     def row_count(self) -> int:
-        """The number of rows, counted by reading a column; 0 where there is none."""
-        if not self.schema.names:
-            return 0
-        if not self._columns:
-            self.columns(self.schema.names[:1])
-        return len(next(iter(self._columns.values())))
+        """The number of rows, counted by reading them once; none is kept."""
+        if not self._counted:
+            found = in_order(lambda read: read().num_rows, self.read_blocks([]))
+            self._counted.append(sum(found))
+        return self._counted[0]
 
     is_counted = False
 
@@ -51,11 +59,18 @@ class TextPart(Part):
 
     is_seekable = False
 
+    def blocks(self, names: Sequence[str]) -> Iterator[Callable[[], pa.Table]]:
+        """Yield functions that return some columns of some rows, in order; see `Part`."""
+        return self.read_blocks(names)
+
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns. Raises DataError naming file and line."""
         wanted = [name for name in dict.fromkeys(names) if name not in self._columns]
         if wanted:
-            self._columns.update(zip(wanted, self.read(wanted, None).columns, strict=True))
+            schema = pa.schema([self.schema.field(name) for name in wanted])
+            found = list(in_order(lambda read: read(), self.read_blocks(wanted)))
+            rows = pa.concat_tables([schema.empty_table(), *found])
+            self._columns.update(zip(wanted, rows.columns, strict=True))
         return [self._columns[name] for name in names]
 
     def null_count(self, name: str) -> int:
@@ -70,4 +85,4 @@ class TextPart(Part):
 
     def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
         """Return some columns of the first rows; the file is read no further."""
-        return list(self.read(names, count).columns)
+        return list(self.read_head(names, count).columns)

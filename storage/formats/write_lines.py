@@ -119,7 +119,7 @@ def _delimited_lines(batch: pa.RecordBatch, layout: Layout, escape: str | None) 
         texts = column if pa.types.is_string(column.type) else _plain_text(column)
         if texts is column or _may_clash(layout):
             texts = _quoted(texts, layout, escape)
-        fields.append(pc.fill_null(texts, layout.null))
+        fields.append(pc.fill_null(texts, layout.nulls[0]))
     lines = pc.binary_join_element_wise(*fields, layout.delimiter)
     return pc.binary_join_element_wise(lines, "\n", "")
 
@@ -128,7 +128,7 @@ def _may_clash(layout: Layout) -> bool:
     """Tell whether a number, boolean, date or time may hold the delimiter or spell NULL."""
     marks = layout.delimiter + layout.quote
     return any(mark in _PLAIN for mark in marks) or (
-        layout.null != "" and all(mark in _PLAIN for mark in layout.null)
+        layout.nulls[0] != "" and all(mark in _PLAIN for mark in layout.nulls[0])
     )
 
 
@@ -137,7 +137,7 @@ def _quoted(texts: pa.Array, layout: Layout, escape: str | None) -> pa.Array:
     quote = layout.quote
     marks = "".join(f"\\x{ord(mark):02x}" for mark in (quote, layout.delimiter))
     odd = pc.match_substring_regex(texts, f"[{marks}\r\n]|^[ \t]|[ \t]$")
-    odd = pc.or_(odd, pc.equal(texts, layout.null))
+    odd = pc.or_(odd, pc.equal(texts, layout.nulls[0]))
     if not pc.any(odd).as_py():
         return texts
     inside = texts if escape is None else pc.replace_substring(texts, escape, escape * 2)

@@ -17,7 +17,7 @@ from raydb.interrupts import check_interrupt
 from raydb.storage.flat.select import possible_ranges, select_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -93,6 +93,18 @@ class Part:
     def stored_bytes(self) -> int:
         """The bytes of the file that a sliceable part is in, 0 where it is in none."""
         return 0
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether `blocks` gives the rows some at a time, which is all that should be held."""
+        return False
+
+    def blocks(self, names: Sequence[str]) -> Iterator[Callable[[], pa.Table]]:
+        """Yield functions that return some columns of some rows, in order, for any thread to call.
+
+        Of a part that is streamed.
+        """
+        raise NotImplementedError
 
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns, which are read together."""

@@ -57,6 +57,11 @@ class Rows:
         return sum(part.expected_row_count for part in self.parts)
 
     @property
+    def is_streamed(self) -> bool:
+        """Whether a part gives its rows in blocks, see `Part.blocks`."""
+        return any(part.is_streamed for part in self.parts)
+
+    @property
     def is_borrowed(self) -> bool:
         """Whether columns may share their bytes with a mapped file or an object of Python."""
         return any(part.is_borrowed for part in self.parts)

@@ -17,9 +17,7 @@ SELECT * FROM nation WHERE id > 3;
 
 -- Bad input changes nothing.
 COPY nation FROM '$DATA/empty.tbl';
--- error: DataError: file '$DATA/empty.tbl' is empty
 COPY nation FROM '$DATA/empty.csv';
--- error: DataError: file '$DATA/empty.csv' is empty
 COPY nation FROM '$DATA/bad_number.tbl';
 -- error: DataError: file '$DATA/bad_number.tbl', line 2, field 3 (rate): 'one' is not a DECIMAL(5,2)
 COPY nation FROM '$DATA/short_row.tbl';

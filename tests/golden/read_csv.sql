@@ -21,7 +21,7 @@ SELECT column1 FROM read_csv('$DATA/people.csv', skip = 4, header := false) WHER
 COPY (SELECT 1 AS a, '007' AS b, DATE '2026-01-02' AS c) TO '$TMP/x.csv';
 
 SELECT * FROM '$TMP/x.csv';
--- 1 | 7 | 2026-01-02
+-- 1 | '007' | 2026-01-02
 SELECT * FROM read_csv('$TMP/x.csv', types => {'b': 'VARCHAR', 'a': 'DECIMAL(5, 2)'});
 -- 1.00 | '007' | 2026-01-02
 SELECT * FROM read_csv('$TMP/x.csv', types => ['SMALLINT', 'VARCHAR']);
@@ -71,7 +71,7 @@ SELECT * FROM read_csv('$TMP/x.csv', delim => ',,');
 SELECT * FROM read_csv('$TMP/x.csv', delim => ',', sep => ';');
 -- error: ProgrammingError: options 'delim' and 'sep' mean the same; give one of them
 SELECT * FROM read_csv('$TMP/x.csv', quote => '');
--- error: ProgrammingError: option quote is one ASCII character, not ''
+-- 1 | '007' | 2026-01-02
 SELECT * FROM read_csv('$TMP/x.csv', escape => 'ab');
 -- error: ProgrammingError: option escape is one ASCII character, not 'ab'
 SELECT * FROM read_csv('$TMP/x.csv', skip => -1);

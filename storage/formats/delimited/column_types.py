@@ -2,7 +2,10 @@
 
 The type of a column is the first of the ladder that reads all its values:
 
-    BIGINT, DOUBLE, DATE, TIMESTAMP, TIME, BOOLEAN, VARCHAR
+    BIGINT, HUGEINT, DOUBLE, DATE, TIMESTAMP, TIME, BOOLEAN, VARCHAR
+
+A number that begins with a needless zero, such as 00501, is a text, and so is a whole number of
+more digits than HUGEINT has.
 
 A batch is read at once with the types of those before it. Where that fails, each column is read as
 a file of its own: a record is taken apart a fixed number of times, however many columns it has.
@@ -17,62 +20,72 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from raydb.storage.formats.delimited.read import BOOLEANS, fails, read_texts
+from raydb.storage.formats.delimited.convert import (
+    BOOLEANS,
+    begins_with_zero,
+    fails,
+    may_have_zeros,
+    read_texts,
+)
 
 if TYPE_CHECKING:
-    import mmap
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     from raydb.storage.formats.delimited.records import Layout
 
 _BIGINT, _DOUBLE, _DATE, _TIMESTAMP = pa.int64(), pa.float64(), pa.date32(), pa.timestamp("us")
 _TIME, _BOOLEAN, _VARCHAR = pa.time64("us"), pa.bool_(), pa.string()
-_LADDER = (_BIGINT, _DOUBLE, _DATE, _TIMESTAMP, _TIME, _BOOLEAN, _VARCHAR)
+_HUGEINT = pa.decimal128(38, 0)
+_LADDER = (_BIGINT, _HUGEINT, _DOUBLE, _DATE, _TIMESTAMP, _TIME, _BOOLEAN, _VARCHAR)
+_NUMBERS = (_BIGINT, _HUGEINT, _DOUBLE)
 # What reads all that a type does; the values before a batch are known to fit these without a look.
-_WIDER = {_BIGINT: (_DOUBLE, _VARCHAR), _DATE: (_TIMESTAMP, _VARCHAR)}
+_WIDER = {
+    _BIGINT: (_HUGEINT, _DOUBLE, _VARCHAR),
+    _HUGEINT: (_DOUBLE, _VARCHAR),
+    _DATE: (_TIMESTAMP, _VARCHAR),
+}
 # How a value begins that Arrow reads as a type, and perhaps some that it does not.
 _LOOKS = {
     _BIGINT: re.compile(rb"\s*[+-]?\d+\s*"),
-    _DOUBLE: re.compile(rb"\s*[+-]?(?:[\d.]|inf|nan).*", re.DOTALL | re.IGNORECASE),
+    _HUGEINT: re.compile(rb"\s*[+-]?\d+\s*"),
+    _DOUBLE: re.compile(rb"\s*[+-]?(?:[\d.,]|inf|nan).*", re.DOTALL | re.IGNORECASE),
     _DATE: re.compile(rb"\s*\d{4}-.*", re.DOTALL),
     _TIMESTAMP: re.compile(rb"\s*\d{4}-.*", re.DOTALL),
     _TIME: re.compile(rb"\s*\d\d:.*", re.DOTALL),
     _BOOLEAN: re.compile(rb"\s*(?:" + "|".join(BOOLEANS).encode() + rb")\s*"),
 }
+_WHOLE = r"^\s*[+-]?[0-9]+\s*$"
 # Between the values of a column on its own, none of which holds it.
 _NO_DELIMITER = "\x1f"
 
+# The types of columns so far: None for a column without a value.
+Found = list[pa.DataType | None]
+
 
 def infer_types(
-    data: mmap.mmap | bytes,
-    batches: Iterable[tuple[int, int]],
-    layout: Layout,
-    names: Sequence[str],
-    given: Mapping[str, pa.DataType],
-) -> pa.Schema:
-    """Return the columns with their types, as given or as some records tell them.
+    parts: Iterable[bytes], layout: Layout, found: Found, given: Container[int]
+) -> None:
+    """Change the types of columns so that they read some more records; each part has whole ones.
 
-    batches: where the records of each begin and end.
+    given: the places of columns whose types stay.
     """
-    found: list[pa.DataType | None] = [given.get(name) for name in names]
-    for start, stop in batches:
+    for part in parts:
         left = [
-            place
-            for place, name in enumerate(names)
-            if name not in given and found[place] != _VARCHAR
+            place for place, kind in enumerate(found) if place not in given and kind != _VARCHAR
         ]
-        if left and not _widen(data[start:stop], layout, found, left):
-            break
-    kinds = [_LADDER[0] if kind is None else kind for kind in found]
-    return pa.schema(zip(names, kinds, strict=True))
+        if not left or not _widen(part, layout, found, left):
+            return
 
 
 def is_value(text: str, layout: Layout) -> bool:
     """Tell whether a text is a number, a date or a time, and hardly a name."""
-    return _first_that_reads(pa.array([text.encode()]), _LADDER[:-2], layout) is not None
+    written = text.encode()
+    if _LOOKS[_BIGINT].fullmatch(written):
+        return True
+    return _first_that_reads(pa.array([written]), _LADDER[:-2], layout) is not None
 
 
-def _widen(part: bytes, layout: Layout, found: list[pa.DataType | None], left: list[int]) -> bool:
+def _widen(part: bytes, layout: Layout, found: Found, left: list[int]) -> bool:
     """Change the types of columns that do not read a batch; None stands for no value so far.
 
     Returns whether the batch could be taken apart. Where not, all columns are VARCHAR, so that
@@ -81,7 +94,9 @@ def _widen(part: bytes, layout: Layout, found: list[pa.DataType | None], left: l
     if any(found[place] is not None for place in left):
         kinds = [pa.null() if kind is None else kind for kind in found]
         schema = pa.schema([(str(place), kind) for place, kind in enumerate(kinds)])
-        if not fails(part, schema, layout, left):
+        numbers = any(found[place] in _NUMBERS for place in left)
+        has_zeros = numbers and may_have_zeros(part, layout)
+        if not has_zeros and not fails(part, schema, layout, left):
             return True
     texts = read_texts(part, len(found), layout, left)
     for number, place in enumerate(left):
@@ -116,10 +131,20 @@ def _reads(values: pa.BinaryArray, kind: pa.DataType, layout: Layout) -> bool:
     """Tell whether a type reads all values, none of which is NULL."""
     if pc.min(pc.binary_length(values)).as_py() == 0:
         return False
+    if kind in _NUMBERS and (begins_with_zero(values) or not _fits_digits(values, kind)):
+        return False
     lines = b"\n".join(values.to_pylist())
     is_split = lines.count(b"\n") != len(values) - 1 or b"\r" in lines
     if is_split or _NO_DELIMITER.encode() in lines:
         return False
     # No line is NULL: the text of NULL cannot be in one.
-    alone = replace(layout, delimiter=_NO_DELIMITER, quotes=False, null="\n", trailing=False)
+    alone = replace(layout, delimiter=_NO_DELIMITER, quotes=False, nulls=("\n",), trailing=False)
     return not fails(lines, pa.schema([("", kind)]), alone, [0])
+
+
+def _fits_digits(values: pa.BinaryArray, kind: pa.DataType) -> bool:
+    """Tell whether a number keeps all digits: HUGEINT has them, DOUBLE only those of fractions."""
+    if kind == _BIGINT:
+        return True
+    whole = pc.all(pc.match_substring_regex(values, _WHOLE)).as_py()
+    return bool(whole) if kind == _HUGEINT else not whole

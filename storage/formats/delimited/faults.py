@@ -1,13 +1,14 @@
-"""The first line of a delimited file that is wrong, and what is wrong with it.
+"""What is wrong with a record of a delimited file, and the first record or all that are.
 
-Arrow reads a file in parallel and does not say where it failed. The search splits the file into
-records, has batches of them converted by Arrow again, and halves the first batch which fails, so
-that it accepts exactly what the first reading does.
+Arrow reads a block of records and does not say where it failed. The search splits the block into
+records, has batches of them converted by Arrow again, and halves the batches which fail, so that it
+accepts exactly what the first reading does.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -16,13 +17,107 @@ from raydb.storage.formats.delimited.records import Layout, Record, records, spl
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    import mmap
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
+
+    # Whether some records, as bytes, cannot be converted; in one field alone where that is given.
+    Fails = Callable[[bytes, int | None], bool]
 
 _BATCH_RECORDS = 4096
 _SHOWN_CHARACTERS = 60
 _WHOLE = re.compile(r" *-?\d+ *", re.ASCII)
 _NUMBER = re.compile(r" *[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)? *", re.ASCII | re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a record. field: which one is, from 0; None for the record as a whole.
+
+    kind: CAST, MISSING COLUMNS, TOO MANY COLUMNS, UNQUOTED VALUE, INVALID ENCODING or OTHER.
+    """
+
+    line: int
+    kind: str
+    what: str
+    written: bytes
+    field: int | None = None
+
+    def describe(self, schema: pa.Schema) -> str:
+        """Return the fault as messages have it: `line 17, field 3 (p_size): ...`."""
+        where = (
+            "" if self.field is None else f", field {self.field + 1} ({schema[self.field].name})"
+        )
+        return f"line {self.line}{where}: {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A record as it is handed to Arrow, or what is wrong with its form."""
+
+    record: Record
+    content: bytes
+    fault: Fault | None = None
+
+
+def plain_records(
+    data: bytes, layout: Layout, schema: pa.Schema, line: int = 1, *, is_last: bool = True
+) -> Iterator[Plain]:
+    """Yield the records of a block without blank lines and comments, padded where the layout is.
+
+    line: that of the first one. is_last: whether the file ends with the block.
+    """
+    for record in records(data, layout, 0, line):
+        content = data[record.start : record.stop]
+        if not content and len(schema) > 1 and record.fault is None:
+            continue
+        fault = _broken(record, content, layout, schema, is_last and record.stop == len(data))
+        if fault is not None and fault.kind == "MISSING COLUMNS" and layout.padded:
+            missing = len(schema) - len(split_fields(content, layout))
+            content, fault = content + layout.delimiter.encode() * missing, None
+        yield Plain(record, content, fault)
+
+
+def joined(found: Sequence[Plain]) -> bytes:
+    """Return records as the bytes of a block."""
+    return b"".join(part for each in found for part in (each.content, b"\n"))
+
+
+def first_fault(
+    found: Iterator[Plain], layout: Layout, schema: pa.Schema, fails: Fails
+) -> Fault | None:
+    """Return what is wrong with the first record that cannot be read, None where all can."""
+    batch: list[Plain] = []
+    for each in found:
+        if each.fault is None:
+            batch.append(each)
+            if len(batch) < _BATCH_RECORDS:
+                continue
+        fault = _misfit(batch, layout, schema, fails) or each.fault
+        if fault is not None:
+            return fault
+        batch = []
+    return _misfit(batch, layout, schema, fails)
+
+
+def split_faults(
+    found: Iterator[Plain], layout: Layout, schema: pa.Schema, fails: Fails
+) -> tuple[bytes, list[Fault]]:
+    """Return the records that can be read as one block, and what is wrong with the others."""
+    every = list(found)
+    faults = [each.fault for each in every if each.fault is not None]
+    good: list[Plain] = []
+    waiting = [[each for each in every if each.fault is None]]
+    while waiting:
+        some = waiting.pop()
+        if not some or not fails(joined(some), None):
+            good += some
+        elif len(some) == 1:
+            fault = _misfit(some, layout, schema, fails)
+            assert fault is not None, "a record that fails has a fault"
+            faults.append(fault)
+        else:
+            half = len(some) // 2
+            waiting += [some[half:], some[:half]]
+    return joined(good), faults
 
 
 def first_failure(count: int, fails: Callable[[int], bool]) -> int:
@@ -51,96 +146,59 @@ def miscount(found: int, expected: int) -> str:
     return f"{found} field{'s' if found > 1 else ''} where {expected} {verb} expected"
 
 
-def locate_fault(
-    data: mmap.mmap | bytes,
-    body: Record,
-    layout: Layout,
-    schema: pa.Schema,
-    fails: Callable[[bytes, int | None], bool],
-) -> str | None:
-    """Return what is wrong with the file, as "line 17, field 3 (p_size): ...", or None.
-
-    `body` is the first record that is not a header. `fails(records, field)` tells whether whole
-    records cannot be converted; where a field is given, whether that one cannot (from 0).
-    """
-    batch: list[Record] = []
-    for record in records(data, layout, body.start, body.line):
-        broken = _broken(data, record, layout, schema)
-        if broken is None:
-            batch.append(record)
-            if len(batch) < _BATCH_RECORDS:
-                continue
-        misfit = _misfit(data, batch, layout, schema, fails)
-        if misfit is not None or broken is not None:
-            return misfit or broken
-        batch = []
-    return _misfit(data, batch, layout, schema, fails)
-
-
 def _broken(
-    data: mmap.mmap | bytes, record: Record, layout: Layout, schema: pa.Schema
-) -> str | None:
+    record: Record, content: bytes, layout: Layout, schema: pa.Schema, is_end: bool
+) -> Fault | None:
     """Return what is wrong with a record's form: its quotes, number of fields, bytes."""
-    where = f"line {record.line}"
+    width = len(schema)
     if record.fault is not None:
-        return f"{where}: {record.fault}"
-    content = data[record.start : record.stop]
-    if not content and len(schema) > 1:
-        return f"{where}: the line is empty"
+        return Fault(record.line, "UNQUOTED VALUE", record.fault, content)
     fields = split_fields(content, layout)
-    cut = "; the last line seems to be cut off" if record.stop == len(data) else ""
+    cut = "; the last line seems to be cut off" if is_end else ""
     if layout.trailing and not fields[-1]:
         fields.pop()
-    elif layout.trailing and len(fields) == len(schema):
-        return f"{where}: no '{layout.delimiter}' at the end, as the first line has{cut}"
-    if len(fields) != len(schema):
-        cut = cut if len(fields) < len(schema) else ""
-        return f"{where}: {miscount(len(fields), len(schema))}{cut}"
+    elif layout.trailing and len(fields) == width:
+        what = f"no '{layout.delimiter}' at the end, as the first line has{cut}"
+        return Fault(record.line, "OTHER", what, content)
+    if len(fields) != width:
+        is_short = len(fields) < width
+        kind = "MISSING COLUMNS" if is_short else "TOO MANY COLUMNS"
+        what = miscount(len(fields), width) + (cut if is_short else "")
+        return Fault(record.line, kind, what, content)
     if b"\0" in content:
         place = next(i for i, field in enumerate(fields) if b"\0" in field)
-        return f"{where}, {_name_field(schema, place)}: a NUL byte"
+        return Fault(record.line, "OTHER", "a NUL byte", content, place)
     return None
 
 
 def _misfit(
-    data: mmap.mmap | bytes,
-    batch: list[Record],
-    layout: Layout,
-    schema: pa.Schema,
-    fails: Callable[[bytes, int | None], bool],
-) -> str | None:
+    batch: Sequence[Plain], layout: Layout, schema: pa.Schema, fails: Fails
+) -> Fault | None:
     """Return the first value of the batch that does not fit its column, or None."""
-    if not batch or not fails(data[batch[0].start : batch[-1].next], None):
+    if not batch or not fails(joined(batch), None):
         return None
-    number = first_failure(
-        len(batch), lambda count: fails(data[batch[0].start : batch[count - 1].next], None)
-    )
-    record = batch[number]
-    written = data[record.start : record.next]
+    number = first_failure(len(batch), lambda count: fails(joined(batch[:count]), None))
+    wrong = batch[number]
     for place in range(len(schema)):
-        if fails(written, place):
-            field = split_fields(data[record.start : record.stop], layout)[place]
-            what = _describe(unquote(field, layout), schema.field(place).type)
-            return f"line {record.line}, {_name_field(schema, place)}: {what}"
-    return f"line {record.line}: the record cannot be read"
+        if fails(joined([wrong]), place):
+            value = unquote(split_fields(wrong.content, layout)[place], layout)
+            kind, what = _describe(value, schema.field(place).type)
+            return Fault(wrong.record.line, kind, what, wrong.content, place)
+    return Fault(wrong.record.line, "OTHER", "the record cannot be read", wrong.content)
 
 
-def _name_field(schema: pa.Schema, place: int) -> str:
-    return f"field {place + 1} ({schema.names[place]})"
-
-
-def _describe(value: bytes, data_type: pa.DataType) -> str:
+def _describe(value: bytes, data_type: pa.DataType) -> tuple[str, str]:
     try:
         text = value.decode()
     except UnicodeDecodeError as error:
-        return f"byte 0x{value[error.start]:02x} is not valid UTF-8"
+        return "INVALID ENCODING", f"byte 0x{value[error.start]:02x} is not valid UTF-8"
     name = sql_type_name(data_type)
     number = _WHOLE if pa.types.is_integer(data_type) else _NUMBER
     numeric = pa.types.is_integer(data_type) or pa.types.is_decimal(data_type)
     if (numeric or pa.types.is_floating(data_type)) and number.fullmatch(text):
-        return f"'{shorten(text)}' does not fit {name}"
+        return "CAST", f"'{shorten(text)}' does not fit {name}"
     article = "an" if name[0] in "AEIOU" else "a"
-    return f"'{shorten(text)}' is not {article} {name}"
+    return "CAST", f"'{shorten(text)}' is not {article} {name}"
 
 
 def shorten(text: str) -> str:

@@ -1,40 +1,41 @@
 """Names and types of the columns of a delimited file, inferred from a sample of its records.
 
 The delimiter is a comma if the first record has one; otherwise the tab, semicolon or bar that cuts
-the first records into the same number of fields, more than one.
+the first records into the same number of fields, more than one. The header is found as
+`header.py` tells; without one columns are called column1, column2, ...
 
-The names come from the header. A .csv file has one if the fields of its first record are distinct
-printable texts, none of them empty, a number, a date or a time; otherwise, and in .tbl files,
-columns are called column1, column2, ...
-
-A file that the sample covers is read at once. A longer one is read column by column when a query
-asks; a value behind the sample that does not fit is a `LateValueError`.
+A file that the sample covers is read at once. A longer one is read when a query asks, block by
+block; a value behind the sample that does not fit is a `LateValueError`.
 """
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from raydb.errors import DataError, ProgrammingError, did_you_mean
-from raydb.storage.formats.delimited.column_types import infer_types, is_value
+from raydb.storage.formats.delimited import header
+from raydb.storage.formats.delimited.column_types import Found, infer_types
+from raydb.storage.formats.delimited.faults import joined, plain_records
 from raydb.storage.formats.delimited.read import (
     DelimitedText,
     check_types,
     read_delimited,
     read_head,
+    tables_of,
 )
-from raydb.storage.formats.delimited.records import Layout, Record, records, split_fields, unquote
+from raydb.storage.formats.delimited.records import Layout, Record, records, split_fields
 from raydb.storage.formats.format import MAX_COLUMNS, too_many_columns
 from raydb.storage.formats.text_part import LateValueError, TextPart
 from raydb.storage.tables.parts import ArrowPart
 
 if TYPE_CHECKING:
     import mmap
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from raydb.storage.formats.text_file import TextFile
     from raydb.storage.tables.parts import Part
@@ -77,48 +78,73 @@ def open_inferred(
     that the file lacks, and OSError.
     """
     start = file.skip(skipped_lines)
+    if start >= file.size_bytes:
+        raise DataError(f"file '{file.path}' is empty")
     with file.view() as data:
         if layout.quotes and not delimiter_given:
             layout = replace(layout, delimiter=_find_delimiter(data, layout, start))
-        first = next(records(data, layout, start, skipped_lines + 1), None)
-        if first is None:
-            raise DataError(f"file '{file.path}' is empty")
-        content = data[first.start : first.stop]
-        texts = _texts(content, layout)
-        if len(texts) > MAX_COLUMNS:
-            raise too_many_columns(file.path, len(texts))
-        if not layout.quotes and len(texts) > 1 and not texts[-1]:
-            texts.pop()
-            layout = replace(layout, trailing=True)
-        has_header = _has_header(first, texts, layout, columns.header)
+        first, blank = _first_record(file.path, data, layout, start, skipped_lines + 1)
+        shape = _find_shape(file.path, data, first, layout, columns)
+        if blank is not None and len(shape.texts) == 1:
+            first = blank
+            shape = _find_shape(file.path, data, first, layout, columns)
+        layout, texts = shape.layout, shape.texts
+        stop = file.text_end(start) if len(texts) > 1 else len(data)
+        rest = Record(first.next, first.next, first.next, first.line + 1)
+        # Whether the first record is a header is told by the types of those that follow.
+        given = _first_types(columns, len(texts))
+        body = first if shape.header is False else next(_records(data, layout, rest, stop), rest)
+        sample = _sample(_records(data, layout, body, stop), columns.sample, body.start)
+        found = _infer(data, sample, layout, len(texts), given)
+        has_header = _has_header(shape, found)
+        if not has_header and body is not first:
+            body = first
+            sample = _sample(_records(data, layout, body, stop), columns.sample, body.start)
+            found = _infer(data, sample, layout, len(texts), given)
         names = _names(file.path, texts, has_header, columns)
-        following = Record(first.next, first.next, first.next, first.line + 1)
-        leading = records(data, layout, first.next, first.line + 1)
-        body = next(leading, following) if has_header else first
-        given = _given_types(file.path, names, columns)
-        leading = records(data, layout, body.start, body.line)
-        sample = _sample(leading, columns.sample, body.start)
-        schema = infer_types(data, sample.batches, layout, names, given)
-        size_bytes = len(data) - body.start
+        by_name = _given_types(file.path, names, columns)
+    kinds = [by_name.get(name, kind or pa.int64()) for name, kind in zip(names, found, strict=True)]
+    schema = pa.schema(zip(names, kinds, strict=True))
     check_types(schema)
-    text = DelimitedText(file, layout, schema, body)
-    guessed = frozenset(names) - given.keys()
-    seen_bytes = sample.batches[-1][1] - body.start if sample.batches else 0
+    guessed = frozenset(names) - by_name.keys()
+    text = DelimitedText(file, layout, schema, body, stop, guessed)
+    size_bytes, seen_bytes = stop - body.start, sample.stop - body.start
     if seen_bytes >= size_bytes or columns.sample is None:
-        rows = _without_empty_types(read_delimited(text), guessed)
+        rows = read_delimited(replace(text, guessed=frozenset()))
+        rows = _without_empty_types(rows, guessed)
         return rows.schema, ArrowPart(rows)
+    return schema, TextPart(
+        schema,
+        partial(_blocks, text),
+        partial(_head, text),
+        size_bytes * sample.row_count // max(seen_bytes, 1),
+        is_streamed=True,
+    )
 
-    def read(wanted: Sequence[str], count: int | None) -> pa.Table:
+
+def _late(text: DelimitedText, wanted: Sequence[str] | None, error: DataError) -> DataError:
+    """Return the error about a value that may be one of another type than those of the sample."""
+    if text.layout.lenient or not (wanted is None or text.guessed.intersection(wanted)):
+        return error
+    return LateValueError(f"{error}; the types of the columns are those of the rows before")
+
+
+def _head(text: DelimitedText, wanted: Sequence[str], count: int) -> pa.Table:
+    try:
+        return read_head(text, wanted, count)
+    except DataError as error:
+        raise _late(text, wanted, error) from None
+
+
+def _blocks(text: DelimitedText, wanted: Sequence[str]) -> Iterator[Callable[[], pa.Table]]:
+    def read(thunk: Callable[[], pa.Table]) -> pa.Table:
         try:
-            return read_delimited(text, wanted) if count is None else read_head(text, wanted, count)
+            return thunk()
         except DataError as error:
-            if guessed.isdisjoint(wanted):
-                raise
-            raise LateValueError(
-                f"{error}; the types of the columns are those of the rows before"
-            ) from None
+            raise _late(text, wanted, error) from None
 
-    return schema, TextPart(schema, read, size_bytes * sample.row_count // seen_bytes)
+    for thunk in tables_of(text, wanted):
+        yield partial(read, thunk)
 
 
 def _without_empty_types(rows: pa.Table, guessed: frozenset[str]) -> pa.Table:
@@ -132,38 +158,75 @@ def _without_empty_types(rows: pa.Table, guessed: frozenset[str]) -> pa.Table:
     return pa.table(columns, names=rows.column_names)
 
 
+# -- the form of the first records
+
+
 def _find_delimiter(data: mmap.mmap | bytes, layout: Layout, start: int) -> str:
     """Return the delimiter that the first records are cut by."""
     for delimiter in (",", *_OTHER_DELIMITERS):
         tried = replace(layout, delimiter=delimiter)
         probed = itertools.islice(records(data, tried, start), _PROBED_RECORDS)
         found = itertools.takewhile(lambda each: each.start <= start + _PROBED_BYTES, probed)
-        widths = [len(split_fields(data[each.start : each.stop], tried)) for each in found]
+        filled = (data[each.start : each.stop] for each in found)
+        widths = [len(split_fields(content, tried)) for content in filled if content]
         if widths and widths[0] > 1 and (delimiter == "," or len(set(widths)) == 1):
             return delimiter
     return ","
 
 
-def _texts(content: bytes, layout: Layout) -> list[str]:
-    """Return the fields of a record; what is not UTF-8 becomes surrogates (not printable)."""
-    return [
-        unquote(field, layout).decode(errors="surrogateescape").strip()
-        for field in split_fields(content, layout)
-    ]
+def _first_record(
+    path: str, data: mmap.mmap | bytes, layout: Layout, start: int, line: int
+) -> tuple[Record, Record | None]:
+    """Return the first record that is not blank, and the first one where that is another."""
+    leading = records(data, layout, start, line)
+    first = next(leading, None)
+    if first is None:
+        raise DataError(f"file '{path}' is empty")
+    if first.fault or first.stop > first.start:
+        return first, None
+    return next((each for each in leading if each.fault or each.stop > each.start), first), first
 
 
-def _has_header(first: Record, texts: list[str], layout: Layout, header: bool | None) -> bool:
-    if header is not None:
-        return header
-    return layout.quotes and first.fault is None and _are_names(texts, layout)
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """The first record's fields, one for each column. header: None where types are to tell it."""
+
+    layout: Layout
+    texts: list[str]
+    header: bool | None
 
 
-def _are_names(texts: list[str], layout: Layout) -> bool:
-    return (
-        all(text and text.isprintable() for text in texts)
-        and len(set(texts)) == len(texts)
-        and not any(is_value(text, layout) for text in texts)
-    )
+def _find_shape(
+    path: str, data: mmap.mmap | bytes, first: Record, layout: Layout, columns: Columns
+) -> _Shape:
+    texts = header.texts_of(data[first.start : first.stop], layout)
+    if len(texts) > MAX_COLUMNS:
+        raise too_many_columns(path, len(texts))
+    following = records(data, layout, first.next, first.line + 1)
+    probed = itertools.islice((each for each in following if not each.fault), _PROBED_RECORDS)
+    fields = [split_fields(data[each.start : each.stop], layout) for each in probed]
+    if not layout.quotes and len(texts) > 1 and not texts[-1]:
+        texts.pop()
+        layout = replace(layout, trailing=True)
+    elif len(texts) > 2 and not texts[-1] and fields and len(fields[0]) == len(texts) - 1:
+        texts.pop()  # a comma behind the names that no row has
+        return _Shape(layout, texts, True if columns.header is None else columns.header)
+    if layout.padded:
+        widest = max((len(each) for each in fields), default=0)
+        texts += [""] * (widest - len(texts))
+    known = columns.header
+    if known is None and (first.fault is not None or not header.may_be_names(texts, layout)):
+        known = False
+    return _Shape(layout, texts, known)
+
+
+def _has_header(shape: _Shape, found: Found) -> bool:
+    if shape.header is not None:
+        return shape.header
+    return header.are_names(shape.texts, [kind or pa.string() for kind in found])
+
+
+# -- names and types
 
 
 def _names(path: str, texts: list[str], has_header: bool, columns: Columns) -> list[str]:
@@ -174,15 +237,24 @@ def _names(path: str, texts: list[str], has_header: bool, columns: Columns) -> l
             f"file '{path}' has {len(texts)} column{'s' if len(texts) > 1 else ''}, "
             f"but the options tell of {named}"
         )
-    header = {text.lower() for text in texts} if has_header else ()
+    known = {text.lower() for text in texts} if has_header else ()
     for name, text in zip(columns.names, texts, strict=False):
-        if name.lower() != text.lower() and name.lower() in header:
+        if name.lower() != text.lower() and name.lower() in known:
             raise ProgrammingError(
                 f"file '{path}': the header has '{text}' where the options tell of '{name}'; "
                 "name the columns in the order of the file"
             )
-    found = texts if has_header else [f"column{n}" for n in range(1, len(texts) + 1)]
+    found = header.column_names(texts) if has_header else header.numbered_names(len(texts))
     return [*columns.names, *found[len(columns.names) :]]
+
+
+def _first_types(columns: Columns, width: int) -> dict[int, pa.DataType]:
+    """Return the types that are given for columns whose names need not be known."""
+    if columns.all_text:
+        return dict.fromkeys(range(width), pa.string())
+    if columns.exact:
+        return dict(enumerate(columns.types.values()))
+    return dict(enumerate(columns.first_types[:width]))
 
 
 def _given_types(path: str, names: list[str], columns: Columns) -> dict[str, pa.DataType]:
@@ -200,12 +272,42 @@ def _given_types(path: str, names: list[str], columns: Columns) -> dict[str, pa.
     return given
 
 
+def _infer(
+    data: mmap.mmap | bytes,
+    sample: _Sample,
+    layout: Layout,
+    width: int,
+    given: Mapping[int, pa.DataType],
+) -> Found:
+    """Return the types of columns as a sample tells them, and those given."""
+    found: Found = [given.get(place) for place in range(width)]
+    unnamed = pa.schema([(str(place), pa.string()) for place in range(width)])
+
+    def parts() -> Iterator[bytes]:
+        for start, stop in sample.batches:
+            part = data[start:stop]
+            if layout.is_mended:
+                plain = plain_records(part, layout, unnamed)
+                part = joined([each for each in plain if not (layout.lenient and each.fault)])
+            yield part
+
+    infer_types(parts(), layout, found, given)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """Records that were looked at: how many, and the bytes of each batch of them."""
+    """Records that were looked at: how many, the bytes of each batch of them, where they end."""
 
     row_count: int
     batches: tuple[tuple[int, int], ...]
+    stop: int
+
+
+def _records(data: mmap.mmap | bytes, layout: Layout, first: Record, stop: int) -> Iterator[Record]:
+    """Yield records from one on, without the blank lines at the end of the file."""
+    found = records(data, layout, first.start, first.line)
+    return itertools.takewhile(lambda each: each.start < stop, found)
 
 
 def _sample(found: Iterator[Record], most: int | None, start: int) -> _Sample:
@@ -229,4 +331,4 @@ def _sample(found: Iterator[Record], most: int | None, start: int) -> _Sample:
             break
     if held:
         batches.append((start, stop))
-    return _Sample(row_count, tuple(batches))
+    return _Sample(row_count, tuple(batches), stop)

@@ -3,6 +3,7 @@ r"""Records and fields of a delimited file, told apart byte by byte as Arrow's r
     7|"x|      .tbl: no quotes, no escapes; every line is a record
     7,"x, y"   .csv: RFC 4180; a quoted field may hold delimiters, line ends and doubled quotes;
                another character may stand for the quote
+    7,x # y    a comment ends with its line; a line that is nothing else is no record
 
 A line ends with \n, \r\n or \r. A quote is special only where a field begins.
 """
@@ -32,19 +33,30 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 class Layout:
     """How a delimited file spells its records.
 
-    `delimiter` and `quote` are one ASCII character each and `null` is the unquoted text of NULL;
-    `null_strings` tells whether it is NULL in a VARCHAR column too. `trailing`: a delimiter follows
-    the last field. `date_format` and `timestamp_format` are those of strptime, None for ISO 8601.
+    `delimiter`, `quote` and `decimal` are one ASCII character each; `nulls` are the unquoted texts
+    of NULL, the first of which is written; `null_strings` tells whether they are NULL in a VARCHAR
+    column too. `trailing`: a delimiter follows the last field. `date_format` and `timestamp_format`
+    are those of strptime, None for ISO 8601. `comment` begins one, '' for none. `padded`: fields
+    that a record lacks are NULL. `lenient`: a record that cannot be read is left out.
     """
 
     delimiter: str
     quotes: bool
-    null: str
+    nulls: tuple[str, ...]
     null_strings: bool
     trailing: bool = False
     quote: str = '"'
     date_format: str | None = None
     timestamp_format: str | None = None
+    decimal: str = "."
+    comment: str = ""
+    padded: bool = False
+    lenient: bool = False
+
+    @property
+    def is_mended(self) -> bool:
+        """Whether records may be changed or left out before they are read."""
+        return self.padded or self.lenient or bool(self.comment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +95,21 @@ def records(
             yield Record(start, limit, len(data), line, fault)
             return
         stop, following = found.end(1), found.end()
-        yield Record(start, stop, following, line)
+        if not (layout.comment and _is_comment(data[start:following], stop - start)):
+            yield Record(start, stop, following, line)
         line += 1 + (len(_LINE_END.findall(data[start:stop])) if layout.quotes else 0)
         start = following
+
+
+def _is_comment(written: bytes, size_bytes: int) -> bool:
+    """Tell whether a line, of whose record there are so many bytes, is nothing but a comment."""
+    return written[size_bytes:].rstrip(b"\r\n") != b"" and not written[:size_bytes].strip(b" \t")
 
 
 def split_fields(content: bytes, layout: Layout) -> list[bytes]:
     """Return the fields of a record as they are written, quotes included.
 
-    >>> split_fields(b'1,"a,b"', Layout(",", quotes=True, null="", null_strings=True))
+    >>> split_fields(b'1,"a,b"', Layout(",", quotes=True, nulls=("",), null_strings=True))
     [b'1', b'"a,b"']
     """
     if not layout.quotes or layout.quote.encode() not in content:
@@ -102,7 +120,7 @@ def split_fields(content: bytes, layout: Layout) -> list[bytes]:
 def unquote(field: bytes, layout: Layout) -> bytes:
     """Return the value that a field spells.
 
-    >>> unquote(b'"5"" pipe"', Layout(",", quotes=True, null="", null_strings=True))
+    >>> unquote(b'"5"" pipe"', Layout(",", quotes=True, nulls=("",), null_strings=True))
     b'5" pipe'
     """
     quote = layout.quote.encode()
@@ -115,7 +133,7 @@ def unquote(field: bytes, layout: Layout) -> bytes:
 
 def _field(layout: Layout) -> bytes:
     quote = layout.quote.encode()
-    plain = rb"[^" + re.escape(layout.delimiter.encode()) + rb"\r\n]*+"
+    plain = rb"[^" + re.escape((layout.delimiter + layout.comment).encode()) + rb"\r\n]*+"
     return rb"(?:" + _quoted(quote) + plain + rb"|(?!" + re.escape(quote) + rb")" + plain + rb")"
 
 
@@ -127,11 +145,13 @@ def _quoted(quote: bytes) -> bytes:
 
 @functools.cache
 def _record_pattern(layout: Layout) -> re.Pattern[bytes]:
+    mark = re.escape(layout.comment.encode())
+    line_end = (rb"(?:" + mark + rb"[^\r\n]*+)?" if mark else b"") + rb"(?:\r\n|\r|\n|\Z)"
     if not layout.quotes:
-        return re.compile(rb"([^\r\n]*+)(?:\r\n|\r|\n|\Z)")
+        return re.compile(rb"([^\r\n" + mark + rb"]*+)" + line_end)
     field, delimiter = _field(layout), re.escape(layout.delimiter.encode())
     record = field + rb"(?:" + delimiter + field + rb")*+"
-    return re.compile(rb"(" + record + rb")(?:\r\n|\r|\n|\Z)")
+    return re.compile(rb"(" + record + rb")" + line_end)
 
 
 @functools.cache

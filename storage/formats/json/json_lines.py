@@ -60,6 +60,7 @@ _TIMESTAMP = r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?$"
 
 class _Json(Format):
     name, extensions, copy_place = "json", ("json", "jsonl", "ndjson"), 4
+    is_text = True
     options = {
         "columns": Setting("names and types of the columns that are read", (Use.QUERY,)),
         "sample_size": Setting("lines that the types are found from; -1 is all", (Use.QUERY,)),
@@ -93,7 +94,10 @@ class _Json(Format):
                     f"{error}; the columns are those of the lines before"
                 ) from None
 
-        return schema, TextPart(schema, read, row_count)
+        def blocks(names: Sequence[str]) -> Iterator[Callable[[], pa.Table]]:
+            yield lambda: read(names or schema.names[:1], None).select(list(names))
+
+        return schema, TextPart(schema, blocks, read, row_count, is_streamed=False)
 
     def reader(
         self, path: str, schema: pa.Schema, exact: bool, settings: Options, report: Report
