@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -189,6 +189,10 @@ class Insert:
     tree: exp.Expr
 
 
+# The value of an option of COPY: True where none is written.
+CopyOption: TypeAlias = str | bool | tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Copy:
     """COPY table [(columns)] FROM 'path' [(option value, ...)].
@@ -199,7 +203,7 @@ class Copy:
     table: str
     columns: tuple[str, ...] | None
     path: str
-    options: Mapping[str, str | bool]
+    options: Mapping[str, CopyOption]
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +212,7 @@ class CopyTo:
 
     select: Select
     path: str
-    options: Mapping[str, str | bool]
+    options: Mapping[str, CopyOption]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import datetime as dt
 import time
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 from raydb.errors import Error, InternalError, OperationalError
@@ -81,6 +81,18 @@ class Reject:
     error_message: str
 
 
+@dataclass(slots=True)
+class Remarks:
+    """What a text has to say beside its answer.
+
+    rejects: the records of files that its last statement left out, by file and line, None where
+    none may be.
+    """
+
+    warnings: list[str] = field(default_factory=list)
+    rejects: dict[tuple[str, int], Reject] | None = None
+
+
 class Running:
     """A running statement. Used as a context manager, it is that of this thread.
 
@@ -98,8 +110,7 @@ class Running:
         "is_over",
         "listener",
         "memory_limit",
-        "rejects",
-        "warnings",
+        "remarks",
     )
 
     def __init__(
@@ -115,8 +126,7 @@ class Running:
         self.listener = listener
         self.device_memory = device_memory
         self.memory_limit: Callable[[], int | None] | None = None
-        self.warnings: list[str] = []
-        self.rejects: dict[tuple[str, int], Reject] = {}
+        self.remarks = Remarks()
         self._began: dt.datetime | None = None
         self._before: Token[Running | None] | None = None
         self._late: LateInterrupt | None = None
@@ -156,7 +166,7 @@ class Running:
         """Return the statement as a thread has it that may be told to end on its own."""
         running = Running(None, self.listener, self.device_memory)
         running.is_over, running._began = is_over, self.moment()
-        running.memory_limit = self.memory_limit
+        running.memory_limit, running.remarks = self.memory_limit, self.remarks
         return running
 
     def __enter__(self) -> Self:

@@ -130,8 +130,7 @@ class ScanBlocks:
         """Return the visible rows of a piece; any thread may ask."""
         if not isinstance(piece, tuple):
             rows = piece()
-            values = dict(zip(self.columns, rows.columns, strict=True))
-            return Relation(values, rows.num_rows)
+            return Relation(dict(zip(self.columns, rows.columns, strict=True)), rows.num_rows)
         part, first, start, stop = piece
         if part.is_sliceable and self.predicate is not None:
             found = self._few_matches(piece)

@@ -22,6 +22,7 @@ from raydb.engine.fused.row_fast_path import fast_rows
 from raydb.engine.fused.run import decode_groups
 from raydb.engine.operators.run import Sources, run_plan, stream_plan
 from raydb.engine.operators.trace import Trace
+from raydb.engine.session.rejects import keep_rejects
 from raydb.engine.session.result import Result
 from raydb.engine.session.settings import MEMORY_LIMIT
 from raydb.errors import DataError
@@ -184,6 +185,7 @@ def _end_run(jobs: JobRun) -> None:
     """Count the BVHs of a run that went well, and pass its warnings on."""
     usage = jobs.context.usage
     usage.note(jobs.used)
+    keep_rejects(jobs.context)
     jobs.context.warnings.extend(usage.searches.take_warnings())
 
 

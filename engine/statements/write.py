@@ -13,6 +13,7 @@ import numpy as np
 
 from raydb import sql
 from raydb.engine.context.progress import report
+from raydb.engine.session.rejects import keep_rejects
 from raydb.engine.session.settings import check_file
 from raydb.engine.session.statement_sources import open_sources
 from raydb.engine.statements.row_changes import (
@@ -105,6 +106,7 @@ def _copy(
     counted = _count_bytes(statement, context)
     columns, options = statement.columns, statement.options
     rows = beside(lambda: read_rows(statement.path, definition, columns, options, counted))
+    keep_rejects(context)
     report(f"COPY {definition.name}: check rows", 0.0)
     given = definition.schema.names if statement.columns is None else statement.columns
     missing = [name for name, _ in definition.defaults if name not in given]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from sqlglot import TokenType, exp
 
@@ -13,9 +12,6 @@ from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.options import SWITCH
 from raydb.sql.parse.query import as_query, query_of, select_columns
 from raydb.sql.parse.reader import TokenReader, fold, parse_tree, syntax_error
-
-if TYPE_CHECKING:
-    from sqlglot import Token
 
 # What may follow the assignments of an UPDATE or the rows of an INSERT.
 _CLAUSES = (TokenType.WHERE, TokenType.FROM, TokenType.RETURNING)
@@ -71,6 +67,9 @@ def _target(table: exp.Expr, statement: str) -> str:
     return fold(table.this)
 
 
+_OLD_OPTIONS = ("DELIMITER", "NULL", "QUOTE", "ESCAPE", "ENCODING")
+
+
 def read_copy(reader: TokenReader) -> ast.Copy | ast.CopyTo:
     """Read COPY, that word being read."""
     if reader.at_any("("):
@@ -86,26 +85,47 @@ def read_copy(reader: TokenReader) -> ast.Copy | ast.CopyTo:
     return ast.Copy(table, columns, *_file_and_options(reader, "FROM STDIN"))
 
 
-def _file_and_options(reader: TokenReader, stream: str) -> tuple[str, dict[str, str | bool]]:
-    """Read `'path' [[WITH] (option [value], ...)]`; a stream in place of the path is an error."""
+def _file_and_options(reader: TokenReader, stream: str) -> tuple[str, dict[str, ast.CopyOption]]:
+    """Read `'path' [[WITH] (option [value], ...)]`; a stream in place of the path is an error.
+
+    Without parentheses the options are those of PostgreSQL before version 9: `WITH CSV HEADER`.
+    """
     if reader.accept(stream.split()[1]):
         raise NotSupportedError(f"COPY ... {stream} is not supported")
     path = reader.string("the path of a file, in single quotes")
     reader.accept("WITH")
-    options: dict[str, str | bool] = {}
+    options: dict[str, ast.CopyOption] = {}
+
+    def add(name: str, value: ast.CopyOption) -> None:
+        if name in options:
+            raise ProgrammingError(f"the option '{name}' of COPY is given twice")
+        options[name] = value
 
     def read_option() -> None:
         name = reader.name("the name of an option")
-        if name in options:
-            raise ProgrammingError(f"the option '{name}' of COPY is given twice")
-        options[name] = True if reader.at_any(",", ")") else _option_value(reader.take())
+        add(name, True if reader.at_any(",", ")") else _option_value(reader))
 
     if reader.at_any("("):
         reader.listed(read_option)
+        return path, options
+    while (word := reader.accept_any("CSV", "HEADER", *_OLD_OPTIONS)) is not None:
+        if word in _OLD_OPTIONS:
+            reader.accept("AS")
+            add(word.lower(), reader.string(f"the value of {word}, in single quotes"))
+        else:
+            add(*(("format", "csv") if word == "CSV" else ("header", True)))
     return path, options
 
 
-def _option_value(token: Token) -> str | bool:
+def _option_value(reader: TokenReader) -> ast.CopyOption:
+    """Read the value of an option: a word, a number, a string, or a list of strings."""
+    if reader.accept("["):
+        texts = reader.separated(lambda: reader.string("a text, in single quotes"))
+        reader.expect("]")
+        return texts
+    if reader.at_any("("):
+        return reader.listed(lambda: reader.string("a text, in single quotes"))
+    token = reader.take()
     if token.token_type is TokenType.STRING:
         return token.text
     word = token.text.lower()

@@ -15,14 +15,14 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from raydb.errors import ProgrammingError, did_you_mean
-from raydb.storage.formats.csv_file import CSV
+from raydb.storage.formats.delimited.csv_file import CSV
+from raydb.storage.formats.delimited.tbl_file import TBL
 from raydb.storage.formats.flat import FLAT
 from raydb.storage.formats.format import Use
 from raydb.storage.formats.json.json_lines import JSON
 from raydb.storage.formats.options import ALIASES
 from raydb.storage.formats.parquet import PARQUET
 from raydb.storage.formats.paths import COMPRESSIONS
-from raydb.storage.formats.tbl_file import TBL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,7 +13,7 @@ import pyarrow as pa
 from raydb.errors import DataError, NotSupportedError
 from raydb.storage.formats.arrow.sql_types import is_sql_type
 from raydb.storage.formats.cast_columns import cast_column
-from raydb.storage.tables.parts import Part, value_bytes
+from raydb.storage.tables.parts import ArrowPart, Part, value_bytes
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -170,8 +170,12 @@ class CastPart(Part):
         heads = self.part.head(present, count) if present else []
         return self._cast(names, heads, len(heads[0]) if heads else min(count, self.row_count))
 
-    def without(self, comparisons: Sequence[Comparison]) -> CastPart:
-        """Return the part without chunks that the comparisons exclude."""
+    def without(self, comparisons: Sequence[Comparison]) -> Part:
+        """Return the part without chunks that the comparisons exclude, or without any row."""
+        for each in comparisons:
+            value = self.constants.get(each.column)
+            if value is not None and not each.holds(value):
+                return ArrowPart(self.wanted.empty_table())
         part = self.part.without(self._as_found(comparisons))
         return self if part is self.part else replace(self, part=part)
 

@@ -45,6 +45,7 @@ _COPY = (Use.READ, Use.WRITE)
 _COMMON = {
     "format": Setting("the format, instead of the extension", _COPY),
     "union_by_name": Setting("whether columns of several files are matched by name", (Use.QUERY,)),
+    "hive_partitioning": Setting("whether folders such as year=2026 are columns", (Use.QUERY,)),
     "filename": Setting("whether to add a column with the file's path", (Use.QUERY,)),
 }
 

@@ -19,6 +19,7 @@ from raydb.storage.formats import check_options, find_format
 from raydb.storage.formats.arrow.sql_types import sql_type
 from raydb.storage.formats.file_parts import cast_part
 from raydb.storage.formats.format import MAX_COLUMNS, Use, too_many_columns
+from raydb.storage.formats.hive import hive_columns
 from raydb.storage.formats.options import switch, with_plain_names
 from raydb.storage.formats.paths import check_file, describe_failure, expand, matching_files
 from raydb.storage.integers import wider_integer
@@ -72,17 +73,39 @@ def open_rows(source: FileSource, whole_sample: bool = False) -> Rows:
         check_options(chosen, known, Use.QUERY)
         opened.append(_open_file(path, chosen, settings))
     schema = _common_schema(opened, switch(settings, "union_by_name") is True)
-    is_named = switch(settings, _FILENAME)
-    if is_named:
-        if _FILENAME in schema.names:
-            raise ProgrammingError(f"file '{paths[0]}' has a column '{_FILENAME}' already")
-        schema = schema.append(pa.field(_FILENAME, pa.string()))
+    added = _added_columns(paths, settings)
+    schema = _with_columns(paths[0], schema, added)
     parts = []
-    for file in opened:
-        constants = {_FILENAME: pa.scalar(file.path)} if is_named else {}
-        part = cast_part(f"file '{file.path}'", file.schema, schema, file.part, constants)
-        parts.append(part)
+    for place, file in enumerate(opened):
+        constants = {name: added.column(name)[place] for name in added.column_names}
+        found = pa.schema([field for field in file.schema if field.name not in constants])
+        parts.append(cast_part(f"file '{file.path}'", found, schema, file.part, constants))
     return Rows(schema, tuple(parts))
+
+
+def _added_columns(paths: Sequence[str], settings: Options) -> pa.Table:
+    """Return the columns that files do not hold, with a row for each file."""
+    is_hive = switch(settings, "hive_partitioning") is not False
+    added = hive_columns(paths) if is_hive else {}
+    if switch(settings, _FILENAME):
+        added[_FILENAME] = pa.array(paths, pa.string())
+    return pa.table(added)
+
+
+def _with_columns(path: str, schema: pa.Schema, added: pa.Table) -> pa.Schema:
+    """Return the columns of files and those added to them; a folder's name goes before a column's.
+
+    Raises ProgrammingError for a file that has a column with the name of its path's.
+    """
+    for field in added.schema:
+        place = schema.get_field_index(field.name)
+        if place < 0:
+            schema = schema.append(field)
+        elif field.name == _FILENAME:
+            raise ProgrammingError(f"file '{path}' has a column '{_FILENAME}' already")
+        else:
+            schema = schema.set(place, field)
+    return schema
 
 
 def _list_files(patterns: tuple[str, ...]) -> Rows:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from raydb.errors import DataError
 from raydb.interrupts import interrupt_check
-from raydb.running import Reject, current
+from raydb.running import Reject, Remarks, current
 from raydb.storage.formats.room import Room
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ class TextFile:
         self._content: bytes | None = None
         # Arrow reads on threads of its own.
         self._check_interrupt = interrupt_check()
-        self._running = current.get()
+        running = current.get()
+        self._remarks = Remarks() if running is None else running.remarks
         self.room = Room(path)
         if compression is not None:
             try:
@@ -156,19 +157,24 @@ class TextFile:
 
     def warn(self, text: str) -> None:
         """Say something beside the answer of the statement that has opened the file."""
-        if self._running is not None:
-            self._running.warnings.append(text)
+        self._remarks.warnings.append(text)
+
+    def expect_rejects(self) -> None:
+        """Say that records may be left out, of which the statement then has a table."""
+        if self._remarks.rejects is None:
+            self._remarks.rejects = {}
 
     def leave_out(self, fault: Fault, schema: pa.Schema) -> None:
         """Note a record that is left out; any thread may."""
-        if self._running is None:
+        rejects = self._remarks.rejects
+        if rejects is None or len(rejects) >= MAX_REJECTS:
             return
         name = None if fault.field is None else schema[fault.field].name
         place = None if fault.field is None else fault.field + 1
         written = fault.written.decode(errors="backslashreplace")
-        reject = Reject(self.path, fault.line, place, name, fault.kind, written, fault.what)
-        if len(self._running.rejects) < MAX_REJECTS:
-            self._running.rejects[self.path, fault.line] = reject
+        rejects[self.path, fault.line] = Reject(
+            self.path, fault.line, place, name, fault.kind, written, fault.what
+        )
 
     def _holding(self, content: bytes) -> TextFile:
         """Return a file of the same name with other bytes, in memory."""

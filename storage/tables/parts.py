@@ -8,10 +8,11 @@ from end to end; what it does not say of itself, `Part` answers by reading colum
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from raydb.interrupts import check_interrupt
 from raydb.storage.flat.select import possible_ranges, select_rows
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
     from raydb.storage.flat import FlatTable
 
 _TEXT_BYTES = 16
+
+_FUNCTIONS = {
+    "==": pc.equal,
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+}
 
 # So many rows of a column are taken one by one.
 _MAX_SLICES = 1024
@@ -42,6 +51,10 @@ class Comparison:
     column: str
     operator: str
     value: pa.Scalar
+
+    def holds(self, value: pa.Scalar) -> bool:
+        """Tell whether it holds for a value of the column."""
+        return _FUNCTIONS[self.operator](value, self.value).as_py() is True
 
 
 class Part:
@@ -148,7 +161,7 @@ class Part:
         """Return some columns of the first `count` rows, fewer where there are no more."""
         return [column.slice(0, count) for column in self.columns(names)]
 
-    def without(self, comparisons: Sequence[Comparison]) -> Self:  # noqa: ARG002
+    def without(self, comparisons: Sequence[Comparison]) -> Part:  # noqa: ARG002
         """Return the part without chunks of rows for none of which all comparisons hold.
 
         The rows that are left have other numbers then.

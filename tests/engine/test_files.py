@@ -127,7 +127,7 @@ def test_columns_of_the_same_name(con):
             [(dt.date(2020, 1, 1), dt.datetime(2020, 1, 1, 10))],
         ),
         ("t,f\nt,f\n", [(True, False)]),
-        ("x,x\ny,z\n", [("x", "x"), ("y", "z")]),
+        ("x,x\ny,z\n", [("y", "z")]),
         ("x\n1.5\n2\n", [(1.5,), (2.0,)]),
         ("n\n0\n1\ntrue\n", [(False,), (True,), (True,)]),
         ('"a","b"\n"1"",",0x1F\n', [('1",', "0x1F")]),

@@ -3,6 +3,7 @@
 A string where a table could stand names files, and so does a call of one of these functions:
 
     read_csv, read_parquet, read_json, read_flat    paths or patterns, then options by name
+    read_csv_auto                                   read_csv, as DuckDB calls it too
     glob                                            the files that match, one row each
 
 `=`, `=>` and `:=` mean the same between the name of an option and its value.
@@ -53,6 +54,7 @@ FILE_FUNCTIONS = (
         for each in FORMATS.values()
         if each.has_function
     ),
+    FileFunction("read_csv_auto", "csv"),
     FileFunction("glob", "glob"),
 )
 
@@ -128,7 +130,7 @@ def _option(name: str, value: exp.Expr, values: Mapping[str, Constant]) -> Optio
         case exp.Parameter() | exp.Placeholder():
             constant = values[parameter_key(value)].value
             return constant if isinstance(constant, bool) else str(constant)
-        case exp.Array() if name in ("types", "dtypes", "column_types"):
+        case exp.Array() if name in ("types", "dtype", "dtypes", "column_types"):
             return tuple(_type(name, each) for each in value.expressions)
         case exp.Array():
             return _texts(value, values)

@@ -244,19 +244,14 @@ def _read_odd_block(text: DelimitedText, chosen: list[int] | None, block: Block)
     found = plain_records(block.content, layout, schema, line, is_last=is_end)
     if layout.lenient:
         part, faults = split_faults(found, layout, schema, misfits)
-        for fault in faults:
-            file.leave_out(fault, schema)
+        for each in faults:
+            file.leave_out(each, schema)
         return read_part(part, schema, layout, chosen)
-    if layout.padded:
-        every = list(found)
-        fault = first_fault(iter(every), layout, schema, misfits)
-        if fault is None:
-            return read_part(joined(every), schema, layout, chosen)
-    else:
-        fault = first_fault(found, layout, schema, misfits)
+    every = list(found) if layout.padded else []
+    fault = first_fault(iter(every) if layout.padded else found, layout, schema, misfits)
     if fault is not None:
         raise DataError(f"file '{file.path}', {fault.describe(schema)}")
-    return None
+    return read_part(joined(every), schema, layout, chosen) if layout.padded else None
 
 
 def _check_zeros(text: DelimitedText, block: Block, guessed: Sequence[int]) -> None:

@@ -223,4 +223,6 @@ def _encoding(settings: Options) -> str | None:
 def _open_text(path: str, text: TextSettings) -> TextFile:
     """Open a delimited file, decompressed and with quotes that are doubled within quotes."""
     file = TextFile(path, text.compression, text.encoding)
+    if text.layout.lenient:
+        file.expect_rejects()
     return file if text.escape is None else file.with_doubled_quotes(text.layout, text.escape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from raydb.storage.formats.csv_file import Csv
+from raydb.storage.formats.delimited.csv_file import Csv
 from raydb.storage.formats.delimited.records import Layout
 from raydb.storage.formats.format import Use
 
