@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.planner.expressions.types import HUGEINT, INTERVAL, MAX_PRECISION, is_float
+from raydb.storage.uuids import UUID
 
 _DType = exp.DType
 _TYPES: dict[exp.DType, pa.DataType] = {
@@ -31,6 +32,7 @@ _TYPES: dict[exp.DType, pa.DataType] = {
     _DType.DATETIME: pa.timestamp("us"),
     _DType.VARBINARY: pa.binary(),
     _DType.INTERVAL: INTERVAL,
+    _DType.UUID: UUID,
 }
 _MORE_NAMES = ("BLOB", "BYTEA", "DECIMAL", "HUGEINT", "INTEGER", "NUMERIC", "REAL", "UINTEGER")
 _TYPE_NAMES = (*(kind.value for kind in _TYPES), *_MORE_NAMES)
@@ -49,6 +51,10 @@ def data_type_of(node: exp.DataType) -> pa.DataType:
         )
     if kind is _DType.ARRAY:
         return _list_type(node)
+    if kind is _DType.STRUCT and node.expressions:
+        return _struct_type(node)
+    if kind is _DType.MAP and len(node.expressions) == 2:
+        return pa.map_(*(data_type_of(_part(each, node)) for each in node.expressions))
     parameters = [_parameter(part, node) for part in node.expressions]
     if kind is _DType.DECIMAL and len(parameters) <= 2:
         return _decimal(parameters)
@@ -74,6 +80,24 @@ def _list_type(node: exp.DataType) -> pa.DataType:
         f"the type {_written(node)} is not supported: only lists of FLOAT and DOUBLE have a fixed"
         " length, of at least one"
     )
+
+
+def _struct_type(node: exp.DataType) -> pa.DataType:
+    """Return STRUCT(a INTEGER, b VARCHAR)."""
+    fields: dict[str, pa.DataType] = {}
+    for part in node.expressions:
+        if not isinstance(part, exp.ColumnDef) or part.args.get("constraints"):
+            raise NotSupportedError(f"the type {_written(node)} is not supported")
+        if part.name.casefold() in map(str.casefold, fields):
+            raise ProgrammingError(f"a STRUCT has two fields named '{part.name}'")
+        fields[part.name] = data_type_of(_part(part.args.get("kind"), node))
+    return pa.struct(list(fields.items()))
+
+
+def _part(node: exp.Expr | None, whole: exp.DataType) -> exp.DataType:
+    if not isinstance(node, exp.DataType):
+        raise NotSupportedError(f"the type {_written(whole)} is not supported")
+    return node
 
 
 def _parameter(node: exp.Expr, whole: exp.DataType) -> int:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _TYPES = pa.types
 
@@ -29,6 +29,20 @@ def is_list_like(kind: pa.DataType) -> bool:
     )
 
 
+def leaf_types(kind: pa.DataType) -> Iterator[pa.DataType]:
+    """Yield the types of the values that are in values of a type, or the type itself."""
+    if _TYPES.is_map(kind):
+        yield from leaf_types(kind.key_type)
+        yield from leaf_types(kind.item_type)
+    elif _TYPES.is_struct(kind):
+        for field in kind:
+            yield from leaf_types(field.type)
+    elif is_list_like(kind):
+        yield from leaf_types(kind.value_type)
+    else:
+        yield kind
+
+
 def entries_type(kind: pa.DataType) -> pa.DataType:
     """Return the type of lists that holds the entries of maps of a type."""
     return pa.list_(pa.struct([("key", kind.key_type), ("value", kind.item_type)]))
@@ -40,7 +54,40 @@ def entries_of(maps: pa.Array) -> pa.Array:
     >>> entries_of(pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64())))
     [[{'key': 'a', 'value': 1}]]
     """
-    return maps.cast(entries_type(maps.type))
+    offsets, keys, values = parts_of_maps(maps)
+    kind = entries_type(maps.type)
+    entries = make_structs([keys, values], kind.value_type)
+    return pa.ListArray.from_arrays(offsets, entries, type=kind, mask=missing(maps))
+
+
+def parts_of_maps(maps: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
+    """Return where each map begins among the entries, and the end; the keys; the values."""
+    return _without_hidden(maps, [maps.keys, maps.items])
+
+
+def elements_of(lists: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Return where each list begins among the elements, and the end; the elements."""
+    if _TYPES.is_list(lists.type):
+        # Arrow's own function does not take UUIDs.
+        return _without_hidden(lists, [lists.values])
+    return offsets_of(lists), lists.flatten()
+
+
+def _without_hidden(lists: pa.Array, parts: list[pa.Array]) -> tuple[pa.Array, ...]:
+    """Return new offsets, and the parts that lie in lists or maps that are not NULL."""
+    offsets = lists.offsets.to_numpy()
+    lengths = np.diff(offsets)
+    hidden = lists.is_null().to_numpy(zero_copy_only=False) & (lengths > 0)
+    if hidden.any():
+        kept = np.ones(int(offsets[-1] - offsets[0]), np.bool_)
+        for start, stop in zip(offsets[:-1][hidden], offsets[1:][hidden], strict=True):
+            kept[start - offsets[0] : stop - offsets[0]] = False
+        parts = [part[offsets[0] : offsets[-1]].filter(pa.array(kept)) for part in parts]
+        lengths = np.where(hidden, 0, lengths)
+    else:
+        parts = [part[offsets[0] : offsets[-1]] for part in parts]
+    found = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    return pa.array(found), *parts
 
 
 def offsets_of(lists: pa.Array) -> pa.Array:
@@ -91,9 +138,9 @@ def rebuild(
         ]
         return make_structs(fields, kind, missing(array))
     if _TYPES.is_map(kind):
-        entries = entries_of(array)
-        elements = convert(entries.flatten(), entries_type(kind).value_type)
-        lists = pa.ListArray.from_arrays(offsets_of(entries), elements, mask=missing(entries))
-        return make_maps(lists, kind)
-    elements = convert(array.flatten(), kind.value_type)  # without those of NULL
-    return pa.ListArray.from_arrays(offsets_of(array), elements, type=kind, mask=missing(array))
+        offsets, keys, values = parts_of_maps(array)
+        parts = (convert(keys, kind.key_type), convert(values, kind.item_type))
+        return pa.MapArray.from_arrays(offsets, *parts, type=kind, mask=missing(array))
+    offsets, elements = elements_of(array)  # without those of NULL
+    values = convert(elements, kind.value_type)
+    return pa.ListArray.from_arrays(offsets, values, type=kind, mask=missing(array))

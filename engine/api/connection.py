@@ -21,6 +21,7 @@ from raydb.kernels.backends.choice import warm_up
 from raydb.memory_release import give_back
 from raydb.running import Interrupts, Running
 from raydb.storage.durable.database_directory import DatabaseDirectory
+from raydb.storage.formats.arrow.exported import exported, exported_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -114,8 +115,9 @@ class Connection:
             self._warnings = stream.warnings
         fields = zip(stream.names, stream.types, strict=True)
         schema = pa.schema([pa.field(name, kind) for name, kind in fields])
+        shown = pa.schema([pa.field(each.name, exported_type(each.type)) for each in schema])
         batches = self._batches(schema, stream, running)
-        return pa.RecordBatchReader.from_batches(schema, _Batches(batches))
+        return pa.RecordBatchReader.from_batches(shown, _Batches(batches))
 
     @property
     def messages(self) -> list[tuple[type[errors.Warning], errors.Warning]]:
@@ -240,7 +242,7 @@ class Connection:
             if columns is None:
                 give_back()
                 return
-            yield from pa.Table.from_arrays(list(columns), schema=schema).to_batches()
+            yield from exported(pa.Table.from_arrays(list(columns), schema=schema)).to_batches()
 
     def _execute_among(
         self, sql: str, variables: Mapping[str, object], parameters: Parameters

@@ -20,7 +20,10 @@ from raydb.errors import (
     Warning,  # noqa: A004  (the name is PEP 249's)
 )
 from raydb.planner.plan.table_function import TABLE_FUNCTIONS
+from raydb.storage.formats.arrow.exported import exported, with_uuid_texts
+from raydb.storage.nested import leaf_types
 from raydb.storage.type_names import sql_type_name
+from raydb.storage.uuids import UUID
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -171,7 +174,7 @@ class Cursor:
         self._check_open()
         if self._result.rows is None:
             raise InterfaceError("the last statement returned no rows")
-        return self._result.rows.rename_columns(list(self._result.names))
+        return exported(self._result.rows.rename_columns(list(self._result.names)))
 
     def to_arrow_reader(self, batch_rows: int = 2**16) -> pa.RecordBatchReader:
         """Return all rows of the last query as a reader of batches of up to `batch_rows` rows."""
@@ -200,7 +203,11 @@ class Cursor:
         _require("pandas")
         table = self.to_arrow_table()
         with _converting("pandas"):
-            return table.to_pandas()
+            frame: pd.DataFrame = table.to_pandas(maps_as_pydicts="strict")
+        for place, kind in enumerate(self._result.types or ()):
+            if kind == UUID:  # of which Arrow makes bytes
+                frame.isetitem(place, table.column(place).to_pylist())
+        return frame
 
     def to_polars(self, *, lazy: bool = False) -> pl.DataFrame | pl.LazyFrame:
         """Return all rows of the last query as a Polars DataFrame, or as a LazyFrame.
@@ -208,9 +215,9 @@ class Cursor:
         Raises OperationalError where Polars is not installed, DataError for a type that it lacks.
         """
         polars = _require("polars")
-        table = self.to_arrow_table()
+        table = with_uuid_texts(self.to_arrow_table())
         for column in table.schema:
-            if pt.is_interval(column.type):
+            if any(map(pt.is_interval, leaf_types(column.type))):
                 raise DataError(
                     f"column '{column.name}' is an INTERVAL, a type that Polars lacks; CAST it to"
                     " VARCHAR"

@@ -23,6 +23,7 @@ from raydb.errors import NotSupportedError
 from raydb.kernels.bvh.encode import encode_column
 from raydb.kernels.codecs.arrow_numbers import from_numbers, words_of
 from raydb.planner.expressions.columns.order import doubles_of_codes, order_codes, order_intervals
+from raydb.storage.nested import entries_of, fields_of
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -98,6 +99,8 @@ def direct_codes(values: pa.ChunkedArray | pa.Array) -> NDArray[np.int64] | None
     """Return fixed-width values as integers in their order, or None where they are too wide."""
     kind = values.type
     if pt.is_string(kind) or pt.is_binary(kind) or pt.is_nested(kind) or pt.is_interval(kind):
+        return None
+    if pt.is_fixed_size_binary(kind):
         return None
     if pt.is_boolean(kind):
         values = pc.cast(values, pa.int8())
@@ -274,6 +277,10 @@ def _group_codes(values: pa.ChunkedArray | pa.Array) -> tuple[NDArray[np.int64],
     values = order_intervals(values)
     if pt.is_null(values.type):
         return np.zeros(len(values), np.int64), 1
+    if pt.is_struct(values.type):
+        return _struct_codes(values)
+    if pt.is_map(values.type):
+        values = entries_of(joined(values))
     if pt.is_nested(values.type):
         return _hashed(list_bytes([values], group_numbers)[0])
     whole = joined(values)
@@ -295,6 +302,13 @@ def _group_codes(values: pa.ChunkedArray | pa.Array) -> tuple[NDArray[np.int64],
     if valid is None:
         return codes, most - least + 1
     return np.where(valid, codes, most - least + 1), most - least + 2
+
+
+def _struct_codes(values: pa.ChunkedArray | pa.Array) -> tuple[NDArray[np.int64], int]:
+    """Number structs by their fields; NULL is not a struct of NULLs."""
+    whole = joined(values)
+    groups = group_rows([*fields_of(whole), whole.is_valid()], len(whole)).members
+    return groups.numbers, groups.count
 
 
 def _text_codes(values: pa.ChunkedArray | pa.Array) -> NDArray[np.int64] | None:

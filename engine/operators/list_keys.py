@@ -47,7 +47,8 @@ def hashable(values: Values) -> Values:
 
     So lists that differ may be equal, as hashes may. The bytes of all of them are less than 2 GB.
     """
-    if not pt.is_nested(values.type) or not _is_plain(values.type.value_type):
+    is_list = pt.is_list(values.type) or pt.is_fixed_size_list(values.type)
+    if not is_list or not _is_plain(values.type.value_type):
         return values
     lists = _one_array(values)
     elements = lists.flatten()

@@ -4,11 +4,14 @@ HUGEINT   int                    TIME      datetime.time
 DECIMAL   decimal.Decimal        INTERVAL  datetime.timedelta, or pyarrow.MonthDayNano where it
 BLOB      bytes                            has months, which a timedelta does not know
 DATE      datetime.date          lists     list
+UUID      uuid.UUID              STRUCT    dict
+                                 MAP       dict; a list of pairs where keys are nested
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import uuid
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -44,6 +47,12 @@ def _converter(data_type: pa.DataType) -> Callable[[Any], Any] | None:
     """Return what Arrow's own Python value has to pass through, if anything."""
     if data_type == _HUGEINT:
         return int
+    if pt.is_fixed_size_binary(data_type):
+        return _uuid
+    if pt.is_struct(data_type):
+        return _struct_converter(data_type)
+    if pt.is_map(data_type):
+        return _map_converter(data_type)
     if pt.is_interval(data_type):
         return _timedelta
     if pt.is_list(data_type) or pt.is_fixed_size_list(data_type):
@@ -51,6 +60,40 @@ def _converter(data_type: pa.DataType) -> Callable[[Any], Any] | None:
         if convert is not None:
             return lambda values: [None if v is None else convert(v) for v in values]
     return None
+
+
+def _struct_converter(data_type: pa.DataType) -> Callable[[Any], Any] | None:
+    converters = {field.name: convert for field in data_type if (convert := _converter(field.type))}
+    if not converters:
+        return None
+
+    def convert_fields(value: dict[str, Any]) -> dict[str, Any]:
+        changed = {
+            name: convert(value[name])
+            for name, convert in converters.items()
+            if value[name] is not None
+        }
+        return {**value, **changed}
+
+    return convert_fields
+
+
+def _map_converter(data_type: pa.DataType) -> Callable[[Any], Any]:
+    key, item = (_converter(kind) or _same for kind in (data_type.key_type, data_type.item_type))
+    make = list if pt.is_nested(data_type.key_type) else dict
+
+    def convert(entries: list[tuple[Any, Any]]) -> Any:
+        return make([(key(k), None if v is None else item(v)) for k, v in entries])
+
+    return convert
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _uuid(value: bytes) -> uuid.UUID:
+    return uuid.UUID(bytes=value)
 
 
 def sql_types(schema: pa.Schema) -> tuple[str, ...]:

@@ -50,9 +50,12 @@ def to_numbers(
 
 
 def words_of(array: pa.Array) -> NDArray[Any]:
-    """View an array's values as numbers: shape (n,), or (n, words) for decimals, lowest first."""
+    """View an array's values as numbers: shape (n,), or (n, words), the lowest first.
+
+    Decimals and UUIDs have several words.
+    """
     kind = array.type
-    if pa.types.is_decimal(kind):
+    if pa.types.is_decimal(kind) or pa.types.is_fixed_size_binary(kind):
         dtype, width = np.dtype(np.int64), kind.bit_width // 64
     elif pa.types.is_floating(kind):
         dtype, width = np.dtype(f"f{kind.bit_width // 8}"), 1

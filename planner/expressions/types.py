@@ -5,9 +5,15 @@ There is no type system of our own: a SQL type is an Arrow type.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pyarrow as pa
 
 from raydb.storage.integers import INTEGER_DIGITS, wider_integer
+from raydb.storage.uuids import UUID
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 BOOLEAN, BLOB, TEXT = pa.bool_(), pa.binary(), pa.string()
 INTEGER, BIGINT, DOUBLE = pa.int32(), pa.int64(), pa.float64()
@@ -17,6 +23,8 @@ MAX_PRECISION = 38  # of decimal128
 # Two decimals of any types fit side by side in so many digits: 38 before the point, 38 behind it.
 COMPARED_PRECISION = 76
 HUGEINT = pa.decimal128(MAX_PRECISION, 0)
+# The type of MAP {}, which becomes any other map.
+EMPTY_MAP = pa.map_(pa.string(), pa.null())
 # The types that have one name, by that.
 TYPES: dict[str, pa.DataType] = {
     "BOOLEAN": BOOLEAN,
@@ -30,6 +38,7 @@ TYPES: dict[str, pa.DataType] = {
     "TIME": TIME,
     "TIMESTAMP": TIMESTAMP,
     "INTERVAL": INTERVAL,
+    "UUID": UUID,
 }
 
 
@@ -71,6 +80,16 @@ def is_temporal(data_type: pa.DataType) -> bool:
 def is_list(data_type: pa.DataType) -> bool:
     """Say whether a type is a list, of any or of a fixed length."""
     return bool(pa.types.is_list(data_type) or pa.types.is_fixed_size_list(data_type))
+
+
+def is_struct(data_type: pa.DataType) -> bool:
+    """Say whether a type is STRUCT."""
+    return bool(pa.types.is_struct(data_type))
+
+
+def is_map(data_type: pa.DataType) -> bool:
+    """Say whether a type is MAP."""
+    return bool(pa.types.is_map(data_type))
 
 
 def is_numbers(data_type: pa.DataType) -> bool:
@@ -118,7 +137,28 @@ def common_type(
         return pa.timestamp("us")
     if is_list(left) and is_list(right):
         return _common_list_type(left, right, most_digits)
+    if is_struct(left) and is_struct(right):
+        return _common_struct_type(left, right, most_digits)
+    if EMPTY_MAP in (left, right) and is_map(left) and is_map(right):
+        return right if left == EMPTY_MAP else left
+    if is_map(left) and is_map(right):
+        key = common_type(left.key_type, right.key_type, most_digits)
+        item = common_type(left.item_type, right.item_type, most_digits)
+        return None if key is None or item is None else pa.map_(key, item)
     return None
+
+
+def _common_struct_type(
+    left: pa.DataType, right: pa.DataType, most_digits: int
+) -> pa.DataType | None:
+    """Return the struct of the fields of both, each of the type that is common."""
+    fields = {field.name: field.type for field in left}
+    for field in right:
+        both = common_type(fields.get(field.name, field.type), field.type, most_digits)
+        if both is None:
+            return None
+        fields[field.name] = both
+    return pa.struct(list(fields.items()))
 
 
 def decimal_type(precision: int, scale: int) -> pa.DataType:
@@ -152,6 +192,13 @@ def can_cast(source: pa.DataType, target: pa.DataType) -> bool:
         return True
     if is_list(source) and is_list(target):
         return can_cast(source.value_type, target.value_type)
+    if is_struct(source) and is_struct(target):
+        return _can_become(source, target, can_cast)
+    if is_map(source) and is_map(target):
+        return source == EMPTY_MAP or (
+            can_cast(source.key_type, target.key_type)
+            and can_cast(source.item_type, target.item_type)
+        )
     if is_number(source) and is_number(target):
         return True
     if is_moment(source) and is_moment(target):
@@ -162,12 +209,28 @@ def can_cast(source: pa.DataType, target: pa.DataType) -> bool:
     return (source == BOOLEAN and is_number(target)) or (is_number(source) and target == BOOLEAN)
 
 
+def _can_become(
+    source: pa.DataType, target: pa.DataType, can: Callable[[pa.DataType, pa.DataType], bool]
+) -> bool:
+    """Say whether a struct has a field of another one, and all that both have can be converted."""
+    given = {field.name.casefold(): field.type for field in source}
+    both = [field for field in target if field.name.casefold() in given]
+    return bool(both) and all(can(given[field.name.casefold()], field.type) for field in both)
+
+
 def can_assign(source: pa.DataType, target: pa.DataType) -> bool:
     """Say whether INSERT stores a value of one type in a column of the other without a CAST."""
     if source == target or pa.types.is_null(source):
         return True
     if target == pa.string():
-        return not (source == pa.binary() or is_list(source))
+        return not (source == pa.binary() or pa.types.is_nested(source))
     if is_list(source) and is_list(target):
         return can_assign(source.value_type, target.value_type)
+    if is_struct(source) and is_struct(target):
+        return _can_become(source, target, can_assign)
+    if is_map(source) and is_map(target):
+        return source == EMPTY_MAP or (
+            can_assign(source.key_type, target.key_type)
+            and can_assign(source.item_type, target.item_type)
+        )
     return (is_number(source) and is_number(target)) or (is_moment(source) and is_moment(target))

@@ -138,8 +138,9 @@ def comparable(*operands: Expression) -> tuple[Expression, ...]:
 def compare(function: str, left: Expression, right: Expression) -> Call:
     """Return a comparison: equal, not_equal, less, less_equal, greater or greater_equal."""
     operands = comparable(left, right)
-    if is_list(operands[0].type) and function not in ("equal", "not_equal"):
-        raise NotSupportedError(f"lists have no order: {describe(left)} and {describe(right)}")
+    if pa.types.is_nested(operands[0].type) and function not in ("equal", "not_equal"):
+        kinds = "lists" if is_list(operands[0].type) else "structs and maps"
+        raise NotSupportedError(f"{kinds} have no order: {describe(left)} and {describe(right)}")
     return Call(function, operands, BOOLEAN)
 
 

@@ -138,6 +138,8 @@ class RayDialect(Postgres):
         ) -> exp.Expr | None:
             # `DATE '2024-01-02'::VARCHAR` casts the date; sqlglot would cast the string first.
             kind, index = self._curr.token_type, self._index
+            if kind is TokenType.MAP and self._next.token_type is TokenType.L_BRACE:
+                return self._parse_column_ops(self._parse_map())
             is_type = kind in self.TYPE_TOKENS and kind is not TokenType.INTERVAL
             if is_type and self._next.token_type is TokenType.STRING:
                 data_type = self._parse_types(check_func=True, allow_identifiers=False)
@@ -147,6 +149,21 @@ class RayDialect(Postgres):
                     return self._parse_column_ops(cast)
                 self._retreat(index)
             return super()._parse_type(parse_interval, fallback_to_identifier)
+
+        def _parse_map(self) -> exp.Map:
+            """Read MAP {key: value, ...}, of which sqlglot makes a struct."""
+            self._advance(2)
+            entries: list[tuple[exp.Expr | None, exp.Expr | None]] = []
+            while not self._match(TokenType.R_BRACE):
+                if entries and not self._match(TokenType.COMMA):
+                    self.raise_error("unexpected token")
+                key = self._parse_bitwise()
+                if not self._match(TokenType.COLON):
+                    self.raise_error("unexpected token")
+                entries.append((key, self._parse_disjunction()))
+            keys, values = ([entry[side] for entry in entries] for side in (0, 1))
+            both = (exp.Array(expressions=each) for each in (keys, values))
+            return self.expression(exp.Map(**dict(zip(("keys", "values"), both, strict=True))))
 
         def _parse_interval(
             self,
@@ -243,6 +260,20 @@ class RayDialect(Postgres):
         def trycast_sql(self, expression: exp.TryCast) -> str:
             """Write TRY_CAST, which PostgreSQL does not have."""
             return f"TRY_CAST({self.sql(expression, 'this')} AS {self.sql(expression, 'to')})"
+
+        def struct_sql(self, expression: exp.Struct) -> str:
+            """Write {'a': 1}."""
+            fields = (
+                f"'{each.this.name}': {self.sql(each, 'expression')}"
+                for each in expression.expressions
+            )
+            return f"{{{', '.join(fields)}}}"
+
+        def map_sql(self, expression: exp.Map) -> str:
+            """Write MAP {'a': 1}."""
+            keys, values = (expression.args[name].expressions for name in ("keys", "values"))
+            pairs = (f"{self.sql(k)}: {self.sql(v)}" for k, v in zip(keys, values, strict=True))
+            return f"MAP {{{', '.join(pairs)}}}"
 
         def interval_sql(self, expression: exp.Interval) -> str:
             """Write `INTERVAL x DAY` with whatever the x is."""

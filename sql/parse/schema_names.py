@@ -41,6 +41,8 @@ def resolve_schemas(tree: exp.Expr, fold: Callable[[exp.Expr], str]) -> exp.Expr
             continue
         schema = fold(written)
         if schema not in (MAIN, INFORMATION):
+            if isinstance(node, exp.Column):
+                continue  # it may be a field of a struct, as in s.inner.field
             raise unknown_schema(schema)
         node.set("db", None)
         if schema == INFORMATION and isinstance(node, exp.Table):

@@ -36,11 +36,12 @@ def stored_check(table: str, node: exp.Expr, name: str) -> Check:
     """Return a CHECK of a table; its columns may be written as `table.column`."""
     node = node.copy()
     for column in node.find_all(exp.Column):
-        qualifier = column.args.get("table")
-        if qualifier is not None and fold(qualifier) == table:
-            column.set("table", None)
+        first, *others = column.parts
+        if others and fold(first) == table:
+            column.set(str(first.arg_key), None)
+    # Behind the name of a column may be those of fields.
     names = dict.fromkeys(
-        fold(column.this) for column in node.find_all(exp.Column) if not column.is_star
+        fold(column.parts[0]) for column in node.find_all(exp.Column) if not column.is_star
     )
     return Check(stored_text(node, f"a CHECK of table '{table}'"), tuple(sorted(names)), name)
 
@@ -53,9 +54,10 @@ def renamed_check(text: str, names: Mapping[str, str]) -> str:
     """
     tree = stored_tree(text)
     for column in tree.find_all(exp.Column):
-        name = fold(column.this)
+        first = column.parts[0]
+        name = fold(first)
         if name in names:
-            column.set("this", exp.to_identifier(names[name], quoted=True))
+            column.set(str(first.arg_key), exp.to_identifier(names[name], quoted=True))
     return text_of(tree)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import uuid
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
@@ -12,11 +13,13 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.planner.expressions.functions.nested import struct_of
 from raydb.planner.expressions.literals import decimal_literal, integer_literal, list_literal
 from raydb.planner.expressions.nodes import Literal
 from raydb.planner.expressions.types import INTERVAL
 from raydb.planner.expressions.typing_rules import unify
 from raydb.sql.parse.nodes import nodes_of
+from raydb.storage.uuids import UUID
 
 Parameters = Sequence[object] | Mapping[str, object]
 
@@ -121,17 +124,33 @@ def literal_of(key: str, value: Any) -> Literal:
             return Literal(pa.MonthDayNano([0, value.days, nanoseconds]), INTERVAL)
         case pa.MonthDayNano():
             return Literal(value, INTERVAL)
-        case np.ndarray() if value.ndim == 1:
-            return _vector_literal(key, value)
-        case list():
-            return _list_literal(key, value)
+        case uuid.UUID():
+            return Literal(value.bytes, UUID)
+        case np.ndarray() | list() | dict():
+            return _nested_literal(key, value)
         case _ if value is None or is_missing(type(value)):
             return Literal(None, pa.null())
         case _:
-            raise ProgrammingError(
-                f"parameter {key} has the value {value!r} of type {type(value).__name__},"
-                " which is no type of SQL"
-            )
+            raise _no_type(key, value)
+
+
+def _nested_literal(key: str, value: Any) -> Literal:
+    match value:
+        case list():
+            return _list_literal(key, value)
+        case np.ndarray() if value.ndim == 1:
+            return _vector_literal(key, value)
+        case dict() if value and all(isinstance(name, str) for name in value):
+            return _struct_literal(key, value)
+        case _:
+            raise _no_type(key, value)
+
+
+def _no_type(key: str, value: object) -> ProgrammingError:
+    return ProgrammingError(
+        f"parameter {key} has the value {value!r} of type {type(value).__name__},"
+        " which is no type of SQL"
+    )
 
 
 def is_missing(kind: type) -> bool:
@@ -157,6 +176,13 @@ def _list_literal(key: str, values: Sequence[object]) -> Literal:
     unified = unify(elements, "combine")
     assert all(isinstance(each, Literal) for each in unified), "constants stay constants"
     return list_literal([each for each in unified if isinstance(each, Literal)], unified[0].type)
+
+
+def _struct_literal(key: str, value: Mapping[str, object]) -> Literal:
+    fields = {name: literal_of(key, each) for name, each in value.items()}
+    struct = struct_of(fields)
+    assert isinstance(struct, Literal), "constants stay constants"
+    return struct
 
 
 def _vector_literal(key: str, values: np.ndarray[Any, Any]) -> Literal:

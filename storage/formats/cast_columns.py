@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from raydb.errors import DataError, ProgrammingError, did_you_mean
 from raydb.storage.formats.arrow.sql_types import in_sql_layout, sql_type
 from raydb.storage.formats.delimited.faults import first_failure
+from raydb.storage.nested import rebuild
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def _check_castable(path: str, found: pa.Schema, names: list[str], schema: pa.Sc
 def _is_castable(have: pa.DataType, want: pa.DataType) -> bool:
     """Tell whether a type can be read as another one, value by value where it may not fit."""
     types = pa.types
-    if sql_type(have) == want or types.is_null(have):
+    if want in (have, sql_type(have)) or types.is_null(have):
         return True
     if types.is_dictionary(have):
         have = have.value_type
@@ -141,12 +142,29 @@ def cast_column(
     )
 
 
+def _cast_parts(column: pa.ChunkedArray, want: pa.DataType) -> pa.ChunkedArray | None:
+    """Return nested values with each part in its type, or None if a part does not fit."""
+
+    def convert(values: pa.Array, kind: pa.DataType) -> pa.Array:
+        cast = values if values.type == kind else _cast_exactly(pa.chunked_array([values]), kind)
+        if cast is None:
+            raise pa.ArrowInvalid("a part does not fit")
+        return cast.combine_chunks() if isinstance(cast, pa.ChunkedArray) else cast
+
+    try:
+        return pa.chunked_array([rebuild(chunk, want, convert) for chunk in column.chunks], want)
+    except pa.ArrowInvalid:
+        return None
+
+
 def _cast_exactly(column: pa.ChunkedArray, want: pa.DataType) -> pa.ChunkedArray | None:
     """Return the column in another type, or None if a value does not fit.
 
     Only DECIMAL to DOUBLE and DOUBLE to REAL round.
     """
     have = column.type
+    if pa.types.is_nested(want) and not pa.types.is_fixed_size_list(want):
+        return _cast_parts(column, want)
     try:
         if pa.types.is_integer(have) and pa.types.is_decimal(want):
             # Arrow judges by the integer type's digits; by way of 20 digits it judges the values.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, BinaryIO
 
 from raydb.storage.flat import open_table, write_stream
+from raydb.storage.formats.arrow.exported import exported
 from raydb.storage.formats.format import Format, Setting, Use
 from raydb.storage.formats.options import whole_number
 from raydb.storage.tables.parts import FilePart
@@ -27,7 +28,7 @@ class _Flat(Format):
 
     def writer(self, path: str, rows: pa.Table, settings: Options) -> Callable[[BinaryIO], None]:
         chunk_rows = whole_number(settings, "chunk_rows")
-        return lambda sink: write_stream(sink, rows, chunk_rows=chunk_rows)
+        return lambda sink: write_stream(sink, exported(rows), chunk_rows=chunk_rows)
 
 
 FLAT = _Flat()

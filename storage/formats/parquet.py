@@ -14,10 +14,12 @@ import pyarrow.compute as pc
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError, did_you_mean
 from raydb.interrupts import check_interrupt
+from raydb.storage.formats.arrow.exported import exported
 from raydb.storage.formats.cast_columns import cast_columns
 from raydb.storage.formats.format import Format, Setting, Use
 from raydb.storage.formats.options import whole_number
 from raydb.storage.formats.room import Room
+from raydb.storage.nested import leaf_types
 from raydb.storage.tables.parts import Part
 from raydb.storage.type_names import sql_type_name
 
@@ -128,11 +130,9 @@ def _write_parquet(sink: BinaryIO, rows: pa.Table, options: Options) -> None:
     """
     from pyarrow import parquet  # noqa: PLC0415
 
+    rows = exported(rows)
     for field in rows.schema:
-        kind = field.type
-        while pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
-            kind = kind.value_type
-        if pa.types.is_interval(kind):
+        if any(pa.types.is_interval(kind) for kind in leaf_types(field.type)):
             raise NotSupportedError(
                 f"column '{field.name}' is {sql_type_name(field.type)}, which cannot be written to"
                 " a .parquet file"

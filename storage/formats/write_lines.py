@@ -18,7 +18,9 @@ import pyarrow.compute as pc
 
 from raydb.errors import DataError, NotSupportedError
 from raydb.interrupts import check_interrupt
+from raydb.storage.nested import entries_of, fields_of, leaf_types, missing, offsets_of
 from raydb.storage.type_names import sql_type_name
+from raydb.storage.uuids import UUID, uuid_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +46,7 @@ def write_delimited(
     escape: what stands before a quote within quotes, None for another quote. Raises
     NotSupportedError for a column that text cannot hold.
     """
-    _check_types(rows.schema, "a .csv file", lists=False)
+    _check_types(rows.schema, "a .csv file", nested=False)
     line_of = partial(_delimited_lines, layout=layout, escape=escape)
     if header:
         names = pa.array(rows.schema.names, pa.string())
@@ -58,7 +60,7 @@ def write_json_lines(sink: BinaryIO, rows: pa.Table) -> None:
 
     Raises NotSupportedError for a column that JSON cannot hold, DataError for NaN and infinities.
     """
-    _check_types(rows.schema, "a JSON file", lists=True)
+    _check_types(rows.schema, "a JSON file", nested=True)
     _write_lines(sink, rows, _json_lines)
 
 
@@ -80,13 +82,11 @@ def compressed(
     return write_compressed
 
 
-def _check_types(schema: pa.Schema, what: str, lists: bool) -> None:
+def _check_types(schema: pa.Schema, what: str, nested: bool) -> None:
     types = pa.types
     for field in schema:
-        kind = field.type
-        while lists and (types.is_list(kind) or types.is_fixed_size_list(kind)):
-            kind = kind.value_type
-        if types.is_nested(kind) or types.is_binary(kind) or types.is_interval(kind):
+        kinds = leaf_types(field.type) if nested else (field.type,)
+        if any(types.is_nested(k) or types.is_binary(k) or types.is_interval(k) for k in kinds):
             raise NotSupportedError(
                 f"column '{field.name}' is {sql_type_name(field.type)}, which cannot be written to "
                 f"{what}"
@@ -147,6 +147,8 @@ def _quoted(texts: pa.Array, layout: Layout, escape: str | None) -> pa.Array:
 
 def _plain_text(column: pa.Array) -> pa.Array:
     """Return the values of a number, boolean, date or time as text that is read back the same."""
+    if column.type == UUID:
+        return uuid_texts(column)
     texts = column.cast(pa.string())
     if not pa.types.is_floating(column.type):
         return texts
@@ -175,6 +177,12 @@ def _json_text(name: str, column: pa.Array) -> pa.Array:
         column = column.cast(pa.list_(kind.value_type))
     if types.is_list(column.type):
         texts = _json_list(name, column)
+    elif types.is_struct(kind):
+        texts = _json_struct(name, column)
+    elif types.is_map(kind):
+        texts = _json_map(name, column)
+    elif kind == UUID:
+        texts = pc.binary_join_element_wise('"', uuid_texts(column), '"', "")
     elif types.is_string(kind):
         texts = pc.binary_join_element_wise('"', _json_escaped(column), '"', "")
     elif types.is_temporal(kind):
@@ -184,6 +192,33 @@ def _json_text(name: str, column: pa.Array) -> pa.Array:
             raise DataError(f"column '{name}' has NaN or an infinity, which JSON cannot write")
         texts = _plain_text(column)
     return pc.fill_null(texts, "null")
+
+
+def _json_struct(name: str, column: pa.StructArray) -> pa.Array:
+    fields = zip(column.type.names, fields_of(column), strict=True)
+    return _json_object([(field, _json_text(name, values)) for field, values in fields], column)
+
+
+def _json_object(fields: list[tuple[str, pa.Array]], column: pa.Array) -> pa.Array:
+    """Return objects with those members, NULL where the column is."""
+    pieces: list[str | pa.Array] = []
+    for field, texts in fields:
+        before = "," if pieces else "{"
+        pieces += [f"{before}{json.dumps(field, ensure_ascii=False)}:", texts]
+    objects = pc.binary_join_element_wise(*pieces, "}", "")
+    return pc.if_else(column.is_valid(), objects, pa.scalar(None, pa.string()))
+
+
+def _json_map(name: str, column: pa.MapArray) -> pa.Array:
+    """Return maps as objects; keys that are no text become one."""
+    entries = entries_of(column)
+    keys, values = fields_of(entries.flatten())
+    words = _json_text(name, keys)
+    if not (pa.types.is_string(keys.type) or keys.type == UUID or pa.types.is_temporal(keys.type)):
+        words = pc.binary_join_element_wise('"', _json_escaped(words), '"', "")
+    members = pc.binary_join_element_wise(words, _json_text(name, values), ":")
+    lists = pa.ListArray.from_arrays(offsets_of(entries), members, mask=missing(entries))
+    return pc.binary_join_element_wise("{", pc.binary_join(lists, ","), "}", "")
 
 
 def _json_list(name: str, column: pa.ListArray) -> pa.Array:

@@ -31,6 +31,7 @@ from raydb.storage.tables.table import (
     constraint_names,
 )
 from raydb.storage.type_names import sql_type_name
+from raydb.storage.uuids import UUID, uuid_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -374,6 +375,10 @@ def _sql_text(value: pa.Scalar) -> str:
     if pa.types.is_binary(value.type):
         return f"x'{value.as_py().hex()}'"
     # Arrow's text serves every date; Python's dates end at the years 1 and 9999.
+    if pa.types.is_nested(value.type):
+        return str(value.as_py())
+    if value.type == UUID:
+        return f"'{uuid_texts(pa.array([value]))[0]}'"
     text = value.cast(pa.string()).as_py()
     quoted = pa.types.is_string(value.type) or pa.types.is_temporal(value.type)
     return f"'{text}'" if quoted else str(text)

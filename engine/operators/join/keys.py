@@ -89,6 +89,8 @@ def in_morsels(row_count: int, compute: Callable[[int, int], None]) -> None:
 
 def _encode(build: pa.ChunkedArray | pa.Array, probe: pa.ChunkedArray | pa.Array) -> KeyCodes:
     """Return the codes of one column."""
+    if pt.is_struct(build.type) or pt.is_map(build.type):
+        return _encode_parts(build, probe)
     if pt.is_nested(build.type):
         return _look_up(*list_bytes([build, probe], group_numbers))
     if pt.is_null(build.type) or pt.is_null(probe.type):
@@ -98,6 +100,18 @@ def _encode(build: pa.ChunkedArray | pa.Array, probe: pa.ChunkedArray | pa.Array
     if build_words is None or probe_words is None:
         return _look_up(order_intervals(build), order_intervals(probe))
     return _encode_integers(build_words, _valid(build), probe_words, _valid(probe))
+
+
+def _encode_parts(build: pa.ChunkedArray | pa.Array, probe: pa.ChunkedArray | pa.Array) -> KeyCodes:
+    """Return the codes of structs or maps: the numbers of both sides' groups."""
+    chunks = [
+        chunk
+        for side in (build, probe)
+        for chunk in (side.chunks if isinstance(side, pa.ChunkedArray) else [side])
+    ]
+    numbers = group_numbers(pa.chunked_array(chunks, build.type))
+    own, others = numbers[: len(build)], numbers[len(build) :]
+    return _encode_integers(own, _valid(build), others, _valid(probe))
 
 
 def _valid(values: pa.ChunkedArray | pa.Array) -> NDArray[np.bool_] | None:

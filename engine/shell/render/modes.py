@@ -60,6 +60,9 @@ def _json(value: Any) -> str:
             return json.dumps(value, ensure_ascii=False)
         case list():
             return "[" + ", ".join(map(_json, value)) + "]"
+        case dict():
+            pairs = (f"{json.dumps(str(key))}: {_json(each)}" for key, each in value.items())
+            return "{" + ", ".join(pairs) + "}"
         case _:
             return json.dumps(word(value))
 

@@ -37,6 +37,9 @@ def word(value: Any) -> str:
             return interval_word(value)
         case list():
             return "[" + ", ".join("NULL" if v is None else word(v) for v in value) + "]"
+        case dict():
+            pairs = (f"'{key}': {'NULL' if v is None else word(v)}" for key, v in value.items())
+            return "{" + ", ".join(pairs) + "}"
         case _:
             return str(value)
 

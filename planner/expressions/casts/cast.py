@@ -13,6 +13,9 @@ number), so each pair of kinds has its conversion here:
     interval    time, text
     bytes       text
     list        list, text                                  lists of any and of a fixed length
+    struct      struct, text
+    map         map, text
+    uuid        text
     text        all of these
 """
 
@@ -28,7 +31,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.errors import DataError, NotSupportedError
-from raydb.planner.expressions.casts import blobs, moments, numbers
+from raydb.planner.expressions.casts import blobs, moments, nested, numbers, uuids
 from raydb.planner.expressions.columns.arrays import Values, each
 from raydb.storage.integers import bounds_of
 from raydb.storage.type_names import sql_type_name
@@ -60,6 +63,10 @@ def literal_value(scalar: pa.Scalar) -> Any:
 
 
 def _frozen(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple(_frozen(part) for part in value.values())
+    if type(value) is tuple:  # an entry of a map
+        return (_frozen(value[0]), _frozen(value[1]))
     return tuple(_frozen(part) for part in value) if isinstance(value, list) else value
 
 
@@ -157,22 +164,6 @@ def _list_to_list(array: pa.Array, target: pa.DataType) -> pa.Array:
     return pa.FixedSizeListArray.from_arrays(filled, type=target, mask=array.is_null())
 
 
-def _list_to_text(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """Write lists as [1, 2, NULL]; a text that could be misread stands in quotes."""
-    elements = array.flatten()
-    texts = pc.fill_null(cast_values(elements, target), "NULL")
-    if pt.is_string(elements.type):
-        unclear = pc.match_substring_regex(elements, pattern=_UNCLEAR_ELEMENT)
-        quoted = pc.replace_substring(texts, "'", "''")
-        quoted = pc.binary_join_element_wise("'", quoted, "'", "")
-        texts = pc.if_else(pc.fill_null(unclear, False), quoted, texts)
-    lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy()
-    ends = pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
-    mask = array.is_null() if array.null_count else None
-    inner = pc.binary_join(pa.ListArray.from_arrays(ends, texts, mask=mask), ", ")
-    return pc.binary_join_element_wise("[", inner, "]", "")
-
-
 def _text_to_list(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Read lists written as [1, 2, NULL] or, as PostgreSQL does, {1,2,NULL}; not lists of lists."""
     if pt.is_nested(target.value_type):
@@ -205,7 +196,6 @@ def _elements_of(text: str) -> list[str | None]:
     return elements
 
 
-_UNCLEAR_ELEMENT = r"""^$|^\s|\s$|[\[\]{},'"]|^(?i:null)$"""
 _ELEMENT = re.compile(
     r"""\s*(?:(?P<quoted>'(?:[^']|'')*'|"(?:[^"]|"")*")|(?P<plain>[^\[\]{},'"]+))\s*(?P<comma>,|$)"""
 )
@@ -234,6 +224,9 @@ _KINDS: dict[str, Callable[[pa.DataType], bool]] = {
     "time": pt.is_time64,
     "interval": pt.is_interval,
     "bytes": pt.is_binary,
+    "uuid": pt.is_fixed_size_binary,
+    "struct": pt.is_struct,
+    "map": pt.is_map,
     "list": lambda data_type: pt.is_list(data_type) or pt.is_fixed_size_list(data_type),
 }
 
@@ -241,7 +234,8 @@ _CONVERSIONS: dict[tuple[str, str], _Conversion] = {
     **numbers.CONVERSIONS,
     **moments.CONVERSIONS,
     **blobs.CONVERSIONS,
+    **uuids.CONVERSIONS,
+    **nested.conversions(cast_values),
     ("text", "list"): _text_to_list,
     ("list", "list"): _list_to_list,
-    ("list", "text"): _list_to_text,
 }

@@ -17,6 +17,7 @@ import pyarrow.types as pt
 from raydb.errors import NotSupportedError
 from raydb.planner.expressions.columns.arrays import Values, side_by_side
 from raydb.planner.expressions.columns.order import order_codes, order_intervals
+from raydb.storage.nested import entries_of, fields_of
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -93,11 +94,10 @@ def is_missing(*arrays: pa.Array) -> NDArray[np.bool_]:
 
 
 def equal_lists(left: Values, right: Values) -> Values:
-    """Return whether lists of one type have the same elements."""
+    """Return whether lists, structs or maps of one type have the same parts."""
 
     def compare(*arrays: pa.Array) -> pa.Array:
-        one, other = map(lists_of, arrays)
-        return nullable(_equal_lists(one, other), one.valid & other.valid)
+        return nullable(equal_elements(*arrays), ~is_missing(*arrays))
 
     return side_by_side(compare, left, right)
 
@@ -115,6 +115,15 @@ def equal_elements(left: pa.Array, right: pa.Array) -> NDArray[np.bool_]:
     """Return where elements are equal or both NULL."""
     if pt.is_null(left.type) or pt.is_null(right.type):
         return is_missing(left) & is_missing(right)
+    if pt.is_struct(left.type):
+        pairs = zip(fields_of(left), fields_of(right), strict=True)
+        # The fields of NULL are NULL, so that only who is NULL tells it from a struct of NULLs.
+        same: NDArray[np.bool_] = is_missing(left) == is_missing(right)
+        for pair in pairs:
+            same &= equal_elements(*pair)
+        return same
+    if pt.is_map(left.type):
+        left, right = entries_of(left), entries_of(right)
     if pt.is_nested(left.type):
         one, other = lists_of(left), lists_of(right)
         return _equal_lists(one, other) & ~(one.valid ^ other.valid)

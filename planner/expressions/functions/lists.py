@@ -38,9 +38,11 @@ from raydb.planner.expressions.types import (
     is_decimal,
     is_integer,
     is_list,
+    is_map,
     is_number,
 )
 from raydb.planner.expressions.typing_rules import cast, comparable, typed, unify
+from raydb.storage.nested import entries_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -140,12 +142,20 @@ def _bind_length(name: str, operand: Expression, *dimension: Expression) -> Expr
         return Call("length", (require_text(name, operand),), BIGINT)
     if dimension and not (isinstance(dimension[0], Literal) and dimension[0].value == 1):
         raise NotSupportedError(f"{name}() of another dimension than 1 is not supported")
+    if is_map(operand.type):
+        return Call("map_size", (operand,), BIGINT)
     return Call("list_length", (require_list(f"{name}()", operand),), BIGINT)
+
+
+@scalar(name="map_size")
+@of_columns
+def _map_size(_: Call, maps: pa.Array) -> pa.Array:
+    return pc.list_value_length(entries_of(maps))
 
 
 @scalar(
     "len(list), list_length(list), array_length(list [, 1]), cardinality(list)",
-    "the number of elements; `len` also of text: len([10, 20]) -> 2",
+    "the number of elements, also of a map; `len` also of text: len([10, 20]) -> 2",
     name="list_length",
     bind=_bind_length,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import threading
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.planner.expressions.registry import scalar
+from raydb.storage.uuids import UUID
 
 if TYPE_CHECKING:
     from raydb.planner.expressions.columns.arrays import Values
@@ -35,6 +37,20 @@ def _generator() -> np.random.Generator:
 def _random(_: Call, rows: Rows) -> Values:
     with _LOCK:
         return pa.array(_generator().random(rows.count))
+
+
+@scalar(
+    "gen_random_uuid(), uuid() -> UUID",
+    "a random UUID (version 4), another one for each row and call: length(uuid()::VARCHAR) -> 36",
+    takes="rows",
+    is_volatile=True,
+)
+def _random_uuid(_: Call, rows: Rows) -> Values:
+    # From the system, so that two processes never give the same.
+    words = np.frombuffer(os.urandom(16 * rows.count), np.uint8).reshape(-1, 16).copy()
+    words[:, 6] = words[:, 6] & 0x0F | 0x40
+    words[:, 8] = words[:, 8] & 0x3F | 0x80
+    return pa.Array.from_buffers(UUID, rows.count, [None, pa.py_buffer(words)])
 
 
 @scalar(

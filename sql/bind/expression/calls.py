@@ -15,6 +15,7 @@ from raydb.planner.expressions.signature import require_list
 from raydb.planner.plan.table_function import TABLE_FUNCTIONS, SearchFunction
 from raydb.sql.bind.expression.aggregate_call import bind_aggregate_call, function_name, read_call
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression, binds
+from raydb.sql.bind.expression.plain import bind_struct
 from raydb.sql.bind.expression.subquery import bind_exists, bind_scalar_subquery, query_in
 from raydb.sql.bind.expression.window_call import bind_window
 
@@ -80,6 +81,8 @@ def _function(node: exp.Expr, context: Context) -> Expression:
         return bind_exists(node.expressions[0], context)  # EXISTS (VALUES ...)
     if is_aggregate(name) or name in WINDOW_FUNCTIONS:
         return _aggregate(node, context)
+    if name == "struct_pack":
+        return bind_struct(node.expressions, context)
     if name == "unnest":
         return _unnest(node, context)
     if isinstance(TABLE_FUNCTIONS.get(name), SearchFunction):

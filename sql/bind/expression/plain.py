@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
-from raydb.planner.expressions.functions.lists import list_element, list_of, list_slice
+from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.functions.lists import list_of, list_slice
+from raydb.planner.expressions.functions.nested import element, map_of, struct_field, struct_of
 from raydb.planner.expressions.functions.time_arithmetic import interval_of_units
 from raydb.planner.expressions.literals import constant
 from raydb.planner.expressions.nodes import Expression, Literal
-from raydb.planner.expressions.types import BOOLEAN
+from raydb.planner.expressions.types import BOOLEAN, is_struct
 from raydb.sql.bind.expression.constants import (
     escaped_string,
     hex_constant,
@@ -19,17 +23,80 @@ from raydb.sql.bind.expression.constants import (
     joined_string,
 )
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression, binds
-from raydb.sql.parse.nodes import require_only
+from raydb.sql.parse.nodes import require_only, unsupported
 from raydb.sql.parse.reader import fold
+from raydb.sql.parse.schema_names import unknown_schema
 from raydb.sql.template.parameters import parameter_key
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-@binds(exp.Column, reads="this table")
+
+@binds(exp.Column, reads="this table db catalog")
 def _column(node: exp.Expr, context: Context) -> Expression:
+    """Return a column, or a field of one: a, t.a, s.field, t.s.field.field."""
     if isinstance(node.this, exp.Star):
         raise ProgrammingError(f"* is not allowed in {context.clause}")
-    table = node.args.get("table")
-    return context.resolve(fold(node.this), None if table is None else fold(table))
+    parts = [node.args[part] for part in ("catalog", "db", "table", "this") if node.args.get(part)]
+    first = fold(parts[0])
+    if len(parts) == 1:
+        return context.resolve(first, None)
+    try:
+        found, rest = context.resolve(fold(parts[1]), first), parts[2:]
+    except ProgrammingError as error:
+        # No table of that name, or one without the column: it may be a struct.
+        wrong = unknown_schema(first) if len(parts) > 2 else error
+        try:
+            found, rest = context.resolve(first, None), parts[1:]
+        except ProgrammingError:
+            raise wrong from None
+        if not is_struct(found.type):
+            raise wrong from None
+    for part in rest:
+        found = _field(found, part)
+    return found
+
+
+def _field(operand: Expression, name: exp.Expr) -> Expression:
+    if not is_struct(operand.type):
+        raise ProgrammingError(f"{describe(operand)} has no field '{name.name}': it is no struct")
+    return struct_field(operand, name.name)
+
+
+@binds(exp.Dot, reads="this expression")
+def _dot(node: exp.Expr, context: Context) -> Expression:
+    """Return (s).field, or a field of what a function gives."""
+    if not isinstance(node.expression, exp.Identifier):
+        raise unsupported(node)
+    return _field(bind_expression(node.this, context), node.expression)
+
+
+@binds(exp.Struct, reads="expressions")
+def _struct(node: exp.Expr, context: Context) -> Expression:
+    """Return {'a': x}."""
+    return bind_struct(node.expressions, context)
+
+
+def bind_struct(nodes: Sequence[exp.Expr], context: Context) -> Expression:
+    """Return the struct of fields that are written as `name: value` or `name := value`."""
+    fields: dict[str, Expression] = {}
+    for each in nodes:
+        if not isinstance(each, exp.PropertyEQ):
+            raise ProgrammingError("a field of a struct needs a name, as in {'a': 1}")
+        name = each.this.name
+        if name.casefold() in map(str.casefold, fields):
+            raise ProgrammingError(f"a struct has two fields named '{name}'")
+        fields[name] = bind_expression(each.expression, context)
+    if not fields:
+        raise ProgrammingError("a struct needs a field, as in {'a': 1}")
+    return struct_of(fields)
+
+
+@binds(exp.Map, reads="keys values")
+def _map(node: exp.Expr, context: Context) -> Expression:
+    """Return MAP {key: value}."""
+    parts = (node.args[name].expressions for name in ("keys", "values"))
+    return map_of(*(bind_all_of(each, context) for each in parts))
 
 
 @binds(exp.Star)
@@ -102,13 +169,13 @@ def _array(node: exp.Expr, context: Context) -> Expression:
 
 @binds(exp.Bracket, reads="this expressions")
 def _bracket(node: exp.Expr, context: Context) -> Expression:
-    """Return list[index] or list[first:last]."""
+    """Return list[index], list[first:last], struct['name'] or map[key]."""
     operand = bind_expression(node.this, context)
     if len(node.expressions) != 1:
         raise NotSupportedError("a subscript of several numbers is not supported; write a[1][2]")
     index = node.expressions[0]
     if not isinstance(index, exp.Slice):
-        return list_element(operand, bind_expression(index, context))
+        return element(operand, bind_expression(index, context))
     require_only(index, "this", "expression")
     bounds = (index.this, index.expression)
     first, last = (None if each is None else bind_expression(each, context) for each in bounds)

@@ -15,8 +15,10 @@ from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.planner.expressions.evaluator import evaluate
+from raydb.planner.expressions.functions.nested import struct_field
 from raydb.planner.expressions.functions.patterns import match
 from raydb.planner.expressions.nodes import Column, Literal
+from raydb.planner.expressions.types import is_struct
 from raydb.sql.bind.expression.expression import Context, bind_expression
 from raydb.sql.bind.scope import Scope, Visible, find_name, find_table
 from raydb.sql.parse.dialect import text_of
@@ -51,8 +53,7 @@ def bind_items(
                 items += _star_items(node, named, context)
             case exp.Column(this=exp.Star() as star):
                 require_only(node, "this", "table")
-                table = find_table(scope, fold(node.args["table"]))
-                items += _star_items(star, table.columns, context)
+                items += _star_items(star, _columns_of(node.args["table"], scope, context), context)
             case exp.Alias():
                 require_only(node, "this", "alias")
                 items.append(
@@ -62,6 +63,20 @@ def bind_items(
                 items.append(Item(name_of(node), node, bind_expression(node, context)))
     if not items:
         raise ProgrammingError("SELECT needs at least one column")
+
+
+def _columns_of(name: exp.Expr, scope: Scope, context: Context) -> Sequence[tuple[str, Expression]]:
+    """Return the columns of a table, or the fields of a column that is a struct."""
+    try:
+        return find_table(scope, fold(name)).columns
+    except ProgrammingError as error:
+        try:
+            operand = context.resolve(fold(name), None)
+        except ProgrammingError:
+            raise error from None
+        if not is_struct(operand.type):
+            raise
+        return [(each.name, struct_field(operand, each.name)) for each in operand.type]
 
 
 def _each_column(node: exp.Expr, scope: Scope) -> list[exp.Expr]:
@@ -147,6 +162,8 @@ def name_of(node: exp.Expr) -> str:
     """Return the name of a column without an alias: its own, or its text."""
     while isinstance(node, exp.Paren):
         node = node.this
+    if isinstance(node, exp.Dot):
+        return fold(node.expression)
     return fold(node.this) if isinstance(node, exp.Column) else text_of(node)
 
 

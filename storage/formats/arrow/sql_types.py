@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from raydb.storage.integers import INTEGER_DIGITS
 from raydb.storage.nested import is_list_like, rebuild
+from raydb.storage.uuids import UUID
 
 _TYPES = pa.types
 _MAX_PRECISION = 38
@@ -21,6 +22,7 @@ _SQL_TYPES = frozenset(
         *(pa.bool_(), pa.float32(), pa.float64()),
         *(pa.string(), pa.binary(), pa.date32(), pa.time64("us"), pa.timestamp("us")),
         pa.month_day_nano_interval(),
+        UUID,
     }
 )
 # The narrowest SQL type with all the values of a type that SQL lacks.
@@ -34,6 +36,7 @@ _WIDENED = {
     pa.date64(): pa.date32(),
     pa.bool8(): pa.bool_(),
     pa.json_(): pa.string(),
+    pa.uuid(): UUID,
 }
 
 
@@ -53,6 +56,10 @@ def sql_type(found: pa.DataType) -> pa.DataType:
         return _sql_decimal(found)
     if _TYPES.is_fixed_size_binary(found):
         return pa.binary()
+    if _TYPES.is_struct(found):
+        return pa.struct([(field.name, sql_type(field.type)) for field in found])
+    if _TYPES.is_map(found):
+        return pa.map_(sql_type(found.key_type), sql_type(found.item_type))
     if _TYPES.is_fixed_size_list(found) and _TYPES.is_floating(found.value_type):
         return pa.list_(sql_type(found.value_type), found.list_size)
     if is_list_like(found):
@@ -77,6 +84,11 @@ def is_sql_type(kind: pa.DataType) -> bool:
     """Tell whether columns of tables have a type."""
     if _TYPES.is_list(kind):
         return is_sql_type(kind.value_type)
+    if _TYPES.is_struct(kind):
+        names = {field.name.casefold() for field in kind}
+        return 0 < len(kind) == len(names) and all(is_sql_type(field.type) for field in kind)
+    if _TYPES.is_map(kind):
+        return is_sql_type(kind.key_type) and is_sql_type(kind.item_type)
     if _TYPES.is_fixed_size_list(kind):
         return bool(_TYPES.is_floating(kind.value_type))
     return kind in _SQL_TYPES or bool(_TYPES.is_decimal128(kind))
@@ -103,6 +115,10 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
         return kind
     if is_list_like(kind):
         return pa.list_(_plain_type(kind.value_type))
+    if _TYPES.is_struct(kind):
+        return pa.struct([(field.name, _plain_type(field.type)) for field in kind])
+    if _TYPES.is_map(kind):
+        return pa.map_(_plain_type(kind.key_type), _plain_type(kind.item_type))
     return kind
 
 

@@ -31,8 +31,10 @@ from raydb.storage.formats.options import columns_of, compression_of
 from raydb.storage.formats.text_file import TextFile
 from raydb.storage.formats.text_part import LateValueError, TextPart
 from raydb.storage.formats.write_lines import compressed, write_json_lines
+from raydb.storage.nested import leaf_types, rebuild
 from raydb.storage.tables.parts import ArrowPart
 from raydb.storage.type_names import sql_type_name
+from raydb.storage.uuids import UUID, uuids_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -156,8 +158,16 @@ def _infer(file: TextFile) -> pa.Table:
 
 def _with_texts(schema: pa.Schema) -> pa.Schema:
     """Return columns with those that Arrow takes for timestamps as the strings that they are."""
-    kinds = [pa.string() if pa.types.is_timestamp(kind) else kind for kind in schema.types]
+    kinds = map(_text_of_moments, schema.types)
     return pa.schema(zip(schema.names, kinds, strict=True))
+
+
+def _text_of_moments(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _text_of_moments(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(_text_of_moments(kind.value_type))
+    return pa.string() if pa.types.is_timestamp(kind) else kind
 
 
 def _check_keys(file: TextFile) -> None:
@@ -191,7 +201,8 @@ def read_json(
     ProgrammingError for keys that do not match, DataError for values that do not fit.
     """
     for column in schema:
-        if pa.types.is_binary(column.type) or pa.types.is_interval(column.type):
+        kinds = list(leaf_types(column.type))
+        if pa.types.is_map(column.type) or any(map(_is_unreadable, kinds)):
             raise NotSupportedError(
                 f"column '{column.name}' is {sql_type_name(column.type)}, which cannot be read from"
                 " a JSON file"
@@ -212,13 +223,18 @@ def read_json(
     return cast_columns(file.path, rows.schema, schema, exact, rows.select)
 
 
+def _is_unreadable(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_interval(kind))
+
+
 def _read_as(kind: pa.DataType) -> pa.DataType:
     """Return the type by which Arrow reads the values of a column."""
-    if pa.types.is_temporal(kind):
+    if pa.types.is_temporal(kind) or kind == UUID:
         return pa.string()
     if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
-        is_real = pa.types.is_float32(kind.value_type)
-        return pa.list_(pa.float64() if is_real else kind.value_type)
+        return pa.list_(_read_as(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _read_as(field.type)) for field in kind])
     # Arrow would read a number beyond REAL as infinity.
     return pa.float64() if pa.types.is_float32(kind) else kind
 
@@ -245,15 +261,27 @@ def _convert(path: str, name: str, column: pa.ChunkedArray, kind: pa.DataType) -
 
 def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     """Return a column in another type. Raises ArrowInvalid where a value is none."""
-    if pa.types.is_string(column.type) and pa.types.is_time(kind):
+    return pa.chunked_array([_cast_array(chunk, kind) for chunk in column.chunks], kind)
+
+
+def _cast_array(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    if array.type == kind:
+        return array
+    if pa.types.is_struct(kind) or pa.types.is_list(kind):
+        return rebuild(array, kind, _cast_array)
+    if pa.types.is_fixed_size_list(kind):
+        elements = _cast_array(array, pa.list_(kind.value_type))
+        return elements.cast(kind)
+    if kind == UUID:
+        return uuids_of(array)
+    if pa.types.is_string(array.type) and pa.types.is_time(kind):
         # Arrow reads no time without a day.
-        moments = pc.binary_join_element_wise("1970-01-01", column, " ")
+        moments = pc.binary_join_element_wise("1970-01-01", array, " ")
         return moments.cast(pa.timestamp("us")).cast(kind)
-    cast = column.cast(kind)
-    if pa.types.is_list(column.type) and pa.types.is_floating(column.type.value_type):
-        elements, given = pc.list_flatten(cast), pc.list_flatten(column)
-        if pc.any(pc.and_(pc.is_inf(elements), pc.is_finite(given))).as_py():
-            raise pa.ArrowInvalid("overflow")
+    cast = array.cast(kind)
+    is_rounded = pa.types.is_floating(kind) and pa.types.is_floating(array.type)
+    if is_rounded and pc.any(pc.and_(pc.is_inf(cast), pc.is_finite(array))).as_py():
+        raise pa.ArrowInvalid("overflow")
     return cast
 
 

@@ -1,0 +1,10 @@
+"""Casts of texts to UUIDs, and back."""
+
+from __future__ import annotations
+
+from raydb.storage.uuids import uuid_texts, uuids_of
+
+CONVERSIONS = {
+    ("text", "uuid"): lambda array, _: uuids_of(array),
+    ("uuid", "text"): lambda array, _: uuid_texts(array),
+}
