@@ -98,7 +98,7 @@ SELECT MAP {'a': i, 'b': 2}, map([i, 9], ['x', 'y']) FROM t ORDER BY i;
 SELECT {'a': 1, 'b': 2}::STRUCT(b VARCHAR, c INTEGER);
 -- {'b': '2', 'c': None}
 SELECT {'a': 1}::STRUCT(c INTEGER);
--- error: ProgrammingError: cannot cast a list (STRUCT(a INTEGER)) to STRUCT(c INTEGER) (line 1, column 14)
+-- error: ProgrammingError: cannot cast a struct (STRUCT(a INTEGER)) to STRUCT(c INTEGER) (line 1, column 14)
 SELECT [{'a': 1}, {'b': 'x'}];
 -- [{'a': 1, 'b': None}, {'a': None, 'b': 'x'}]
 SELECT typeof({'a': 1, 'Odd name': [1.5]}), typeof(MAP {1: 'x'}), typeof(uuid());
@@ -163,7 +163,7 @@ CREATE TABLE bad (s STRUCT(a INTEGER, A INTEGER));
 CREATE TABLE bad (s STRUCT(a INTEGER) PRIMARY KEY);
 -- error: NotSupportedError: column 's' of table 'bad' is STRUCT(a INTEGER), which cannot be part of a primary key (line 1, column 19)
 INSERT INTO t (s) VALUES ({'q': 1});
--- error: ProgrammingError: column 's' has the type STRUCT(a INTEGER, b VARCHAR, c STRUCT(d DOUBLE, e BIGINT[])), but its value is a list (STRUCT(q INTEGER)) (line 1, column 16)
+-- error: ProgrammingError: column 's' has the type STRUCT(a INTEGER, b VARCHAR, c STRUCT(d DOUBLE, e BIGINT[])), but its value is a struct (STRUCT(q INTEGER)) (line 1, column 16)
 INSERT INTO t (m) VALUES (MAP {1: 'x'});
 -- error: ProgrammingError: column 'm' has the type MAP(VARCHAR, INTEGER), but its value is an expression (MAP(INTEGER, VARCHAR)) (line 1, column 16)
 
@@ -176,6 +176,7 @@ INSERT INTO k (s) VALUES ({'a': 0});
 -- error: IntegrityError: table 'k', row 1: the check (s.a > 0) does not hold: (s) = ({'a': 0})
 INSERT INTO k VALUES ('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', NULL);
 INSERT INTO k VALUES ('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', NULL);
+-- error: IntegrityError: table 'k', row 1: the primary key (u) = ('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11') is in the table already
 DELETE FROM k WHERE u = 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11';
 UPDATE k SET s = {'a': s.a + 10} WHERE s.a = 2;
 SELECT s FROM k ORDER BY s.a;
