@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 
 from raydb.engine.operators.relation import (
+    MORSEL_ROWS,
     Collector,
     Relation,
     compute_rows,
@@ -21,9 +22,10 @@ from raydb.engine.operators.scan import (
     scan_table,
     without_excluded,
 )
+from raydb.engine.operators.values import series_blocks
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Column, columns_of
-from raydb.planner.plan.nodes import Filter, Project, Scan
+from raydb.planner.plan.nodes import Filter, Project, Scan, Series
 from raydb.planner.plan.nodes.node import read_by
 from raydb.storage.in_order import in_order
 
@@ -50,16 +52,31 @@ def run_steps(plan: Filter | Project, columns: Sequence[Column], sources: Source
 def start_steps(
     plan: Filter | Project, columns: Sequence[Column], sources: Sources
 ) -> Relation | Iterator[Relation]:
-    """Return the rows at the top of a chain, block by block where a scan would fill the memory."""
+    """Return the rows at the top of a chain, block by block those of a series.
+
+    Those of a scan come so, too, where it would fill the memory.
+    """
     steps = steps_of(plan, frozenset(columns), sources.trace)
     rows = scan_steps(steps, sources)
     if isinstance(rows, ScanBlocks):
         return steps.over(rows, columns)
+    if rows is None and _is_long_series(steps) and sources.trace is None:
+        assert isinstance(steps.source, Series)
+        numbers = series_blocks(steps.source, steps.source.columns)
+        return in_order(lambda some: compute_rows(steps.run, some.combined(), columns), numbers)
     if rows is None:
         rows = sources.rows_of(steps.source, steps.live)
     if steps.renames_only:
         return steps.run(rows)
     return for_each_morsel(rows, steps.run, columns, sources.memory)
+
+
+def _is_long_series(steps: Steps) -> bool:
+    """Tell whether the source is a series of more numbers than a block, which are read."""
+    plan = steps.source
+    if not isinstance(plan, Series) or not steps.live:
+        return False
+    return len(range(plan.start, plan.stop, plan.step)) > MORSEL_ROWS
 
 
 @dataclass(frozen=True, eq=False, slots=True)

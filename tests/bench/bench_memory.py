@@ -17,6 +17,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -57,9 +58,39 @@ STATEMENTS = {
     "create bvh": "CREATE BVH b ON line (SCAN (quantity), GROUP BY (mode), AGGREGATE (price))",
     "vacuum": "DELETE FROM line WHERE id % 10 = 3; VACUUM",
     "checkpoint": "INSERT INTO line SELECT * FROM line LIMIT 1000; CHECKPOINT",
+    "series": "SELECT sum(range) FROM range(100000000)",
+    "order all": "SELECT * FROM line ORDER BY price, id",
+    "order series": "SELECT range * 7919 % 10000019 AS k, range FROM range(20000000) ORDER BY k",
+    "rank": "SELECT max(r) FROM (SELECT row_number() OVER (ORDER BY price, id) AS r FROM line) q",
+    "running sum": "SELECT max(s) FROM"
+    " (SELECT sum(quantity) OVER (ORDER BY price, id) AS s FROM line) q",
+    "share of all": "SELECT max(s) FROM (SELECT price / sum(price) OVER () AS s FROM line) q",
+    "lag": "SELECT max(s) FROM (SELECT id - lag(id) OVER (ORDER BY price) AS s FROM line) q",
+    "distinct": "SELECT count(*) FROM (SELECT DISTINCT many, day FROM line) q",
+    "count distinct of all": "SELECT count(DISTINCT id), count(DISTINCT many) FROM line",
+    "median": "SELECT median(share), quantile_disc(id, 0.9) FROM line",
+    "medians of 2": "SELECT id % 2, median(share), mode(day) FROM line GROUP BY 1",
+    "string_agg": "SELECT k, string_agg(mode, ',') FROM line GROUP BY k",
+    "list": "SELECT k, list(id ORDER BY price) FROM line GROUP BY k",
+    "except": "SELECT count(*) FROM (SELECT id FROM line EXCEPT SELECT many FROM line) q",
+    "recursion": "WITH RECURSIVE r AS (SELECT id AS n FROM line UNION ALL"
+    " SELECT n / 10 FROM r WHERE n > 1000000) SELECT count(*), sum(n) FROM r",
+    "skewed join": "SELECT count(*), sum(b.id) FROM line a JOIN"
+    " (SELECT id, 7 * (id % 20 > 0)::INTEGER AS q FROM line WHERE id < 1000) b"
+    " ON a.quantity = b.q AND a.id > b.id",
+    "range join": "SELECT count(*) FROM line a JOIN (SELECT id AS low, id + 10 AS high FROM line"
+    " WHERE id % 1000 = 0) b ON a.id BETWEEN low AND high",
+    "interrupted order": "SELECT * FROM line ORDER BY price, id",
     "fetchmany": "SELECT * FROM line",
     "stream": "SELECT * FROM line",
 }
+
+
+# What is left is read so long after the end: an interrupted sort ends by itself.
+SETTLED_S = 1
+
+# So long after its begin a statement is interrupted that is measured for what it leaves.
+INTERRUPTED_S = 2
 
 
 def run(options: argparse.Namespace) -> None:
@@ -73,6 +104,8 @@ def run(options: argparse.Namespace) -> None:
     start = time.perf_counter()
     outcome = "done"
     sql = STATEMENTS[options.statement].format(folder=Path(options.database).parent)
+    if options.statement == "interrupted order":
+        threading.Timer(INTERRUPTED_S, connection.interrupt).start()
     try:
         if options.statement == "stream":
             sum(batch.num_rows for batch in connection.stream(sql))
@@ -132,6 +165,7 @@ def measure(name: str, options: argparse.Namespace) -> None:
         now = sizes_of(process.pid)
         own, mapped = max(own, now[0]), max(mapped, now[1])
         answer += process.stdout.readline()
+    time.sleep(SETTLED_S)
     after = sizes_of(process.pid)
     process.stdin.write("end\n")
     process.communicate()

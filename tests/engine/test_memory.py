@@ -130,6 +130,40 @@ SPILLED = [
 ]
 
 
+# Groups and partitions that do not fit: the limit holds a tenth of what is worked on.
+LARGE = [
+    # Aggregates over groups that are larger than the memory
+    "SELECT h, median(x), quantile_disc(s, 0.9), quantile_cont(id, 0.25) FROM t GROUP BY h",
+    "SELECT h, mode(s), count(DISTINCT id), sum(DISTINCT d) FILTER (WHERE k > 9) FROM t GROUP BY h",
+    "SELECT count(DISTINCT id), count(DISTINCT s), avg(DISTINCT d), median(d), min(s) FROM t",
+    "SELECT median(x) FILTER (WHERE k IS NULL), mode(b), count(DISTINCT b) FROM t",
+    "SELECT b, list(k ORDER BY id), string_agg(b::VARCHAR, '-' ORDER BY id) FROM t GROUP BY b",
+    "SELECT list(k), string_agg('a', '') FILTER (WHERE b), median(DISTINCT id) FROM t",
+    "SELECT x > 0 AS g, d < 0, count(DISTINCT id), median(id) FROM t GROUP BY 1, 2",
+    # Windows over partitions that are larger than the memory
+    "SELECT id, row_number() OVER (ORDER BY x, id), rank() OVER (ORDER BY k), dense_rank() OVER"
+    " (ORDER BY k DESC NULLS FIRST) FROM t",
+    "SELECT id, sum(d) OVER (ORDER BY k), avg(d) OVER (ORDER BY id), min(s) OVER (ORDER BY id),"
+    " max(k) OVER (ORDER BY id DESC), count(x) FILTER (WHERE b) OVER (ORDER BY s) FROM t",
+    "SELECT id, lag(s, 3, 'none') OVER (ORDER BY id), lead(x) OVER (PARTITION BY h ORDER BY id),"
+    " sum(d) OVER (ORDER BY id ROWS BETWEEN 70 PRECEDING AND 3 FOLLOWING) FROM t",
+    "SELECT id, sum(d) OVER (), count(DISTINCT s) OVER (PARTITION BY h), sum(id) OVER"
+    " (PARTITION BY h ORDER BY id), rank() OVER (PARTITION BY h ORDER BY k) FROM t",
+    "SELECT id, sum(d) OVER (PARTITION BY b ORDER BY h, id ROWS UNBOUNDED PRECEDING), avg(id)"
+    " OVER (PARTITION BY b), max(s) OVER (PARTITION BY b, k > 9 ORDER BY s) FROM t",
+]
+
+
+@pytest.mark.parametrize("sql", LARGE)
+def test_groups_and_partitions_may_be_larger_than_the_memory(con, spilled, sql):
+    expected = con.execute(sql).to_arrow_table()
+    assert not spilled
+    found = limited(con, sql, 2 * LIMIT)
+    assert spilled, "nothing was spilled"
+    assert found.schema == expected.schema
+    assert rows_of(found) == rows_of(expected)
+
+
 @pytest.mark.parametrize("sql", SPILLED)
 def test_rows_are_the_same_with_little_memory(con, spilled, sql):
     expected = con.execute(sql).to_arrow_table()
@@ -154,6 +188,7 @@ def test_rows_are_the_same_with_little_memory(con, spilled, sql):
         "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 2500)"
         " SELECT count(*), sum(n) FROM r",
         "SELECT count(*) FROM range(0, 100000000000)",
+        "SELECT sum(range), max(range * 2) FROM range(0, 3000000) WHERE range % 3 = 0",
     ],
 )
 def test_blocks_of_rows_need_no_file(con, spilled, sql):
@@ -191,8 +226,9 @@ def test_the_first_rows_in_order(con, limit):
 @pytest.mark.parametrize(
     ("sql", "what"),
     [
-        ("SELECT row_number() OVER (ORDER BY x) FROM t", "a window function over a partition"),
-        ("SELECT h, median(x) FROM t GROUP BY h", "an aggregate over a group of many rows"),
+        ("SELECT ntile(7) OVER (ORDER BY x) FROM t", "a window function over a partition"),
+        ("SELECT h, stddev(x) FROM t GROUP BY h", "an aggregate over a group of many rows"),
+        ("SELECT string_agg(s, ',') FROM t", r"a string_agg\(\) of many values"),
         ("SELECT z, id FROM few FULL JOIN t ON id BETWEEN low AND high", "the full join"),
         (
             "WITH RECURSIVE r AS (SELECT id AS n FROM t UNION SELECT n / 2 FROM r WHERE n > 0)"

@@ -17,6 +17,8 @@ from raydb.planner.expressions.columns.order import canonical_floats
 from raydb.planner.expressions.nodes import Literal
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from raydb.engine.operators.aggregate.grouped import Grouped
     from raydb.planner.expressions.nodes import AggregateCall, Expression
 
@@ -28,32 +30,51 @@ def quantile(call: AggregateCall, rows: Grouped) -> pa.Array:
     quantile_cont(x, f): between the two values beside row f * (n - 1), counted from 0, in
     proportion. A third argument, true, turns the order round.
     """
-    fraction = float(_constant(call.arguments[1]))
     descending = len(call.arguments) > 2
     values = joined(rows.arguments[0])
     word = key_word(encode(values), descending, nulls_first=False)
     order = sort_rows(join_words([rows.members.word(), word], len(rows.members.numbers)))
     starts, sizes = rows.members.starts()[:-1], rows.members.sizes
     nothing = sizes == 0
-    if call.function == "quantile_disc":
-        places = starts + np.maximum(np.ceil(fraction * sizes).astype(np.int64), 1) - 1
-        found = order[np.where(nothing, 0, places)] if len(order) else places
-        return canonical_floats(values.take(pa.array(found, mask=nothing)))
+    low, high, share = quantile_places(call, sizes)
     if not len(order):
         return pa.nulls(rows.members.count, call.type)
+    lows = order[np.where(nothing, 0, starts + low)]
+    highs = lows if low is high else order[np.where(nothing, 0, starts + high)]
+    return between(call, values.take(pa.array(lows)), values.take(pa.array(highs)), share, nothing)
+
+
+def quantile_places(
+    call: AggregateCall, sizes: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return between which two places of each group in order a quantile lies, and how far."""
+    fraction = float(_constant(call.arguments[1]))
+    if call.function == "quantile_disc":
+        place = np.maximum(np.ceil(fraction * sizes).astype(np.int64), 1) - 1
+        return place, place, np.zeros(len(sizes))
     position = fraction * np.maximum(sizes - 1, 0)
     below = np.floor(position).astype(np.int64)
-    share = position - below
-    low = order[np.where(nothing, 0, starts + below)]
-    high = order[np.where(nothing, 0, starts + np.ceil(position).astype(np.int64))]
-    if pt.is_timestamp(values.type):
-        moments = values.view(pa.int64()).to_numpy()
-        steps = np.rint((moments[high] - moments[low]) * share).astype(np.int64)
-        return pa.array(moments[low] + steps, mask=nothing).view(values.type)
-    numbers = as_doubles(values)
+    return below, np.ceil(position).astype(np.int64), position - below
+
+
+def between(
+    call: AggregateCall,
+    lows: pa.Array,
+    highs: pa.Array,
+    share: NDArray[np.float64],
+    nothing: NDArray[np.bool_],
+) -> pa.Array:
+    """Return values that lie by a share between others, NULL where a group has nothing."""
+    if call.function == "quantile_disc":
+        return canonical_floats(pc.if_else(pa.array(nothing), pa.scalar(None, lows.type), lows))
+    if pt.is_timestamp(lows.type):
+        low, high = (each.view(pa.int64()).fill_null(0).to_numpy() for each in (lows, highs))
+        steps = np.rint((high - low) * share).astype(np.int64)
+        return pa.array(low + steps, mask=nothing).view(lows.type)
+    low_numbers, high_numbers = as_doubles(lows), as_doubles(highs)
     with np.errstate(invalid="ignore"):
-        between = numbers[low] + (numbers[high] - numbers[low]) * share
-    return pa.array(np.where(share == 0, numbers[low], between), mask=nothing)
+        found = low_numbers + (high_numbers - low_numbers) * share
+    return pa.array(np.where(share == 0, low_numbers, found), mask=nothing)
 
 
 def _constant(argument: Expression) -> Any:
@@ -81,8 +102,12 @@ def mode(_: AggregateCall, rows: Grouped) -> pa.Array:
 
 def string_agg(call: AggregateCall, rows: Grouped) -> pa.Array:
     """Return the strings of each group with a separator between them."""
-    separator = str(_constant(call.arguments[1]))
-    return pc.binary_join(_lists(rows, pa.string()), separator)
+    return joined_texts(call, _lists(rows, pa.string()))
+
+
+def joined_texts(call: AggregateCall, lists: pa.ListArray) -> pa.Array:
+    """Return lists of texts as texts, with the separator that a string_agg has."""
+    return pc.binary_join(lists, str(_constant(call.arguments[1])))
 
 
 def list_values(call: AggregateCall, rows: Grouped) -> pa.Array:

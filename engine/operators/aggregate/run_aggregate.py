@@ -12,23 +12,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
 from raydb.engine.operators.aggregate.aggregate import aggregate
-from raydb.engine.operators.aggregate.fold import (
-    first_states,
-    fold,
-    is_foldable,
-    results_of,
-    states_of,
+from raydb.engine.operators.aggregate.fold import is_foldable, states_of
+from raydb.engine.operators.aggregate.fold_blocks import (
+    aggregate_need,
+    aggregate_pieces,
+    fold_blocks,
 )
-from raydb.engine.operators.partition import part_count, split_by_hash, work_bytes
+from raydb.engine.operators.aggregate.large_groups import aggregate_large, fits_files
+from raydb.engine.operators.partition import part_count, split_by_hash
 from raydb.engine.operators.relation import Collector, Relation, concatenate
 from raydb.engine.operators.steps import start_steps
-from raydb.interrupts import beside, check_interrupt
+from raydb.interrupts import beside
 from raydb.planner.expressions.nodes import (
     AggregateCall,
     Call,
@@ -41,7 +40,7 @@ from raydb.planner.expressions.registry import may_raise
 from raydb.planner.plan.nodes import Project
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from raydb.engine.context.memory import Memory
     from raydb.engine.operators.run import Sources
@@ -49,14 +48,6 @@ if TYPE_CHECKING:
     from raydb.planner.plan.nodes import Aggregate
 
 _FilteredCall = TypeVar("_FilteredCall", AggregateCall, WindowCall)
-
-# What an aggregate holds of each row beside the values, and for each key and aggregate of a group.
-_AGGREGATE_BYTES = 72
-_BYTES_A_COLUMN = 8
-
-# Rows are folded in blocks that take this share of the room, the groups' states at most that one.
-_BLOCK_SHARE = 4
-_STATES_SHARE = 8
 
 
 def run_aggregate(plan: Aggregate, columns: Sequence[Column], sources: Sources) -> Relation:
@@ -72,7 +63,7 @@ def run_aggregate(plan: Aggregate, columns: Sequence[Column], sources: Sources) 
         found = start_steps(source, wanted, sources)
         if not isinstance(found, Relation):
             key_columns = [column for column, _ in plan.keys]
-            groups = _fold_blocks(found, key_columns, calls, places, sources.memory)
+            groups = fold_blocks(found, key_columns, calls, places, sources.memory)
             return groups.select(columns)
         rows = found
     else:
@@ -123,16 +114,20 @@ def aggregate_rows(
         counts = {column: pa.array([row_count], call.type) for column, call in calls}
         return Relation(counts, 1)
     rows, places = as_relation(keys, values, row_count)
-    need = _aggregate_need(rows, keys, calls)
+    need = aggregate_need(rows, keys, calls)
     if need <= memory.room():
         return beside(lambda: aggregate(keys, calls, values, row_count), row_count)
     if is_foldable(calls):
-        pieces = _pieces(rows, list(keys), states_of(calls), memory)
-        return _fold_blocks(pieces, list(keys), calls, places, memory)
+        pieces = aggregate_pieces(rows, list(keys), states_of(calls), memory)
+        return fold_blocks(pieces, list(keys), calls, places, memory)
     parts = split_by_hash(rows, list(keys), part_count(need, memory), memory) if keys else [rows]
     collector = Collector(memory, [*keys, *(column for column, _ in calls)])
     for part in parts:
-        memory.check(_aggregate_need(part, keys, calls), "an aggregate over a group of many rows")
+        need = aggregate_need(part, keys, calls)
+        if need > memory.room() and fits_files(list(keys), calls):
+            collector.add(aggregate_large(part, list(keys), calls, places, memory))
+            continue
+        memory.check(need, "an aggregate over a group of many rows")
         chosen = {key: part.columns[key] for key in keys}
         some = {expression: part.columns[place] for expression, place in places.items()}
         count = part.row_count
@@ -158,86 +153,3 @@ def as_relation(
 def _places(expressions: Collection[Expression]) -> dict[Expression, Column]:
     """Return a column for each expression; those of plans have numbers from 0 on."""
     return {each: Column(-1 - i, "value", each.type) for i, each in enumerate(expressions)}
-
-
-def _aggregate_need(
-    rows: Relation, keys: Collection[Column], calls: Sequence[tuple[Column, AggregateCall]]
-) -> int:
-    return work_bytes(rows, _AGGREGATE_BYTES + _BYTES_A_COLUMN * (len(keys) + len(calls)))
-
-
-# -- groups block by block
-
-
-def _fold_blocks(
-    blocks: Iterable[Relation],
-    keys: Sequence[Column],
-    calls: Sequence[tuple[Column, AggregateCall]],
-    places: Mapping[Expression, Column],
-    memory: Memory,
-) -> Relation:
-    """Aggregate rows that come in blocks: while their groups are few, nothing waits in a file."""
-    states = states_of(calls)
-    single = (
-        first_states(rows, keys, calls, places) for block in blocks for rows in _cut(block, memory)
-    )
-    groups: Relation | None = None
-    for rows in single:
-        check_interrupt()
-        groups = fold(groups, rows, keys, states)
-        if keys and _aggregate_need(groups, keys, states) > memory.room() // _STATES_SHARE:
-            groups = _part_states(chain([groups], single), keys, states, memory)
-            break
-    if groups is None:
-        nothing = {column: pa.nulls(0, column.type) for column in (*keys, *places.values())}
-        groups = fold(None, first_states(Relation(nothing, 0), keys, calls, places), keys, states)
-    return results_of(groups, keys, calls)
-
-
-def _cut(block: Relation, memory: Memory) -> Iterator[Relation]:
-    """Yield a block in pieces; a file that cannot be sliced is one block."""
-    step = block.rows_within(memory.room() // _BLOCK_SHARE, _AGGREGATE_BYTES)
-    for start in range(0, max(block.row_count, 1), step):
-        yield block.slice(start, step)
-
-
-def _part_states(
-    rows: Iterable[Relation],
-    keys: Sequence[Column],
-    states: Sequence[tuple[Column, AggregateCall]],
-    memory: Memory,
-) -> Relation:
-    """Make one state a group of the states of many rows, part by part of the keys' hashes."""
-    columns = [*keys, *(column for column, _ in states)]
-    waiting = Collector(memory, columns)
-    for some in rows:
-        waiting.add(some)
-    whole = waiting.relation()
-    parts = split_by_hash(
-        whole, keys, part_count(_aggregate_need(whole, keys, states), memory), memory
-    )
-    del whole, waiting
-    collector = Collector(memory, columns)
-    for part in parts:
-        groups: Relation | None = None
-        for piece in _pieces(part, keys, states, memory):
-            groups = beside(partial(fold, groups, piece, keys, states), piece.row_count)
-            memory.check(_aggregate_need(groups, keys, states), "the aggregate")
-        if groups is not None:
-            collector.add(groups)
-    return collector.relation()
-
-
-def _pieces(
-    rows: Relation,
-    keys: Sequence[Column],
-    states: Sequence[tuple[Column, AggregateCall]],
-    memory: Memory,
-) -> Iterator[Relation]:
-    """Yield rows in pieces that can be aggregated, all of them at once where that fits."""
-    need = _aggregate_need(rows, keys, states)
-    width = max(need // max(rows.row_count, 1), 1)
-    fits = need <= memory.room()
-    step = rows.row_count if fits else memory.room() // (_BLOCK_SHARE * width)
-    for start in range(0, rows.row_count, max(step, 1)):
-        yield rows.slice(start, max(step, 1)).combined()

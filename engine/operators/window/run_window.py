@@ -1,6 +1,8 @@
 """Window functions over all rows at once where they fit in memory, else partition by partition.
 
 PARTITION BY k     parts by the hash of k, each with its windows computed
+
+A partition that does not fit is sorted and goes block by block; see `large_partition`.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING
 from raydb.engine.operators.aggregate.run_aggregate import as_relation, guarded
 from raydb.engine.operators.partition import part_count, split_by_hash, work_bytes
 from raydb.engine.operators.relation import Collector, Relation
+from raydb.engine.operators.window.large_partition import fits_files, windows_of_large
 from raydb.engine.operators.window.window import compute_windows
 from raydb.interrupts import beside
 from raydb.planner.expressions.nodes import expressions_of
@@ -92,7 +95,11 @@ def _windows_by_parts(
         parts = split_by_hash(rows, keys, part_count(need, memory), memory)
     collector = Collector(memory, [*rows.columns, *(column for column, _ in calls)])
     for part in parts:
-        memory.check(_window_need(part, calls), "a window function over a partition of many rows")
+        need = _window_need(part, calls)
+        if need > memory.room() and fits_files(calls):
+            collector.add(windows_of_large(part, calls, places, memory))
+            continue
+        memory.check(need, "a window function over a partition of many rows")
         values = {expression: part.columns[place] for expression, place in places.items()}
         count = part.row_count
         computed = beside(partial(compute_windows, calls, values, count), count)
