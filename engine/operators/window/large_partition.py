@@ -11,7 +11,7 @@ ORDER BY, where that matters.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     Calls = Sequence[tuple[Column, WindowCall]]
     Places = Mapping[Expression, Column]
-    Values = pa.Array | pa.ChunkedArray
+    Values: TypeAlias = pa.Array | pa.ChunkedArray
 
 _RANKS = frozenset({"row_number", "rank", "dense_rank"})
 _RUNNING = frozenset({"count_star", "count", "sum", "avg", "min", "max"})
@@ -111,11 +111,11 @@ def _around(call: WindowCall) -> tuple[int, int] | None:
     for bound in (frame.start, frame.end):
         if bound.kind.startswith("unbounded"):
             return None
-        offset = 0
+        rows = 0
         if bound.kind != "current_row":
             assert isinstance(bound.offset, Literal), "offsets are constant"
-            offset = int(bound.offset.value)
-        reach.append(-offset if bound.kind == "preceding" else offset)
+            rows = int(bound.offset.value)
+        reach.append(-rows if bound.kind == "preceding" else rows)
     before, behind = max(-min(reach), 0), max(*reach, 0)
     return (before, behind) if max(before, behind) <= _MOST_AROUND else None
 
@@ -287,19 +287,22 @@ def _together(call: WindowCall, before: pa.Scalar, found: pa.Array) -> pa.Array:
     """Return the values of rows with what was before them."""
     if not before.is_valid:
         return found
+    together: pa.Array
     match call.function:
         case "min":
-            return pc.min_element_wise(found, before)
+            together = pc.min_element_wise(found, before)
         case "max":
-            return pc.max_element_wise(found, before)
+            together = pc.max_element_wise(found, before)
         case _:
-            return pc.if_else(pc.is_null(found), before, _sum(found, before))
+            together = pc.if_else(pc.is_null(found), before, _sum(found, before))
+    return together
 
 
 def _sum(values: pa.Array, more: pa.Scalar) -> pa.Array:
     """Return values with a number added to each. Raises DataError for a sum beyond its type."""
     if not is_exact(values.type):
-        return pc.add(values, more)
+        total: pa.Array = pc.add(values, more)
+        return total
     added = split_limbs(pa.array([more.as_py()], values.type))
     limbs = [limb + other[0] for limb, other in zip(split_limbs(values), added, strict=True)]
     return join_limbs(limbs, pc.is_valid(values).to_numpy(zero_copy_only=False), values.type)
