@@ -132,7 +132,11 @@ def _parser() -> argparse.ArgumentParser:
         help="the form of the queries (default: both)",
     )
     _add_count(running, "--repeat")
-    _add_switch(running, "general", "do not run the queries on the general path too")
+    running.add_argument(
+        "--beside", choices=("duckdb", "general", "none"),
+        help="who is timed too: DuckDB, the general path (the fused path is off), or nobody "
+        "(default: DuckDB where it is installed, else the general path)",
+    )
 
     comparing = commands.add_parser(
         "compare", help="put RayDB beside DuckDB, Polars and chDB on the same data"

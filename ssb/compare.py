@@ -6,20 +6,18 @@ memory back, so that no two engines hold their tables at the same time. All are 
 
 from __future__ import annotations
 
-import gc
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
-
-import pyarrow as pa
 
 import raydb
 from raydb.ssb import check, rivals, rules, workload
 from raydb.ssb.flat import FlatTable
 from raydb.ssb.footprint import cold_start_ms, measure_memory
 from raydb.ssb.generate import DataSet, prepare
-from raydb.ssb.machine import describe_machine, limited_cores, median_ms
+from raydb.ssb.machine import describe_machine, limited_cores
 from raydb.ssb.progress import Progress
-from raydb.ssb.rivals.raydb_rival import QUERY_SECONDS, OwnFigures, OwnRun, run_own
+from raydb.ssb.rivals.raydb_rival import OwnFigures, OwnRun, run_own
+from raydb.ssb.rivals.run_rival import RivalRun, release_memory, run_rival
 from raydb.ssb.run import ask_duckdb, expected_rows
 
 if TYPE_CHECKING:
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from raydb.ssb.rivals.raydb_rival import Differences
+    from raydb.ssb.rivals import Differences
     from raydb.ssb.workload import Query, Workload
 
 MEMORY_OF: Final = ("raydb", "duckdb-sorted")
@@ -47,17 +45,6 @@ class Options:
     runs: int = 20
     memory: bool = True
     cold_start: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class RivalRun:
-    """A rival's medians in ms by query; queries that it answers wrongly are faults instead."""
-
-    version: str
-    load_s: float
-    build_s: float | None
-    times_ms: dict[str, float]
-    faults: dict[str, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +100,10 @@ def compare(options: Options, messages: Console) -> Comparison:
         own = run_own(folder, queries, options.runs, differences, progress)
         release_memory()
         found = {
-            name: _run_rival(name, flat, queries, options, differences, progress) for name in names
+            name: run_rival(
+                name, flat, options.workload, queries, options.runs, differences, progress
+            )
+            for name in names
         }
         memory, cold_ms = _measure_processes(folder, options, names, own.notes, progress)
     return Comparison(
@@ -162,12 +152,6 @@ def chosen_queries(kind: Workload, chosen: Sequence[str] | None) -> list[Query]:
     return [workload.find(name) for name in known if chosen is None or name in chosen]
 
 
-def release_memory() -> None:
-    """Give what a closed engine held back to the system."""
-    gc.collect()
-    pa.default_memory_pool().release_unused()
-
-
 def _checker(
     folder: Path, kind: Workload, queries: Sequence[Query], progress: Progress
 ) -> Differences:
@@ -181,33 +165,3 @@ def _checker(
         return lambda name, rows: check.differences(name, rows, right[name])
     found = ask_duckdb(folder, {query.name: query.star for query in queries}, progress)
     return lambda name, rows: check.ordered_differences(rows, found[name])
-
-
-def _run_rival(
-    name: str,
-    flat: FlatTable,
-    queries: Sequence[Query],
-    options: Options,
-    differences: Differences,
-    progress: Progress,
-) -> RivalRun:
-    """Load a rival, check and time its queries, and drop it."""
-    rival = rivals.make(name, options.workload)
-    times: dict[str, float] = {}
-    faults: dict[str, list[str]] = {}
-    try:
-        with progress.step(f"load {name}", flat.batch_count) as advance:
-            rival.load(flat, advance)
-        with progress.step(name, len(queries)) as advance:
-            for query in queries:
-                ask = rival.prepare(query)
-                wrong = differences(query.name, ask())
-                if wrong:
-                    faults[query.name] = wrong
-                else:
-                    times[query.name] = median_ms(ask, options.runs, QUERY_SECONDS)
-                advance()
-    finally:
-        rival.close()
-        release_memory()
-    return RivalRun(rival.version, progress.seconds[f"load {name}"], rival.build_s, times, faults)

@@ -6,7 +6,8 @@ import contextlib
 import json
 import statistics
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import pyarrow as pa
@@ -15,10 +16,12 @@ from rich.table import Column, Table
 from rich.text import Text
 
 import raydb
-from raydb.ssb import check, rules, workload
+from raydb.ssb import check, rivals, rules, workload
+from raydb.ssb.flat import FlatTable
 from raydb.ssb.generate import DataSet, prepare
-from raydb.ssb.machine import median_ms
+from raydb.ssb.machine import limited_cores, median_ms
 from raydb.ssb.progress import Progress
+from raydb.ssb.rivals.run_rival import run_rival
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,10 +33,10 @@ if TYPE_CHECKING:
     from raydb.ssb.workload import Form
 
 Oracle: TypeAlias = Literal["brute", "duckdb", "none"]
+Beside: TypeAlias = Literal["duckdb", "general", "none"]
 
+_BESIDE_NAMES: Final = {"duckdb": "DuckDB", "general": "general", "none": "other", None: "other"}
 _ORACLE_NAMES: Final = {"brute": "brute force", "duckdb": "DuckDB"}
-# A query is repeated no longer than this, so that a slow one cannot hold up the rest.
-_REPEAT_SECONDS: Final = 2.0
 _GENERAL_REPEAT: Final = 3
 _GENERAL_SECONDS: Final = 0.5
 _SHOWN_DIFFERENCES: Final = 5
@@ -43,7 +46,10 @@ _TEXTS: Final = ("query", "BVH", "backend", "checked")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to run. `folder` holds the data sets, each in a folder of its own."""
+    """What to run. `folder` holds the data sets, each in a folder of its own.
+
+    beside: who is timed too; None is DuckDB where it is installed, else the general path.
+    """
 
     folder: Path
     scale_factor: float = 1.0
@@ -51,7 +57,7 @@ class Options:
     oracle: Oracle = "brute"
     forms: tuple[Form, ...] = ("star", "flat")
     repeat: int = 20
-    general: bool = True
+    beside: Beside | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One query in one form. Times are medians in ms; `general_ms` has the fused path off.
+    """One query in one form. Times are medians in ms, `other_ms` that of who is beside.
 
     `faults` says what is wrong with its rows; it is None where nothing was checked.
     """
@@ -83,7 +89,7 @@ class Result:
     row_count: int
     plan: Plan
     time_ms_median: float
-    general_ms: float | None
+    other_ms: float | None
     faults: list[str] | None
 
     @property
@@ -93,8 +99,8 @@ class Result:
 
     @property
     def ratio(self) -> float | None:
-        """How many times faster than the general path it was."""
-        return None if self.general_ms is None else self.general_ms / self.time_ms_median
+        """How many times faster than the other it was."""
+        return None if self.other_ms is None else self.other_ms / self.time_ms_median
 
 
 def run(options: Options, out: Console, messages: Console) -> int:
@@ -103,21 +109,26 @@ def run(options: Options, out: Console, messages: Console) -> int:
     The table goes to `out`, progress to `messages`. Raises raydb.Error.
     """
     start = time.perf_counter()
-    if options.oracle == "duckdb":
-        _import_duckdb()  # before the long steps
+    if "duckdb" in {options.oracle, options.beside}:
+        rivals.import_rival("duckdb")  # before the long steps
+    if options.beside is None:
+        options = replace(options, beside="duckdb" if find_spec("duckdb") else "general")
     progress = Progress(messages)
     data = DataSet(options.scale_factor, options.seed)
     folder = options.folder / data.folder_name
     prepare(folder, data, progress, replace_unmarked=True)
     expected = expected_rows(folder, options.oracle, progress)
-    with contextlib.closing(raydb.connect()) as connection:
-        load(connection, folder, progress)
-        build_bvhs(connection, progress)
-        results = ask_all(connection, options, expected, progress)
+    with limited_cores(rivals.THREADS):
+        with contextlib.closing(raydb.connect()) as connection:
+            load(connection, folder, progress)
+            build_bvhs(connection, progress)
+            results = ask_all(connection, options, expected, progress)
+        if options.beside == "duckdb":
+            results = beside_duckdb(folder, results, options, expected, progress)
     for result in results:
         print_faults(result, options.oracle, out)
     out.print(result_table(results, options))
-    print_summary(results, progress.seconds, time.perf_counter() - start, out)
+    print_summary(results, options, progress.seconds, time.perf_counter() - start, out)
     return 1 if any(result.faults for result in results) else 0
 
 
@@ -172,7 +183,7 @@ def expected_rows(folder: Path, oracle: Oracle, progress: Progress) -> dict[str,
 
 def ask_duckdb(folder: Path, texts: Mapping[str, str], progress: Progress) -> dict[str, list[Row]]:
     """Return DuckDB's rows of some queries; raises OperationalError without files or DuckDB."""
-    duckdb = _import_duckdb()
+    duckdb = rivals.import_rival("duckdb")
     rows = {}
     try:
         with progress.step("DuckDB", len(texts)) as advance, duckdb.connect() as connection:
@@ -206,11 +217,11 @@ def ask_all(
         for name, form in asked:
             text = workload.query(name, form)
             rows = connection.execute(text).fetchall()
-            _, time_ms = _ask_and_time(connection, text, options.repeat, _REPEAT_SECONDS)
+            _, time_ms = _ask_and_time(connection, text, options.repeat, rivals.QUERY_SECONDS)
             found.append((explain(connection, text), rows, time_ms))
             advance()
     general: list[tuple[list[Row], float] | None] = [None] * len(asked)
-    if options.general:
+    if options.beside == "general":
         connection.execute("SET fused_path = 'off'")
         with progress.step("general path", len(asked)) as advance:
             for index, (name, form) in enumerate(asked):
@@ -227,9 +238,38 @@ def ask_all(
             if slow is not None:
                 others = check.differences(name, slow[0], expected[name])
                 faults += [f"general path: {fault}" for fault in others]
-        general_ms = None if slow is None else slow[1]
-        results.append(Result(name, form, len(rows), plan, time_ms, general_ms, faults))
+        other_ms = None if slow is None else slow[1]
+        results.append(Result(name, form, len(rows), plan, time_ms, other_ms, faults))
     return results
+
+
+def beside_duckdb(
+    folder: Path,
+    results: Sequence[Result],
+    options: Options,
+    expected: Mapping[str, Sequence[Row]] | None,
+    progress: Progress,
+) -> list[Result]:
+    """Return the results with DuckDB's times: its flat table, in the order of the dates."""
+
+    def differences(name: str, rows: list[Row]) -> list[str]:
+        return [] if expected is None else check.differences(name, rows, expected[name])
+
+    queries = [workload.find(name) for name in workload.QUERIES]
+    found = run_rival(
+        "duckdb-flat", FlatTable(folder), "star", queries, options.repeat, differences, progress
+    )
+    return [
+        replace(
+            result,
+            other_ms=found.times_ms.get(result.name),
+            faults=None
+            if result.faults is None
+            else result.faults
+            + [f"DuckDB: {fault}" for fault in found.faults.get(result.name, [])],
+        )
+        for result in results
+    ]
 
 
 def explain(connection: Any, text: str) -> Plan:
@@ -244,7 +284,7 @@ def explain(connection: Any, text: str) -> Plan:
 def result_table(results: Sequence[Result], options: Options) -> Table:
     """Return the table of all results."""
     title = f"Star Schema Benchmark, scale factor {options.scale_factor:g}"
-    numbers = ("rows touched", "median ms", "general ms", "ratio")
+    numbers = ("rows touched", "median ms", f"{_BESIDE_NAMES[options.beside]} ms", "ratio")
     table = open_table(title, ("query", "rows", "BVH", "backend", *numbers, "checked"))
     for result in results:
         checked = "no" if result.faults is None else "WRONG" if result.faults else "yes"
@@ -255,7 +295,7 @@ def result_table(results: Sequence[Result], options: Options) -> Table:
             result.plan.backend or "-",
             "-" if result.plan.rows_touched is None else f"{result.plan.rows_touched:,}",
             f"{result.time_ms_median:.3f}",
-            "-" if result.general_ms is None else f"{result.general_ms:,.1f}",
+            "-" if result.other_ms is None else f"{result.other_ms:,.1f}",
             "-" if result.ratio is None else f"{result.ratio:.0f}x",
             checked,
         )
@@ -289,7 +329,11 @@ def print_faults(result: Result, oracle: Oracle, out: Console) -> None:
 
 
 def print_summary(
-    results: Sequence[Result], seconds: Mapping[str, float], total_s: float, out: Console
+    results: Sequence[Result],
+    options: Options,
+    seconds: Mapping[str, float],
+    total_s: float,
+    out: Console,
 ) -> None:
     """Print one line: the ratios' geometric mean, and the seconds of each step."""
     ratios = [result.ratio for result in results if result.ratio is not None]
@@ -297,7 +341,8 @@ def print_summary(
     line = f"{', '.join(parts)}; total {total_s:.1f} s"
     if ratios:
         mean = statistics.geometric_mean(ratios)
-        line = f"{mean:,.1f}x the general path (geometric mean; least {min(ratios):,.1f}x); {line}"
+        other = "DuckDB" if options.beside == "duckdb" else "the general path"
+        line = f"{mean:,.1f}x {other} (geometric mean; least {min(ratios):,.1f}x); {line}"
     out.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -332,13 +377,3 @@ def find_fused(
         case _:
             return None
     return next((n for n in (find_fused(part, nodes) for part in parts) if n is not None), None)
-
-
-def _import_duckdb() -> Any:
-    try:
-        import duckdb  # noqa: PLC0415  (a test dependency, needed by one option)
-    except ImportError:
-        raise raydb.OperationalError(
-            "DuckDB, which --check duckdb asks, is not installed: install raydb[test]"
-        ) from None
-    return duckdb

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from raydb.ssb.workload import Query, Workload
 
 Ask: TypeAlias = "Callable[[], list[Row]]"
+# What is wrong with a query's rows, nothing where they are right.
+Differences: TypeAlias = "Callable[[str, list[Row]], list[str]]"
 
 # The package of each rival, and the class in the module here that is named after it.
 _CLASSES: Final = {
@@ -35,6 +37,8 @@ _CLASSES: Final = {
 }
 NAMES: Final = tuple(_CLASSES)
 THREADS: Final = 2
+# A query is repeated no longer than this, so that a slow one cannot hold up the rest.
+QUERY_SECONDS: Final = 2.0
 
 # For each flight: the keys that a copy is sorted by, coarse before fine, and its measures.
 FLIGHTS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {

@@ -7,26 +7,22 @@ import itertools
 import json
 import statistics
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import raydb
 from raydb.ssb import workload
 from raydb.ssb.machine import median_ms, read_bandwidth, read_seconds
-from raydb.ssb.rivals import THREADS
+from raydb.ssb.rivals import QUERY_SECONDS, THREADS
 from raydb.ssb.run import asking, build_bvhs, explain, find_fused, load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from raydb.ssb.check import Row
     from raydb.ssb.progress import Progress
+    from raydb.ssb.rivals import Differences
     from raydb.ssb.run import Plan
     from raydb.ssb.workload import Query
-
-QUERY_SECONDS: Final = 2.0
-# What is wrong with a query's rows, nothing where they are right.
-Differences: TypeAlias = "Callable[[str, list[Row]], list[str]]"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import raydb
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BACKUP = """\
 import sys

@@ -1,8 +1,11 @@
-"""A project that tests its own code on RayDB: a database for a test, data of a module, a rollback."""
+"""A project that tests its code on RayDB: a database for a test, data of a module, a rollback."""
 
 from __future__ import annotations
 
-import pytest
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
 
 pytest_plugins = ["pytester"]
 

@@ -13,8 +13,10 @@ from rich.console import Console
 
 import raydb
 from raydb.ssb import run as runner
+from raydb.ssb import workload
 from raydb.ssb.__main__ import main
 from raydb.ssb.progress import Progress
+from raydb.ssb.rivals.run_rival import RivalRun
 from raydb.ssb.run import Options, run
 
 if TYPE_CHECKING:
@@ -72,6 +74,7 @@ def run_on(
     stand_in: StandIn, folder: Path, monkeypatch: pytest.MonkeyPatch, **options: Any
 ) -> tuple[int, str, str]:
     monkeypatch.setattr(raydb, "connect", lambda: stand_in)
+    options.setdefault("beside", "general")
     out, messages = io.StringIO(), io.StringIO()
     code = run(
         Options(folder, scale_factor=0.001, repeat=2, **options),
@@ -114,12 +117,31 @@ def test_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oracle: Any) -> No
 def test_without_check_and_general_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in = StandIn()
     code, out, messages = run_on(
-        stand_in, tmp_path, monkeypatch, oracle="none", forms=("flat",), general=False
+        stand_in, tmp_path, monkeypatch, oracle="none", forms=("flat",), beside="none"
     )
     assert code == 0
     assert "yes" not in out
     assert "general path" not in messages
     assert not any("SET" in sql or "FROM lineorder," in sql for sql in stand_in.statements)
+
+
+def test_duckdb_is_timed_and_checked_beside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, out, messages = run_on(StandIn(), tmp_path, monkeypatch, beside=None)
+    assert code == 0
+    assert "DuckDB ms" in out
+    assert "x DuckDB (geometric mean" in out
+    assert "general" not in out + messages
+    assert messages.splitlines()[-2].startswith("load duckdb-flat: ")
+
+    wrong = {"q1.1": ["missing row (1,)"]}
+    found = RivalRun("2", 1.0, None, dict.fromkeys(workload.QUERIES[1:], 5.0), wrong)
+    monkeypatch.setattr(runner, "run_rival", lambda *_: found)
+    code, out, _ = run_on(StandIn(), tmp_path, monkeypatch, beside="duckdb", forms=("star",))
+    assert code == 1
+    assert "DuckDB: missing row (1,)" in out
+    assert out.count("5.0") == 12
 
 
 @pytest.mark.parametrize("fused", [True, False])
@@ -178,7 +200,7 @@ def test_duckdb_is_asked_for_before_the_long_steps(
 ) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
     assert main(["run", "--sf=0.001", "--check=duckdb", "--data", str(tmp_path / "data")]) == 1
-    assert "install raydb[test]" in capsys.readouterr().err
+    assert "install raydb[compare]" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
