@@ -1,16 +1,7 @@
-"""SQL text in, bound logical plan out. The only caller of sqlglot.
-
-To users, `raydb.sql("SELECT 1")` runs a text on the connection of the process: the package has that
-name, so it can be called.
-"""
+"""SQL text in, bound logical plan out. The only caller of sqlglot."""
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
-from typing import Any
-
-import raydb
 from raydb.sql.bind.query.query import bind_at_once as bind_at_once
 from raydb.sql.bind.query.query import bind_select as bind_select
 from raydb.sql.bind.statements.calibrate_index import bind_sample as bind_sample
@@ -54,12 +45,3 @@ from raydb.sql.template.template import Shape as Shape
 from raydb.sql.template.template import Template as Template
 from raydb.sql.template.template import bind_template as bind_template
 from raydb.sql.template.template import shape_of as shape_of
-
-
-class _Callable(ModuleType):
-    def __call__(self, sql: str, parameters: Any = ()) -> Any:
-        """Return a cursor on the rows of a text, None where it has none; see `Connection.sql`."""
-        return raydb.default_connection().sql(sql, parameters)
-
-
-sys.modules[__name__].__class__ = _Callable

@@ -8,6 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from raydb.engine.shell.endings import QuitError
+from raydb.engine.shell.outside.commands import (
+    change_folder,
+    edit,
+    open_database,
+    run_program,
+    write_dump,
+)
 from raydb.engine.shell.render.answer import Answer
 from raydb.engine.shell.render.modes import MODES, OTHER_NAMES
 from raydb.engine.shell.render.output import default_pager, terminal_columns
@@ -210,11 +217,26 @@ def _show(shell: Shell, arguments: Sequence[str]) -> None:
         ".maxrows": "auto" if settings.max_rows is None else str(settings.max_rows),
         ".mode": settings.mode,
         ".nullvalue": settings.null,
+        ".separator": "" if settings.separator is None else repr(settings.separator)[1:-1],
+        ".width": " ".join(map(str, settings.widths)),
         ".output": shell.output.path or "",
         ".pager": shell.output.pager or "off",
         ".timer": _ON_OFF[settings.timer],
     }
     shell.write("".join(f"{name:10} {value}".rstrip() + "\n" for name, value in rows.items()))
+
+
+def _separator(shell: Shell, arguments: Sequence[str]) -> None:
+    (text,) = arguments
+    for written, meant in (("\\t", "\t"), ("\\n", "\n"), ("\\\\", "\\")):
+        text = text.replace(written, meant)
+    shell.change(separator=text)
+
+
+def _width(shell: Shell, arguments: Sequence[str]) -> None:
+    if not all(each.isascii() and each.isdigit() for each in arguments):
+        raise ProgrammingError(f".width is numbers of columns, not '{' '.join(arguments)}'")
+    shell.change(widths=tuple(map(int, arguments)))
 
 
 def _tables(shell: Shell, arguments: Sequence[str]) -> None:
@@ -274,6 +296,19 @@ _LISTED = (
         ".bvhs", "", "list the BVHs, their size and how often queries used them", _query(_BVHS)
     ),
     Command(
+        ".cd", "FOLDER", "make a folder the one that relative paths begin at",
+        change_folder, (1, 1), "file", reaches_outside=True,
+    ),
+    Command(
+        ".dump", "[NAME]", "write the statements that make tables and views again, rows and all",
+        write_dump, (0, 1), "table",
+        "The name may be a pattern such as lo_%. The shell reads them again with .read or -f, and"
+        " other databases but for what is RayDB's own, which comes last.",
+    ),
+    Command(
+        ".edit", "", "open $VISUAL or $EDITOR on the last statement, and run what is saved", edit
+    ),
+    Command(
         ".explain", "[analyze] [QUERY]", "show the plan of a query, or of the last one",
         _explain, None, "",
         "With analyze the query runs, and the plan has its times.",
@@ -296,8 +331,8 @@ _LISTED = (
     Command(
         ".maxrows", "NUMBER", "show at most so many rows in a box or table, 0 for all",
         _max_rows, (1, 1), "",
-        "By default a terminal gets 40 rows, the first 20 and the last 20; a pipe or a file gets"
-        " all.",
+        "By default a terminal without a pager gets 40 rows, the first 20 and the last 20; a pager,"
+        " a pipe or a file gets all.",
     ),
     Command(
         ".mode", "[NAME]", "choose the shape of answers, or tell it", _mode, (0, 1), "mode",
@@ -311,6 +346,12 @@ _LISTED = (
     Command(
         ".once", "FILE", "write the next answer to a file",
         lambda shell, words: shell.output.choose_file(words[0], once=True), (1, 1), "file",
+        reaches_outside=True,
+    ),
+    Command(
+        ".open", "[--readonly] [DATABASE]", "open another database, or one in memory",
+        open_database, (0, 2), "file",
+        "The one before is closed, and an open transaction in it rolled back.",
         reaches_outside=True,
     ),
     Command(
@@ -340,6 +381,15 @@ _LISTED = (
         _schema, (0, 1), "table",
         "The name may be a pattern such as lo_%.",
     ),
+    Command(
+        ".separator", "TEXT", "choose what stands between the values of list and CSV",
+        _separator, (1, 1), "",
+        "\\t is a tab. CSV takes one character.",
+    ),
+    Command(
+        ".shell", "COMMAND", "run a command in the system's shell",
+        run_program, None, "file", reaches_outside=True,
+    ),
     Command(".show", "", "show what the commands have set", _show),
     Command(
         ".tables", "[NAME]", "list the tables and views", _tables, (0, 1), "table",
@@ -350,9 +400,20 @@ _LISTED = (
         _switch("timer"), (1, 1), "switch",
         "It is on at first on a terminal.",
     ),
+    Command(
+        ".width", "[NUMBER ...]", "choose how wide the columns of a box are, from the left",
+        _width, (0, 1000), "",
+        "0 is what a column needs. Without numbers all columns have what they need.",
+    ),
 )  # fmt: skip
 COMMANDS = {command.name: command for command in _LISTED}
-_OTHER_NAMES = {".exit": ".quit", ".q": ".quit", ".header": ".headers", ".indices": ".indexes"}
+_OTHER_NAMES = {
+    ".exit": ".quit",
+    ".q": ".quit",
+    ".system": ".shell",
+    ".header": ".headers",
+    ".indices": ".indexes",
+}
 
 _KEYS = (
     "A statement ends with ';' and may have many lines. Tab completes, Ctrl-R searches what was",

@@ -67,8 +67,12 @@ class SqlCompleter(Completer):
         self._connection = connection
         self._vocabulary: Vocabulary | None = None
 
-    def forget(self) -> None:
-        """Read the names again next time: a statement may have changed them."""
+    def forget(self, connection: Any = None) -> None:
+        """Read the names again next time, of another connection where one is given.
+
+        A statement may have changed them.
+        """
+        self._connection = connection or self._connection
         self._vocabulary = None
 
     def get_completions(

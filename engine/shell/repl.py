@@ -62,7 +62,7 @@ def read_statements(shell: Shell) -> None:
             return
         except (KeyboardInterrupt, BailError):
             pass
-        completer.forget()
+        completer.forget(shell.connection)
 
 
 def _continuation(width: int, line_number: int, wrap_count: int) -> str:  # noqa: ARG001

@@ -70,11 +70,31 @@ def columns_by_relation(connection: Any) -> dict[str, list[ColumnInfo]]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class SchemaParts:
+    """The statements that make a schema: tables by name, indexes, views, and what is RayDB's own.
+
+    Those are indexes of vectors and BVHs.
+    """
+
+    tables: list[tuple[str, str]]
+    indexes: list[str]
+    views: list[str]
+    own: list[str]
+
+
 def schema_statements(connection: Any, pattern: str | None = None) -> Iterator[str]:
     """Yield the statements that make tables, indexes, BVHs and views as they are, in that order.
 
     Raises ProgrammingError where no table or view has the name or matches the pattern.
     """
+    parts = schema_parts(connection, pattern)
+    yield from (statement for _, statement in parts.tables)
+    yield from (*parts.indexes, *parts.own, *parts.views)
+
+
+def schema_parts(connection: Any, pattern: str | None = None) -> SchemaParts:
+    """Return the statements that make tables and views as they are; errors as they have."""
     names = relation_names(connection, pattern)
     if pattern is not None and not names:
         near = did_you_mean(pattern, relation_names(connection))
@@ -82,20 +102,22 @@ def schema_statements(connection: Any, pattern: str | None = None) -> Iterator[s
     views = dict(
         connection.execute("SELECT table_name, view_definition FROM information_schema.views")
     )
-    yield from _tables(connection, [name for name in names if name not in views])
     options = dict(connection.execute("SELECT name, options FROM vector_indexes()"))
+    indexes, own = [], []
     for name, table, listed, is_unique in connection.execute("SELECT * FROM indexes()"):
         if table in names and name in options:
             where = f"{quoted(table)} USING ivf ({quoted(listed)})"
-            yield f"CREATE INDEX {quoted(name)} ON {where} WITH ({options[name]});"
+            own.append(f"CREATE INDEX {quoted(name)} ON {where} WITH ({options[name]});")
         elif table in names:
             unique = "UNIQUE " if is_unique else ""
             keys = ", ".join(map(_index_key, listed.split(", ")))
-            yield f"CREATE {unique}INDEX {quoted(name)} ON {quoted(table)} ({keys});"
-    yield from _bvhs(connection, names)
-    for name in names:
-        if name in views:
-            yield f"CREATE VIEW {quoted(name)} AS {views[name]};"
+            indexes.append(f"CREATE {unique}INDEX {quoted(name)} ON {quoted(table)} ({keys});")
+    return SchemaParts(
+        list(_tables(connection, [name for name in names if name not in views])),
+        indexes,
+        [f"CREATE VIEW {quoted(name)} AS {views[name]};" for name in names if name in views],
+        [*own, *_bvhs(connection, names)],
+    )
 
 
 def _matches(name: str, pattern: str) -> bool:
@@ -107,8 +129,8 @@ def _index_key(text: str) -> str:
     return quoted(column) + text[len(column) :]
 
 
-def _tables(connection: Any, names: list[str]) -> Iterator[str]:
-    """Yield CREATE TABLE for some tables, those that others refer to before these."""
+def _tables(connection: Any, names: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield some tables and their CREATE TABLE, those that others refer to before these."""
     columns = columns_by_relation(connection)
     constraints = _constraints(connection)
     options = defaultdict[str, list[str]](list)
@@ -125,7 +147,8 @@ def _tables(connection: Any, names: list[str]) -> Iterator[str]:
         left.remove(name)
         lines = [_column(column) for column in columns[name]]
         lines += [_named(name, constraint) for constraint in constraints[name]]
-        yield f"CREATE TABLE {quoted(name)} (\n    {_LINE.join(lines)}\n){_with(options[name])};"
+        text = f"{_LINE.join(lines)}\n){_with(options[name])};"
+        yield name, f"CREATE TABLE {quoted(name)} (\n    {text}"
 
 
 def _with(options: list[str]) -> str:

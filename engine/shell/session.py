@@ -50,7 +50,9 @@ _FOR_READERS = {"box", "table", "line", "list"}
 class Settings:
     """What the dot commands change.
 
-    max_rows: rows of a box, 0 for all, None for SCREEN_ROWS on a terminal and all elsewhere.
+    max_rows: rows of a box, 0 for all, None for SCREEN_ROWS on a terminal without a pager and all
+    elsewhere. separator: what stands between the values of a list, or of CSV; None for what is
+    usual. widths: the width of each column of a box, 0 for what it needs.
     timer: whether the rows and the time of each statement are told.
     """
 
@@ -60,6 +62,8 @@ class Settings:
     max_rows: int | None = None
     timer: bool = False
     bail: bool = False
+    separator: str | None = None
+    widths: tuple[int, ...] = ()
 
 
 class Shell:
@@ -74,14 +78,20 @@ class Shell:
         self.is_interactive = is_interactive
         self.settings = settings
         pager = default_pager() if is_interactive else ""
-        self.output: Output = Output(pager, lambda: has_external_access(connection))
+        self.output: Output = Output(pager, lambda: has_external_access(self.connection))
         self.failed = False
         self.last_query: str | None = None
+        self.last_statement: str | None = None
         self._depth = 0
 
     def change(self, **settings: Any) -> None:
         """Change some of the settings."""
         self.settings = replace(self.settings, **settings)
+
+    def use(self, connection: Any) -> None:
+        """Go on with another connection; the one before is closed."""
+        self._close_connection()
+        self.connection = connection
 
     # -- scripts
 
@@ -147,6 +157,7 @@ class Shell:
         Raises raydb.Error.
         """
         start = time.perf_counter()
+        self.last_statement = f"{sql};\n"
         with showing_progress(self.connection):
             answer, row_count, teller = self._ask(sql)
         time_ms = (time.perf_counter() - start) * 1000
@@ -201,10 +212,12 @@ class Shell:
         on_terminal = self.output.is_terminal
         most = self.settings.max_rows
         if most is None or self.output.is_file:
-            most = SCREEN_ROWS if on_terminal else 0
+            most = SCREEN_ROWS if on_terminal and not self.output.has_pager else 0
         return Layout(
             has_headers=self.settings.has_headers,
             null=self.settings.null,
+            separator=self.settings.separator,
+            widths=self.settings.widths,
             max_rows=most,
             width=terminal_columns() if on_terminal else 0,
             is_colored=on_terminal and shows_colors(sys.stdout),
@@ -228,6 +241,9 @@ class Shell:
             self.output.choose_standard()
         except raydb.Error as error:
             self.complain(error)
+        self._close_connection()
+
+    def _close_connection(self) -> None:
         if self.connection.in_transaction:
             sys.stdout.flush()
             sys.stderr.write("the transaction was open and is rolled back\n")

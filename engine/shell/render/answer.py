@@ -82,7 +82,8 @@ class Layout:
     null: what stands for NULL, but in CSV, TSV and JSON. max_rows: how many rows a box may show,
     0 for all. width: columns of the terminal that a box must fit in, 0 for any number. is_colored:
     whether the reader is a terminal that shows colours. is_ascii: whether the lines of a box must
-    be ASCII.
+    be ASCII. separator: what stands between the values of a list or of CSV, None for what is usual.
+    widths: the width of each column of a box, from the left, 0 for what it needs.
     """
 
     has_headers: bool = True
@@ -91,3 +92,5 @@ class Layout:
     width: int = 0
     is_colored: bool = False
     is_ascii: bool = False
+    separator: str | None = None
+    widths: tuple[int, ...] = ()

@@ -145,7 +145,8 @@ class _Box:
             heads = [width(head[place]) for head in self._heads] or [1]
             texts = [null if text is None else width(text) for text in column]
             widths.append(max([*heads, *texts]))
-        return widths
+        chosen = self._layout.widths[: len(widths)]
+        return [*(w or n for w, n in zip(chosen, widths, strict=False)), *widths[len(chosen) :]]
 
     def _plan(self, natural: Sequence[int]) -> _Plan:
         """Fit columns into the width: text gives way first, then columns in the middle."""

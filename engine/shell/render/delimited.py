@@ -6,6 +6,7 @@ a space, which readers may strip, or are an empty text, which would be read as N
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -51,7 +52,8 @@ def _fields(column: pa.Array, delimiter: str) -> pa.Array:
 
 
 def _quoted(texts: pa.Array, delimiter: str) -> pa.Array:
-    odd = pc.match_substring_regex(texts, f'["{delimiter}\r\n]|^[ \t]|[ \t]$|^$')
+    between = re.escape(delimiter)
+    odd = pc.match_substring_regex(texts, f'["\r\n]|{between}|^[ \t]|[ \t]$|^$')
     if not pc.any(odd).as_py():
         return texts
     inside = pc.replace_substring(texts, '"', '""')

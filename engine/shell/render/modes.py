@@ -14,6 +14,7 @@ from raydb.engine.session.python_values import python_values
 from raydb.engine.shell.render.box import write_box, write_table
 from raydb.engine.shell.render.delimited import write_delimited
 from raydb.engine.shell.render.words import padded, plain, width, word, words_of
+from raydb.errors import ProgrammingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -116,11 +117,20 @@ def write_line(answer: Answer, layout: Layout, write: Write) -> None:
 
 
 def write_list(answer: Answer, layout: Layout, write: Write) -> None:
-    """Write a line a row, with bars between the values."""
+    """Write a line a row, with bars between the values, or what is chosen."""
+    between = "|" if layout.separator is None else layout.separator
     if layout.has_headers:
-        write("|".join(map(plain, answer.names)) + "\n")
+        write(between.join(map(plain, answer.names)) + "\n")
     for row in _rows(answer, layout, plain):
-        write("|".join(row) + "\n")
+        write(between.join(row) + "\n")
+
+
+def write_csv(answer: Answer, layout: Layout, write: Write) -> None:
+    """Write CSV, with commas or the character that is chosen."""
+    delimiter = "," if layout.separator is None else layout.separator
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise ProgrammingError(f"CSV is separated by one character, not by {delimiter!r}")
+    write_delimited(answer, layout, write, delimiter)
 
 
 def write_html(answer: Answer, layout: Layout, write: Write) -> None:
@@ -157,7 +167,7 @@ MODES: dict[str, Callable[[Answer, Layout, Write], None]] = {
     "box": write_box,
     "table": write_table,
     "markdown": write_markdown,
-    "csv": partial(write_delimited, delimiter=","),
+    "csv": write_csv,
     "tsv": partial(write_delimited, delimiter="\t"),
     "json": write_json,
     "jsonlines": write_json_lines,

@@ -52,6 +52,11 @@ class Output:
         """Say whether the next answer goes to a file that was chosen."""
         return self._file is not None
 
+    @property
+    def has_pager(self) -> bool:
+        """Say whether a long answer on the terminal goes to a pager."""
+        return bool(self.pager) and self.is_terminal and self._may_run()
+
     def choose_file(self, path: str, *, once: bool) -> None:
         """Write to a file from now on, or (once) only the next answer. Raises OperationalError."""
         self.choose_standard()
@@ -81,7 +86,7 @@ class Output:
         if self._file is not None:
             with self._writing_file(self._file) as write:
                 yield write
-        elif self.pager and sys.stdout.isatty() and self._may_run():
+        elif self.has_pager:
             with Pager(self.pager) as pager:
                 yield pager.write
         else:

@@ -199,7 +199,7 @@ def test_timer_and_settings(capfd: pytest.CaptureFixture[str]) -> None:
         (".maxrows -1", ".maxrows is a number of rows, 0 for all, not '-1'"),
         (".read 'x", ".read: a quote in ''x' does not end"),
         (".read none.sql", "file 'none.sql' cannot be read: no such file or directory"),
-        (".help wat", "command '.wat' does not exist; .help lists them"),
+        (".help foo", "command '.foo' does not exist; .help lists them"),
     ],
 )
 def test_wrong_commands(line: str, error: str, capfd: pytest.CaptureFixture[str]) -> None:

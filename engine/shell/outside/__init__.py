@@ -1,0 +1,1 @@
+"""What dot commands do outside of statements: other databases, folders, programs, dumps."""

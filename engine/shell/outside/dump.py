@@ -1,0 +1,90 @@
+"""`.dump`: a database as statements that make it again, here and where their SQL is understood.
+
+Tables come first, with their rows, then indexes and views. Behind the COMMIT is what only RayDB
+has: BVHs and indexes of vectors.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from raydb.engine.session.python_values import python_values
+from raydb.engine.shell.keywords import quoted
+from raydb.engine.shell.render.words import word
+from raydb.engine.shell.schema import columns_by_relation, schema_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# So many rows are one statement: few enough for every parser, and enough to be quick.
+_ROWS_A_STATEMENT = 100
+
+
+def dump(connection: Any, pattern: str | None = None) -> Iterator[str]:
+    """Yield the statements that make the tables and views again, all or those of some names.
+
+    They are of one moment. Raises ProgrammingError where no table or view has the name or matches
+    the pattern.
+    """
+    begins = not connection.in_transaction
+    if begins:
+        connection.begin()
+    try:
+        parts = schema_parts(connection, pattern)
+        yield "BEGIN TRANSACTION;"
+        columns = columns_by_relation(connection)
+        for name, statement in parts.tables:
+            yield statement
+            yield from _rows(connection, name, [column.name for column in columns[name]])
+        yield from (*parts.indexes, *parts.views, "COMMIT;", *parts.own)
+    finally:
+        if begins:
+            connection.rollback()
+
+
+def _rows(connection: Any, table: str, columns: list[str]) -> Iterator[str]:
+    """Yield the INSERT statements of a table's rows."""
+    listed = ", ".join(map(quoted, columns))
+    begin = f"INSERT INTO {quoted(table)} ({listed}) VALUES"
+    for batch in connection.stream(f"SELECT {listed} FROM {quoted(table)}"):  # noqa: S608  (names)
+        for start in range(0, batch.num_rows, _ROWS_A_STATEMENT):
+            values = [python_values(c) for c in batch.slice(start, _ROWS_A_STATEMENT).columns]
+            rows = (", ".join(map(literal, row)) for row in zip(*values, strict=True))
+            yield f"{begin}\n" + ",\n".join(f"({row})" for row in rows) + ";"
+
+
+def literal(value: Any) -> str:
+    """Return a value as SQL writes it; what has no literal everywhere is a text of its type.
+
+    >>> literal("it's"), literal(b"a"), literal([1, None])
+    ("'it''s'", "x'61'", '[1, NULL]')
+    """
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return str(value).lower()
+        case int() | Decimal():
+            return format(value, "f") if isinstance(value, Decimal) else str(value)
+        case float() if math.isfinite(value):
+            return repr(value)
+        case float():
+            return f"'{value}'"
+        case bytes():
+            return f"x'{value.hex()}'"
+        case list():
+            return f"[{', '.join(map(literal, value))}]"
+        case dict():
+            fields = (f"{_quoted(key)}: {literal(each)}" for key, each in value.items())
+            return f"{{{', '.join(fields)}}}"
+        case dt.datetime():
+            return _quoted(value.isoformat(" "))
+        case _:
+            return _quoted(word(value))
+
+
+def _quoted(value: object) -> str:
+    return "'" + str(value).replace("'", "''") + "'"
