@@ -9,6 +9,7 @@ Each class stands below its base:
     `- DatabaseError
     |- DataError          a value does not fit: overflow, a bad number in a file
     |- OperationalError   the world outside: a missing file, a full disk, an interrupt
+    |  `- ConflictError   another connection was faster: try the transaction again
     |- IntegrityError     a constraint: NOT NULL, PRIMARY KEY, FOREIGN KEY
     |- InternalError      our own mistake
     |- ProgrammingError   the statement: syntax, unknown names, wrong types
@@ -64,6 +65,10 @@ class DataError(DatabaseError):
 
 class OperationalError(DatabaseError):
     """Something outside of the statement failed: a file, memory, an interrupt."""
+
+
+class ConflictError(OperationalError):
+    """Another connection has committed a change of the same; the transaction can be tried again."""
 
 
 class IntegrityError(DatabaseError):

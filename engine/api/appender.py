@@ -43,7 +43,9 @@ class Appender:
 
         Raises ProgrammingError for a table or a column that does not exist.
         """
-        snapshot = connection._open_session().database.snapshot  # noqa: SLF001
+        database = connection._open_session().database  # noqa: SLF001
+        database.catch_up()
+        snapshot = database.snapshot
         name = table if table in snapshot.tables else table.lower()
         check_table(name, snapshot)
         schema = snapshot.tables[name].definition.schema

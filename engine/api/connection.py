@@ -12,7 +12,8 @@ import raydb.engine.api.callable_sql  # noqa: F401  (makes `raydb.sql` a functio
 from raydb import errors
 from raydb.engine.api.appender import Appender
 from raydb.engine.api.cursor import Cursor
-from raydb.engine.catalog.store import Store
+from raydb.engine.api.open_databases import leave, open_alone, share
+from raydb.engine.catalog.shared_database import SharedDatabase
 from raydb.engine.session.many_runs import run_many
 from raydb.engine.session.session import Session
 from raydb.engine.statements.names import check_free
@@ -21,7 +22,6 @@ from raydb.interrupts import check_interrupt
 from raydb.kernels.backends.choice import warm_up
 from raydb.memory_release import give_back
 from raydb.running import Interrupts, Running
-from raydb.storage.durable.database_directory import DatabaseDirectory
 from raydb.storage.formats.arrow.exported import exported, exported_type
 
 if TYPE_CHECKING:
@@ -39,24 +39,24 @@ def open_connection(
     database: str | PathLike[str] | None, *, read_only: bool, external_access: bool
 ) -> Connection:
     """Open a database; see `raydb.connect`."""
+
+    def begin(shared: SharedDatabase) -> Session:
+        return Session(shared, read_only=read_only, external_access=external_access)
+
     if database is None or database == ":memory:":
         if read_only:
             raise ProgrammingError("a database in memory is empty at first: read_only has no use")
-        return Connection(Session(external_access=external_access))
-    directory = DatabaseDirectory.open(_path_of(database), read_only=read_only)
-    try:
-        session = Session(Store(directory), read_only=read_only, external_access=external_access)
-        return Connection(session)
-    except BaseException:
-        directory.close()
-        raise
+        return Connection(begin(SharedDatabase()))
+    path = _path_of(database)
+    return Connection(open_alone(path, begin, read_only=True) if read_only else share(path, begin))
 
 
 class Connection:
     """A connection to a database; threads may share it, statements run one after another.
 
-    Statements commit by themselves unless a transaction was begun. Used as a context manager, it
-    is closed at the end.
+    Statements commit by themselves unless a transaction was begun, which threads share then too:
+    `duplicate` gives a thread a connection of its own. Used as a context manager, it is closed at
+    the end.
 
     progress: a function of the name of a step and the share of it that is done (0 to 1), which long
     statements call while they run; None for none. It must not use the connection, and what it
@@ -84,9 +84,22 @@ class Connection:
         warm_up()
 
     def cursor(self) -> Cursor:
-        """Return a new cursor. Raises InterfaceError on a closed connection."""
+        """Return a new cursor, which shares the connection's transaction, as PEP 249 says.
+
+        Raises InterfaceError on a closed connection.
+        """
         self._open_session()
         return Cursor(self)
+
+    def duplicate(self) -> Connection:
+        """Return another connection to the same database, such as for a thread of its own.
+
+        It has its own transaction, interrupts and registered objects, and begins with this one's
+        settings. A database in memory lives until the last of its connections is closed. Raises
+        InterfaceError on a closed connection.
+        """
+        with self._lock:
+            return Connection(self._open_session().duplicate())
 
     def execute(self, sql: str, parameters: Parameters = ()) -> Cursor:
         """Run a text on a new cursor and return the cursor; see `Cursor.execute`."""
@@ -143,6 +156,7 @@ class Connection:
         """
         with self._lock:
             session = self._open_session()
+            session.database.catch_up()
             check_free(name.lower(), session.database.snapshot)
             session.python.register(name.lower(), data)
 
@@ -190,11 +204,15 @@ class Connection:
         self._interrupts.interrupt()
 
     def close(self) -> None:
-        """Close the connection; a database in memory is gone. Closing twice is harmless."""
+        """Close the connection, and with the last one the database; one in memory is gone.
+
+        A transaction is rolled back. A statement that runs comes to its end first. Closing twice is
+        harmless.
+        """
         with self._lock:
-            if self._session is not None:
-                self._session.close()
-            self._session = None
+            session, self._session = self._session, None
+            if session is not None:
+                leave(session)
 
     def __enter__(self) -> Self:
         self._open_session()

@@ -38,7 +38,6 @@ from raydb.kernels.stored.deferred import Deferred, DeferredValues
 from raydb.kernels.stored.described import Described
 from raydb.kernels.stored.stored_arrays import between, flags
 from raydb.kernels.vector import ivf
-from raydb.storage.durable.reserve import is_full
 from raydb.storage.durable.sections import read_sections, write_sections
 from raydb.storage.flat import open_table
 from raydb.storage.tables.constraints import MAX_ROWS
@@ -134,42 +133,27 @@ class Store:
                 self._opened[name] = made
         return made
 
-    def save(
-        self,
-        after: Snapshot,
-        changes: Sequence[Change] | None,
-        most: int = STATEMENT_BYTES,
-        *,
-        frees_space: bool = False,
-    ) -> Snapshot:
-        """Make a snapshot durable and return it, with its rows on disk where they were written.
+    def takes(self, changes: Sequence[Change]) -> bool:
+        """Whether changes of rows go to the log: they are few, and it is not long."""
+        size = sum(map(size_bytes, changes))
+        directory = self.directory
+        return (
+            directory.takes_records
+            and size <= LOGGED_BYTES
+            and directory.log_bytes + size <= LOG_BYTES
+        )
 
-        changes: all that changed, where nothing but rows did; else None. most: see `checkpoint`.
-        frees_space: on a full disk the reserve is there for it.
-        """
-        try:
-            return self._save(after, changes, most)
-        except OperationalError as error:
-            if not (frees_space and is_full(error)):
-                raise
-            with suppress(OperationalError):  # What the attempt has written is in the way.
-                self.directory.collect_garbage()
-            if not self.directory.give_space():
-                raise
-        return self._save(after, changes, most)
+    def queue(
+        self, changes: Sequence[Change], published: Callable[[], None], failures: int
+    ) -> Callable[[], None] | None:
+        """Give changes their place in the log; see `DatabaseDirectory.queue`."""
+        return self.directory.queue(encode_changes(changes), published, failures)
 
-    def _save(self, after: Snapshot, changes: Sequence[Change] | None, most: int) -> Snapshot:
-        if (
-            changes is not None
-            and self.directory.takes_records
-            and sum(map(size_bytes, changes)) <= LOGGED_BYTES
-        ):
-            record = encode_changes(changes)
-            if self.directory.log_bytes + len(record) <= LOG_BYTES:
-                hold_interrupt()
-                self.directory.append(record)
-                return after
-        return self.checkpoint(after, most)
+    def make_room(self) -> bool:
+        """Give what a full disk can be given back; tell whether there was anything."""
+        with suppress(OperationalError):  # What an attempt has written is in the way.
+            self.directory.collect_garbage()
+        return self.directory.give_space()
 
     def checkpoint(self, snapshot: Snapshot, most: int = STATEMENT_BYTES) -> Snapshot:
         """Write every row and BVH that is not in a file yet, and a manifest that names them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,13 +27,15 @@ class Usage:
     def __init__(self) -> None:
         self.bvhs: dict[str, BvhUse] = {}
         self.searches = SearchDrift()
+        self._lock = threading.Lock()
 
     def note(self, names: Iterable[str]) -> None:
         """Count a query that used some BVHs."""
         now = dt.datetime.now()
-        for name in names:
-            known = self.bvhs.get(name)
-            self.bvhs[name] = BvhUse(1 if known is None else known.hits + 1, now)
+        with self._lock:
+            for name in names:
+                known = self.bvhs.get(name)
+                self.bvhs[name] = BvhUse(1 if known is None else known.hits + 1, now)
 
     def forget(self, names: Iterable[str]) -> None:
         """Begin anew for BVHs that are gone or were made anew."""

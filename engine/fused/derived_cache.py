@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
-from weakref import ref
+from weakref import WeakValueDictionary, ref
 
 import numpy as np
 import pyarrow as pa
 
+from raydb.interrupts import WAIT_S, check_interrupt
 from raydb.kernels.bvh.bvh import Measure
 
 if TYPE_CHECKING:
@@ -26,27 +28,44 @@ class DerivedCache:
     """Arrays made from rows that do not change, the least recently used of them dropped.
 
     limit: the most bytes that stay, beside the last array asked for. It does not keep owners
-    alive, but arrays may be views of their columns.
+    alive, but arrays may be views of their columns. Threads may share it: what several ask for at
+    once is made by one of them.
     """
 
     def __init__(self) -> None:
         self.limit = CACHE_BYTES
         self._items: OrderedDict[object, tuple[tuple[ref[Any], ...], Any, int]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._makers: WeakValueDictionary[object, Any] = WeakValueDictionary()
 
     @property
     def size_bytes(self) -> int:
         """The bytes of all arrays; added up anew, for an interrupt may come between two steps."""
-        return sum(size for *_, size in self._items.values())
+        return sum(size for *_, size in list(self._items.values()))
 
     def get(self, owners: tuple[object, ...], what: object, make: Callable[[], Any]) -> Any:
         """Return what was made of the owners before, or make it; what others had is dropped."""
-        item = self._items.pop(what, None)
+        if self.has(owners, what):
+            return self._kept(owners, what, make)
+        with self._lock:
+            turn = self._makers.setdefault((what, *map(id, owners)), threading.Lock())
+        while not turn.acquire(timeout=WAIT_S):
+            check_interrupt()
+        try:
+            return self._kept(owners, what, make)
+        finally:
+            turn.release()
+
+    def _kept(self, owners: tuple[object, ...], what: object, make: Callable[[], Any]) -> Any:
+        item = self._items.get(what)
         if item is None or not _are_same(item[0], owners):
             made = make()
             item = tuple(map(ref, owners)), made, owned_bytes(made)
-        self._items[what] = item
-        while len(self._items) > 1 and self.size_bytes > self.limit:
-            self._items.popitem(last=False)
+        with self._lock:
+            self._items[what] = item
+            self._items.move_to_end(what)
+            while len(self._items) > 1 and self.size_bytes > self.limit:
+                self._items.popitem(last=False)
         return item[1]
 
     def has(self, owners: tuple[object, ...], what: object) -> bool:
@@ -58,11 +77,13 @@ class DerivedCache:
         """Drop what was made of rows that nobody has any more, such as those of dropped tables."""
         while gone := self._gone():  # What one array is made of may be another one.
             for what in gone:
-                del self._items[what]
+                self._items.pop(what, None)
 
     def _gone(self) -> list[object]:
         return [
-            what for what, (owners, *_) in self._items.items() if any(o() is None for o in owners)
+            what
+            for what, (owners, *_) in list(self._items.items())
+            if any(owner() is None for owner in owners)
         ]
 
 

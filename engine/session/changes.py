@@ -1,58 +1,93 @@
-"""Changes of a session: rows and definitions, the transaction around them, and the disk below.
+"""Changes of a session: rows and definitions, and the transaction around them.
 
 A statement changes the database at its end or not at all.
 """
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from raydb.engine.catalog.database import Database
-from raydb.engine.catalog.merge import Merger
-from raydb.engine.catalog.stored_bvh import is_merge_due
 from raydb.engine.session.result import Result
 from raydb.engine.session.settings import BVH_MERGE, BVH_MERGE_SHARE, parse_share
 from raydb.engine.statements.definitions import apply_definition
 from raydb.engine.statements.names import check_table
 from raydb.engine.statements.runs import change_by_runs
 from raydb.engine.statements.write import write
+from raydb.errors import (
+    ConflictError,
+    DataError,
+    IntegrityError,
+    NotSupportedError,
+    ProgrammingError,
+)
 from raydb.sql import ParameterRows, ast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
-    from raydb.engine.catalog.store import Store
+    from raydb.engine.catalog.shared_database import SharedDatabase
     from raydb.engine.context.statement_context import StatementContext
 
+T = TypeVar("T")
 
 # They free space, at once or with the next CHECKPOINT or VACUUM.
 FREEING = (ast.Delete, ast.Drop, ast.Truncate, ast.Vacuum)
 
 
+# They write all tables, so that they are no transaction, and nobody else commits meanwhile.
+ALONE = (ast.Checkpoint, ast.Vacuum)
+
+
 class Changes:
-    """The database of a session, and what statements do to it. store: None for one in memory."""
+    """The database of a session, and what statements do to it."""
 
-    def __init__(self, store: Store | None, *, read_only: bool) -> None:
-        self.database = Database(store)
-        self.merger = Merger()
-        self._read_only = read_only
+    def __init__(self, shared: SharedDatabase) -> None:
+        self.database = Database(shared)
 
-    @contextmanager
-    def whole(self, statement: ast.Statement) -> Iterator[None]:
-        """Make what one statement changes durable, or undo it where it fails."""
+    def whole(self, statement: ast.Statement, run: Callable[[], T]) -> T:
+        """Run a statement; what it changes becomes durable, or is undone where it fails.
+
+        Outside of a transaction it waits for its turn where others were faster: it is run again, on
+        what they have committed, while nobody else commits.
+        """
         database = self.database
-        before, state = database.snapshot, database.state
+        if database.in_transaction:
+            return self._whole_part(statement, run)
         try:
-            yield
-            if not database.in_transaction:
-                database.save(before, frees_space=isinstance(statement, FREEING))
+            if isinstance(statement, ALONE):
+                database.shared.merger.wait()
+                return self._whole_alone(statement, run)
+            result = run()
+            try:
+                database.save(frees_space=isinstance(statement, FREEING))
+            except (ConflictError, IntegrityError, DataError, NotSupportedError):
+                # It was right on its own snapshot.
+                return self._whole_alone(statement, run)
+            return result
         except BaseException:
-            if database.in_transaction:
-                database.restore(state)
-            else:
-                database.discard(before)
+            database.discard()
             raise
+
+    def _whole_part(self, statement: ast.Statement, run: Callable[[], T]) -> T:
+        """Run a statement of a transaction, or the one that ends it."""
+        if isinstance(statement, ALONE):
+            name = type(statement).__name__.upper()
+            raise ProgrammingError(f"{name} cannot run inside a transaction")
+        state = self.database.state
+        try:
+            return run()
+        except BaseException:
+            if self.database.in_transaction:
+                self.database.restore(state)
+            raise
+
+    def _whole_alone(self, statement: ast.Statement, run: Callable[[], T]) -> T:
+        """Run a statement while nobody else commits."""
+        with self.database.alone():
+            result = run()
+            self.database.save(frees_space=isinstance(statement, FREEING))
+            return result
 
     # -- rows and definitions -------------------------------------------------------------------
 
@@ -78,7 +113,7 @@ class Changes:
 
     def define(self, statement: ast.Definition, context: StatementContext) -> Result:
         """Create, change or drop tables, views, BVHs and indexes."""
-        before = self.database.snapshot
+        before = context.snapshot
         snapshot, row_count = apply_definition(statement, context)
         context.usage.forget(before.bvhs.keys() - snapshot.bvhs.keys())
         self.database.define(snapshot)
@@ -106,46 +141,13 @@ class Changes:
 
     # -- BVHs and the disk ----------------------------------------------------------------------
 
-    def catch_up(self) -> None:
-        """Go on with what others have made: the writer's commits, and BVHs that were merged."""
-        if self._read_only:
-            self.database.reload()
-        self._take_merged()
-
-    def _take_merged(self) -> None:
-        """Go on with the BVH of a merge that has ended, between transactions."""
-        if self.merger.is_done and not self.database.in_transaction:
-            self.database.exchange(self.merger.taken(self.database.snapshot))
-
     def use_bvhs(self, tables: frozenset[str], context: StatementContext) -> None:
         """Make the BVHs on some tables ready, and begin the merge of one that is due."""
-        self.database.use_bvhs(tables)
-        in_background = context.settings[BVH_MERGE] == "background"
-        if not in_background or not self.merger.is_idle or self.database.in_transaction:
-            return
-        snapshot = self.database.snapshot
-        for bvh in snapshot.bvhs.values():
-            if bvh.definition.table in tables and is_merge_due(bvh, snapshot.tables):
-                store = None if self._read_only else self.database.store
-                self.database.exchange(self.merger.start(bvh, snapshot, store, context))
-                return
+        database = self.database
+        database.use_bvhs(tables)
+        if context.settings[BVH_MERGE] == "background" and not database.in_transaction:
+            database.shared.begin_merge(tables, context)
 
     def checkpoint(self, context: StatementContext) -> None:
-        """Merge what is worth it and write everything; what a merge has built is of use."""
-        if not self.database.in_transaction:
-            self.merger.wait()
-            self._take_merged()
+        """Merge what is worth it and write everything."""
         self.database.checkpoint(parse_share(context.settings[BVH_MERGE_SHARE]), context)
-
-    def close(self) -> None:
-        """Give the database directory back; an open transaction is rolled back.
-
-        A merge that is under way is given up, one that has ended is made durable.
-        """
-        try:
-            self._take_merged()
-            self.merger.cancel()
-            if not self._read_only:
-                self.database.keep_merged()
-        finally:
-            self.database.close()

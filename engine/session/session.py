@@ -16,8 +16,6 @@ import pyarrow as pa
 from raydb import sql
 from raydb.engine.context.memory import parse_limit
 from raydb.engine.context.statement_context import StatementContext
-from raydb.engine.context.usage import Usage
-from raydb.engine.fused.derived_cache import DerivedCache
 from raydb.engine.session.changes import Changes
 from raydb.engine.session.prepared_statements import PreparedStatements
 from raydb.engine.session.python_tables import PythonTables
@@ -35,7 +33,7 @@ from raydb.storage.formats.text_part import LateValueError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from raydb.engine.catalog.store import Store
+    from raydb.engine.catalog.shared_database import SharedDatabase
     from raydb.engine.session.plan_runner import Stream
 
     Parameters = Sequence[object] | Mapping[str, object]
@@ -46,29 +44,30 @@ WRITING = (*get_args(ast.Definition), *get_args(ast.Write), ast.Checkpoint, ast.
 
 
 class Session:
-    """A database with its settings, its transaction and its plan cache.
+    """A database with settings, a transaction and a plan cache of its own.
 
-    store: where the database is kept, None for one in memory. Not safe for threads: the connection
+    shared: the database, which other sessions may use as well. Not safe for threads: the connection
     holds a lock.
     """
 
     def __init__(
-        self,
-        store: Store | None = None,
-        *,
-        read_only: bool = False,
-        external_access: bool = True,
+        self, shared: SharedDatabase, *, read_only: bool = False, external_access: bool = True
     ) -> None:
-        self.changes = Changes(store, read_only=read_only)
+        self.changes = Changes(shared)
         self.queries = Queries(self.changes)
         self.database = self.changes.database
         self.python = PythonTables()
         self.settings = Settings({EXTERNAL_ACCESS.name: external_access})
-        self.cache = DerivedCache()
-        self._read_only = read_only
+        self.read_only = read_only
         self._prepared = PreparedStatements()
-        self._usage = Usage()
+        store = shared.store
         self._folder = None if store is None or read_only else str(store.directory.folder)
+
+    def duplicate(self) -> Session:
+        """Return another session of the same database, which begins with the same settings."""
+        session = Session(self.database.shared, read_only=self.read_only)
+        session.settings = self.settings
+        return session
 
     def execute(
         self, text: str, parameters: Parameters = (), running: Running | None = None
@@ -99,9 +98,13 @@ class Session:
             (statement,) = statements
             assert isinstance(statement, ast.Insert | ast.Update | ast.Delete)
             rows = sql.ParameterRows(sql.parameters_of(statement), sets)
-            with self.changes.whole(statement):
+
+            def run() -> Result | None:
                 self._check_writable(statement)
+                context = self._begin(sets[0], running, [])
                 return self.changes.write_runs(statement, replace(context, parameters=rows))
+
+            return self.changes.whole(statement, run)
 
     def _insert_folded(
         self, text: str, sets: Sequence[Parameters], running: Running
@@ -120,7 +123,7 @@ class Session:
         They are those of the database as it is now. Raises ProgrammingError for any other text.
         """
         with _locating_names(text):
-            self.changes.catch_up()
+            self.database.catch_up()
             context = self._begin(parameters, running or Running(), [])
             statements = sql.parse(text)
             if len(statements) != 1 or not isinstance(statements[0], ast.Select):
@@ -129,15 +132,15 @@ class Session:
             return _reading_files(lambda some: self.queries.stream(select, some), context)
 
     def close(self) -> None:
-        """Give the database directory back; an open transaction is rolled back."""
-        self.changes.close()
+        """Leave the database; an open transaction is rolled back."""
+        self.database.close()
 
     # -- from a text to its statements ----------------------------------------------------------
 
     def _run_text(
         self, text: str, parameters: Parameters, running: Running, warnings: list[str]
     ) -> Result:
-        self.changes.catch_up()
+        self.database.catch_up()
         folded = sql.fold_values(text, parameters)
         if folded is not None and (inserted := self._insert_folded(*folded, running)):
             return inserted
@@ -150,7 +153,8 @@ class Session:
             select = statements[0]
             return _reading_files(lambda some: self.queries.ask(select, known, some), context)
         for statement in statements:
-            result = self._execute(statement, self._begin(parameters, running, warnings))
+            self.database.catch_up()
+            result = self._execute(statement, lambda: self._begin(parameters, running, warnings))
         return result
 
     def _begin(
@@ -166,8 +170,8 @@ class Session:
             snapshot=self.database.snapshot,
             settings=settings,
             python=self.python,
-            usage=self._usage,
-            cache=self.cache,
+            usage=self.database.shared.usage,
+            cache=self.database.shared.cache,
             folder=self._folder,
             queries=self.queries,
             running=running,
@@ -175,10 +179,16 @@ class Session:
             warnings=warnings,
         )
 
-    def _execute(self, statement: ast.Statement, context: StatementContext) -> Result:
-        """Run one statement. The database changes at its end or not at all."""
-        with self.changes.whole(statement):
-            return _reading_files(lambda some: self._dispatch(statement, some), context)
+    def _execute(self, statement: ast.Statement, begin: Callable[[], StatementContext]) -> Result:
+        """Run one statement. The database changes at its end or not at all.
+
+        begin: returns what it works with now; it is asked again where others were faster.
+        """
+
+        def run() -> Result:
+            return _reading_files(lambda some: self._dispatch(statement, some), begin())
+
+        return self.changes.whole(statement, run)
 
     def _dispatch(self, statement: ast.Statement, context: StatementContext) -> Result:
         self._check_writable(statement)
@@ -216,7 +226,7 @@ class Session:
         return Result(None, (), -1)
 
     def _check_writable(self, statement: ast.Statement) -> None:
-        if self._read_only and isinstance(statement, WRITING):
+        if self.read_only and isinstance(statement, WRITING):
             raise OperationalError("the database is opened read-only")
 
     def _explain(self, statement: ast.Explain, context: StatementContext) -> Result:

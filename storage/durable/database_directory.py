@@ -29,6 +29,7 @@ import secrets
 import threading
 import uuid
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -38,9 +39,10 @@ from raydb.storage.durable.filesystem import LOCAL, reported
 from raydb.storage.durable.garbage import collect_garbage
 from raydb.storage.durable.manifest import DataFile, Manifest, encode_manifest, is_data_name
 from raydb.storage.durable.mark import Mark, MarkFile
+from raydb.storage.durable.refusals import UNFINISHED, forked, overtaken, tell_doubt, unlocked
 from raydb.storage.durable.reserve import Reserve
 from raydb.storage.durable.version import Place
-from raydb.storage.durable.wal import HEADER_SIZE, REMEDY, Tail, WalWriter, encode_header
+from raydb.storage.durable.wal import HEADER_SIZE, Tail, WalWriter, encode_header
 from raydb.storage.durable.writer_lock import take_writer_lock
 
 if TYPE_CHECKING:
@@ -48,11 +50,11 @@ if TYPE_CHECKING:
 
     from raydb.storage.durable.filesystem import File, FileSystem, Lock
     from raydb.storage.durable.version import Version
+    from raydb.storage.durable.wal import Entry
 
 # A reader starts over when the version that it is about to lock has just been collected, or CURRENT
 # is being overwritten. Each time a newer version exists; so many in a row do not happen by chance.
 _ATTEMPTS = 100
-_UNFINISHED = f"a commit did not finish, so {REMEDY}"
 
 
 class DatabaseDirectory:
@@ -132,6 +134,11 @@ class DatabaseDirectory:
         return self._place.tail.end if self.read_only else self._writer.end
 
     @property
+    def failures(self) -> int:
+        """How many appends have failed so far."""
+        return self._writer.failures
+
+    @property
     def paths(self) -> tuple[Path, Path]:
         """The manifest and the log of this version."""
         return self._disk.manifest_path(self.version), self._disk.log_path(self._place.manifest)
@@ -162,18 +169,38 @@ class DatabaseDirectory:
                 self._disk.verify(name, file)
 
     def append(self, record: bytes) -> None:
-        """Add a record to the log, durable when this returns; threads share one sync.
+        """Add a record to the log, durable when this returns; see `queue`."""
+        wait = self.queue(record)
+        assert wait is not None
+        wait()
 
-        Raises DataError for more than 1 GiB. After OperationalError the record is not in the log,
-        and the next append works; except where what was written could not be undone, which the
-        error says: appends then raise until a commit succeeds (the record is gone) or the database
-        is opened again (it is there or not). The same holds after an interrupt at a bad moment.
+    def queue(
+        self,
+        record: bytes,
+        published: Callable[[], None] | None = None,
+        failures: int | None = None,
+    ) -> Callable[[], None] | None:
+        """Give a record its place in the log; what is returned waits until it is durable.
+
+        published, failures: see `WalWriter.queue`. Raises DataError for more than 1 GiB. After
+        OperationalError the record is not in the log, and the next append works; except where what
+        was written could not be undone, which the error says: appends then raise until a commit
+        succeeds (the record is gone) or the database is opened again (it is there or not). The same
+        holds after an interrupt at a bad moment.
         """
         self._check_writer()
+        entry = self._writer.queue(record, published, failures)
+        return None if entry is None else partial(self._wait, entry)
+
+    def _wait(self, entry: Entry) -> None:
         try:
-            self._writer.append(record, self._acknowledge)
+            self._writer.wait(entry, self._acknowledge)
         except OperationalError as error:
             raise OperationalError(f"database '{self._name}' cannot append: {error}") from error
+
+    def drain(self) -> None:
+        """Return when no record waits to become durable."""
+        self._writer.drain(self._acknowledge)
 
     def write_file(self, kind: str, write: Callable[[BinaryIO], None]) -> str:
         """Write data/<uuid>.<kind> and return its name; a commit makes it part of the database.
@@ -291,34 +318,29 @@ class DatabaseDirectory:
         self._check_open()
         if self.read_only:
             raise InterfaceError(f"database '{self._name}' is open for reading only")
-        if os.getpid() != self._process:
-            raise InterfaceError(
-                f"database '{self._name}' was opened before this process was forked; open it again"
-            )
+        self.check_process()
         with reported(f"database '{self._name}' takes no changes"):
             self._check_lock()
 
     def _check_lock(self) -> None:
         """Raise where another process may have opened the database for writing."""
-        assert self._lock is not None
-        if not self._lock.is_in_place:
-            raise OperationalError(
-                f"database '{self._name}' takes no changes: its file 'LOCK' was removed, so "
-                "another process may be writing; open it again"
-            )
+        if not self.is_locked:
+            raise unlocked(self._name)
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether no other process can open the database for writing."""
+        return self._lock is not None and self._lock.is_in_place
+
+    def check_process(self) -> None:
+        """Raise InterfaceError in a process that was forked from the one that opened it."""
+        if os.getpid() != self._process:
+            raise forked(self._name)
 
     # What a reader does
 
     def _open_reader(self) -> None:
-        try:
-            names = self._system.names(self._path)
-        except FileNotFoundError:
-            raise OperationalError(f"database '{self._name}' does not exist") from None
-        except NotADirectoryError:
-            raise OperationalError(f"'{self._name}' is a file, not a database directory") from None
-        if "manifests" not in names:
-            raise OperationalError(f"directory '{self._name}' is not a database: no manifests")
-        self._disk.check_parts()
+        self._disk.check_exists(self._name)
         self._follow()
 
     def _follow(self) -> bool:
@@ -339,19 +361,14 @@ class DatabaseDirectory:
             limit = bound.log_size if bound and bound.version == version else -1
             if version <= self.version:
                 return self._read_on(mark, limit)
-            pin = self._pin(version)
+            pin: Lock | None = None
+            with suppress(FileNotFoundError):  # It is being collected, or has been.
+                path = self._disk.manifest_path(version)
+                pin = self._system.lock(path, exclusive=False, create=False)
             if pin is not None:
                 self._move(pin, version, mark, limit)
                 return True
         raise OperationalError(f"database '{self._name}' changes faster than it can be read")
-
-    def _pin(self, version: int) -> Lock | None:
-        """Keep a version from being collected; None if it is being, or has been."""
-        path = self._disk.manifest_path(version)
-        try:
-            return self._system.lock(path, exclusive=False, create=False)
-        except FileNotFoundError:
-            return None
 
     def _move(self, pin: Lock, version: int, mark: Mark | None, limit: int) -> None:
         try:
@@ -414,7 +431,7 @@ class DatabaseDirectory:
             self._mark.write(manifest.version, tail.end)
         except BaseException as error:
             log.close()
-            _tell_doubt(error)
+            tell_doubt(error)
             raise
         self._place = Place.of(manifest, tail)
         self._writer.switch(log, manifest.log_id, tail)
@@ -425,14 +442,14 @@ class DatabaseDirectory:
         with suppress(OSError):
             self._check_lock()
             self._system.size(self._disk.manifest_path(self.version + 1))
-            raise _overtaken(self._name)
+            raise overtaken(self._name)
         self._mark.write(self.version, size)
 
     def _next_version(self) -> int:
         """Return the number of the next version; one that failed to be made keeps its own."""
         versions = self._disk.versions()
         if self.version not in versions or max(versions) > max(self.version, self._tried):
-            raise _overtaken(self._name)
+            raise overtaken(self._name)
         return max(self._tried, *versions) + 1
 
     def _entries(self, names: Iterable[str]) -> dict[str, DataFile]:
@@ -456,7 +473,7 @@ class DatabaseDirectory:
         log_path = self._disk.log_path(manifest)
         log: File | None = None
         is_linked = False
-        distrust, self._writer.distrust = self._writer.distrust, _UNFINISHED
+        distrust, self._writer.distrust = self._writer.distrust, UNFINISHED
         try:
             log = self._disk.write_new(log_path, encode_header(manifest.log_id))
             self._system.sync_directory(log_path.parent)
@@ -473,20 +490,8 @@ class DatabaseDirectory:
                     with suppress(OSError):
                         self._system.unlink(path)
             else:
-                _tell_doubt(error)
+                tell_doubt(error)
             raise
         with suppress(OSError):  # garbage collection removes it as well
             self._system.unlink(temporary)
         return log
-
-
-def _overtaken(name: Path) -> OperationalError:
-    return OperationalError(
-        f"database '{name}' takes no changes: another process has written to it; open it again"
-    )
-
-
-def _tell_doubt(error: BaseException) -> None:
-    """Let an error of the file system say that it is not certain what is stored."""
-    if isinstance(error, OSError):
-        error.strerror = f"{error.strerror or error}; {_UNFINISHED}"

@@ -89,6 +89,18 @@ class DatabaseFiles:
                 f"directory '{self.path}' is not a database: it holds '{foreign[0]}', no manifests"
             )
 
+    def check_exists(self, name: Path) -> None:
+        """Raise OperationalError, with the database's name, where there is none to be read."""
+        try:
+            names = self.system.names(self.path)
+        except FileNotFoundError:
+            raise OperationalError(f"database '{name}' does not exist") from None
+        except NotADirectoryError:
+            raise OperationalError(f"'{name}' is a file, not a database directory") from None
+        if "manifests" not in names:
+            raise OperationalError(f"directory '{name}' is not a database: no manifests")
+        self.check_parts()
+
     def make_parts(self) -> None:
         """Make the folders that are absent; raise for what is none."""
         made = False

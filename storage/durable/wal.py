@@ -193,10 +193,14 @@ def _split_body(
 
 
 @dataclass(eq=False)
-class _Entry:
-    """A record that waits to be durable, then what became of it."""
+class Entry:
+    """A record that waits to be durable, then what became of it.
+
+    published: is called once it is durable, in the order of the log, before any thread hears of it.
+    """
 
     record: bytes
+    published: Callable[[], None] | None = None
     done: bool = False
     failure: str | None = None
     cause: OSError | None = None
@@ -206,7 +210,8 @@ class WalWriter:
     """Appends to the log of the newest version, for any number of threads.
 
     A thread that finds nobody writing writes what all of them have queued, as one frame, and syncs
-    it; the others wait (group commit).
+    it; the others wait (group commit). Where that fails, what was queued behind it fails as well:
+    it may have been made from what is not there now.
 
     A write or a sync that fails is undone, by cutting the log to what it was, durably: the next
     append works. Where that fails too nobody knows what the disk holds, as a second sync may report
@@ -218,8 +223,9 @@ class WalWriter:
     def __init__(self) -> None:
         """Prepare; `switch` says which log it is."""
         self._condition = threading.Condition()
-        self._queue: list[_Entry] = []
+        self._queue: list[Entry] = []
         self._busy = False
+        self.failures = 0  # how many frames have failed
         self._file: File | None = None
         self._log_id = 0
         self._tail = Tail((), 0, 0, 0)
@@ -233,8 +239,12 @@ class WalWriter:
 
     @property
     def is_settled(self) -> bool:
-        """Whether it is certain what the log holds, so that it takes records."""
-        return self.distrust is None and not self._unsettled
+        """Whether it is certain what the log holds, so that it takes records.
+
+        Of a frame that is being written it will be: what is queued behind it fails with it.
+        """
+        with self._condition:
+            return self.distrust is None and (self._busy or not self._unsettled)
 
     def switch(self, file: File, log_id: int, tail: Tail) -> None:
         """Append to another log from now on, after `tail`; between `paused`, or before any use."""
@@ -257,30 +267,57 @@ class WalWriter:
                 self._busy = False
                 self._condition.notify_all()
 
-    def append(self, record: bytes, acknowledge: Callable[[int], None]) -> None:
-        """Return when the record is durable.
+    def queue(
+        self,
+        record: bytes,
+        published: Callable[[], None] | None = None,
+        failures: int | None = None,
+    ) -> Entry | None:
+        """Give a record its place in the log, and return what to wait for.
 
-        acknowledge: is called with the size of the log once the frame is durable, and is the same
-        for all threads. If it raises OSError the appends fail, although the frame is durable.
-        Raises DataError for a record of more than 1 GiB, and OperationalError if it could not be
-        written: it is then not in the log, unless the log takes no more records either.
+        published: is called once it is durable, in the order of the log. failures: how many frames
+        are known to have failed; None is returned, and nothing queued, where there were others.
+        Raises DataError for a record of more than 1 GiB.
         """
         if len(record) > MAX_RECORD_BYTES:
             raise DataError(f"a log record has at most {MAX_RECORD_BYTES} bytes, not {len(record)}")
-        entry = _Entry(record)
+        entry = Entry(record, published)
         with self._condition:
+            if failures is not None and failures != self.failures:
+                return None
             self._queue.append(entry)
+        return entry
+
+    def wait(self, entry: Entry, acknowledge: Callable[[int], None]) -> None:
+        """Return when a record that was queued is durable.
+
+        acknowledge: is called with the size of the log once the frame is durable, and is the same
+        for all threads. If it raises OSError the appends fail, although the frame is durable.
+        Raises OperationalError if the record could not be written: it is then not in the log,
+        unless the log takes no more records either.
+        """
+        with self._condition:
             try:
                 while not entry.done:
-                    if self._busy:
-                        self._condition.wait()
-                    else:
-                        self._write_queue(acknowledge)
+                    self._write_or_wait(acknowledge)
             except BaseException:
                 self._give_up(entry)
                 raise
         if entry.failure is not None:
             raise OperationalError(entry.failure) from entry.cause
+
+    def drain(self, acknowledge: Callable[[int], None]) -> None:
+        """Return when nothing is queued; of a record that could not be written its thread hears."""
+        with self._condition:
+            while self._queue or self._busy:
+                self._write_or_wait(acknowledge)
+
+    def _write_or_wait(self, acknowledge: Callable[[int], None]) -> None:
+        """Write what is queued, or let the thread that writes come to its end."""
+        if self._busy:
+            self._condition.wait()
+        else:
+            self._write_queue(acknowledge)
 
     def close(self) -> None:
         """Give the file back, after the frame that is being written."""
@@ -290,7 +327,7 @@ class WalWriter:
             self._file = None
             self.distrust = "the database is closed"
 
-    def _give_up(self, entry: _Entry) -> None:
+    def _give_up(self, entry: Entry) -> None:
         """Settle what an interrupt leaves of a record whose thread no longer waits for it."""
         if entry in self._queue:
             self._queue.remove(entry)
@@ -319,12 +356,18 @@ class WalWriter:
             self._condition.acquire()
             if self._tail.sequence > sequence:
                 failure = None
+            else:
+                self.failures += 1
+                batch += self._queue
+                self._queue.clear()
             for entry in batch:
+                if failure is None and entry.published is not None:
+                    entry.published()
                 entry.done, entry.failure, entry.cause = True, failure, cause
             self._busy = False
             self._condition.notify_all()
 
-    def _take_batch(self) -> list[_Entry]:
+    def _take_batch(self) -> list[Entry]:
         size = count = 0
         for entry in self._queue:
             size += len(entry.record)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from decimal import Decimal
 
 import pytest
@@ -120,12 +121,18 @@ def test_a_reader_cannot_write(path, statement):
         reader.execute(statement)
 
 
-def test_one_writer(path):
-    with (
-        raydb.connect(path),
-        pytest.raises(raydb.OperationalError, match="open for writing in process"),
-    ):
-        raydb.connect(path)
+def test_one_process_writes(path):
+    with raydb.connect(path):
+        child = os.fork()
+        if not child:
+            code = 1
+            try:
+                raydb.connect(path)
+            except raydb.OperationalError as error:
+                code = 0 if "open for writing in process" in str(error) else 2
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     raydb.connect(path).close()
 
 

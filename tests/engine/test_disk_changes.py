@@ -69,7 +69,7 @@ def answers(con):
         con.execute(f"SET fused_path = '{fused_path}'")
         found.append((con.execute(QUERY).fetchall(), con.execute(TOTAL).fetchone()))
     # An UPDATE of a dimension outdates the BVH until it is merged, in the background here.
-    con._session.changes.merger.wait()
+    con._session.database.shared.merger.wait()
     ((is_stale,), (path,)) = (
         con.execute(text).fetchone() for text in ("SELECT is_stale FROM bvhs()", "EXPLAIN " + QUERY)
     )

@@ -13,6 +13,7 @@ import pytest
 
 import raydb
 from raydb.engine.api.connection import Connection
+from raydb.engine.catalog.shared_database import SharedDatabase
 from raydb.engine.catalog.store import Store
 from raydb.engine.session.session import Session
 from raydb.storage.durable.database_directory import DatabaseDirectory
@@ -107,7 +108,9 @@ def attempt(con, statement):
 def run(path, number):
     """Run the workload with the n-th call failing; return whether a call failed."""
     files = FailingFileSystem(number)
-    con = Connection(Session(Store(DatabaseDirectory.open(path, read_only=False, files=files))))
+    con = Connection(
+        Session(SharedDatabase(Store(DatabaseDirectory.open(path, read_only=False, files=files))))
+    )
     con.execute(SETUP)
     files.left = number
     failures = 0

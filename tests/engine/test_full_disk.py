@@ -9,6 +9,7 @@ import pytest
 
 import raydb
 from raydb.engine.api.connection import Connection
+from raydb.engine.catalog.shared_database import SharedDatabase
 from raydb.engine.catalog.store import Store
 from raydb.engine.session.session import Session
 from raydb.storage.durable.database_directory import DatabaseDirectory
@@ -62,7 +63,7 @@ def disk(tmp_path):
 @pytest.fixture
 def con(disk):
     directory = DatabaseDirectory.open(disk.path, read_only=False, files=disk)
-    with Connection(Session(Store(directory))) as con:
+    with Connection(Session(SharedDatabase(Store(directory)))) as con:
         con.execute(
             "CREATE TABLE large AS SELECT i, CAST(i * 7919 % 100003 AS VARCHAR) AS s "
             "FROM generate_series(1, 50000) AS g (i)"

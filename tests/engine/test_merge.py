@@ -65,7 +65,7 @@ def check(con):
 
 
 def wait(con):
-    con._session.changes.merger.wait()
+    con._session.database.shared.merger.wait()
 
 
 def parts(con):
@@ -111,7 +111,7 @@ def test_with_checkpoint_nothing_is_merged_before(con, due):
     con.execute("INSERT INTO f VALUES (0, 1000)")
     con.execute("UPDATE d SET name = 'new' WHERE id = 4")
     before = check(con)
-    assert con._session.changes.merger.is_idle
+    assert con._session.database.shared.merger.is_idle
     assert parts(con) == (90, 1, 0, True, None)
     con.execute("CHECKPOINT")
     assert parts(con) == (91, 0, 0, False, None)
@@ -177,7 +177,7 @@ def test_a_merge_waits_for_the_end_of_a_transaction(con, due, gate):
 def test_no_merge_begins_within_a_transaction(con, due):
     con.execute("BEGIN; INSERT INTO f VALUES (1, 2000)")
     check(con)
-    assert con._session.changes.merger.is_idle
+    assert con._session.database.shared.merger.is_idle
     con.execute("ROLLBACK")
     assert parts(con) == (90, 0, 0, False, None)
 

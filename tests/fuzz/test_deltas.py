@@ -137,7 +137,7 @@ def keep_house(run: Run) -> None:
         case "reopen":
             run.reopen()
         case "wait":
-            run.pair.ours._session.changes.merger.wait()
+            run.pair.ours._session.database.shared.merger.wait()
         case "setting":
             run.do("SET bvh_merge = 'background'", "SELECT 1")
         case text:

@@ -201,7 +201,7 @@ def test_what_was_made_of_rows_that_are_gone_is_dropped(con):
         con.execute("CREATE OR REPLACE TABLE other AS SELECT * FROM sale")
         for text in ("SELECT mode, sum(amount) FROM other WHERE size < 9 GROUP BY mode",) * 3:
             con.execute(text)
-        cache = con._session.cache
+        cache = con._session.database.shared.cache
         assert any("other" in what for what in cache._items)
         con.execute(statement)
         con.execute("SELECT 1")

@@ -12,6 +12,7 @@ from decimal import Decimal
 import duckdb
 import pyarrow as pa
 
+from raydb.engine.catalog.shared_database import SharedDatabase
 from raydb.engine.operators.run import Sources, run_plan
 from raydb.engine.session.session import Session
 from raydb.planner.expressions.nodes import Call, Column, Literal
@@ -91,7 +92,7 @@ class Database:
 
 def statement_context():
     """Return what a statement of a database in memory works with."""
-    return Session()._begin((), Running(), [])
+    return Session(SharedDatabase())._begin((), Running(), [])
 
 
 def no_fused_jobs(plan):

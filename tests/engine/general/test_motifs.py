@@ -362,7 +362,7 @@ def test_graphs_count_as_memory(built):
     transfers(con, 50_000)
     con.execute("SET memory_limit = '100MB'")
     count(con, "cycle(2)", 3)
-    assert con._session.cache.size_bytes > 30 * 50_000
+    assert con._session.database.shared.cache.size_bytes > 30 * 50_000
     con.execute("SET memory_limit = '5MB'")
     with pytest.raises(raydb.OperationalError, match="the temporal graph of 50000 rows needs abou"):
         count(con, "cycle(2)", 3, "(SELECT s, d, t FROM e WHERE t >= 0)")
@@ -377,7 +377,7 @@ def test_graphs_count_as_memory(built):
     # One beyond the limit leaves with the next one.
     con.execute("SET memory_limit = '8MB'")
     count(con, "cycle(2)", 3, "(SELECT * FROM e WHERE t > 1000)")
-    assert con._session.cache.size_bytes < 30 * 50_000
+    assert con._session.database.shared.cache.size_bytes < 30 * 50_000
 
 
 # -- around it

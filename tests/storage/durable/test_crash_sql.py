@@ -19,6 +19,7 @@ from faults import SimulatedDisk
 import raydb
 from raydb.engine.api.connection import Connection
 from raydb.engine.catalog import store, stored_rows
+from raydb.engine.catalog.shared_database import SharedDatabase
 from raydb.engine.session.session import Session
 from raydb.storage.durable.database_directory import DatabaseDirectory
 from raydb.storage.tables.parts import JoinedPart
@@ -136,7 +137,9 @@ def workload(random: Random) -> Iterator[str]:
 
 def connect(disk: SimulatedDisk) -> Connection:
     return Connection(
-        Session(store.Store(DatabaseDirectory.open(PATH, read_only=False, files=disk)))
+        Session(
+            SharedDatabase(store.Store(DatabaseDirectory.open(PATH, read_only=False, files=disk)))
+        )
     )
 
 
@@ -229,7 +232,7 @@ def test_a_loss_of_power_during_a_merge_changes_nothing(
         con.execute(change)
         disk.observe = crash
         expected = state(con)  # the merge begins with the first query
-        con._session.changes.merger.wait()
+        con._session.database.shared.merger.wait()
         assert state(con) == expected
         if ending == "close":
             con.close()
