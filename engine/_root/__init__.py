@@ -31,6 +31,7 @@ from raydb.dbapi import (
     TimestampFromTicks,
 )
 from raydb.errors import (
+    ConflictError,
     DatabaseError,
     DataError,
     Error,
@@ -142,6 +143,7 @@ __all__ = [
     "ROWID",
     "STRING",
     "Binary",
+    "ConflictError",
     "Connection",
     "Cursor",
     "DataError",

@@ -5,19 +5,19 @@
     raydb://                                a database in memory
     raydb:///shop.raydb?read_only=true      the options of raydb.connect
 
-One connection writes to a database, so an engine has a pool of one: a second checkout waits until
-the first is returned. With read_only=true there is no such limit.
+An engine may have a pool of any size: its connections share the database, each with a transaction
+of its own. A database in memory is that of one engine and lives as long.
 """
 
 from __future__ import annotations
 
 import re
+import threading
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import types
 from sqlalchemy.engine import default, reflection
 from sqlalchemy.exc import ArgumentError, NoSuchTableError
-from sqlalchemy.pool import QueuePool
 from sqlalchemy.sql import compiler, sqltypes
 
 import raydb
@@ -137,13 +137,6 @@ class RayTypeCompiler(compiler.GenericTypeCompiler):
         return self.process(type_.item_type, **kw) + "[]" * (type_.dimensions or 1)
 
 
-class OneConnectionPool(QueuePool):
-    """A pool of the one connection that may write; others wait for it."""
-
-    def __init__(self, creator: Any, pool_size: int = 1, max_overflow: int = 0, **kw: Any) -> None:
-        super().__init__(creator, pool_size, max_overflow, **kw)
-
-
 class RayDialect(default.DefaultDialect):
     """RayDB for SQLAlchemy 2."""
 
@@ -164,19 +157,28 @@ class RayDialect(default.DefaultDialect):
     requires_name_normalize = False
     postfetch_lastrowid = False
 
+    def __init__(self, **kw: Any) -> None:
+        super().__init__(**kw)
+        self._memory: raydb.Connection | None = None
+        self._making = threading.Lock()
+
     @classmethod
     def import_dbapi(cls) -> ModuleType:
         """Return the module."""
         return raydb
 
-    @classmethod
-    def get_pool_class(cls, url: URL) -> type[QueuePool]:
-        """Return a pool of one connection, unless all of them only read."""
-        return QueuePool if _options(url).get("read_only") else OneConnectionPool
-
     def create_connect_args(self, url: URL) -> tuple[list[str], dict[str, bool]]:
         """Return what raydb.connect takes. Raises ArgumentError for options that it lacks."""
         return [url.database or ":memory:"], _options(url)
+
+    def connect(self, *names: Any, **options: Any) -> Any:
+        """Return a connection; all those to a database in memory share that of the engine."""
+        if names != (":memory:",) or options.get("read_only"):
+            return raydb.connect(*names, **options)
+        with self._making:
+            if self._memory is None:
+                self._memory = raydb.connect(*names, **options)
+            return self._memory.duplicate()
 
     def do_begin(self, dbapi_connection: Any) -> None:
         """Begin; RayDB commits each statement otherwise."""

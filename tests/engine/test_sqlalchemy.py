@@ -185,24 +185,54 @@ def test_errors_are_sqlalchemys(engine):
         ask(engine, sa.text("SELECT * FROM shops"))
 
 
-def test_threads_wait_for_the_connection(engine):
-    failures = []
+@pytest.mark.parametrize("is_on_disk", [False, True])
+def test_sixteen_threads_have_connections_of_their_own(tmp_path, is_on_disk):
+    url = f"raydb:///{tmp_path / 'shop.raydb'}" if is_on_disk else "raydb://"
+    engine = sa.create_engine(url, pool_size=4, max_overflow=4)
+    META.create_all(engine)
+    with orm.Session(engine) as session, session.begin():
+        session.execute(sa.insert(SHOP), {"id": 0, "city": "x"})
+    failures, retries = [], []
 
     def work(number):
         try:
-            for each in range(5):
+            for each in range(3):
                 with engine.begin() as con:
-                    con.execute(sa.insert(SHOP), {"id": 100 * number + each, "city": "x"})
+                    con.execute(sa.insert(SHOP), {"id": 100 + 10 * number + each, "city": "x"})
+                while True:
+                    try:
+                        with orm.Session(engine) as session, session.begin():
+                            rent = session.scalar(sa.select(SHOP.c.rent).where(SHOP.c.id == 0))
+                            change = sa.update(SHOP).where(SHOP.c.id == 0)
+                            session.execute(change.values(rent=(rent or 0) + 1))
+                    except sa.exc.OperationalError as error:
+                        retries.append(type(error.orig))
+                    else:
+                        break
+                with engine.connect() as con:
+                    assert con.scalar(sa.select(sa.func.count()).select_from(SHOP)) > each
         except Exception as error:  # noqa: BLE001  (told by the main thread)
             failures.append(error)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in (1, 2, 3)]
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(16)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert not failures
-    assert ask(engine, sa.select(sa.func.count()).where(SHOP.c.city == "x")) == [(15,)]
+    assert set(retries) <= {raydb.ConflictError}
+    query = sa.select(sa.func.count(), sa.func.max(SHOP.c.rent)).where(SHOP.c.city == "x")
+    assert ask(engine, query) == [(49, 48)]
+    engine.dispose()
+
+
+def test_engines_in_memory_are_private(engine):
+    other = sa.create_engine("raydb://?external_access=false")
+    assert sa.inspect(other).get_table_names() == []
+    with pytest.raises(sa.exc.OperationalError, match="external_access is off"):
+        ask(other, sa.text("SELECT * FROM 'file.csv'"))
+    with engine.connect() as one, engine.connect() as two:
+        assert one.scalar(sa.select(SHOP.c.city)) == two.scalar(sa.select(SHOP.c.city)) == "Oslo"
 
 
 def test_a_database_on_disk(tmp_path):
