@@ -37,6 +37,8 @@ if TYPE_CHECKING:
         ReflectedUniqueConstraint,
     )
 
+    from raydb.engine.api.connection import Connection as OwnConnection
+
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 _TYPES: Mapping[str, type[types.TypeEngine[Any]]] = {
     "BOOLEAN": types.BOOLEAN,
@@ -159,7 +161,7 @@ class RayDialect(default.DefaultDialect):
 
     def __init__(self, **kw: Any) -> None:
         super().__init__(**kw)
-        self._memory: raydb.Connection | None = None
+        self._memory: OwnConnection | None = None
         self._making = threading.Lock()
 
     @classmethod
