@@ -1,4 +1,4 @@
-"""A writer and eight readers for half an hour, and two threads on one connection.
+"""A writer and eight readers for half an hour; threads on one connection, and with one each.
 
     python tests/reliability/soak.py --commits 100000 --seconds 1800
 
@@ -41,6 +41,8 @@ GROWTH = 1.10
 GROWTH_FROM_S = 120
 
 READERS = 8
+CONNECTIONS = 8
+ACCOUNTS = 50
 KEPT = 4000  # pairs of rows
 
 QUERIES = (
@@ -237,19 +239,81 @@ def two_threads(say: Say, path: Path, seconds: float, seed: int) -> None:
     con.close()
 
 
-def soak_threads(seconds: float, seed: int) -> str:
-    """Run two threads on one connection; return the figures."""
+def soak_threads(name: str, work: Any, seconds: float, seed: int) -> str:
+    """Run threads in a process of their own; return the figures."""
     samples = []
     with scratch() as folder, ExitStack() as stack:
         path = folder / "d.raydb"
         prepare(path)
-        child = Child(two_threads, path, seconds, seed)
+        child = Child(work, path, seconds, seed)
         stack.callback(child.close)
         while True:
             ended = child.ended()
             samples += map(Sample.read, child.lines(0.2))
             if ended:
-                return judge("two threads", samples)
+                return judge(name, samples)
+
+
+# -- threads with a connection each
+
+
+def transfer(con: Any, chance: random.Random) -> None:
+    """Move an amount between two rows, and try again where another thread was faster."""
+    one, other = chance.sample(range(ACCOUNTS), 2)
+    change = "UPDATE account SET x = x + ? WHERE id = ?"
+    while True:
+        con.begin()
+        try:
+            con.execute(change, [7, one])
+            con.execute(change, [-7, other])
+            con.commit()
+        except raydb.ConflictError:
+            continue
+        return
+
+
+def several_connections(say: Say, path: Path, seconds: float, seed: int) -> None:
+    """Threads that transfer, write pairs, read, and open and close connections, until the end."""
+    failures: list[BaseException] = []
+    counts = [0] * CONNECTIONS
+    end = time.monotonic() + seconds
+    first = raydb.connect(path)
+    first.execute("CREATE TABLE account (id INTEGER PRIMARY KEY, x INTEGER)")
+    first.execute(f"INSERT INTO account SELECT range, 0 FROM range({ACCOUNTS})")
+
+    def work(place: int) -> None:
+        chance = random.Random(seed + place)
+        con = first.duplicate()
+        try:
+            while time.monotonic() < end and not failures:
+                counts[place] += 1
+                transfer(con, chance)
+                if place == 0:
+                    write(con, chance, counts[place])
+                check(con, chance, -3)
+                if (found := con.execute("SELECT sum(x) FROM account").fetchone()) != (0,):
+                    raise FindingError(f"transfers have left a sum of {found}")
+                if counts[place] % 20 == 0:
+                    con.close()
+                    con = raydb.connect(path)
+                if counts[place] % 50 == 0:
+                    take_sample(say, sum(counts), path)
+        except BaseException as error:  # noqa: BLE001  (told by the main thread)
+            failures.append(error)
+        finally:
+            con.close()
+
+    threads = [threading.Thread(target=work, args=(n,), daemon=True) for n in range(CONNECTIONS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(end - time.monotonic(), 0) + PATIENCE_S)
+        if thread.is_alive():
+            raise FindingError("a thread stands still")
+    if failures:
+        raise failures[0]
+    take_sample(say, sum(counts), path)
+    first.close()
 
 
 def main() -> None:
@@ -260,7 +324,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     print(f"seed {options.seed}")
-    print(soak_threads(min(options.seconds, 120), options.seed))
+    seconds = min(options.seconds, 120)
+    print(soak_threads("two threads", two_threads, seconds, options.seed))
+    print(soak_threads("several connections", several_connections, seconds, options.seed))
     sizes = (options.commits, options.seconds, options.seed, options.readers)
     for figures in soak_processes(*sizes):
         print(figures)
