@@ -6,6 +6,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.names import is_same
 from raydb.planner.expressions.types import HUGEINT, INTERVAL, MAX_PRECISION, is_float
 from raydb.storage.uuids import UUID
 
@@ -88,7 +89,7 @@ def _struct_type(node: exp.DataType) -> pa.DataType:
     for part in node.expressions:
         if not isinstance(part, exp.ColumnDef) or part.args.get("constraints"):
             raise NotSupportedError(f"the type {_written(node)} is not supported")
-        if part.name.casefold() in map(str.casefold, fields):
+        if any(is_same(part.name, known) for known in fields):
             raise ProgrammingError(f"a STRUCT has two fields named '{part.name}'")
         fields[part.name] = data_type_of(_part(part.args.get("kind"), node))
     return pa.struct(list(fields.items()))

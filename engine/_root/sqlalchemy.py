@@ -21,6 +21,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchTableError
 from sqlalchemy.sql import compiler, sqltypes
 
 import raydb
+from raydb.names import find_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -216,8 +217,7 @@ class RayDialect(default.DefaultDialect):
         self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
     ) -> bool:
         """Tell whether there is a table or a view of a name."""
-        query = "SELECT 1 FROM information_schema.tables WHERE table_name = ?"
-        return bool(_ask(connection, query, table_name))
+        return _made_name(connection, table_name) is not None
 
     @reflection.cache
     def get_view_definition(
@@ -225,7 +225,7 @@ class RayDialect(default.DefaultDialect):
     ) -> str:
         """Return the query of a view."""
         query = "SELECT view_definition FROM information_schema.views WHERE table_name = ?"
-        found = _ask(connection, query, view_name)
+        found = _ask_of(connection, query, view_name)
         if not found:
             raise NoSuchTableError(view_name)
         return str(found[0][0])
@@ -235,7 +235,7 @@ class RayDialect(default.DefaultDialect):
         self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
     ) -> list[ReflectedColumn]:
         """Return the columns of a table or a view."""
-        rows = _ask(
+        rows = _ask_of(
             connection,
             "SELECT column_name, data_type, is_nullable, column_default"
             " FROM information_schema.columns WHERE table_name = ? ORDER BY ordinal_position",
@@ -276,7 +276,7 @@ class RayDialect(default.DefaultDialect):
         self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
     ) -> list[ReflectedForeignKeyConstraint]:
         """Return the foreign keys."""
-        rows = _ask(
+        rows = _ask_of(
             connection,
             "SELECT k.constraint_name, k.column_name, u.table_name, u.column_name"
             " FROM information_schema.key_column_usage k"
@@ -310,7 +310,7 @@ class RayDialect(default.DefaultDialect):
         self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
     ) -> list[ReflectedCheckConstraint]:
         """Return the CHECK constraints."""
-        rows = _ask(
+        rows = _ask_of(
             connection,
             "SELECT c.constraint_name, c.check_clause"
             " FROM information_schema.check_constraints c"
@@ -325,7 +325,7 @@ class RayDialect(default.DefaultDialect):
         self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
     ) -> list[ReflectedIndex]:
         """Return the indexes."""
-        rows = _ask(
+        rows = _ask_of(
             connection,
             "SELECT name, columns, is_unique FROM indexes() WHERE table_name = ? ORDER BY name",
             table_name,
@@ -358,6 +358,20 @@ def _ask(connection: Connection, query: str, *parameters: str) -> list[tuple[Any
     return [tuple(row) for row in connection.exec_driver_sql(query, parameters)]
 
 
+def _ask_of(
+    connection: Connection, query: str, table_name: str, *parameters: str
+) -> list[tuple[Any, ...]]:
+    """Return the rows about a table or a view, whose name is the first parameter."""
+    made = _made_name(connection, table_name)
+    return [] if made is None else _ask(connection, query, made, *parameters)
+
+
+def _made_name(connection: Connection, name: str) -> str | None:
+    """Return the name of a table or a view as it was made, found as SQL finds it."""
+    known = _ask(connection, "SELECT table_name FROM information_schema.tables")
+    return find_object(name, [made for (made,) in known], "table")
+
+
 def _tables(connection: Connection, kind: str) -> list[str]:
     query = "SELECT table_name FROM information_schema.tables WHERE table_type = ? ORDER BY 1"
     return [name for (name,) in _ask(connection, query, kind)]
@@ -365,7 +379,7 @@ def _tables(connection: Connection, kind: str) -> list[str]:
 
 def _keys(connection: Connection, table_name: str, kind: str) -> dict[str, list[str]]:
     """Return the columns of a table's keys of a kind, by their names."""
-    rows = _ask(
+    rows = _ask_of(
         connection,
         "SELECT t.constraint_name, k.column_name FROM information_schema.table_constraints t"
         " JOIN information_schema.key_column_usage k"

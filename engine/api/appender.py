@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 
-from raydb.engine.statements.names import check_known, check_table
+from raydb.engine.statements.names import table_called
 from raydb.errors import DataError, InterfaceError, ProgrammingError
+from raydb.names import known_name
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.sql import assigned_values
 
@@ -46,10 +47,12 @@ class Appender:
         database = connection._open_session().database  # noqa: SLF001
         database.catch_up()
         snapshot = database.snapshot
-        name = table if table in snapshot.tables else table.lower()
-        check_table(name, snapshot)
+        name = table_called(table, snapshot)
         schema = snapshot.tables[name].definition.schema
-        names = schema.names if columns is None else [_column(each, schema) for each in columns]
+        known, where = schema.names, f" in '{name}'"
+        names = known
+        if columns is not None:
+            names = [known_name(each, known, "column", where) for each in columns]
         self._connection = connection
         self._fields = [schema.field(each) for each in names]
         self._rows: list[tuple[object, ...]] = []
@@ -107,13 +110,6 @@ class Appender:
         if kind is not None:
             self._rows = []
         self.close()
-
-
-def _column(name: str, schema: pa.Schema) -> str:
-    if name in schema.names:
-        return name
-    check_known("column", name.lower(), schema.names)
-    return name.lower()
 
 
 def _quoted(name: str) -> str:

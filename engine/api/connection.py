@@ -157,13 +157,13 @@ class Connection:
         with self._lock:
             session = self._open_session()
             session.database.catch_up()
-            check_free(name.lower(), session.database.snapshot)
-            session.python.register(name.lower(), data)
+            check_free(name, session.database.snapshot)
+            session.python.register(name, data)
 
     def unregister(self, name: str) -> None:
         """Forget a registered object. Raises ProgrammingError for a name that is none."""
         with self._lock:
-            self._open_session().python.unregister(name.lower())
+            self._open_session().python.unregister(name)
 
     def appender(self, table: str, columns: Sequence[str] | None = None) -> Appender:
         """Return an appender, the fast way to insert rows one by one; see `Appender`."""

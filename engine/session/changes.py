@@ -5,13 +5,14 @@ A statement changes the database at its end or not at all.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from raydb.engine.catalog.database import Database
 from raydb.engine.session.result import Result
 from raydb.engine.session.settings import BVH_MERGE, BVH_MERGE_SHARE, parse_share
 from raydb.engine.statements.definitions import apply_definition
-from raydb.engine.statements.names import check_table
+from raydb.engine.statements.names import table_called
 from raydb.engine.statements.runs import change_by_runs
 from raydb.engine.statements.write import write
 from raydb.errors import (
@@ -93,7 +94,7 @@ class Changes:
 
     def write(self, statement: ast.Write, context: StatementContext) -> Result:
         """Change the rows of a table: all that the statement says, or nothing on any error."""
-        check_table(statement.table, context.snapshot)
+        statement = replace(statement, table=table_called(statement.table, context.snapshot))
         changed = write(statement, context)
         self.database.apply(changed.changes)
         return Result(changed.returned, changed.names, changed.row_count, is_written=True)
@@ -104,7 +105,7 @@ class Changes:
         assert isinstance(parameters, ParameterRows)
         if not isinstance(statement, ast.Update | ast.Delete):
             return self.write(statement, context)
-        check_table(statement.table, context.snapshot)
+        statement = replace(statement, table=table_called(statement.table, context.snapshot))
         changed = change_by_runs(statement, parameters, context)
         if changed is None:
             return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raydb.errors import ProgrammingError, did_you_mean
+from raydb.names import fold
 
 if TYPE_CHECKING:
     from raydb.sql import ast
@@ -17,23 +18,24 @@ class PreparedStatements:
     """What PREPARE has kept."""
 
     def __init__(self) -> None:
-        self._statements: dict[str, ast.Prepare] = {}
+        self._statements: dict[str, ast.Prepare] = {}  # by the folded name
 
     def keep(self, statement: ast.Prepare) -> None:
         """Keep a statement. Raises ProgrammingError for a name that one has."""
-        if statement.name in self._statements:
+        if fold(statement.name) in self._statements:
             raise ProgrammingError(
                 f"statement '{statement.name}' is prepared already; DEALLOCATE it first"
             )
-        self._statements[statement.name] = statement
+        self._statements[fold(statement.name)] = statement
 
     def find(self, name: str) -> ast.Prepare:
         """Return the statement of a name. Raises ProgrammingError where there is none."""
-        if name not in self._statements:
+        if fold(name) not in self._statements:
+            known = [statement.name for statement in self._statements.values()]
             raise ProgrammingError(
-                f"prepared statement '{name}' does not exist{did_you_mean(name, self._statements)}"
+                f"prepared statement '{name}' does not exist{did_you_mean(name, known)}"
             )
-        return self._statements[name]
+        return self._statements[fold(name)]
 
     def forget(self, name: str | None) -> None:
         """Forget a statement, or all of them. Raises ProgrammingError where there is none."""
@@ -41,4 +43,4 @@ class PreparedStatements:
             self._statements.clear()
         else:
             self.find(name)
-            del self._statements[name]
+            del self._statements[fold(name)]

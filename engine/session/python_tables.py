@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from raydb.engine.session.object_columns import named_array, unreadable
 from raydb.errors import DataError, ProgrammingError
+from raydb.names import Names, find_object
 from raydb.storage.formats.arrow.sql_types import sql_type
 from raydb.storage.formats.file_parts import cast_part
 from raydb.storage.tables.parts import ArrowPart, MadePart
@@ -27,7 +28,7 @@ from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import Table, TableDefinition
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from types import FrameType
 
     from raydb.storage.tables.parts import Part
@@ -61,28 +62,41 @@ class PythonTables:
             raise ProgrammingError(
                 f"'{name}' cannot be registered: a {type(data).__name__} is not {_TABLES}"
             )
+        self._forget(name)
         self._registered[name] = table
 
     def unregister(self, name: str) -> None:
         """Forget a name. Raises ProgrammingError where there is none."""
-        if self._registered.pop(name, None) is None:
+        if not self._forget(name):
             raise ProgrammingError(f"'{name}' is not registered")
 
-    def find(self, names: Mapping[str, str], *, with_variables: bool) -> dict[str, Table]:
+    def _forget(self, name: str) -> bool:
+        registered = find_object(name, self._registered, "table")
+        if registered is not None:
+            del self._registered[registered]
+        return registered is not None
+
+    def find(self, names: Iterable[str], *, with_variables: bool) -> dict[str, Table]:
         """Return the tables of those names that have one: registered objects, and variables.
 
-        names: how each name is written, by what SQL makes of it; Python minds the case. Raises
-        ProgrammingError for a variable that is no table.
+        Python minds the case: a variable that is written exactly so comes first. Raises
+        ProgrammingError for a variable that is no table, and for a name that may mean several.
         """
-        found = {name: self._registered[name] for name in names if name in self._registered}
-        wanted = names.keys() - found.keys()
+        found: dict[str, Table] = {}
+        wanted = []
+        for name in names:
+            registered = find_object(name, self._registered, "table")
+            if registered is None:
+                wanted.append(str(name))
+            else:
+                found[registered] = self._registered[registered]
         if not wanted or not with_variables:
             return found
         variables = _callers_variables() if self.variables is None else self.variables
         for name in sorted(wanted):
-            written = names[name]
-            if written in variables:
-                found[name] = _variable(name, written, variables[written])
+            made = name if name in variables else Names([*variables]).find(name, "variable")
+            if made is not None:
+                found[made] = _variable(made, variables[made])
         return found
 
 
@@ -94,11 +108,11 @@ def _callers_variables() -> Mapping[str, object]:
     return {} if frame is None else ChainMap(frame.f_locals, frame.f_globals)
 
 
-def _variable(name: str, written: str, value: object) -> Table:
-    table = as_table(name, value, f"the variable '{written}'")
+def _variable(name: str, value: object) -> Table:
+    table = as_table(name, value, f"the variable '{name}'")
     if table is None:
         raise ProgrammingError(
-            f"table '{name}' does not exist; the Python variable '{written}' is a"
+            f"table '{name}' does not exist; the Python variable '{name}' is a"
             f" {type(value).__name__}, not {_TABLES}"
         )
     return table

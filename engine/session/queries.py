@@ -21,7 +21,7 @@ from raydb.engine.session.plan_cache import PlanCache, PreparedPlan, plan_key
 from raydb.engine.session.result import Result
 from raydb.engine.session.settings import PLAN_CACHE, check_file
 from raydb.engine.session.statement_sources import open_sources
-from raydb.engine.statements.names import check_table
+from raydb.engine.statements.names import table_called
 from raydb.engine.statements.write import bind_write
 from raydb.errors import ProgrammingError
 from raydb.planner import plan_query
@@ -151,7 +151,8 @@ class Queries:
             plan = self._prepare(explained, context)
         else:
             assert isinstance(explained, ast.Insert | ast.Update | ast.Delete), explained
-            check_table(explained.table, context.snapshot)
+            table = table_called(explained.table, context.snapshot)
+            explained = replace(explained, table=table)
             logical, files, catalog = bind_write(explained, context)
             change = sql.describe_change(explained, catalog)
             plan = self._plan(logical, files, context)

@@ -11,6 +11,7 @@ import raydb.engine.table_functions.registered  # noqa: F401  (those that FROM k
 from raydb import sql
 from raydb.engine.session.settings import EXTERNAL_ACCESS, REPLACEMENT_SCANS, check_file
 from raydb.errors import ProgrammingError
+from raydb.names import index_names
 from raydb.planner.plan.table_function import OpenedFunction
 from raydb.storage.formats.sources import open_rows
 from raydb.storage.tables.parts import ArrowPart
@@ -41,8 +42,8 @@ def open_sources(
             raise ProgrammingError(f"the table '{name}' is called as the file is; rename it")
         rows = open_rows(source, context.whole_sample)
         tables[name] = Table(TableDefinition(name, rows.schema), rows, 0)
-    known = snapshot.tables.keys() | snapshot.views.keys()
-    unknown = {n: text for n, text in sql.tables_named(statement).items() if n not in known}
+    known = index_names((*snapshot.tables, *snapshot.views))
+    unknown = [name for name in sql.tables_named(statement) if not known.places(name)]
     if unknown and context.python is not None:
         with_variables = settings[REPLACEMENT_SCANS] and settings[EXTERNAL_ACCESS]
         tables |= context.python.find(unknown, with_variables=with_variables)

@@ -28,6 +28,7 @@ from raydb.engine.shell.render.modes import MODES
 from raydb.engine.shell.schema import ColumnInfo, columns_by_relation, has_external_access
 from raydb.engine.shell.script import Scanner
 from raydb.engine.table_functions.registered import TABLE_FUNCTIONS
+from raydb.names import fold, index_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -136,7 +137,8 @@ def complete_sql(text: str, before: str, known: Vocabulary) -> Iterator[Completi
     typed = "" if found is None else found[0]
     words = _names(before[: len(before) - len(typed)])
     if words[-1:] == ["."]:
-        relation = _sources(text, known).get(_plain(words[-2])) if len(words) > 1 else None
+        source = fold(_plain(words[-2])) if len(words) > 1 else ""
+        relation = _sources(text, known).get(source)
         yield from _columns(typed, [] if relation is None else [relation], known)
         return
     last = words[-1].upper() if words else ""
@@ -198,23 +200,24 @@ def _is_in_from(words: list[str]) -> bool:
 
 
 def _sources(text: str, known: Vocabulary) -> dict[str, str]:
-    """Return the tables that a statement names, by their names and by those given to them."""
-    folded = {name.lower(): name for name in known.relations}
-    words = _names(text)
+    """Return the tables that a statement names, by their folded names and those given to them."""
+    relations = list(known.relations)
+    index, words = index_names(relations), _names(text)
     sources: dict[str, str] = {}
     for place, word in enumerate(words):
-        name = folded.get(_plain(word))
-        if name is None or words[place + 1 : place + 2] == ["."]:
+        found = index.places(_plain(word))
+        if not found or words[place + 1 : place + 2] == ["."]:
             continue
-        sources[name.lower()] = name
+        name = relations[found[0]]
+        sources[fold(name)] = name
         after = [w for w in words[place + 1 : place + 3] if w.upper() != "AS"]
         if after and after[0] not in ".,()" and after[0].upper() not in KEYWORDS:
-            sources[_plain(after[0])] = name
+            sources[fold(_plain(after[0]))] = name
     return sources
 
 
 def _plain(word: str) -> str:
-    return word.strip('"').replace('""', '"').lower()
+    return word.strip('"').replace('""', '"')
 
 
 def _columns(typed: str, relations: Iterable[str], known: Vocabulary) -> Iterator[Completion]:
@@ -237,9 +240,9 @@ def _starting(
     typed: str, names: Iterable[str], meta: str = "", *, quotes: bool = False
 ) -> Iterator[Completion]:
     """Yield the names that begin with what was typed, in any case."""
-    prefix = typed.lstrip('"').lower()
+    prefix = fold(typed.lstrip('"'))
     for name in names:
-        if name.lower().startswith(prefix):
+        if fold(name).startswith(prefix):
             text = quoted(name) if quotes else name
             if typed.startswith('"') and not text.startswith('"'):
                 text = f'"{text}"'

@@ -22,14 +22,14 @@ KEYWORDS = frozenset(
     ).split()
 )
 
-_BARE = re.compile(r"[a-z_][a-z0-9_]*")
+_BARE = re.compile(r"[a-z_][a-z0-9_]*", re.IGNORECASE | re.ASCII)
 
 
 def quoted(name: str) -> str:
     """Return a name as SQL has to write it.
 
-    >>> quoted("city"), quoted("Odd name"), quoted("order")
-    ('city', '"Odd name"', '"order"')
+    >>> quoted("City"), quoted("Odd name"), quoted("order")
+    ('City', '"Odd name"', '"order"')
     """
     if _BARE.fullmatch(name) and name.upper() not in KEYWORDS:
         return name

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from raydb.engine.shell.keywords import quoted
 from raydb.errors import ProgrammingError, did_you_mean
+from raydb.names import find_object, fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,7 +122,7 @@ def schema_parts(connection: Any, pattern: str | None = None) -> SchemaParts:
 
 
 def _matches(name: str, pattern: str) -> bool:
-    return fnmatchcase(name.lower(), pattern.lower().replace("%", "*"))
+    return fnmatchcase(fold(name), fold(pattern).replace("%", "*"))
 
 
 def _index_key(text: str) -> str:
@@ -212,16 +213,15 @@ def import_statement(
 ) -> str:
     """Return COPY for a table that exists, else CREATE TABLE AS.
 
-    A table is known by its name as it is written, else in lower case. file_format: None where the
-    extension tells it.
+    file_format: None where the extension tells it.
 
     >>> import_statement(connection, "pets.txt", "pet", "csv", 1)
     "CREATE TABLE pet AS SELECT * FROM read_csv('pets.txt', skip => 1)"
     """
-    known = relation_names(connection)
-    name = quoted(table if table in known else table.lower())
+    known = find_object(table, relation_names(connection), "table")
+    name = quoted(known or table)
     path = "'" + file.replace("'", "''") + "'"
-    if table in known or table.lower() in known:
+    if known is not None:
         options = [] if file_format is None else [f"FORMAT {file_format}"]
         options += [f"SKIP {skipped_lines}"] if skipped_lines else []
         listed = f" ({', '.join(options)})" if options else ""

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from raydb import sql
 from raydb.engine.statements.dependents import settle
-from raydb.engine.statements.names import check_free, check_table
+from raydb.engine.statements.names import check_free, table_called
 from raydb.engine.statements.row_checks import check_rows, compute
 from raydb.errors import (
     IntegrityError,
@@ -18,6 +18,7 @@ from raydb.errors import (
     ProgrammingError,
     did_you_mean,
 )
+from raydb.names import find_name, find_object, known_name
 from raydb.sql import ast
 from raydb.storage.tables.alter import (
     add_column,
@@ -43,11 +44,10 @@ def alter_table(statement: ast.AlterTable, context: StatementContext) -> Snapsho
     Raises ProgrammingError for unknown names and for what a view or a BVH needs, IntegrityError for
     rows that break a new constraint.
     """
-    name = statement.table
-    if statement.if_exists and name not in context.snapshot.tables:
-        return context.snapshot
-    check_table(name, context.snapshot)
     snapshot = context.snapshot
+    if statement.if_exists and find_object(statement.table, snapshot.tables, "table") is None:
+        return snapshot
+    name = table_called(statement.table, snapshot)
     cascade: bool | None = None
     for alteration in statement.alterations:
         snapshot = _alter(alteration, snapshot.tables[name], replace(context, snapshot=snapshot))
@@ -67,10 +67,10 @@ def _alter(alteration: ast.Alteration, table: Table, context: StatementContext) 
         case ast.RenameColumn():
             return _rename_column(alteration, table, snapshot)
         case ast.RenameTable(to=to):
-            check_free(to, snapshot)
+            check_free(to, snapshot, but=table.name)
             return replace(snapshot, tables=rename_table(table, to, snapshot.tables))
-        case ast.SetDefault(column=column, text=text):
-            _check_column(column, definition)
+        case ast.SetDefault(column=written, text=text):
+            column = _column(written, definition)
             defaults = [each for each in definition.defaults if each[0] != column]
             if text is not None:
                 defaults.append((column, text))
@@ -93,12 +93,9 @@ def _redefined(table: Table, definition: TableDefinition, snapshot: Snapshot) ->
     return snapshot.with_table(redefine(table, definition, snapshot.tables))
 
 
-def _check_column(column: str, definition: TableDefinition) -> None:
-    names = definition.schema.names
-    if column not in names:
-        raise ProgrammingError(
-            f"column '{column}' does not exist in '{definition.name}'{did_you_mean(column, names)}"
-        )
+def _column(name: str, definition: TableDefinition) -> str:
+    """Return the name of a column as it was made."""
+    return known_name(name, definition.schema.names, "column", f" in '{definition.name}'")
 
 
 # -- columns
@@ -107,10 +104,11 @@ def _check_column(column: str, definition: TableDefinition) -> None:
 def _add_column(alteration: ast.AddColumn, table: Table, context: StatementContext) -> Snapshot:
     added = alteration.definition
     (field,) = added.schema
-    if field.name in table.definition.schema.names:
+    taken = find_name(field.name, table.definition.schema.names, "column")
+    if taken is not None:
         if alteration.if_not_exists:
             return context.snapshot
-        raise ProgrammingError(f"column '{field.name}' exists already in '{table.name}'")
+        raise ProgrammingError(f"column '{taken}' exists already in '{table.name}'")
     sql.check_texts(replace(added, checks=()))
     values = None
     if added.defaults:
@@ -144,7 +142,7 @@ def _with_constraints(table: Table, added: TableDefinition, context: StatementCo
     )
     sql.check_texts(definition)
     after = redefine(table, definition, context.snapshot.tables)
-    _check_visible_rows(after, added.checks, context)
+    _check_visible_rows(after, after.definition.checks[len(old.checks) :], context)
     return context.snapshot.with_table(after)
 
 
@@ -157,10 +155,11 @@ def _check_visible_rows(table: Table, checks: tuple[Check, ...], context: Statem
 
 def _drop_column(alteration: ast.DropColumn, table: Table, snapshot: Snapshot) -> Snapshot:
     """Drop a column with the constraints on it alone; CASCADE drops those with others too."""
-    name, definition = alteration.column, table.definition
-    if alteration.if_exists and name not in definition.schema.names:
+    definition = table.definition
+    names = definition.schema.names
+    if alteration.if_exists and find_name(alteration.column, names, "column") is None:
         return snapshot
-    _check_column(name, definition)
+    name = _column(alteration.column, definition)
     if len(definition.schema) == 1:
         raise ProgrammingError(f"column '{name}' is the only one of table '{table.name}'")
     for constraint, label in constraint_names(definition):
@@ -189,10 +188,10 @@ def _drop_column(alteration: ast.DropColumn, table: Table, snapshot: Snapshot) -
 
 
 def _rename_column(alteration: ast.RenameColumn, table: Table, snapshot: Snapshot) -> Snapshot:
-    name, to = alteration.column, alteration.to
-    _check_column(name, table.definition)
-    if to in table.definition.schema.names:
-        raise ProgrammingError(f"column '{to}' exists already in '{table.name}'")
+    name, to = _column(alteration.column, table.definition), alteration.to
+    taken = find_name(to, table.definition.schema.names, "column")
+    if taken is not None and (taken != name or to == name):
+        raise ProgrammingError(f"column '{taken}' exists already in '{table.name}'")
     changed = dict(rename_column(table, name, to, snapshot.tables))
     after = changed[table.name]
     checks = tuple(
@@ -206,8 +205,8 @@ def _rename_column(alteration: ast.RenameColumn, table: Table, snapshot: Snapsho
 
 
 def _set_not_null(alteration: ast.SetNotNull, table: Table, snapshot: Snapshot) -> Snapshot:
-    column, definition = alteration.column, table.definition
-    _check_column(column, definition)
+    definition = table.definition
+    column = _column(alteration.column, definition)
     key = definition.primary_key
     if not alteration.required and key is not None and column in key.columns:
         raise ProgrammingError(
@@ -221,8 +220,8 @@ def _set_not_null(alteration: ast.SetNotNull, table: Table, snapshot: Snapshot) 
 
 def _set_type(alteration: ast.SetType, table: Table, context: StatementContext) -> Snapshot:
     """Convert a column; its keys and all checks are verified on the new values."""
-    name, definition, snapshot = alteration.column, table.definition, context.snapshot
-    _check_column(name, definition)
+    definition, snapshot = table.definition, context.snapshot
+    name = _column(alteration.column, definition)
     for index in definition.ivf_indexes:
         if name in index.columns:
             raise NotSupportedError(
@@ -269,14 +268,15 @@ def _refuse_foreign_keys(table: Table, column: str, snapshot: Snapshot) -> None:
 
 def _drop_constraint(alteration: ast.DropConstraint, table: Table, snapshot: Snapshot) -> Snapshot:
     named = {name: constraint for constraint, name in constraint_names(table.definition)}
-    constraint = named.get(alteration.name)
-    if constraint is None:
+    name = find_name(alteration.name, named, "constraint")
+    if name is None:
         if alteration.if_exists:
             return snapshot
         raise ProgrammingError(
             f"table '{table.name}' has no constraint '{alteration.name}'"
             f"{did_you_mean(alteration.name, named)}"
         )
+    constraint = named[name]
     if isinstance(constraint, UniqueKey):
         columns = frozenset(constraint.columns)
         rest = [key for key in table.definition.declared_keys if key is not constraint]
@@ -287,7 +287,7 @@ def _drop_constraint(alteration: ast.DropConstraint, table: Table, snapshot: Sna
         if not any(frozenset(key.columns) == columns for key in rest):
             if alteration.cascade:
                 snapshot = drop_references(snapshot, table.name, refers)
-            _check_unreferenced(snapshot, table.name, refers, f"constraint '{alteration.name}'")
+            _check_unreferenced(snapshot, table.name, refers, f"constraint '{name}'")
             table = snapshot.tables[table.name]
     definition = _without_constraints(table.definition, lambda each: each is constraint)
     return _redefined(table, definition, snapshot)

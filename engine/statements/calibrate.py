@@ -17,11 +17,11 @@ from raydb.engine.catalog.stored_calibration import StoredCalibration
 from raydb.engine.catalog.vector_index import check_vectors, vector_blocks
 from raydb.engine.context.progress import report, report_compiling
 from raydb.engine.session.statement_sources import open_sources
-from raydb.engine.statements.names import check_known
 from raydb.errors import ProgrammingError
 from raydb.kernels.stored.deferred import Deferred
 from raydb.kernels.vector.calibration_trace import Searched
 from raydb.kernels.vector.conformal import MAX_QUERIES, MAX_TUNING, calibrate, least_queries
+from raydb.names import known_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,8 +71,7 @@ def calibrate_index(
     Raises ProgrammingError for an index that is none of vectors and for too few queries or rows,
     DataError for a query vector without distances.
     """
-    name, snapshot = statement.index, context.snapshot
-    check_known("index", name, indexes)
+    name, snapshot = known_object(statement.index, indexes, "index"), context.snapshot
     if name not in snapshot.vector_indexes:
         raise ProgrammingError(f"index '{name}' is no ivf index: there is nothing to calibrate")
     report_compiling()

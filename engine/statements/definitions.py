@@ -15,14 +15,9 @@ from raydb.engine.session.statement_sources import open_sources
 from raydb.engine.statements.alter import alter_table, drop_references
 from raydb.engine.statements.calibrate import calibrate_index, recalibrated
 from raydb.engine.statements.dependents import bind_view, settle
-from raydb.engine.statements.names import (
-    check_free,
-    check_known,
-    check_table,
-    check_view,
-    names_to_drop,
-)
+from raydb.engine.statements.names import check_free, names_to_drop, table_called, view_called
 from raydb.errors import IntegrityError, ProgrammingError
+from raydb.names import find_object, known_object
 from raydb.planner.stars.star import canonical_definition
 from raydb.sql import ast
 from raydb.storage.formats.format import copied
@@ -94,7 +89,7 @@ def _without(known: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
 
 def _create_table(statement: ast.CreateTable, context: StatementContext) -> Snapshot:
     name = statement.definition.name
-    if statement.if_not_exists and name in context.snapshot.tables:
+    if statement.if_not_exists and find_object(name, context.snapshot.tables, "table") is not None:
         return context.snapshot
     snapshot = _with_room(name, statement.or_replace, context.snapshot)
     sql.check_texts(statement.definition)
@@ -104,16 +99,17 @@ def _create_table(statement: ast.CreateTable, context: StatementContext) -> Snap
 
 def _with_room(name: str, or_replace: bool, snapshot: Snapshot) -> Snapshot:
     """Return the snapshot in which a table may be created."""
-    if or_replace and name in snapshot.tables:
-        check_drop(name, snapshot.tables)
-        return snapshot.without_table(name)
+    old = find_object(name, snapshot.tables, "table") if or_replace else None
+    if old is not None:
+        check_drop(old, snapshot.tables)
+        return snapshot.without_table(old)
     check_free(name, snapshot)
     return snapshot
 
 
 def _settle_new(table: Table, snapshot: Snapshot, context: StatementContext) -> Snapshot:
     after = snapshot.with_table(table)
-    if table.name not in context.snapshot.tables:
+    if find_object(table.name, context.snapshot.tables, "table") is None:
         return after
     return settle(context, after, f"table '{table.name}' cannot be replaced")
 
@@ -122,7 +118,7 @@ def _create_table_as(
     statement: ast.CreateTableAs, context: StatementContext
 ) -> tuple[Snapshot, int]:
     name, columns = statement.name, statement.columns
-    if statement.if_not_exists and name in context.snapshot.tables:
+    if statement.if_not_exists and find_object(name, context.snapshot.tables, "table") is not None:
         return context.snapshot, 0
     snapshot = _with_room(name, statement.or_replace, context.snapshot)
     files = open_sources(statement.select, context)
@@ -150,8 +146,8 @@ def _create_table_as(
 def _drop_tables(statement: ast.Drop, context: StatementContext) -> Snapshot:
     snapshot = context.snapshot
     for name in statement.names:
-        if name in snapshot.views:
-            check_table(name, snapshot)
+        if find_object(name, snapshot.views, "view") is not None:
+            table_called(name, snapshot)
     names = names_to_drop("table", statement.names, snapshot.tables, statement.if_exists)
     if not names:
         return snapshot
@@ -171,9 +167,7 @@ def _drop_tables(statement: ast.Drop, context: StatementContext) -> Snapshot:
 def _truncate(statement: ast.Truncate, context: StatementContext) -> Snapshot:
     """Empty tables at once: no row numbers are kept, unlike by DELETE."""
     snapshot = context.snapshot
-    emptied = list(dict.fromkeys(statement.names))
-    for name in emptied:
-        check_table(name, snapshot)
+    emptied = list(dict.fromkeys(table_called(name, snapshot) for name in statement.names))
     for name in emptied:  # grows with CASCADE
         for referrer, columns in _referrers(name, snapshot):
             if referrer in emptied:
@@ -213,23 +207,25 @@ def _emptied(table: Table) -> Table:
 def _create_view(statement: ast.CreateView, context: StatementContext) -> Snapshot:
     """Store a view's text once it binds."""
     name, snapshot = statement.name, context.snapshot
-    if statement.if_not_exists and name in snapshot.views:
+    old = find_object(name, snapshot.views, "view")
+    if statement.if_not_exists and old is not None:
         return snapshot
-    if not (statement.or_replace and name in snapshot.views):
+    if old is None or not statement.or_replace:
         check_free(name, snapshot)
-    after = replace(snapshot, views={**snapshot.views, name: statement.text})
+    others = {other: text for other, text in snapshot.views.items() if other != old}
+    after = replace(snapshot, views={**others, name: statement.text})
     bind_view(name, after, context)
-    if name not in snapshot.views:
+    if old is None:
         return after
     return settle(context, after, f"view '{name}' cannot be replaced")
 
 
 def _rename_view(statement: ast.RenameView, context: StatementContext) -> Snapshot:
-    name, snapshot = statement.name, context.snapshot
-    if statement.if_exists and name not in snapshot.views:
+    snapshot = context.snapshot
+    if statement.if_exists and find_object(statement.name, snapshot.views, "view") is None:
         return snapshot
-    check_view(name, snapshot)
-    check_free(statement.to, snapshot)
+    name = view_called(statement.name, snapshot)
+    check_free(statement.to, snapshot, but=name)
     views = {
         statement.to if other == name else other: text for other, text in snapshot.views.items()
     }
@@ -240,8 +236,8 @@ def _rename_view(statement: ast.RenameView, context: StatementContext) -> Snapsh
 def _drop_views(statement: ast.Drop, context: StatementContext) -> Snapshot:
     snapshot = context.snapshot
     for name in statement.names:
-        if name in snapshot.tables:
-            check_view(name, snapshot)
+        if find_object(name, snapshot.tables, "table") is not None:
+            view_called(name, snapshot)
     names = names_to_drop("view", statement.names, snapshot.views, statement.if_exists)
     after = replace(snapshot, views=_without(snapshot.views, names))
     listed = ", ".join(f"'{name}'" for name in names)
@@ -254,8 +250,8 @@ def _drop_views(statement: ast.Drop, context: StatementContext) -> Snapshot:
 
 def _create_bvh(statement: ast.CreateBvh, context: StatementContext) -> Snapshot:
     snapshot = context.snapshot
-    if statement.name in snapshot.bvhs:
-        raise ProgrammingError(f"BVH '{statement.name}' exists already")
+    if (taken := find_object(statement.name, snapshot.bvhs, "BVH")) is not None:
+        raise ProgrammingError(f"BVH '{taken}' exists already")
     definition = canonical_definition(sql.bind_bvh(statement, snapshot.describe()))
     return snapshot.with_bvh(definition, context)
 
@@ -274,18 +270,18 @@ def _indexes(snapshot: Snapshot) -> dict[str, Table]:
 
 def _create_index(statement: ast.CreateIndex, context: StatementContext) -> Snapshot:
     name, snapshot = statement.index.name, context.snapshot
-    if name in _indexes(snapshot):
+    if (taken := find_object(name, _indexes(snapshot), "index")) is not None:
         if statement.if_not_exists:
             return snapshot
-        raise ProgrammingError(f"index '{name}' exists already")
+        raise ProgrammingError(f"index '{taken}' exists already")
     check_free(name, snapshot)
-    check_table(statement.table, snapshot)
-    table = snapshot.tables[statement.table]
+    table = snapshot.tables[table_called(statement.table, snapshot)]
     after = _with_indexes(table, (*table.definition.indexes, statement.index), snapshot)
-    if statement.index.ivf is None:
+    index = after.tables[table.name].definition.indexes[-1]
+    if index.ivf is None:
         return after
-    check_alone(statement.index, table.definition)
-    return with_vector_index(after, table.name, statement.index, context)
+    check_alone(index, table.definition)
+    return with_vector_index(after, table.name, index, context)
 
 
 def _reindex(statement: ast.Reindex, context: StatementContext) -> Snapshot:
@@ -293,9 +289,9 @@ def _reindex(statement: ast.Reindex, context: StatementContext) -> Snapshot:
     name, snapshot = statement.name, context.snapshot
     if name is not None:
         if statement.kind == "table":
-            check_table(name, snapshot)
+            name = table_called(name, snapshot)
         else:
-            check_known("index", name, _indexes(snapshot))
+            name = known_object(name, _indexes(snapshot), "index")
     for table in snapshot.tables.values():
         for index in table.definition.ivf_indexes:
             if name in (None, table.name if statement.kind == "table" else index.name):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raydb.errors import ProgrammingError, did_you_mean
+from raydb.errors import ProgrammingError
+from raydb.names import find_object, known_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -12,41 +13,41 @@ if TYPE_CHECKING:
     from raydb.engine.catalog.snapshot import Snapshot
 
 
-def check_known(kind: str, name: str, known: Iterable[str]) -> None:
-    """Raise ProgrammingError unless a name is known; `kind` is what it should be."""
-    if name not in known:
-        raise ProgrammingError(f"{kind} '{name}' does not exist{did_you_mean(name, known)}")
+def _relation(name: str, snapshot: Snapshot) -> str | None:
+    """Return the name of a table or a view as it was made."""
+    return find_object(name, {**snapshot.tables, **snapshot.views}, "table")
 
 
-def check_table(name: str, snapshot: Snapshot) -> None:
-    """Raise ProgrammingError unless `name` is a table."""
-    if name in snapshot.views:
-        raise ProgrammingError(f"'{name}' is a view, not a table")
-    check_known("table", name, snapshot.tables)
+def table_called(name: str, snapshot: Snapshot) -> str:
+    """Return the name of a table as it was made; raises ProgrammingError for what is none."""
+    found = _relation(name, snapshot)
+    if found in snapshot.views:
+        raise ProgrammingError(f"'{found}' is a view, not a table")
+    return found or known_object(name, snapshot.tables, "table")
 
 
-def check_view(name: str, snapshot: Snapshot) -> None:
-    """Raise ProgrammingError unless `name` is a view."""
-    if name in snapshot.tables:
-        raise ProgrammingError(f"'{name}' is a table, not a view")
-    check_known("view", name, snapshot.views)
+def view_called(name: str, snapshot: Snapshot) -> str:
+    """Return the name of a view as it was made; raises ProgrammingError for what is none."""
+    found = _relation(name, snapshot)
+    if found in snapshot.tables:
+        raise ProgrammingError(f"'{found}' is a table, not a view")
+    return found or known_object(name, snapshot.views, "view")
 
 
-def check_free(name: str, snapshot: Snapshot) -> None:
-    """Raise ProgrammingError if a table or a view has a name."""
-    if name in snapshot.tables:
-        raise ProgrammingError(f"table '{name}' exists already")
-    if name in snapshot.views:
-        raise ProgrammingError(f"view '{name}' exists already")
+def check_free(name: str, snapshot: Snapshot, but: str | None = None) -> None:
+    """Raise ProgrammingError if a table or a view has a name, `but` the one that gets it."""
+    taken = _relation(name, snapshot)
+    if taken is not None and (taken != but or taken == name):
+        kind = "table" if taken in snapshot.tables else "view"
+        raise ProgrammingError(f"{kind} '{taken}' exists already")
 
 
 def names_to_drop(
     kind: str, names: Iterable[str], known: Mapping[str, object], if_exists: bool
 ) -> list[str]:
     """Return the names that a DROP is for, each once; with IF EXISTS those that exist."""
-    wanted = list(dict.fromkeys(names))
-    if if_exists:
-        return [name for name in wanted if name in known]
-    for name in wanted:
-        check_known(kind, name, known)
-    return wanted
+    found = (
+        find_object(name, known, kind) if if_exists else known_object(name, known, kind)
+        for name in names
+    )
+    return list(dict.fromkeys(name for name in found if name is not None))

@@ -25,6 +25,7 @@ from raydb.engine.statements.row_changes import (
 from raydb.engine.statements.row_checks import check_rows, compute, table_of
 from raydb.engine.statements.upsert import skip_conflicts, update_conflicts
 from raydb.interrupts import beside
+from raydb.names import fold
 from raydb.sql import ast
 from raydb.storage.formats.copy import read_rows
 from raydb.storage.formats.format import copied
@@ -108,8 +109,9 @@ def _copy(
     rows = beside(lambda: read_rows(statement.path, definition, columns, options, counted))
     keep_rejects(context)
     report(f"COPY {definition.name}: check rows", 0.0)
-    given = definition.schema.names if statement.columns is None else statement.columns
-    missing = [name for name, _ in definition.defaults if name not in given]
+    names = definition.schema.names if statement.columns is None else statement.columns
+    given = {fold(name) for name in names}
+    missing = [name for name, _ in definition.defaults if fold(name) not in given]
     defaults = [sql.bind_default(definition, name) for name in missing]
     for name, values in zip(missing, compute(defaults, rows, context), strict=True):
         position = rows.schema.get_field_index(name)

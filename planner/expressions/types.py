@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from raydb.names import fold
 from raydb.storage.integers import INTEGER_DIGITS, wider_integer
 from raydb.storage.uuids import UUID
 
@@ -213,9 +214,9 @@ def _can_become(
     source: pa.DataType, target: pa.DataType, can: Callable[[pa.DataType, pa.DataType], bool]
 ) -> bool:
     """Say whether a struct has a field of another one, and all that both have can be converted."""
-    given = {field.name.casefold(): field.type for field in source}
-    both = [field for field in target if field.name.casefold() in given]
-    return bool(both) and all(can(given[field.name.casefold()], field.type) for field in both)
+    given = {fold(field.name): field.type for field in source}
+    both = [field for field in target if fold(field.name) in given]
+    return bool(both) and all(can(given[fold(field.name)], field.type) for field in both)
 
 
 def can_assign(source: pa.DataType, target: pa.DataType) -> bool:

@@ -29,8 +29,8 @@ class Binding:
 
     `clock_reads` collects what was computed from the time: the plan is for that time only.
     `slots` knows which constants another text may replace, where the plan is kept for that.
-    `queries` are the common table expressions in sight; `views` those that are being bound
-    and `bound_views` those that were;
+    `queries` are the common table expressions in sight, by their folded names; `views` those that
+    are being bound and `bound_views` those that were;
     `outer` is the row outside of the query that is being bound, if it is inside another.
     """
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from raydb.errors import ProgrammingError, did_you_mean
+from raydb.names import Names, index_names, is_same, known_name, needs_quotes
 from raydb.planner.expressions.nodes import Column
 
 if TYPE_CHECKING:
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from raydb.planner.expressions.nodes import Expression
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ScopeTable:
     """A table, view, derived table or common table expression under the name it has in FROM.
 
@@ -26,6 +28,11 @@ class ScopeTable:
     columns: tuple[tuple[str, Column], ...]
     written: str
 
+    @cached_property
+    def index(self) -> Names:
+        """The names of the columns."""
+        return index_names(name for name, _ in self.columns)
+
 
 @dataclass(frozen=True, slots=True)
 class Visible:
@@ -36,12 +43,17 @@ class Visible:
     table: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scope:
     """What FROM makes visible: tables for `t.a`, and names for `a` in the order of `SELECT *`."""
 
     tables: tuple[ScopeTable, ...] = ()
     visible: tuple[Visible, ...] = ()
+
+    @cached_property
+    def index(self) -> Names:
+        """The names that work without a qualifier."""
+        return index_names(each.name for each in self.visible)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,30 +124,38 @@ def table_scope(
 
 def join_scopes(left: Scope, right: Scope) -> Scope:
     """Return the scope of a join; a name of a table may be used once only."""
-    names = {table.name for table in left.tables if table.name}
     for table in right.tables:
-        if table.name in names:
+        if table.name and (used := _table(left, table.name)) is not None:
             raise ProgrammingError(
-                f"table name '{table.name}' is used twice in FROM; give one of them an alias"
+                f"table name '{used.name}' is used twice in FROM; give one of them an alias"
             )
     return Scope(left.tables + right.tables, left.visible + right.visible)
 
 
-def merge_columns(scope: Scope, merged: Sequence[Visible]) -> Scope:
-    """Return the scope after USING: the merged columns come first and hide those they replace."""
-    names = {column.name for column in merged}
-    others = (column for column in scope.visible if column.name not in names)
+def merge_columns(scope: Scope, merged: Sequence[Visible], replaced: Sequence[Visible]) -> Scope:
+    """Return the scope after USING: merged columns come first, without those that they replace."""
+    gone = {id(each) for each in replaced}
+    others = (each for each in scope.visible if id(each) not in gone)
     return Scope(scope.tables, (*merged, *others))
 
 
-def find_name(scope: Scope, name: str) -> Expression | None:
+def find_visible(scope: Scope, name: str) -> Visible | None:
     """Return what an unqualified name stands for, or None; an ambiguous name is an error."""
-    found = [column for column in scope.visible if column.name == name]
-    if len(found) > 1:
-        tables = list(dict.fromkeys(_quoted(column.table) for column in found))
-        where = f"it is in {' and in '.join(tables)}" if len(tables) > 1 else f"{tables[0]} has two"
-        raise ProgrammingError(f"column '{name}' is ambiguous: {where}")
-    return found[0].expression if found else None
+    found = [scope.visible[place] for place in scope.index.places(name)]
+    if len(found) < 2:
+        return found[0] if found else None
+    tables = list(dict.fromkeys(_quoted(each.table) for each in found))
+    made = [each.name for each in found]
+    if len(tables) == 1 and len(set(made)) > 1:
+        raise needs_quotes(name, "column", made)
+    where = f"it is in {' and in '.join(tables)}" if len(tables) > 1 else f"{tables[0]} has two"
+    raise ProgrammingError(f"column '{name}' is ambiguous: {where}")
+
+
+def find_name(scope: Scope, name: str) -> Expression | None:
+    """Return the expression that an unqualified name stands for; see `find_visible`."""
+    found = find_visible(scope, name)
+    return None if found is None else found.expression
 
 
 def _quoted(table: str | None) -> str:
@@ -153,6 +173,15 @@ def find(scope: Scope, name: str, table: str | None) -> Expression | None:
     return None if known is None else _resolve_in(known, name)
 
 
+def made_name(scope: Scope, name: str, table: str | None) -> str | None:
+    """Return the name of a column of FROM as it was made, None for one that is not in FROM."""
+    if table is None:
+        found = find_visible(scope, name)
+        return None if found is None else found.name
+    known = _table(scope, table)
+    return None if known is None else known.index.find(name, "column")
+
+
 def resolve(scope: Scope, name: str, table: str | None) -> Expression:
     """Return what `name` or `table.name` stands for.
 
@@ -160,7 +189,12 @@ def resolve(scope: Scope, name: str, table: str | None) -> Expression:
     """
     if table is not None:
         return _resolve_in(find_table(scope, table), name)
-    found = find_name(scope, name)
+    return resolve_visible(scope, name).expression
+
+
+def resolve_visible(scope: Scope, name: str) -> Visible:
+    """Return what an unqualified name stands for; errors as in `resolve`."""
+    found = find_visible(scope, name)
     if found is not None:
         return found
     known = [column.name for column in scope.visible]
@@ -179,7 +213,7 @@ def find_table(scope: Scope, name: str) -> ScopeTable:
     """Return the table that has a name in FROM."""
     if (found := _table(scope, name)) is not None:
         return found
-    alias = next((table.name for table in scope.tables if table.written == name), "")
+    alias = next((table.name for table in scope.tables if is_same(table.written, name)), "")
     if alias:
         raise ProgrammingError(f"table '{name}' is not in FROM; did you mean its alias '{alias}'?")
     known = [table.name for table in scope.tables if table.name]
@@ -187,16 +221,12 @@ def find_table(scope: Scope, name: str) -> ScopeTable:
 
 
 def _table(scope: Scope, name: str) -> ScopeTable | None:
-    return next((table for table in scope.tables if table.name == name), None)
+    return next((table for table in scope.tables if is_same(table.name, name)), None)
 
 
 def _resolve_in(table: ScopeTable, name: str) -> Column:
-    found = [column for known, column in table.columns if known == name]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise ProgrammingError(f"column '{name}' is ambiguous: '{table.name}' has two")
-    known = [known for known, _ in table.columns]
-    raise ProgrammingError(
-        f"column '{name}' does not exist in '{table.name}'{did_you_mean(name, known)}"
-    )
+    places = table.index.places(name)
+    if len(places) == 1:
+        return table.columns[places[0]][1]
+    made = known_name(name, (each for each, _ in table.columns), "column", f" in '{table.name}'")
+    raise ProgrammingError(f"column '{made}' is ambiguous: '{table.name}' has two")

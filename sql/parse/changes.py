@@ -11,7 +11,7 @@ from raydb.sql import ast
 from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.options import SWITCH
 from raydb.sql.parse.query import as_query, query_of, select_columns
-from raydb.sql.parse.reader import TokenReader, fold, parse_tree, syntax_error
+from raydb.sql.parse.reader import TokenReader, name_in, parse_tree, syntax_error
 
 # What may follow the assignments of an UPDATE or the rows of an INSERT.
 _CLAUSES = (TokenType.WHERE, TokenType.FROM, TokenType.RETURNING)
@@ -64,7 +64,7 @@ def _target(table: exp.Expr, statement: str) -> str:
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
         raise ProgrammingError(f"{statement} needs the name of a table")
     require_only(table, "this", "alias")
-    return fold(table.this)
+    return name_in(table.this)
 
 
 _OLD_OPTIONS = ("DELIMITER", "NULL", "QUOTE", "ESCAPE", "ENCODING")
@@ -102,7 +102,7 @@ def _file_and_options(reader: TokenReader, stream: str) -> tuple[str, dict[str, 
         options[name] = value
 
     def read_option() -> None:
-        name = reader.name("the name of an option")
+        name = reader.word("the name of an option")
         add(name, True if reader.at_any(",", ")") else _option_value(reader))
 
     if reader.at_any("("):

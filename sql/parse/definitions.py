@@ -52,12 +52,12 @@ def _create_table(reader: TokenReader, replace: bool) -> ast.CreateTable | ast.C
     if_not_exists = reader.accept("IF", "NOT", "EXISTS")
     if replace and if_not_exists:
         raise ProgrammingError("CREATE OR REPLACE TABLE takes no IF NOT EXISTS")
-    name = reader.relation("the name of a table")
+    name = str(reader.relation("the name of a table"))
     columns: tuple[str, ...] = ()
     if reader.at_any("("):
         inside = TokenReader(reader.text, reader.parenthesised())
         if reader.at_any("AS"):
-            columns = inside.separated(lambda: inside.name("the name of a column"))
+            columns = inside.separated(lambda: str(inside.name("the name of a column")))
             inside.finish()
     elif not reader.at_any("AS"):
         raise reader.error("'(' or 'AS'")
@@ -80,7 +80,7 @@ def _create_view(reader: TokenReader, replace: bool) -> ast.CreateView:
     if_not_exists = reader.accept("IF", "NOT", "EXISTS")
     if replace and if_not_exists:
         raise ProgrammingError("CREATE OR REPLACE VIEW takes no IF NOT EXISTS")
-    name = reader.relation("the name of a view")
+    name = str(reader.relation("the name of a view"))
     columns = reader.names("the name of a column") if reader.at_any("(") else ()
     reader.expect("AS")
     tokens = reader.rest()
@@ -94,7 +94,7 @@ def _create_view(reader: TokenReader, replace: bool) -> ast.CreateView:
 
 
 def _create_bvh(reader: TokenReader) -> ast.CreateBvh:
-    name = reader.name("the name of a BVH")
+    name = str(reader.name("the name of a BVH"))
     reader.expect("ON")
     table = reader.relation("the name of a table")
     parts: dict[str, tuple[exp.Expr, ...]] = {}
@@ -120,7 +120,7 @@ def _create_bvh(reader: TokenReader) -> ast.CreateBvh:
 
 def _create_index(reader: TokenReader, *, unique: bool) -> ast.CreateIndex:
     if_not_exists = reader.accept("IF", "NOT", "EXISTS")
-    name = reader.name("the name of an index")
+    name = str(reader.name("the name of an index"))
     reader.expect("ON")
     table = reader.relation("the name of a table")
     method = reader.take().text.lower() if reader.accept("USING") else "btree"
@@ -202,7 +202,7 @@ def read_alter(reader: TokenReader) -> ast.AlterTable | ast.RenameView:
     name = reader.relation(f"the name of a {kind.lower()}")
     if kind == "VIEW":
         reader.expect("RENAME", "TO")
-        return ast.RenameView(name, if_exists, reader.name("the new name"))
+        return ast.RenameView(name, if_exists, str(reader.name("the new name")))
     alterations = reader.separated(lambda: _alteration(name, reader))
     if len(alterations) > 1 and any(isinstance(each, ast.RenameTable) for each in alterations):
         raise ProgrammingError("RENAME TO stands alone in an ALTER TABLE")
@@ -217,13 +217,13 @@ def _alteration(table: str, reader: TokenReader) -> ast.Alteration:
             return _drop_part(reader)
         case "RENAME":
             if reader.accept("TO"):
-                return ast.RenameTable(reader.name("the new name"))
+                return ast.RenameTable(str(reader.name("the new name")))
             if reader.at_any("CONSTRAINT"):
                 raise NotSupportedError("RENAME CONSTRAINT is not supported")
             reader.accept("COLUMN")
             column = reader.name("the name of a column")
             reader.expect("TO")
-            return ast.RenameColumn(column, reader.name("the new name"))
+            return ast.RenameColumn(column, str(reader.name("the new name")))
         case "ALTER":
             reader.accept("COLUMN")
             return _alter_column(reader.name("the name of a column"), reader)

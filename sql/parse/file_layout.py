@@ -8,7 +8,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
-from raydb.sql.parse.reader import fold
+from raydb.names import fold, known_name
+from raydb.sql.parse.reader import name_in
 from raydb.storage.tables.table import FileLayout
 
 if TYPE_CHECKING:
@@ -29,11 +30,9 @@ def file_layout(table: str, properties: exp.Expr | None, fields: Sequence[pa.Fie
     encodings: dict[str, str] = {}
     offset_index: dict[str, bool] = {}
     options = [] if properties is None else [_option(entry) for entry in properties.expressions]
-    for column, option, value in sorted(options, key=lambda entry: entry[0] is not None):
-        names = [field.name for field in fields]
-        if column is not None and column not in names:
-            near = did_you_mean(column, names)
-            raise ProgrammingError(f"column '{column}' does not exist in '{table}'{near}")
+    names = [field.name for field in fields]
+    for written, option, value in sorted(options, key=lambda entry: entry[0] is not None):
+        column = written and known_name(written, names, "column", f" in '{table}'")
         match option:
             case "chunk_rows":
                 rows = _count(value)
@@ -61,8 +60,8 @@ def _option(entry: exp.Expr) -> tuple[str | None, str, str]:
     name, value = entry.this, entry.args["value"]
     text = str(value.this).lower() if isinstance(value, exp.Literal | exp.Var) else value.sql()
     if isinstance(name, exp.Dot):
-        return fold(name.this), fold(name.expression), text.lower()
-    return None, str(name.this).lower(), text.lower()
+        return name_in(name.this), fold(name.expression.name), text.lower()
+    return None, fold(str(name.this)), text.lower()
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -25,7 +25,7 @@ def read_options(
     given: dict[str, str] = {}
 
     def read_option() -> None:
-        option = reader.name("the name of an option")
+        option = reader.word("the name of an option")
         if option not in known:
             near = did_you_mean(option, known)
             raise ProgrammingError(f"option '{option}' of {kind} does not exist{near}")

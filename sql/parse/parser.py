@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from sqlglot import TokenType
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.names import fold
 from raydb.sql import ast
 from raydb.sql.parse.calibrate import read_calibrate
 from raydb.sql.parse.changes import (
@@ -148,13 +149,13 @@ def _show(reader: TokenReader) -> ast.ShowTables | ast.ShowOption | ast.Describe
         return ast.ShowTables()
     if reader.at_any("ALL"):
         raise NotSupportedError("SHOW ALL is not supported; SHOW TABLES lists the tables")
-    return ast.ShowOption(reader.name("TABLES or the name of a setting"))
+    return ast.ShowOption(reader.word("TABLES or the name of a setting"))
 
 
 def _set(reader: TokenReader) -> ast.SetOption:
     if scope := reader.accept_any("SESSION", "LOCAL", "GLOBAL"):
         raise NotSupportedError(f"SET {scope} is not supported")
-    name = reader.name("the name of a setting")
+    name = reader.word("the name of a setting")
     if not reader.accept("="):
         reader.expect("TO")
     sign = "-" if reader.accept("-") else ""
@@ -170,7 +171,7 @@ def _set(reader: TokenReader) -> ast.SetOption:
 def _reset(reader: TokenReader) -> ast.ResetOption:
     if reader.at_any("ALL"):
         raise NotSupportedError("RESET ALL is not supported; name a setting")
-    return ast.ResetOption(reader.name("the name of a setting"))
+    return ast.ResetOption(reader.word("the name of a setting"))
 
 
 def _start(reader: TokenReader) -> ast.Begin:
@@ -188,21 +189,21 @@ def _rollback(reader: TokenReader) -> ast.Control:
     if not reader.accept("TO"):
         return ast.Rollback()
     reader.accept("SAVEPOINT")
-    return ast.RollbackTo(reader.name("the name of a savepoint"))
+    return ast.RollbackTo(reader.word("the name of a savepoint"))
 
 
 def _savepoint(reader: TokenReader) -> ast.Savepoint:
-    return ast.Savepoint(reader.name("the name of a savepoint"))
+    return ast.Savepoint(reader.word("the name of a savepoint"))
 
 
 def _release(reader: TokenReader) -> ast.Release:
     reader.accept("SAVEPOINT")
-    return ast.Release(reader.name("the name of a savepoint"))
+    return ast.Release(reader.word("the name of a savepoint"))
 
 
 def _prepare(reader: TokenReader) -> ast.Prepare:
     """Read PREPARE; the statement is parsed for its errors, and kept as text."""
-    name = reader.name("the name of the statement")
+    name = str(reader.name("the name of the statement"))
     types: tuple[pa.DataType, ...] = ()
     if reader.at_any("("):
         types = reader.listed(lambda: data_type_of(reader.data_type()))
@@ -218,7 +219,7 @@ def _execute(reader: TokenReader) -> ast.Execute:
     if not reader.at_any("(") or reader.accept("(", ")"):
         return ast.Execute(name, ())
     arguments = reader.listed(reader.named_scalar)
-    names = [each for each, _ in arguments if each is not None]
+    names = [fold(each) for each, _ in arguments if each is not None]
     if names and len(names) < len(arguments):
         raise ProgrammingError("the values of EXECUTE all have a name, or none has")
     twice = next((each for place, each in enumerate(names) if each in names[:place]), None)

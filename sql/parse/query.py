@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.names import Unquoted
 from raydb.sql.ast import Select
 from raydb.sql.parse.reader import TokenReader, parse_tree
 
@@ -37,10 +38,14 @@ def query_of(text: str, tokens: tuple[Token, ...]) -> Select:
 
 
 def select_columns(table: str, columns: tuple[str, ...] | None = None) -> Select:
-    """Return `SELECT columns FROM table`; the names are as the reader has folded them."""
-    items = [exp.column(exp.to_identifier(name, quoted=True)) for name in columns or ()]
-    source = exp.From(this=exp.Table(this=exp.to_identifier(table, quoted=True)))
+    """Return `SELECT columns FROM table`, of names as the reader gives them."""
+    items = [exp.column(_identifier(name)) for name in columns or ()]
+    source = exp.From(this=exp.Table(this=_identifier(table)))
     return Select(exp.Select(expressions=items or [exp.Star()], from_=source))
+
+
+def _identifier(name: str) -> exp.Identifier:
+    return exp.to_identifier(str(name), quoted=not isinstance(name, Unquoted))
 
 
 def refuse_queries(tree: exp.Expr, owner: str) -> None:

@@ -9,6 +9,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, TokenError
 
 from raydb.errors import Error, ProgrammingError
+from raydb.names import Unquoted, fold, is_same
 from raydb.sql.parse.dialect import identifier_tokens, parse_tokens, split_tokens
 from raydb.sql.parse.schema_names import check_schema, resolve_schemas
 from raydb.sql.parse.searched_tables import name_searched_tables
@@ -120,15 +121,14 @@ def locate_name(error: Error, text: str) -> None:
     quoted = re.search(r"'([^']+)'", error.sentence)
     if error.position is not None or quoted is None or error.sentence.startswith("syntax error"):
         return
-    wanted = quoted[1].lower()
-    found = [t for part in tokenize(text) for t in part if t.text.lower() == wanted]
+    found = [t for part in tokenize(text) for t in part if is_same(t.text, quoted[1])]
     if found:
         error.position = _position(text, found[0].start)
 
 
 def parse_tree(text: str, tokens: Iterable[Token]) -> exp.Expr:
     """Return the tree of a statement; a ProgrammingError names the first token that is wrong."""
-    return resolve_schemas(name_searched_tables(_parse(text, list(tokens), None)), fold)
+    return resolve_schemas(name_searched_tables(_parse(text, list(tokens), None)))
 
 
 def parse_scalar(text: str, tokens: Iterable[Token]) -> exp.Expr:
@@ -151,9 +151,10 @@ def _parse(text: str, tokens: list[Token], into: type[exp.Expr] | None) -> exp.E
     return tree
 
 
-def fold(identifier: exp.Expr) -> str:
-    """Return the name of an identifier: lower case, unless it was quoted."""
-    return identifier.name if identifier.args.get("quoted") else identifier.name.lower()
+def name_in(identifier: exp.Expr) -> str:
+    """Return the name that an identifier means; one without quotes is an `Unquoted`."""
+    name: str = identifier.name
+    return name if identifier.args.get("quoted") else Unquoted(name)
 
 
 class TokenReader:
@@ -199,12 +200,16 @@ class TokenReader:
                 raise self.error(f"'{word}'")
 
     def name(self, what: str) -> str:
-        """Read a name, in lower case unless it is quoted."""
+        """Read a name; one without quotes is an `Unquoted`."""
         token = self.peek()
         if token is None or token.token_type not in _NAME_TOKENS:
             raise self.error(what)
         self._index += 1
-        return token.text if token.token_type is TokenType.IDENTIFIER else token.text.lower()
+        return token.text if token.token_type is TokenType.IDENTIFIER else Unquoted(token.text)
+
+    def word(self, what: str) -> str:
+        """Read a name that SQL itself gives, such as that of an option, in lower case."""
+        return fold(self.name(what))
 
     def relation(self, what: str) -> str:
         """Read the name of a table or view, which may be qualified by the schema."""

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sqlglot import exp
 
 from raydb.errors import ProgrammingError, did_you_mean
+from raydb.names import fold
 from raydb.planner.catalog import MAIN
 from raydb.sql.parse.nodes import nodes_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 INFORMATION = "information_schema"
 """The schema of what describes the tables and views."""
@@ -19,9 +15,9 @@ INFORMATION = "information_schema"
 
 def check_schema(name: str) -> None:
     """Raise ProgrammingError unless a schema is that of the tables."""
-    if name == INFORMATION:
+    if fold(name) == INFORMATION:
         raise ProgrammingError(f"the schema '{INFORMATION}' can only be read")
-    if name != MAIN:
+    if fold(name) != MAIN:
         raise unknown_schema(name)
 
 
@@ -31,7 +27,7 @@ def unknown_schema(name: str) -> ProgrammingError:
     return ProgrammingError(f"schema '{name}' does not exist{near}")
 
 
-def resolve_schemas(tree: exp.Expr, fold: Callable[[exp.Expr], str]) -> exp.Expr:
+def resolve_schemas(tree: exp.Expr) -> exp.Expr:
     """Return a tree without the schemas in its names; raises ProgrammingError for unknown ones.
 
     A table of the information schema becomes a call in FROM, which nothing can write to.
@@ -39,14 +35,14 @@ def resolve_schemas(tree: exp.Expr, fold: Callable[[exp.Expr], str]) -> exp.Expr
     for node in nodes_of(tree, exp.Table, exp.Column):
         if (written := node.args.get("db")) is None:
             continue
-        schema = fold(written)
+        schema = fold(written.name)
         if schema not in (MAIN, INFORMATION):
             if isinstance(node, exp.Column):
                 continue  # it may be a field of a struct, as in s.inner.field
-            raise unknown_schema(schema)
+            raise unknown_schema(written.name)
         node.set("db", None)
         if schema == INFORMATION and isinstance(node, exp.Table):
-            table = fold(node.this)
+            table = fold(node.this.name)
             if node.args.get("alias") is None:
                 name = exp.to_identifier(table, quoted=True)
                 node.set("alias", exp.TableAlias(this=name))

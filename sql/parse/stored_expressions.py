@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.names import find_name, fold, is_same
 from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.nodes import refuse_deep_nesting
 from raydb.sql.parse.query import refuse_parameters, refuse_queries
-from raydb.sql.parse.reader import fold, parse_scalar, tokenize
+from raydb.sql.parse.reader import name_in, parse_scalar, tokenize
 from raydb.storage.tables.table import Check
 
 if TYPE_CHECKING:
@@ -37,13 +38,13 @@ def stored_check(table: str, node: exp.Expr, name: str) -> Check:
     node = node.copy()
     for column in node.find_all(exp.Column):
         first, *others = column.parts
-        if others and fold(first) == table:
+        if others and is_same(first.name, table):
             column.set(str(first.arg_key), None)
     # Behind the name of a column may be those of fields.
-    names = dict.fromkeys(
-        fold(column.parts[0]) for column in node.find_all(exp.Column) if not column.is_star
-    )
-    return Check(stored_text(node, f"a CHECK of table '{table}'"), tuple(sorted(names)), name)
+    columns = [column for column in node.find_all(exp.Column) if not column.is_star]
+    names = {fold(first.name): name_in(first) for first in (each.parts[0] for each in columns)}
+    known = tuple(names[each] for each in sorted(names))
+    return Check(stored_text(node, f"a CHECK of table '{table}'"), known, name)
 
 
 def renamed_check(text: str, names: Mapping[str, str]) -> str:
@@ -55,8 +56,8 @@ def renamed_check(text: str, names: Mapping[str, str]) -> str:
     tree = stored_tree(text)
     for column in tree.find_all(exp.Column):
         first = column.parts[0]
-        name = fold(first)
-        if name in names:
+        name = find_name(name_in(first), names, "column")
+        if name is not None:
             column.set(str(first.arg_key), exp.to_identifier(names[name], quoted=True))
     return text_of(tree)
 

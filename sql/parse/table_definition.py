@@ -11,9 +11,10 @@ from sqlglot import exp
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.sql.parse.file_layout import file_layout
 from raydb.sql.parse.nodes import require_only
-from raydb.sql.parse.reader import fold
+from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.stored_expressions import stored_check, stored_text
 from raydb.sql.types import data_type_of
+from raydb.storage.tables.constraints import check_different
 from raydb.storage.tables.table import Check, ForeignKey, TableDefinition, UniqueKey
 
 if TYPE_CHECKING:
@@ -107,14 +108,12 @@ def define(name: str, entries: list[exp.Expr]) -> TableDefinition:
 
 
 def _fields(table: str, columns: list[exp.ColumnDef]) -> list[pa.Field]:
-    fields: dict[str, pa.Field] = {}
+    fields = []
     for column in columns:
         require_only(column, "this", "kind", "constraints")
-        name = fold(column.this)
-        if name in fields:
-            raise ProgrammingError(f"table '{table}' has two columns named '{name}'")
-        fields[name] = pa.field(name, data_type_of(column.args["kind"]))
-    return list(fields.values())
+        fields.append(pa.field(column.this.name, data_type_of(column.args["kind"])))
+    check_different(table, [field.name for field in fields])
+    return fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +129,7 @@ def _constraints(entries: list[exp.Expr]) -> Iterator[_Written]:
     """Yield the constraints: first those behind columns, then those of the table."""
     for entry in entries:
         if isinstance(entry, exp.ColumnDef):
-            own = (fold(entry.this),)
+            own = (entry.this.name,)
             for constraint in entry.args.get("constraints") or ():
                 require_only(constraint, "this", "kind")
                 yield _Written(constraint.args["kind"], _name(constraint), own)
@@ -142,13 +141,13 @@ def _constraints(entries: list[exp.Expr]) -> Iterator[_Written]:
                 for kind in entry.expressions:
                     yield _Written(kind, _name(entry))
             case exp.Identifier():
-                raise ProgrammingError(f"the column '{fold(entry)}' has no type")
+                raise ProgrammingError(f"the column '{entry.name}' has no type")
             case _:
                 yield _Written(entry, "")
 
 
 def _name(constraint: exp.Expr) -> str:
-    return "" if constraint.this is None else fold(constraint.this)
+    return "" if constraint.this is None else str(constraint.this.name)
 
 
 def _key_columns(kind: exp.Expr, listed: exp.Expr) -> tuple[str, ...]:
@@ -156,7 +155,7 @@ def _key_columns(kind: exp.Expr, listed: exp.Expr) -> tuple[str, ...]:
     require_only(kind, "this", "expressions", "include")
     if (parameters := kind.args.get("include")) is not None:
         require_only(parameters)
-    return tuple(fold(column) for column in listed.expressions)
+    return tuple(map(name_in, listed.expressions))
 
 
 def _foreign_key(kind: exp.Expr, written: _Written) -> ForeignKey:
@@ -164,7 +163,7 @@ def _foreign_key(kind: exp.Expr, written: _Written) -> ForeignKey:
     own = written.columns
     if isinstance(kind, exp.ForeignKey):
         require_only(kind, "expressions", "reference")
-        own = tuple(fold(column) for column in kind.expressions)
+        own = tuple(map(name_in, kind.expressions))
         kind = kind.args["reference"]
     options = [str(option).upper() for option in kind.args.get("options") or ()]
     for option in options:
@@ -174,7 +173,7 @@ def _foreign_key(kind: exp.Expr, written: _Written) -> ForeignKey:
     target = kind.this
     references: tuple[str, ...] = ()
     if isinstance(target, exp.Schema):
-        references = tuple(fold(column) for column in target.expressions)
+        references = tuple(map(name_in, target.expressions))
         target = target.this
     require_only(target, "this")
     if references and len(references) != len(own):
@@ -182,7 +181,7 @@ def _foreign_key(kind: exp.Expr, written: _Written) -> ForeignKey:
             f"the foreign key ({', '.join(own)}) has {len(own)} columns,"
             f" but it references {len(references)}"
         )
-    return ForeignKey(own, fold(target.this), references, written.name, _CASCADE in options)
+    return ForeignKey(own, name_in(target.this), references, written.name, _CASCADE in options)
 
 
 def _constraint_name(kind: exp.Expr) -> str:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.names import find_name
 from raydb.planner.expressions.functions.nested import struct_of
 from raydb.planner.expressions.literals import decimal_literal, integer_literal, list_literal
 from raydb.planner.expressions.nodes import Literal
@@ -53,6 +54,10 @@ def bind_values(wanted: Set[str], parameters: Parameters) -> Mapping[str, Litera
         )
     if isinstance(parameters, Mapping):
         values: dict[str, object] = dict(parameters)
+        for name in wanted - values.keys():
+            given = find_name(name, (key for key in values if isinstance(key, str)), "parameter")
+            if given is not None and given not in wanted:
+                values[name] = values.pop(given)
         _check_names(wanted, values)
     else:
         values = {str(number): value for number, value in enumerate(parameters, 1)}

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError, ProgrammingError, did_you_mean
+from raydb.names import index_names
 from raydb.storage.formats.arrow.sql_types import in_sql_layout, sql_type
 from raydb.storage.formats.delimited.faults import first_failure
 from raydb.storage.nested import rebuild
@@ -56,11 +57,9 @@ def cast_columns(
 def _match_names(path: str, found: list[str], schema: pa.Schema, exact: bool) -> list[str]:
     """Return the file's name for each column of the schema."""
     names = []
-    spellings: dict[str, list[str]] = {}
-    for name in found:
-        spellings.setdefault(name.lower(), []).append(name)
+    index = index_names(found)
     for wanted in schema.names:
-        same = spellings.get(wanted.lower(), [])
+        same = [found[place] for place in index.places(wanted)]
         if not same:
             raise ProgrammingError(
                 f"file '{path}' has no column '{wanted}'{did_you_mean(wanted, found)}"

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.errors import OperationalError, ProgrammingError, did_you_mean
+from raydb.errors import OperationalError, ProgrammingError
+from raydb.names import known_name
 from raydb.storage.durable.replace import replace_file
 from raydb.storage.formats import check_options, find_format
 from raydb.storage.formats.format import Use
@@ -76,16 +77,14 @@ def write_rows(path: str, rows: pa.Table, options: Options) -> None:
 def _choose_columns(definition: TableDefinition, columns: tuple[str, ...] | None) -> pa.Schema:
     if columns is None:
         return definition.schema
-    names = definition.schema.names
-    for place, column in enumerate(columns):
-        if column not in names:
-            raise ProgrammingError(
-                f"column '{column}' does not exist in '{definition.name}'"
-                f"{did_you_mean(column, names)}"
-            )
-        if column in columns[:place]:
-            raise ProgrammingError(f"column '{column}' is named twice")
-    return pa.schema([definition.schema.field(column) for column in columns])
+    fields: dict[str, pa.Field] = {}
+    for column in columns:
+        where = f" in '{definition.name}'"
+        name = known_name(column, definition.schema.names, "column", where)
+        if name in fields:
+            raise ProgrammingError(f"column '{name}' is named twice")
+        fields[name] = definition.schema.field(name)
+    return pa.schema(list(fields.values()))
 
 
 def _fill(rows: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -16,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from raydb.errors import IntegrityError, NotSupportedError, ProgrammingError, did_you_mean
+from raydb.errors import IntegrityError, NotSupportedError, ProgrammingError
+from raydb.names import find_object, fold, is_same, known_name, known_object
 from raydb.storage.flat.column_plan import plan_columns
 from raydb.storage.tables.key_index import find_few
 from raydb.storage.tables.keys import ABSENT, find_rows, first_repeat, is_key_type
@@ -50,8 +51,8 @@ def define_table(definition: TableDefinition, tables: Mapping[str, Table]) -> Ta
     for a name that is taken or unknown, for references which are no key, and for types that
     differ (integers of any width are comparable with one another).
     """
-    if definition.name in tables:
-        raise ProgrammingError(f"table '{definition.name}' exists already")
+    if (taken := find_object(definition.name, tables, "table")) is not None:
+        raise ProgrammingError(f"table '{taken}' exists already")
     definition = resolve_definition(definition, tables)
     no_rows = {key: frozen(np.empty(0, np.int32)) for key in definition.foreign_keys}
     return Table(definition, Rows(definition.schema), 0, no_rows)
@@ -59,6 +60,7 @@ def define_table(definition: TableDefinition, tables: Mapping[str, Table]) -> Ta
 
 def resolve_definition(definition: TableDefinition, tables: Mapping[str, Table]) -> TableDefinition:
     """Return a definition with its constraints checked and resolved; see `define_table`."""
+    definition = _with_made_names(definition, tables)
     check_columns(definition)
     _check_names(definition)
     if definition.primary_key is not None:
@@ -78,6 +80,34 @@ def resolve_definition(definition: TableDefinition, tables: Mapping[str, Table])
         settings = (dict(part) for part in astuple(definition.layout))
         plan_columns(definition.schema.empty_table(), *settings)
     return replace(definition, foreign_keys=foreign_keys)
+
+
+def _with_made_names(definition: TableDefinition, tables: Mapping[str, Table]) -> TableDefinition:
+    """Return a definition whose constraints name columns and tables as these were made."""
+    names, name = definition.schema.names, definition.name
+    known = {**{name: table.definition.schema.names for name, table in tables.items()}, name: names}
+
+    def made(columns: tuple[str, ...], table: str = name) -> tuple[str, ...]:
+        where = f" in '{table}'"
+        return tuple(known_name(each, known[table], "column", where) for each in columns)
+
+    def made_key(key: UniqueKey) -> UniqueKey:
+        return replace(key, columns=made(key.columns))
+
+    def made_foreign_key(key: ForeignKey) -> ForeignKey:
+        target = known_object(key.table, known, "table")
+        references = made(key.references, target)
+        return replace(key, columns=made(key.columns), table=target, references=references)
+
+    primary_key = definition.primary_key
+    return replace(
+        definition,
+        primary_key=None if primary_key is None else made_key(primary_key),
+        unique_keys=tuple(map(made_key, definition.unique_keys)),
+        foreign_keys=tuple(map(made_foreign_key, definition.foreign_keys)),
+        checks=tuple(replace(each, columns=made(each.columns)) for each in definition.checks),
+        indexes=tuple(replace(each, columns=made(each.columns)) for each in definition.indexes),
+    )
 
 
 def _first_repeated(keys: tuple[ForeignKey, ...]) -> ForeignKey | None:
@@ -175,8 +205,7 @@ def check_columns(definition: TableDefinition) -> None:
     name, schema = definition.name, definition.schema
     if not len(schema):
         raise ProgrammingError(f"table '{name}' has no columns")
-    if (column := _first_double(schema.names)) is not None:
-        raise ProgrammingError(f"table '{name}' has two columns named '{column}'")
+    check_different(name, schema.names)
     if ROW_NUMBER in schema.names:
         raise ProgrammingError(f"a column cannot have the name '{ROW_NUMBER}', which is reserved")
     keys = [(f"a {_kind_of(key, definition)}", key.columns) for key in definition.keys]
@@ -205,6 +234,16 @@ def check_columns(definition: TableDefinition) -> None:
             )
 
 
+def check_different(table: str, columns: Sequence[str]) -> None:
+    """Raise ProgrammingError for two columns of a table whose names differ by case at most."""
+    if (column := _first_double(columns)) is not None:
+        first = next(each for each in columns if is_same(each, column))
+        both = f"named '{column}'"
+        if first != column:
+            both = f"that differ by case, '{first}' and '{column}'"
+        raise ProgrammingError(f"table '{table}' has two columns {both}")
+
+
 def is_vector(data_type: pa.DataType) -> bool:
     """Say whether a type is FLOAT[n] or DOUBLE[n]."""
     is_fixed = pa.types.is_fixed_size_list(data_type)
@@ -224,9 +263,9 @@ def _kind_of(key: UniqueKey, definition: TableDefinition) -> str:
 def _first_double(names: Iterable[str]) -> str | None:
     seen: set[str] = set()
     for name in names:
-        if name.lower() in seen:
+        if fold(name) in seen:
             return name
-        seen.add(name.lower())
+        seen.add(fold(name))
     return None
 
 
@@ -234,10 +273,7 @@ def _check_known(columns: Iterable[str], definition: TableDefinition) -> None:
     names = definition.schema.names
     for column in columns:
         if column not in names:
-            raise ProgrammingError(
-                f"column '{column}' does not exist in '{definition.name}'"
-                f"{did_you_mean(column, names)}"
-            )
+            raise ProgrammingError(f"column '{column}' does not exist in '{definition.name}'")
 
 
 def _require(schema: pa.Schema, columns: tuple[str, ...]) -> pa.Schema:
@@ -253,9 +289,7 @@ def resolve_references(
     label = f"the foreign key ({', '.join(key.columns)}) of table '{definition.name}'"
     target = definitions.get(key.table)
     if target is None:
-        raise ProgrammingError(
-            f"table '{key.table}' does not exist{did_you_mean(key.table, definitions)}"
-        )
+        raise ProgrammingError(f"table '{key.table}' does not exist")
     primary_key = () if target.primary_key is None else target.primary_key.columns
     references = key.references or primary_key
     if not references:

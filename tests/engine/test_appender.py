@@ -113,7 +113,7 @@ def test_use_after_close(con):
 def test_unknown_names(con):
     with pytest.raises(raydb.ProgrammingError, match="table 'sales' does not exist; did you mean"):
         con.appender("sales")
-    with pytest.raises(raydb.ProgrammingError, match="column 'days' does not exist; did you mean"):
+    with pytest.raises(raydb.ProgrammingError, match="column 'days' does not exist in 'sale'; did"):
         con.appender("sale", ["days"])
     con.execute("CREATE VIEW v AS SELECT 1 AS n")
     with pytest.raises(raydb.ProgrammingError, match="'v' is a view, not a table"):

@@ -135,9 +135,35 @@ def test_a_local_variable_hides_a_global_one(con):
     del GLOBAL_ROWS
 
 
-def test_the_case_is_pythons(con):
-    with pytest.raises(raydb.ProgrammingError, match="table 'global_rows' does not exist"):
-        con.execute("SELECT * FROM global_rows")
+def test_a_variable_that_is_written_so_comes_first(con):
+    assert con.execute("SELECT sum(n) FROM Global_Rows").fetchone() == (15,)
+    global_rows = {"n": [1]}
+    assert con.execute("SELECT sum(n) FROM global_rows").fetchone() == (1,)
+    assert con.execute("SELECT sum(n) FROM GLOBAL_ROWS").fetchone() == (15,)
+    with pytest.raises(raydb.ProgrammingError, match="variable 'Global_Rows' is ambiguous"):
+        con.execute("SELECT sum(n) FROM Global_Rows")
+    del global_rows
+
+
+def test_a_registered_name_is_found_in_any_case(con):
+    con.register("Sales", {"Amount": [1, 2]})
+    cur = con.execute("SELECT AMOUNT FROM sales ORDER BY amount")
+    assert [column[0] for column in cur.description] == ["Amount"]
+    con.register("SALES", {"Amount": [3]})
+    assert con.execute('SELECT amount FROM "sales"').fetchall() == [(3,)]
+    con.unregister("sales")
+    with pytest.raises(raydb.ProgrammingError, match="'Sales' is not registered"):
+        con.unregister("Sales")
+
+
+def test_columns_that_differ_by_case(con):
+    frame = pd.DataFrame({"A": [1], "a": [2], "CustomerName": ["x"]})
+    assert con.execute('SELECT "a", "A", customername FROM frame').fetchone() == (2, 1, "x")
+    with pytest.raises(raydb.ProgrammingError, match="there are 'A' and 'a', which differ by case"):
+        con.execute("SELECT a FROM frame")
+    found = con.execute("SELECT * FROM frame").to_arrow_table()
+    assert found.column_names == ["A", "a", "CustomerName"]
+    del frame
 
 
 def test_callers_of_the_caller_are_not_asked(con):

@@ -266,6 +266,28 @@ def test_pandas(engine):
     assert shops["city"].tolist() == ["Oslo"]
 
 
+def test_names_of_mixed_case(engine):
+    frame = pd.DataFrame({"CustomerName": ["Ann", "Bob"], "OrderId": [1, 2]})
+    frame.to_sql("CustomerOrders", engine, index=False)
+    frame.to_sql("CustomerOrders", engine, index=False, if_exists="append")
+    found = sa.inspect(engine)
+    assert "CustomerOrders" in found.get_table_names()
+    assert found.has_table("customerorders")
+    assert [column["name"] for column in found.get_columns("CUSTOMERORDERS")] == [*frame]
+    read = pd.read_sql("SELECT customername, ORDERID FROM customerorders LIMIT 2", engine)
+    pd.testing.assert_frame_equal(read, frame, check_dtype=False)
+    reflected = sa.Table("CustomerOrders", sa.MetaData(), autoload_with=engine)
+    query = sa.select(reflected.c.OrderId).where(reflected.c.CustomerName == "Bob").distinct()
+    assert ask(engine, query) == [(2,)]
+    in_lower_case = sa.Table("customerorders", sa.MetaData(), sa.Column("orderid", sa.Integer))
+    assert ask(engine, sa.select(sa.func.sum(in_lower_case.c.orderid))) == [(6,)]
+    with engine.connect() as con:
+        (row,) = con.execute(sa.select(in_lower_case.c.orderid).distinct().limit(1)).mappings()
+        assert row["orderid"] in (1, 2)
+    frame.to_sql("CustomerOrders", engine, index=False, if_exists="replace")
+    assert pd.read_sql_table("CustomerOrders", engine)["OrderId"].tolist() == [1, 2]
+
+
 class Base(orm.DeclarativeBase):
     pass
 

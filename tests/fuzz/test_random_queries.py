@@ -2,19 +2,22 @@
 
 RAYDB_FUZZ_SEED chooses other queries and RAYDB_FUZZ_CASES how many; a database does not depend on
 those before it: `pytest tests/fuzz/test_random_queries.py -k 'database-12'`. Every fourth database
-runs with tiny morsels, for the code that else only meets large data.
+runs with tiny morsels, for the code that else only meets large data; every second one has names and
+words in letters of upper and lower case, by chance, in definitions and in queries.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import pytest
 from query_features import FEATURES, OFF
 from random_queries import random_trial
 from random_tables import random_bvh, random_rows, random_tables
+from respelling import in_any_case
 from shrink_trials import report, shrunk
 from stars import SEED
 from trials import RefusedError, judge, open_engines
@@ -35,10 +38,13 @@ def test_random_queries_are_answered_right(number: int, monkeypatch: pytest.Monk
         monkeypatch.setattr("raydb.engine.operators.relation.MORSEL_ROWS", 16)
     rng = Random(f"queries {SEED} {number}")
     tables = random_tables(rng)
-    ddl = [table.ddl for table in tables]
+    letters = Random(f"letters {SEED} {number}")
+    ddl = [in_any_case(letters, table.ddl) if number % 2 else table.ddl for table in tables]
     engines = open_engines([*ddl, *random_rows(rng, tables), random_bvh(rng, tables)])
     for _ in range(CASES_A_DATABASE):
         trial = random_trial(rng, tables)
+        if number % 2:
+            trial = replace(trial, sql=in_any_case(letters, trial.sql))
         outcomes["cases"] += 1
         uses.update(trial.used)
         try:

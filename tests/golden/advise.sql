@@ -70,7 +70,7 @@ SELECT name, statement FROM advise_bvh('
     SELECT b.city, sum("Km driven") FROM "Trip" JOIN shop a ON "from" = a.s_id JOIN shop b ON "to" = b.s_id WHERE a.region = ''R1'' GROUP BY b.city
   ; SELECT sum(price) FROM sale WHERE quantity > 3
 ') ORDER BY name;
--- 'Trip_1' | 'CREATE BVH "Trip_1" ON "Trip" (SCAN ("from".region, to.city), AGGREGATE ("Km driven"));'
+-- 'Trip_1' | 'CREATE BVH Trip_1 ON Trip (SCAN ("from".region, to.city), AGGREGATE ("Km driven"));'
 -- 'sale_2' | 'CREATE BVH sale_2 ON sale (SCAN (quantity), AGGREGATE (price));'
 
 CREATE BVH "Trip_1" ON "Trip" (SCAN ("from".region, to.city), AGGREGATE ("Km driven"));

@@ -99,7 +99,7 @@ INSERT INTO u (a) VALUES (DEFAULT + 1);
 -- error: ProgrammingError: syntax error at line 1, column 35: unexpected '+', expected ')'
 
 SELECT DEFAULT;
--- error: ProgrammingError: column 'default' does not exist (line 1, column 8)
+-- error: ProgrammingError: column 'DEFAULT' does not exist (line 1, column 8)
 
 INSERT INTO u (a) DEFAULT VALUES;
 -- error: ProgrammingError: DEFAULT VALUES takes no list of columns

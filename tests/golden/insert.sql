@@ -80,7 +80,7 @@ CREATE TABLE nation (id INTEGER);
 CREATE TABLE IF NOT EXISTS nation (id INTEGER);
 
 CREATE TABLE t (a INTEGER, A VARCHAR);
--- error: ProgrammingError: table 't' has two columns named 'a' (line 1, column 14)
+-- error: ProgrammingError: table 't' has two columns that differ by case, 'a' and 'A' (line 1, column 14)
 CREATE TABLE t (a INTEGER, PRIMARY KEY (b));
 -- error: ProgrammingError: column 'b' does not exist in 't' (line 1, column 41)
 CREATE TABLE t (a INTEGER REFERENCES nations (id));

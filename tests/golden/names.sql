@@ -6,7 +6,7 @@ INSERT INTO lineorder VALUES (1, 10, 2, 5);
 
 INSERT INTO customer VALUES (1, 'Ann', 3);
 
--- Names are not case-sensitive unless quoted.
+-- name_case.sql has what letters of other case mean.
 SELECT LO_Price FROM LineOrder;
 -- 10
 SELECT "Mixed Case", "lo_price" FROM "lineorder";
@@ -26,7 +26,7 @@ SELECT c_nam FROM lineorder, customer;
 SELECT zebra FROM lineorder;
 -- error: ProgrammingError: column 'zebra' does not exist in 'lineorder' (line 1, column 8)
 SELECT "LO_PRICE" FROM lineorder;
--- error: ProgrammingError: column 'LO_PRICE' does not exist in 'lineorder'; did you mean 'lo_price'? (line 1, column 8)
+-- 10
 SELECT 1 FROM lineordr;
 -- error: ProgrammingError: table 'lineordr' does not exist; did you mean 'lineorder'? (line 1, column 15)
 SELECT x.c_name FROM customer AS c;

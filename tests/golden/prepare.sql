@@ -161,6 +161,6 @@ PREPARE AS SELECT 1;
 DEALLOCATE;
 -- error: ProgrammingError: syntax error at line 1, column 11: the statement ends too early, expected the name of a prepared statement
 SELECT * FROM (EXECUTE q(1, 'x')) AS e;
--- error: ProgrammingError: table 'execute' does not exist (line 1, column 16)
+-- error: ProgrammingError: table 'EXECUTE' does not exist (line 1, column 16)
 EXPLAIN SELEC 1;
 -- error: ProgrammingError: syntax error at line 1, column 9: unexpected 'SELEC'; did you mean 'SELECT'?

@@ -29,7 +29,7 @@ def test_options_are_read_as_they_are_written(fnrs, ks, score, seed, space):
         f"k = '{comma.join(map(str, ks))}', score = {score}, seed = {seed})"
     )
     (statement,) = sql.parse(text)
-    assert statement == ast.Calibrate("odd", None, tuple(fnrs), tuple(ks), score, seed)
+    assert statement == ast.Calibrate("Odd", None, tuple(fnrs), tuple(ks), score, seed)
 
 
 def test_defaults():

@@ -33,8 +33,8 @@ def test_files_of(sql: str, files: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("sql", "query"),
     [
-        ("COPY t TO 'x.csv'", 'SELECT * FROM "t"'),
-        ("COPY T (a, \"B\") TO 'x.csv'", 'SELECT "a", "B" FROM "t"'),
+        ("COPY t TO 'x.csv'", "SELECT * FROM t"),
+        ("COPY T (a, \"B\") TO 'x.csv'", 'SELECT a, "B" FROM T'),
         ("COPY (SELECT (1), ')' FROM t) TO 'x.csv'", "SELECT (1), ')' FROM t"),
         ("COPY (FROM 'y.csv') TO 'x.csv'", "SELECT * FROM 'y.csv'"),
     ],

@@ -109,7 +109,7 @@ def test_create_table() -> None:
     assert statement.if_not_exists
     definition = statement.definition
     types = {field.name: field.type for field in definition.schema}
-    assert definition.name == "orders"
+    assert definition.name == "Orders"
     assert types == {
         "o_id": pa.int32(),
         "line": pa.int16(),
@@ -144,7 +144,7 @@ def test_create_table() -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("a INT, A TEXT", "table 't' has two columns named 'a'"),
+        ("a INT, A TEXT", "table 't' has two columns that differ by case, 'a' and 'A'"),
         ("a INT PRIMARY KEY, b INT PRIMARY KEY", "table 't' has more than one primary key"),
         ("a INT, FOREIGN KEY (a) REFERENCES u (x, y)", "has 1 columns, but it references 2"),
         ("a INTEGR", "type 'INTEGR' does not exist; did you mean 'INTEGER'?"),
@@ -162,13 +162,13 @@ def test_wrong_tables(body: str, message: str) -> None:
 
 def test_a_view_keeps_its_text() -> None:
     statement = parse_one("CREATE OR REPLACE VIEW V AS SELECT  A, /* b */ 'x' FROM t -- end\n;")
-    assert statement == ast.CreateView("v", "SELECT  A, /* b */ 'x' FROM t", or_replace=True)
+    assert statement == ast.CreateView("V", "SELECT  A, /* b */ 'x' FROM t", or_replace=True)
     with pytest.raises(ProgrammingError, match="the view 'v' can't have parameters"):
         sql.parse("CREATE VIEW v AS SELECT ?")
 
 
 def test_small_statements() -> None:
-    assert parse_one("DROP TABLE IF EXISTS T") == ast.Drop("table", ("t",), if_exists=True)
+    assert parse_one("DROP TABLE IF EXISTS T") == ast.Drop("table", ("T",), if_exists=True)
     assert parse_one('DROP VIEW "V", main.w CASCADE') == ast.Drop(
         "view", ("V", "w"), if_exists=False, cascade=True
     )
@@ -195,7 +195,7 @@ def test_defaults_and_checks_are_kept_as_text() -> None:
     assert definition.defaults == (("a", "1 + 2"), ("b", "'x' || 'y'"))
     assert definition.checks == (
         Check("a > 0", ("a",)),
-        Check("length(B) > a", ("a", "b"), "C"),
+        Check("length(B) > a", ("a", "B"), "C"),
     )
     assert sql.renamed_check("length(B) > a AND b <> 'b'", {"b": "New"}) == (
         'length("New") > a AND "New" <> \'b\''
@@ -242,8 +242,8 @@ def test_copy() -> None:
     assert parse_one("COPY t FROM 'x.tbl'") == ast.Copy("t", None, "x.tbl", {})
     options = "(FORMAT csv, HEADER, DELIMITER '|', NULL '', quote off)"
     assert parse_one(f"COPY T (A, \"B\") FROM 'it''s.csv' WITH {options}") == ast.Copy(
-        "t",
-        ("a", "B"),
+        "T",
+        ("A", "B"),
         "it's.csv",
         {"format": "csv", "header": True, "delimiter": "|", "null": "", "quote": False},
     )
@@ -264,7 +264,7 @@ def test_explain() -> None:
 def test_create_bvh_takes_its_parts_in_any_order() -> None:
     statement = parse_one("CREATE BVH B ON t (AGGREGATE (a, f(a, b) * 2), SCAN (x.y, z))")
     assert isinstance(statement, ast.CreateBvh)
-    assert (statement.name, statement.table) == ("b", "t")
+    assert (statement.name, statement.table) == ("B", "t")
     sizes = (len(statement.scan), len(statement.group_by), len(statement.aggregate))
     assert sizes == (2, 0, 2)
     with pytest.raises(ProgrammingError, match="the BVH 'b' has SCAN twice"):

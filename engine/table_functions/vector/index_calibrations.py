@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.engine.catalog.stored_calibration import described
-from raydb.engine.statements.names import check_known
 from raydb.errors import ProgrammingError
+from raydb.names import known_object
 from raydb.planner.plan.function_arguments import NAME, Argument
 from raydb.planner.plan.table_function import OpenedFunction
 
@@ -69,7 +69,7 @@ class IndexCalibrations(OpenedFunction):
             for each in table.definition.indexes
         }
         if index is not None:
-            check_known("index", index, owners)
+            index = known_object(index, owners, "index")
             if index not in snapshot.vector_indexes:
                 raise ProgrammingError(f"index '{index}' is no ivf index: it has no calibrations")
         rows = [

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from raydb.names import find_name
 from raydb.storage.nested import (
     entries_of,
     fields_of,
@@ -33,10 +34,8 @@ _UNCLEAR = r"""^$|^\s|\s$|[\[\]{},'"]|^(?i:null)$"""
 def field_place(kind: pa.DataType, name: str) -> int | None:
     """Return the place of a field, whose name may be written in another case; None without it."""
     names = [field.name for field in kind]
-    if name in names:
-        return names.index(name)
-    plain = [each.casefold() for each in names]
-    return plain.index(name.casefold()) if name.casefold() in plain else None
+    found = find_name(name, names, "field")
+    return None if found is None else names.index(found)
 
 
 def conversions(cast: _Cast) -> Mapping[tuple[str, str], _Cast]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import ProgrammingError
+from raydb.names import fold
 from raydb.planner.expressions.aggregates import (
     ORDERED_AGGREGATES,
     bind_aggregate,
@@ -20,7 +21,6 @@ from raydb.planner.expressions.nodes import AggregateCall, Literal, OrderItem
 from raydb.planner.expressions.typing_rules import as_boolean, logical
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression
 from raydb.sql.parse.nodes import require_only, unsupported
-from raydb.sql.parse.reader import fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,8 @@ def _read_arguments(node: exp.Expr) -> WrittenCall:
 
 
 def function_name(node: exp.Expr) -> str:
-    """Return the name of a called function, in lower case unless it was quoted."""
-    return fold(node.this) if isinstance(node.this, exp.Identifier) else node.name.lower()
+    """Return the name of a called function, in lower case."""
+    return fold(node.name)
 
 
 def bind_aggregate_call(written: WrittenCall, context: Context) -> AggregateCall:

@@ -64,7 +64,7 @@ class AggregateList:
 class WindowList:
     """The window functions of one query in order of appearance, each once.
 
-    `named` has the windows of the WINDOW clause.
+    `named` has the windows of the WINDOW clause by their folded names.
     """
 
     numbers: Iterator[int]

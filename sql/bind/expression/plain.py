@@ -8,6 +8,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.names import is_same
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.functions.lists import list_of, list_slice
 from raydb.planner.expressions.functions.nested import element, map_of, struct_field, struct_of
@@ -24,7 +25,7 @@ from raydb.sql.bind.expression.constants import (
 )
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression, binds
 from raydb.sql.parse.nodes import require_only, unsupported
-from raydb.sql.parse.reader import fold
+from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.schema_names import unknown_schema
 from raydb.sql.template.parameters import parameter_key
 
@@ -38,11 +39,11 @@ def _column(node: exp.Expr, context: Context) -> Expression:
     if isinstance(node.this, exp.Star):
         raise ProgrammingError(f"* is not allowed in {context.clause}")
     parts = [node.args[part] for part in ("catalog", "db", "table", "this") if node.args.get(part)]
-    first = fold(parts[0])
+    first = name_in(parts[0])
     if len(parts) == 1:
         return context.resolve(first, None)
     try:
-        found, rest = context.resolve(fold(parts[1]), first), parts[2:]
+        found, rest = context.resolve(name_in(parts[1]), first), parts[2:]
     except ProgrammingError as error:
         # No table of that name, or one without the column: it may be a struct.
         wrong = unknown_schema(first) if len(parts) > 2 else error
@@ -60,7 +61,7 @@ def _column(node: exp.Expr, context: Context) -> Expression:
 def _field(operand: Expression, name: exp.Expr) -> Expression:
     if not is_struct(operand.type):
         raise ProgrammingError(f"{describe(operand)} has no field '{name.name}': it is no struct")
-    return struct_field(operand, name.name)
+    return struct_field(operand, name_in(name))
 
 
 @binds(exp.Dot, reads="this expression")
@@ -84,7 +85,7 @@ def bind_struct(nodes: Sequence[exp.Expr], context: Context) -> Expression:
         if not isinstance(each, exp.PropertyEQ):
             raise ProgrammingError("a field of a struct needs a name, as in {'a': 1}")
         name = each.this.name
-        if name.casefold() in map(str.casefold, fields):
+        if any(is_same(name, known) for known in fields):
             raise ProgrammingError(f"a struct has two fields named '{name}'")
         fields[name] = bind_expression(each.expression, context)
     if not fields:

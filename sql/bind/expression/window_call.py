@@ -17,6 +17,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.names import fold
 from raydb.planner.expressions.aggregates import WINDOW_FUNCTIONS, is_aggregate
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.evaluator import evaluate
@@ -37,7 +38,6 @@ from raydb.sql.bind.expression.aggregate_call import (
 from raydb.sql.bind.expression.computed import compute_constant
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression
 from raydb.sql.parse.nodes import require_only, unsupported
-from raydb.sql.parse.reader import fold
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -150,7 +150,7 @@ def _read_window(node: exp.Expr, named: Mapping[str, exp.Expr], context: Context
     base = _WindowParts()
     alias = node.args.get("alias")
     if alias is not None:
-        base = _named_window(fold(alias), named, context)
+        base = _named_window(alias.name, named, context)
     partition_by = tuple(
         key
         for written in node.args.get("partition_by") or ()
@@ -163,7 +163,7 @@ def _read_window(node: exp.Expr, named: Mapping[str, exp.Expr], context: Context
         order_by = bind_order_items(tuple(order.expressions), context)
     frame = node.args.get("spec")
     if alias is not None:
-        name = fold(alias)
+        name = alias.name
         if partition_by:
             raise ProgrammingError(f"PARTITION BY cannot be added to the window '{name}'")
         if order is not None and base.order_by:
@@ -177,11 +177,12 @@ def _read_window(node: exp.Expr, named: Mapping[str, exp.Expr], context: Context
 
 def _named_window(name: str, named: Mapping[str, exp.Expr], context: Context) -> _WindowParts:
     """Return the parts of a window of the clause WINDOW."""
-    if name not in named:
-        raise ProgrammingError(f"window '{name}' does not exist{did_you_mean(name, tuple(named))}")
+    if fold(name) not in named:
+        known = [window.this.name for window in named.values()]
+        raise ProgrammingError(f"window '{name}' does not exist{did_you_mean(name, known)}")
     # A window sees those that are defined before it.
-    before = dict(itertools.takewhile(lambda entry: entry[0] != name, named.items()))
-    return _read_window(named[name], before, context)
+    before = dict(itertools.takewhile(lambda entry: entry[0] != fold(name), named.items()))
+    return _read_window(named[fold(name)], before, context)
 
 
 # -- frames

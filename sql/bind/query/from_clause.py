@@ -10,6 +10,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import Error, NotSupportedError, ProgrammingError, did_you_mean
+from raydb.names import find_object, fold, is_same, needs_quotes
 from raydb.planner.expressions.nodes import Call, Expression, conjuncts, substitute
 from raydb.planner.expressions.nodes import Literal as Constant
 from raydb.planner.expressions.signature import require_list
@@ -42,17 +43,16 @@ from raydb.sql.bind.scope import (
     Outer,
     Scope,
     Visible,
-    find_name,
     join_scopes,
     merge_columns,
-    resolve,
+    resolve_visible,
     table_scope,
 )
 from raydb.sql.bind.table_functions.arguments import read_call, read_search
 from raydb.sql.bind.table_functions.file_functions import file_alias, file_table, is_file
 from raydb.sql.parse.nodes import locate, require_only, unsupported
 from raydb.sql.parse.parser import parse
-from raydb.sql.parse.reader import fold
+from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.searched_tables import function_called
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
 
 Side = Literal["left", "right", "full"]
 Arguments: TypeAlias = "tuple[tuple[Column, Expression], ...]"
+Pair: TypeAlias = tuple[Visible, Visible]
 _SIDES: dict[str, Side] = {"LEFT": "left", "RIGHT": "right", "FULL": "full"}
 _KINDS = (None, "INNER", "OUTER", "CROSS", "COMMA", "SEMI", "ANTI")
 
@@ -169,7 +170,7 @@ def _bind_unnest(node: exp.Expr, alias: tuple[str, tuple[str, ...]], binding: Bi
     plan = Unnest(Values((), ((),)), items, number=number)
     name, columns = alias
     if isinstance(counts, exp.Identifier):
-        columns = (*columns, fold(counts))
+        columns = (*columns, counts.name)
     if len(items) == 1:
         columns = columns or (name,)  # as in PostgreSQL: the alias names the column too
     return Source(plan, table_scope(name, plan.columns, columns))
@@ -215,8 +216,8 @@ def _alias(node: exp.Expr, name: str) -> tuple[str, tuple[str, ...]]:
     if alias is None:
         return name, ()
     require_only(alias, "this", "columns")
-    columns = tuple(fold(column) for column in alias.args.get("columns") or ())
-    return (name if alias.this is None else fold(alias.this)), columns
+    columns = tuple(column.name for column in alias.args.get("columns") or ())
+    return (name if alias.this is None else alias.this.name), columns
 
 
 def _bind_call(node: exp.Table | exp.Lateral, binding: Binding) -> Source:
@@ -256,18 +257,19 @@ def _bind_table(node: exp.Table, binding: Binding) -> Source:
         return _bind_call(node, binding)
     if not isinstance(node.this, exp.Identifier):
         raise unsupported(node.this)
-    table = fold(node.this)
-    name, names = _alias(node, table)
-    catalog = binding.catalog
-    if table in binding.queries:
-        plan = refer(binding.queries[table], binding)
-    elif table in catalog.tables:
-        plan = _scan(table, binding)
-    elif table in catalog.views:
-        plan = _bind_view(table, binding)
+    written, catalog = name_in(node.this), binding.catalog
+    if (query := binding.queries.get(fold(written))) is not None:
+        table, plan = query.name, refer(query, binding)
     else:
-        known = (*binding.queries, *catalog.tables, *catalog.views)
-        raise ProgrammingError(f"table '{table}' does not exist{did_you_mean(table, known)}")
+        known = {**catalog.tables, **catalog.views}
+        found = find_object(written, known, "table")
+        if found is None:
+            known_too = (*(each.name for each in binding.queries.values()), *known)
+            near = did_you_mean(written, known_too)
+            raise ProgrammingError(f"table '{written}' does not exist{near}")
+        is_table = found in catalog.tables
+        table, plan = found, _scan(found, binding) if is_table else _bind_view(found, binding)
+    name, names = _alias(node, table)
     return Source(plan, table_scope(name, plan.columns, names, written=table))
 
 
@@ -395,10 +397,9 @@ def _bind_condition(
             return [], scope
         if join.args.get("kind") == "CROSS":
             raise ProgrammingError("a join is NATURAL or CROSS, not both")
-        theirs = {each.name for each in right.scope.visible}
-        names = [each.name for each in left.scope.visible if each.name in theirs]
+        pairs = _natural_pairs(left.scope, right.scope)
     elif using:
-        names = [fold(name) for name in using]
+        pairs = _named_pairs([name_in(name) for name in using], left.scope, right.scope)
     elif on is None:
         raise ProgrammingError("JOIN needs ON or USING")
     else:
@@ -407,8 +408,8 @@ def _bind_condition(
         find = partial(_resolve_in_join, context.resolve, hidden)
         condition = bind_condition(on, replace(context, resolve=find))
         return [part for part in conjuncts(condition) if not _is_true(part)], scope
-    conditions, merged = _bind_using(names, left.scope, right.scope, join.args.get("side"))
-    return conditions, merge_columns(scope, merged)
+    conditions, merged = _bind_using(pairs, join.args.get("side"))
+    return conditions, merge_columns(scope, merged, [each for pair in pairs for each in pair])
 
 
 def _resolve_in_join(
@@ -420,7 +421,8 @@ def _resolve_in_join(
     except ProgrammingError:
         for scope in hidden:
             if any(
-                column.name == name and table in (None, column.table) for column in scope.visible
+                is_same(column.name, name) and (table is None or is_same(table, column.table or ""))
+                for column in scope.visible
             ):
                 written = name if table is None else f"{table}.{name}"
                 raise ProgrammingError(
@@ -449,23 +451,40 @@ def _inner_join(left: Source, right: Source, conditions: Iterable[Expression]) -
     return Source(InnerJoin(tuple(sources), (*every, *conditions)), scope)
 
 
-def _bind_using(
-    names: list[str], left: Scope, right: Scope, side: str | None
-) -> tuple[list[Expression], list[Visible]]:
+def _named_pairs(names: Sequence[str], left: Scope, right: Scope) -> list[Pair]:
+    """Return the columns of both sides that USING names."""
+    pairs: list[Pair] = []
+    for name in names:
+        pair = resolve_visible(left, name), resolve_visible(right, name)
+        if any(pair[0] is ours for ours, _ in pairs):
+            raise ProgrammingError(f"column '{name}' is named twice in USING")
+        pairs.append(pair)
+    return pairs
+
+
+def _natural_pairs(left: Scope, right: Scope) -> list[Pair]:
+    """Return the columns of both sides that have a name in common, exactly or but for case."""
+    pairs: list[Pair] = []
+    for each in left.visible:
+        if right.index.places(each.name):
+            ours, theirs = resolve_visible(left, each.name), resolve_visible(right, each.name)
+            twice = [one.name for one, other in pairs if other is theirs]
+            if twice:
+                raise needs_quotes(theirs.name, "column", (*twice, ours.name))
+            pairs.append((ours, theirs))
+    return pairs
+
+
+def _bind_using(pairs: Sequence[Pair], side: str | None) -> tuple[list[Expression], list[Visible]]:
     """Return the conditions of USING, and the columns that stand for both sides.
 
     The merged column is the left one, in a RIGHT JOIN the right one (the left may be missing) and
-    in a FULL JOIN whichever is there.
+    in a FULL JOIN whichever is there; its name is that of the left one.
     """
     conditions: list[Expression] = []
     merged: list[Visible] = []
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            raise ProgrammingError(f"column '{name}' is named twice in USING")
-        for scope in (left, right):
-            if find_name(scope, name) is None:
-                resolve(scope, name, None)  # raises, with the nearest right name
-        ours, theirs = resolve(left, name, None), resolve(right, name, None)
+    for left, right in pairs:
+        ours, theirs = left.expression, right.expression
         conditions.append(compare("equal", ours, theirs))
         match side:
             case "FULL":
@@ -475,5 +494,5 @@ def _bind_using(
                 column = theirs
             case _:
                 column = ours
-        merged.append(Visible(name, column, None))
+        merged.append(Visible(left.name, column, None))
     return conditions, merged

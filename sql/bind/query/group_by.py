@@ -22,7 +22,7 @@ from raydb.sql.bind.query.output import bind_key, typed
 from raydb.sql.bind.query.select_list import Item, item_at, name_of, only_item
 from raydb.sql.bind.scope import Scope, find_name
 from raydb.sql.parse.nodes import require_only
-from raydb.sql.parse.reader import fold
+from raydb.sql.parse.reader import name_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -152,7 +152,7 @@ def _named_item(node: exp.Expr, names: _Names) -> Item | None:
     """Return the select item that a name in GROUP BY stands for, unless FROM has that name."""
     if isinstance(node.this, exp.Star):
         raise ProgrammingError("* is not allowed in GROUP BY")
-    name = fold(node.this)
+    name = name_in(node.this)
     if node.args.get("table") is not None or find_name(names.scope, name) is not None:
         return None
     return only_item(name, names.items)

@@ -32,7 +32,7 @@ from raydb.sql.bind.query.select_list import Item, item_at, only_item
 from raydb.sql.bind.scope import Scope
 from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.nodes import require_only, unsupported
-from raydb.sql.parse.reader import fold
+from raydb.sql.parse.reader import name_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,7 +84,7 @@ def bind_output_key(node: exp.Expr, items: Sequence[Item], context: Context) -> 
     if (item := item_at(node, items, context.clause)) is not None:
         return item.expression
     if isinstance(node, exp.Column) and node.args.get("table") is None:
-        item = None if isinstance(node.this, exp.Star) else only_item(fold(node.this), items)
+        item = None if isinstance(node.this, exp.Star) else only_item(name_in(node.this), items)
         if item is not None:
             return item.expression
     return bind_key(node, context)

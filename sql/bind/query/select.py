@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from raydb.errors import ProgrammingError
+from raydb.names import fold
 from raydb.planner.expressions.nodes import (
     AggregateCall,
     Column,
@@ -39,7 +40,6 @@ from raydb.sql.bind.query.group_by import Groups, bind_groups, grouping_value, o
 from raydb.sql.bind.query.output import MODIFIERS, bind_order, bind_output_key, finish, typed
 from raydb.sql.bind.query.select_list import Item, bind_items, with_aliases
 from raydb.sql.parse.nodes import require_only
-from raydb.sql.parse.reader import fold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -121,13 +121,13 @@ def bind_select_clauses(node: exp.Expr, binding: Binding) -> Plan:
 
 
 def _named_windows(node: exp.Expr) -> dict[str, exp.Expr]:
-    """Return the windows of the WINDOW clause by their names."""
+    """Return the windows of the WINDOW clause by their folded names."""
     named: dict[str, exp.Expr] = {}
     for window in node.args.get("windows") or ():
-        name = fold(window.this)
-        if name in named:
+        name = window.this.name
+        if fold(name) in named:
             raise ProgrammingError(f"WINDOW defines '{name}' twice")
-        named[name] = window
+        named[fold(name)] = window
     return named
 
 

@@ -14,16 +14,18 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.names import Names, Unquoted, find_name, fold, is_same, needs_quotes
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.functions.nested import struct_field
 from raydb.planner.expressions.functions.patterns import match
-from raydb.planner.expressions.nodes import Column, Literal
+from raydb.planner.expressions.nodes import Call, Column, Literal
 from raydb.planner.expressions.types import is_struct
 from raydb.sql.bind.expression.expression import Context, bind_expression
-from raydb.sql.bind.scope import Scope, Visible, find_name, find_table
+from raydb.sql.bind.scope import Scope, Visible, find_table, made_name
+from raydb.sql.bind.scope import find_name as find_column
 from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.nodes import nodes_of, require_only
-from raydb.sql.parse.reader import fold
+from raydb.sql.parse.reader import name_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -57,10 +59,11 @@ def bind_items(
             case exp.Alias():
                 require_only(node, "this", "alias")
                 items.append(
-                    Item(fold(node.args["alias"]), node.this, bind_expression(node.this, context))
+                    Item(node.args["alias"].name, node.this, bind_expression(node.this, context))
                 )
             case _:
-                items.append(Item(name_of(node), node, bind_expression(node, context)))
+                expression = bind_expression(node, context)
+                items.append(Item(_name_of(node, expression, scope), node, expression))
     if not items:
         raise ProgrammingError("SELECT needs at least one column")
 
@@ -68,10 +71,10 @@ def bind_items(
 def _columns_of(name: exp.Expr, scope: Scope, context: Context) -> Sequence[tuple[str, Expression]]:
     """Return the columns of a table, or the fields of a column that is a struct."""
     try:
-        return find_table(scope, fold(name)).columns
+        return find_table(scope, name_in(name)).columns
     except ProgrammingError as error:
         try:
-            operand = context.resolve(fold(name), None)
+            operand = context.resolve(name_in(name), None)
         except ProgrammingError:
             raise error from None
         if not is_struct(operand.type):
@@ -81,7 +84,7 @@ def _columns_of(name: exp.Expr, scope: Scope, context: Context) -> Sequence[tupl
 
 def _each_column(node: exp.Expr, scope: Scope) -> list[exp.Expr]:
     """Return an entry of the select list once for each column that its COLUMNS(...) names."""
-    calls = [call for call in nodes_of(node, exp.Anonymous) if call.name.lower() == "columns"]
+    calls = [call for call in nodes_of(node, exp.Anonymous) if fold(call.name) == "columns"]
     if not calls:
         return [node]
     if any(call != calls[0] for call in calls):
@@ -90,7 +93,7 @@ def _each_column(node: exp.Expr, scope: Scope) -> list[exp.Expr]:
     found = []
     for each in _matching(calls[0], scope):
         table = each.table if names.count(each.name) > 1 else None
-        is_plain = each.name.isidentifier() and each.name.islower()
+        is_plain = each.name.isidentifier() and len(scope.index.places(Unquoted(each.name))) == 1
         column = exp.column(exp.to_identifier(each.name, quoted=not is_plain), table)
         found.append(node.transform(lambda part, by=column: by if part == calls[0] else part))
     return found
@@ -124,14 +127,12 @@ def _star_items(
     require_only(star, "except_", "replace", "rename")
     known = list(dict.fromkeys(name for name, _ in named))
     excluded = {_listed(node, "EXCLUDE", known) for node in star.args.get("except_") or ()}
-    replaced = {
-        _listed(node.args["alias"], "REPLACE", known): bind_expression(node.this, context)
-        for node in star.args.get("replace") or ()
-    }
-    renamed = {
-        _listed(node.this, "RENAME", known): fold(node.args["alias"])
-        for node in star.args.get("rename") or ()
-    }
+    replaced, renamed = {}, {}
+    for node in star.args.get("replace") or ():
+        name = _listed(node.args["alias"], "REPLACE", known)
+        replaced[name], renamed[name] = bind_expression(node.this, context), node.alias
+    for node in star.args.get("rename") or ():
+        renamed[_listed(node.this, "RENAME", known)] = node.alias
     for name in (*replaced, *renamed):
         if name in excluded:
             raise ProgrammingError(f"column '{name}' is excluded from * and changed at once")
@@ -150,27 +151,52 @@ def _listed(node: exp.Expr, clause: str, known: Sequence[str]) -> str:
     if isinstance(node, exp.Column):
         require_only(node, "this")
         node = node.this
-    name = fold(node)
-    if name not in known:
+    name = name_in(node)
+    found = find_name(name, known, "column")
+    if found is None:
         raise ProgrammingError(
             f"{clause} names '{name}', no column of *{did_you_mean(name, known)}"
         )
-    return name
+    return found
 
 
 def name_of(node: exp.Expr) -> str:
-    """Return the name of a column without an alias: its own, or its text."""
+    """Return how an expression is written, of a column its name alone."""
     while isinstance(node, exp.Paren):
         node = node.this
-    if isinstance(node, exp.Dot):
-        return fold(node.expression)
-    return fold(node.this) if isinstance(node, exp.Column) else text_of(node)
+    return node.name if isinstance(node, exp.Column | exp.Dot) else text_of(node)
 
 
-def only_item(name: str, items: Iterable[Item]) -> Item | None:
+def _name_of(node: exp.Expr, expression: Expression, scope: Scope) -> str:
+    """Return the name of an entry without an alias: that of its column as it was made, or its text.
+
+    The column may be one of FROM or of an outer query, or a field of one; an alias before it is
+    named as it is here.
+    """
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if not isinstance(node, exp.Column | exp.Dot):
+        return text_of(node)
+    if isinstance(node, exp.Column) and len(node.parts) < 3:
+        table = node.args.get("table")
+        made = made_name(scope, name_in(node.this), None if table is None else name_in(table))
+        if made is not None:
+            return made
+    match expression:
+        case Column(name=made) | Call("struct_extract", arguments=(_, Literal(value=made))):
+            return made if is_same(made, node.name) else node.name
+        case _:
+            return node.name
+
+
+def only_item(name: str, items: Sequence[Item]) -> Item | None:
     """Return the select item with a name; two that differ are ambiguous."""
-    found = {item.expression: item for item in items if item.name == name}
+    places = Names([item.name for item in items]).places(name)
+    found = {items[place].expression: items[place] for place in places}
     if len(found) > 1:
+        made = [item.name for item in found.values()]
+        if len(set(made)) > 1:
+            raise needs_quotes(name, "column", made)
         raise ProgrammingError(f"column '{name}' is ambiguous: the select list has two")
     return next(iter(found.values()), None)
 
@@ -195,7 +221,7 @@ def with_aliases(context: Context, scope: Scope, items: Sequence[Item]) -> Conte
     """
 
     def find(name: str, table: str | None) -> Expression:
-        if table is not None or find_name(scope, name) is not None:
+        if table is not None or find_column(scope, name) is not None:
             return context.resolve(name, table)
         try:
             return context.resolve(name, None)

@@ -15,6 +15,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import ProgrammingError
+from raydb.names import fold
 from raydb.planner.expressions.nodes import AggregateCall, Column, Expression, Literal
 from raydb.planner.expressions.typing_rules import compare, unify
 from raydb.planner.plan.nodes import Aggregate, Filter, Plan, Project, Union
@@ -113,15 +114,18 @@ def _aligned(plans: Sequence[Plan], word: str, binding: Binding) -> list[Plan]:
 def _aligned_by_name(plans: Sequence[Plan], binding: Binding) -> list[Plan]:
     """Return the plans with the columns of all of them, NULL where one has no such column."""
     rows: list[dict[str, Expression]] = []
+    every: dict[str, str] = {}  # the first way in which a name is written, by the folded name
     for plan in plans:
-        names = [column.name for column in plan.columns]
-        repeated = next((name for name in names if names.count(name) > 1), None)
-        if repeated is not None:
-            raise ProgrammingError(f"UNION BY NAME: a query has two columns '{repeated}'")
-        rows.append(dict(zip(names, adapting_cells(plan), strict=True)))
-    every = list(dict.fromkeys(name for row in rows for name in row))
-    cells = [[row.get(name, UNTYPED) for name in every] for row in rows]
-    return _unified(plans, cells, every, "UNION BY NAME", binding)
+        row: dict[str, Expression] = {}
+        for column, cell in zip(plan.columns, adapting_cells(plan), strict=True):
+            name = every.setdefault(fold(column.name), column.name)
+            if name in row:
+                raise ProgrammingError(f"UNION BY NAME: a query has two columns '{column.name}'")
+            row[name] = cell
+        rows.append(row)
+    names = list(every.values())
+    cells = [[row.get(name, UNTYPED) for name in names] for row in rows]
+    return _unified(plans, cells, names, "UNION BY NAME", binding)
 
 
 def adapting_cells(plan: Plan) -> list[Expression]:

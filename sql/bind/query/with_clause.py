@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.names import fold
 from raydb.planner.expressions.nodes import Column, Literal
 from raydb.planner.expressions.types import common_type, is_decimal, is_float, is_integer, is_number
 from raydb.planner.expressions.typing_rules import cast, unify
@@ -28,7 +29,6 @@ from raydb.sql.bind.query.output import MODIFIERS
 from raydb.sql.bind.query.set_operation import adapting_cells, union_of
 from raydb.sql.bind.scope import Outer, table_scope
 from raydb.sql.parse.nodes import require_only
-from raydb.sql.parse.reader import fold
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -49,17 +49,17 @@ def with_queries(node: exp.Expr, binding: Binding) -> Binding:
         require_only(query, "this", "alias", "materialized")
         alias = query.args["alias"]
         require_only(alias, "this", "columns")
-        name = fold(alias.this)
-        if name in names:
+        name = alias.this.name
+        if fold(name) in names:
             raise ProgrammingError(f"WITH defines '{name}' twice")
-        names.add(name)
-        columns = tuple(fold(column) for column in alias.args.get("columns") or ())
+        names.add(fold(name))
+        columns = tuple(column.name for column in alias.args.get("columns") or ())
         if clause.args.get("recursive"):
             plan = _bind_recursive(query.this, name, columns, binding)
         else:
             plan = binding.bind_query(query.this, binding)
         named = name_query(name, plan, columns, binding, query.args.get("materialized"))
-        binding = replace(binding, queries={**binding.queries, name: named})
+        binding = replace(binding, queries={**binding.queries, fold(name): named})
     return binding
 
 
@@ -113,7 +113,7 @@ def _bind_recursive(node: exp.Expr, name: str, names: tuple[str, ...], binding: 
     """Return the plan of a query of WITH RECURSIVE, which may refer to itself."""
     number = next(binding.numbers)
     own = OwnQuery(number, name, None)
-    known = replace(binding, queries={**binding.queries, name: own})
+    known = replace(binding, queries={**binding.queries, fold(name): own})
     while isinstance(node, exp.Subquery):
         require_only(node, "this")
         node = node.this
@@ -125,7 +125,9 @@ def _bind_recursive(node: exp.Expr, name: str, names: tuple[str, ...], binding: 
     named = table_scope(name, base.columns, names).tables[0].columns
     columns = tuple((column, each.type) for column, each in named)
     own = OwnQuery(number, name, columns)
-    step = binding.bind_query(node.expression, replace(known, queries={**known.queries, name: own}))
+    step = binding.bind_query(
+        node.expression, replace(known, queries={**known.queries, fold(name): own})
+    )
     distinct = bool(node.args.get("distinct"))
     if not own.references:
         if any(node.args.get(modifier) for modifier in MODIFIERS):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from raydb.errors import DataError, ProgrammingError, did_you_mean
+from raydb.names import known_name
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.literals import is_bare_string
 from raydb.planner.expressions.nodes import Expression, Literal
@@ -36,10 +37,8 @@ def target_definition(table: str, catalog: CatalogInfo) -> TableDefinition:
 
 def field_of(definition: TableDefinition, name: str) -> pa.Field:
     """Return the column of a name that a statement writes to; raises ProgrammingError for none."""
-    if name not in definition.schema.names:
-        near = did_you_mean(name, definition.schema.names)
-        raise ProgrammingError(f"column '{name}' does not exist in '{definition.name}'{near}")
-    return definition.schema.field(name)
+    schema = definition.schema
+    return schema.field(known_name(name, schema.names, "column", f" in '{definition.name}'"))
 
 
 def assign(value: Expression, field: pa.Field) -> Expression:

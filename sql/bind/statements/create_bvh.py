@@ -12,6 +12,7 @@ import pyarrow as pa
 from sqlglot import TokenType, exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.names import find_object, is_same, known_object
 from raydb.planner.catalog import BvhDefinition
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Attribute, Column, Expression, attributes_of, rewrite
@@ -21,7 +22,7 @@ from raydb.planner.stars.star import canonical
 from raydb.sql.bind.expression.expression import Context, bind_expression
 from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.nodes import refuse_deep_nesting, require_only
-from raydb.sql.parse.reader import fold, parse_scalar, tokenize
+from raydb.sql.parse.reader import name_in, parse_scalar, tokenize
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -58,20 +59,17 @@ def bind_bvh(create: CreateBvh, catalog: CatalogInfo) -> BvhDefinition:
     ProgrammingError for a name that is unknown, ambiguous or listed twice, and for a measure that
     is no number or date.
     """
-    if create.table not in catalog.tables:
-        if create.table in catalog.views:
-            raise ProgrammingError(f"'{create.table}' is a view; a BVH needs a table")
-        raise ProgrammingError(
-            f"table '{create.table}' does not exist{did_you_mean(create.table, catalog.tables)}"
-        )
-    reached = tuple(_reach(create.table, (), (create.table,), catalog))
+    if find_object(create.table, catalog.views, "view") is not None:
+        raise ProgrammingError(f"'{create.table}' is a view; a BVH needs a table")
+    table = known_object(create.table, catalog.tables, "table")
+    reached = tuple(_reach(table, (), (table,), catalog))
     with refuse_deep_nesting():
         return BvhDefinition(
             create.name,
-            create.table,
-            _attributes("SCAN", create.scan, create.table, reached),
-            _attributes("GROUP BY", create.group_by, create.table, reached),
-            _measures(create.aggregate, create.table, reached),
+            table,
+            _attributes("SCAN", create.scan, table, reached),
+            _attributes("GROUP BY", create.group_by, table, reached),
+            _measures(create.aggregate, table, reached),
             create.text,
             create.sieve,
         )
@@ -128,7 +126,7 @@ def measure_text(measure: Expression, fact: str, catalog: CatalogInfo) -> str | 
 def _name_text(name: str) -> str:
     """Write a name so that it reads back as it is, in quotes where it has to be."""
     tokens = [token for part in tokenize(name) for token in part] if name.isidentifier() else []
-    if name.islower() and len(tokens) == 1 and tokens[0].token_type is TokenType.VAR:
+    if len(tokens) == 1 and tokens[0].token_type is TokenType.VAR:
         return name
     return text_of(exp.to_identifier(name, quoted=True))
 
@@ -154,7 +152,8 @@ def _attributes(
             raise ProgrammingError(f"{part} of a BVH takes names of columns only")
         require_only(node, "this", "table")
         table = node.args.get("table")
-        attribute = _resolve(fold(node.this), None if table is None else fold(table), fact, reached)
+        qualifier = None if table is None else name_in(table)
+        attribute = _resolve(name_in(node.this), qualifier, fact, reached)
         if attribute in found:
             raise ProgrammingError(f"column '{attribute.name}' is listed twice in {part}")
         if is_list(attribute.type) or is_interval(attribute.type):
@@ -188,11 +187,12 @@ def _measures(
 
 
 def _resolve(name: str, qualifier: str | None, fact: str, reached: Sequence[_Reached]) -> Attribute:
-    candidates = [each for each in reached if each.attribute.name == name]
+    candidates = [each for each in reached if is_same(each.attribute.name, name)]
     if qualifier is None:
         own = [each for each in candidates if not each.attribute.path]
         chosen = own or candidates
     else:
+        qualifier = _made_qualifier(qualifier, reached)
         candidates = [each for each in candidates if qualifier in (each.table, each.foreign_key)]
         chosen = _qualified(candidates, qualifier)
     if len(chosen) == 1:
@@ -202,6 +202,13 @@ def _resolve(name: str, qualifier: str | None, fact: str, reached: Sequence[_Rea
             f"column '{name}' is ambiguous: write {_alternatives(name, chosen, reached)}"
         )
     raise _unknown(name, qualifier, fact, reached)
+
+
+def _made_qualifier(name: str, reached: Sequence[_Reached]) -> str:
+    """Return the name of a table, or of the column that leads there, as it was made."""
+    known = {each.table: each for each in reached}
+    known |= {each.foreign_key: each for each in reached if each.foreign_key is not None}
+    return find_object(name, known, "table") or name
 
 
 def _qualified(candidates: Sequence[_Reached], qualifier: str) -> list[_Reached]:

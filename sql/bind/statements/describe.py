@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
+from raydb.names import find_object
 from raydb.planner.plan.table_function import constant_rows
 from raydb.sql.bind.binding import Binding, new_column
 from raydb.sql.bind.query.query import bind_query, statement_binding
@@ -35,8 +36,9 @@ def bind_describe(describe: Describe, catalog: CatalogInfo, parameters: Paramete
     """
     tree = describe.select.tree
     with statement_binding(tree, catalog, parameters) as binding:
-        if describe.table is not None and describe.table in catalog.tables:
-            rows = _described(catalog.tables[describe.table].definition)
+        table = describe.table and find_object(describe.table, catalog.tables, "table")
+        if table:
+            rows = _described(catalog.tables[table].definition)
         else:
             columns = bind_query(tree, binding).columns
             rows = (

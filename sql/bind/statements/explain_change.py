@@ -9,15 +9,16 @@ from sqlglot import exp
 
 from raydb.sql import ast
 from raydb.sql.bind.expression.row_values import row_nodes
-from raydb.sql.bind.statements.assignment import target_definition
+from raydb.sql.bind.statements.assignment import field_of, target_definition
 from raydb.sql.bind.statements.upsert import bind_conflict
 from raydb.sql.parse.dialect import text_of
-from raydb.sql.parse.reader import fold
+from raydb.sql.parse.reader import name_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from raydb.planner.catalog import CatalogInfo
+    from raydb.storage.tables.table import TableDefinition
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ def describe_change(
                 action = "DO UPDATE" if conflict.updates else "DO NOTHING"
                 details["on conflict"] = f"{keys} {action}".lstrip()
         case ast.Update():
-            node, columns = "UpdateRows", _assigned(tree)
+            node, columns = "UpdateRows", _assigned(tree, target_definition(table, catalog))
         case ast.Delete():
             node, columns = "DeleteRows", ()
             cascaded = _cascaded(table, catalog)
@@ -60,16 +61,16 @@ def describe_change(
 
 def _inserted(statement: ast.Insert, catalog: CatalogInfo) -> tuple[str, ...]:
     """Return the columns that an INSERT names, or all of them."""
-    target = statement.tree.this
+    target, definition = statement.tree.this, target_definition(statement.table, catalog)
     if isinstance(target, exp.Schema):
-        return tuple(fold(each) for each in target.expressions)
-    return tuple(target_definition(statement.table, catalog).schema.names)
+        return tuple(field_of(definition, name_in(each)).name for each in target.expressions)
+    return tuple(definition.schema.names)
 
 
-def _assigned(tree: exp.Expr) -> tuple[str, ...]:
+def _assigned(tree: exp.Expr, definition: TableDefinition) -> tuple[str, ...]:
     """Return the columns that the assignments of an UPDATE change, in their order."""
     targets = [each for part in tree.expressions for each in (row_nodes(part.this) or [part.this])]
-    return tuple(fold(each.this) for each in targets)
+    return tuple(field_of(definition, name_in(each.this)).name for each in targets)
 
 
 def _cascaded(table: str, catalog: CatalogInfo) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from raydb.sql.bind.statements.constraint import bind_default
 from raydb.sql.bind.statements.returning import bind_returning, written_name
 from raydb.sql.bind.statements.value import bind_value
 from raydb.sql.parse.nodes import require_only
-from raydb.sql.parse.reader import fold
+from raydb.sql.parse.reader import name_in
 from raydb.sql.template.parameter_rows import ParameterRows
 
 if TYPE_CHECKING:
@@ -98,16 +98,17 @@ def _named_fields(node: exp.Expr, definition: TableDefinition) -> tuple[pa.Field
     if not isinstance(node, exp.Schema):
         return tuple(definition.schema)
     require_only(node, "this", "expressions")
-    return _fields(definition, [fold(name) for name in node.expressions], "INSERT")
+    return _fields(definition, [name_in(name) for name in node.expressions], "INSERT")
 
 
 def _fields(definition: TableDefinition, names: Sequence[str], where: str) -> tuple[pa.Field, ...]:
-    fields = []
-    for index, name in enumerate(names):
-        fields.append(field_of(definition, name))
-        if name in names[:index]:
-            raise ProgrammingError(f"column '{name}' is named twice in {where}")
-    return tuple(fields)
+    fields: dict[str, pa.Field] = {}
+    for name in names:
+        field = field_of(definition, name)
+        if field.name in fields:
+            raise ProgrammingError(f"column '{field.name}' is named twice in {where}")
+        fields[field.name] = field
+    return tuple(fields.values())
 
 
 def _insert_values(target: _Target, tree: exp.Expr, binding: Binding) -> Plan:

@@ -10,7 +10,6 @@ from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.query.output import typed
 from raydb.sql.bind.query.select_list import Item, bind_items
 from raydb.sql.parse.nodes import require_only
-from raydb.sql.parse.reader import fold
 
 if TYPE_CHECKING:
     from raydb.planner.expressions.nodes import Column, Expression
@@ -39,4 +38,4 @@ def written_name(target: exp.Expr, table: str) -> str:
     if alias is None:
         return table
     require_only(alias, "this")
-    return fold(alias.this)
+    return str(alias.this.name)

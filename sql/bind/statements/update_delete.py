@@ -23,7 +23,7 @@ from raydb.sql.bind.statements.returning import bind_returning, written_name
 from raydb.sql.bind.statements.value import bind_value
 from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.nodes import require_only, unsupported
-from raydb.sql.parse.reader import fold
+from raydb.sql.parse.reader import name_in
 from raydb.storage.tables.table import ROW_NUMBER
 
 if TYPE_CHECKING:
@@ -124,12 +124,12 @@ def bind_assignments(
     values: dict[str, Expression] = {}
     for name, node in (pair for each in nodes for pair in _assigned_pairs(each)):
         field = field_of(definition, name)
-        if name in values:
-            raise ProgrammingError(f"column '{name}' is named twice in UPDATE")
+        if field.name in values:
+            raise ProgrammingError(f"column '{field.name}' is named twice in UPDATE")
         if is_default(node):
-            values[name] = bind_default(definition, name)
+            values[field.name] = bind_default(definition, field.name)
         else:
-            values[name] = assign(bind_value(node, field, context), field)
+            values[field.name] = assign(bind_value(node, field, context), field)
     return values
 
 
@@ -158,9 +158,9 @@ def _assigned(node: exp.Expr) -> str:
         case exp.Column(this=exp.Identifier() as name):
             if node.args.get("table") is not None:
                 raise ProgrammingError(
-                    f"SET needs the name of a column alone: '{fold(name)}', not {text_of(node)}"
+                    f"SET needs the name of a column alone: '{name.name}', not {text_of(node)}"
                 )
-            return fold(name)
+            return name_in(name)
         case _:
             raise unsupported(node)
 

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from raydb.errors import ProgrammingError
+from raydb.names import is_same
 from raydb.planner.plan.nodes import Filter, Plan, Scan
 from raydb.sql.bind.binding import context_of, new_column
 from raydb.sql.bind.expression.expression import bind_condition
 from raydb.sql.bind.query.query import statement_binding
 from raydb.sql.bind.scope import Scope, table_scope
-from raydb.sql.bind.statements.assignment import target_definition
+from raydb.sql.bind.statements.assignment import field_of, target_definition
 from raydb.sql.bind.statements.returning import written_name
 from raydb.sql.bind.statements.update_delete import Matching, bind_assignments, changed_rows
 from raydb.sql.parse.nodes import require_only
-from raydb.sql.parse.reader import fold
+from raydb.sql.parse.reader import name_in
 from raydb.storage.tables.table import UniqueKey, constraint_names
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def bind_conflict(insert: Insert, catalog: CatalogInfo) -> Conflict | None:
     require_only(clause, "expressions", "action", "conflict_keys", "constraint", "where")
     updates = clause.args["action"].name.upper() == "DO UPDATE"
     if (constraint := clause.args.get("constraint")) is not None:
-        return Conflict(updates, (_named_key(definition, fold(constraint)),))
+        return Conflict(updates, (_named_key(definition, name_in(constraint)),))
     if written := clause.args.get("conflict_keys"):
         return Conflict(updates, (_key_of(definition, [_column(node) for node in written]),))
     return Conflict(updates, _only_key(definition) if updates else definition.keys)
@@ -70,12 +71,13 @@ def _column(node: exp.Expr) -> str:
         node = node.this
     if not isinstance(node, exp.Column) or node.args.get("table") is not None:
         raise ProgrammingError("ON CONFLICT takes the names of columns")
-    return fold(node.this)
+    return name_in(node.this)
 
 
 def _key_of(definition: TableDefinition, columns: list[str]) -> UniqueKey:
+    named = {field_of(definition, column).name for column in columns}
     for key in definition.keys:
-        if set(key.columns) == set(columns):
+        if set(key.columns) == named:
             return key
     raise ProgrammingError(
         f"ON CONFLICT ({', '.join(columns)}): there is no such primary or unique key of table "
@@ -85,7 +87,7 @@ def _key_of(definition: TableDefinition, columns: list[str]) -> UniqueKey:
 
 def _named_key(definition: TableDefinition, name: str) -> UniqueKey:
     for constraint, known in constraint_names(definition):
-        if known == name and isinstance(constraint, UniqueKey):
+        if is_same(known, name) and isinstance(constraint, UniqueKey):
             return constraint
     raise ProgrammingError(
         f"table '{definition.name}' has no primary or unique key with the name '{name}'"

@@ -14,6 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import Error, NotSupportedError, ProgrammingError, did_you_mean
+from raydb.names import find_name, fold
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Literal, columns_of, has_subquery
 from raydb.planner.expressions.registry import is_volatile
@@ -25,7 +26,7 @@ from raydb.sql.bind.expression.computed import compute_constant
 from raydb.sql.bind.expression.expression import bind_expression
 from raydb.sql.bind.scope import Scope
 from raydb.sql.parse.parser import parse
-from raydb.sql.parse.reader import fold
+from raydb.sql.parse.reader import name_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -127,7 +128,7 @@ def named_argument(argument: exp.Expr) -> tuple[str, exp.Expr] | None:
     if isinstance(argument, exp.Kwarg | exp.PropertyEQ | exp.EQ):
         name = argument.this
         if isinstance(name, exp.Column | exp.Identifier | exp.Var):
-            return name.name.lower(), argument.expression
+            return fold(name.name), argument.expression
     return None
 
 
@@ -212,7 +213,7 @@ def _raise_no_name(argument: str, name: str) -> NoReturn:
 def _bare_name(node: exp.Expr) -> Literal | None:
     """Return a name without quotes and without a table as a text, None for anything else."""
     if isinstance(node, exp.Column) and node.args.get("table") is None:
-        return Literal(fold(node.this), pa.string())
+        return Literal(name_in(node.this), pa.string())
     return None
 
 
@@ -239,10 +240,10 @@ def _column_at(
 
 
 def _column_called(name: str, place: str, columns: Sequence[Column]) -> Column:
-    """Return the column of a name, in lower case where there is none as it is written."""
+    """Return the column of a name."""
     names = [column.name for column in columns]
-    name_there = name if name in names else name.lower()
-    found = [column for column in columns if column.name == name_there]
+    made = find_name(name, names, "column")
+    found = [column for column in columns if column.name == made]
     if not found:
         few = f"; the columns are {', '.join(names)}" if 0 < len(names) <= _MAX_NAMES else ""
         near = did_you_mean(name, names) or few

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from raydb.names import find_object, fold
 from raydb.planner.catalog import CatalogInfo
 from raydb.planner.plan.table_function import OpenedFunction
 from raydb.sql import ast
@@ -15,12 +16,12 @@ from raydb.sql.bind.table_functions.arguments import read_call
 from raydb.sql.bind.table_functions.file_functions import file_source, file_table, is_file
 from raydb.sql.parse.nodes import nodes_of
 from raydb.sql.parse.parser import parse
-from raydb.sql.parse.reader import fold
+from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.searched_tables import function_called
 from raydb.sql.template.parameters import Parameters, bind_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from raydb.planner.expressions.nodes import Literal
     from raydb.planner.plan.table_function import FunctionCall
@@ -73,19 +74,19 @@ def _values(
     return bind_parameters(tree, parameters) if is_open else {}
 
 
-def tables_named(statement: ast.Select | ast.Insert | ast.Update | ast.Delete) -> Mapping[str, str]:
-    """Return the names of tables in a statement, by the name that SQL makes of each one.
+def tables_named(statement: ast.Select | ast.Insert | ast.Update | ast.Delete) -> Sequence[str]:
+    """Return the names of tables in a statement, each as it is written.
 
     Common table expressions are left out, and so is what views name.
 
-    >>> tables_named(parse("WITH c AS (SELECT 1) SELECT * FROM c, Orders, 'a.csv'")[0])
-    {'orders': 'Orders'}
+    >>> tables_named(parse("WITH c AS (SELECT 1) SELECT * FROM C, Orders, 'a.csv'")[0])
+    ['Orders']
     """
     nodes = nodes_of(statement.tree, exp.CTE, exp.Table)
-    common = {fold(node.args["alias"].this) for node in nodes if isinstance(node, exp.CTE)}
+    common = {fold(node.args["alias"].this.name) for node in nodes if isinstance(node, exp.CTE)}
     tables = [node for node in nodes if isinstance(node, exp.Table) and not node.db]
-    names = [table.this for table in tables if isinstance(table.this, exp.Identifier)]
-    return {fold(name): name.name for name in names if fold(name) not in common}
+    names = [name_in(table.this) for table in tables if isinstance(table.this, exp.Identifier)]
+    return list(dict.fromkeys(name for name in names if fold(name) not in common))
 
 
 def tables_in(tree: exp.Expr, views: Mapping[str, str]) -> Iterator[exp.Table]:
@@ -96,8 +97,10 @@ def tables_in(tree: exp.Expr, views: Mapping[str, str]) -> Iterator[exp.Table]:
 def _tables(tree: exp.Expr, views: Mapping[str, str], seen: set[str]) -> Iterator[exp.Table]:
     for table in nodes_of(tree, exp.Table):
         yield table
-        name = fold(table.this) if isinstance(table.this, exp.Identifier) else ""
-        if name in views and name not in seen:
+        if not views or not isinstance(table.this, exp.Identifier):
+            continue
+        name = find_object(name_in(table.this), views, "view")
+        if name is not None and name not in seen:
             seen.add(name)
             (view,) = parse(views[name])
             assert isinstance(view, ast.Select), "a view holds a query"

@@ -74,7 +74,7 @@ def test_schema_makes_the_same_database_again(shop: str, capfd: pytest.CaptureFi
     )
     assert f") WITH (\n    {', '.join(options)}\n);".replace(", ", ",\n    ") in text
     assert text.count("WITH (sieve = true);") == 1
-    assert "near ON \"Sale\" USING ivf (v) WITH (metric = 'cosine', seed = 3);" in text
+    assert "near ON Sale USING ivf (v) WITH (metric = 'cosine', seed = 3);" in text
     one, _ = run(capfd, shop, ".schema towns")
     assert (
         one == 'CREATE VIEW towns AS SELECT * FROM (SELECT s_city FROM shop) AS "towns" ("town");\n'
@@ -231,11 +231,11 @@ def test_short_names(capfd: pytest.CaptureFixture[str]) -> None:
         ("SELECT am|", ["amount"]),
         ("SELECT s| FROM shop", ["s_id", "s_city"]),
         ('SELECT s.| FROM "Sale" s', ["day", "shop", "amount"]),
-        ("SELECT * FROM |", ['"Sale"', "more_towns", "part", "shop", "towns"]),
+        ("SELECT * FROM |", ["Sale", "more_towns", "part", "shop", "towns"]),
         ("SELECT * FROM shop, to|", ["towns"]),
         ("SELECT * FROM shop JOIN pa|", ["part"]),
         ("SELECT * FROM gen|", ["generate_series("]),
-        ("SELECT * FROM motif_count(|", ['"Sale"', "more_towns", "part", "shop", "towns"]),
+        ("SELECT * FROM motif_count(|", ["Sale", "more_towns", "part", "shop", "towns"]),
         ("SELECT * FROM motif_count((FROM sho|", ["shop"]),
         ("SELECT * FROM motif_count(shop, sr|", ["src => "]),
         ("SELECT * FROM motif_sample(shop, src => 's', |", ["src => ", "dst => ", "time => "]),
