@@ -12,7 +12,7 @@ the snapshot after is taken over, where nobody has touched it or what it depends
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,9 +26,12 @@ from raydb.interrupts import beside
 from raydb.storage.tables.changes import Append
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from raydb.storage.tables.changes import Change
+
+# What messages call the parts of a snapshot, where that is not the part's name.
+_KINDS = {"bvhs": "BVH", "vector_indexes": "index", "calibrations": "the calibrations of index"}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -132,34 +135,25 @@ def _with_definitions(base: Snapshot, after: Snapshot, newest: Snapshot) -> Snap
         if newest.tables.get(name) is not base.tables.get(name):
             raise _conflict("table", name)
     return Snapshot(
-        tables=_merged(base.tables, after.tables, newest.tables),
-        views=_merged(base.views, after.views, newest.views),
-        bvhs=_merged(base.bvhs, after.bvhs, newest.bvhs),
-        vector_indexes=_merged(base.vector_indexes, after.vector_indexes, newest.vector_indexes),
-        calibrations=_merged(base.calibrations, after.calibrations, newest.calibrations),
+        **{
+            each.name: _merged(*(getattr(one, each.name) for one in (base, after, newest)))
+            for each in fields(Snapshot)
+        }
     )
 
 
 def _check_definitions(base: Snapshot, newest: Snapshot) -> None:
     """Raise ConflictError where others have defined anything anew."""
-
-    def itself(value: Any) -> Any:
-        return value
-
-    def definition(value: Any) -> Any:
-        return value.definition
-
-    kinds: tuple[tuple[str, Any, Any, Callable[[Any], Any]], ...] = (
-        ("table", base.tables, newest.tables, definition),
-        ("view", base.views, newest.views, itself),
-        ("BVH", base.bvhs, newest.bvhs, definition),
-        ("index", base.vector_indexes, newest.vector_indexes, itself),
-        ("the calibrations of index", base.calibrations, newest.calibrations, itself),
-    )
-    for kind, before, now, of in kinds:
+    for each in fields(Snapshot):
+        before, now = getattr(base, each.name), getattr(newest, each.name)
         for name in sorted(_differing(before, now)):
-            if name not in before or name not in now or of(before[name]) != of(now[name]):
-                raise _conflict(kind, name)
+            if _definition(before.get(name)) != _definition(now.get(name)):
+                raise _conflict(_KINDS.get(each.name, each.name.removesuffix("s")), name)
+
+
+def _definition(value: Any) -> Any:
+    """Return what a name stands for, without the rows of a table or of a BVH."""
+    return getattr(value, "definition", value)
 
 
 def _related(name: str, snapshot: Snapshot) -> set[str]:
