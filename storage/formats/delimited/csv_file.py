@@ -210,7 +210,7 @@ def _encoding(settings: Options) -> str | None:
         return None
     try:
         found = codecs.lookup(written.strip())
-        is_text = isinstance(b"".decode(found.name), str)
+        is_text = bool("a".encode(found.name))  # codecs of bytes refuse it
     except (LookupError, UnicodeError, ValueError):
         is_text = False
     if not is_text:

@@ -56,7 +56,8 @@ class Columns:
     """What a statement says of the columns of a text file; None where it says nothing.
 
     header: whether the first record is a header. names: those of the first columns, or (exact) of
-    all. types: those of columns by name; first_types: those of the first columns. sample: how many
+    all. types: those of columns by name; first_types: those of the first columns; all_text: the
+    others are texts. sample: how many
     records tell the types, None for all.
     """
 
@@ -211,7 +212,7 @@ def _find_shape(
     elif len(texts) > 2 and not texts[-1] and fields and len(fields[0]) == len(texts) - 1:
         texts.pop()  # a comma behind the names that no row has
         return _Shape(layout, texts, True if columns.header is None else columns.header)
-    if layout.padded:
+    if layout.padded and not columns.exact:
         widest = max((len(each) for each in fields), default=0)
         texts += [""] * (widest - len(texts))
     known = columns.header
@@ -250,18 +251,15 @@ def _names(path: str, texts: list[str], has_header: bool, columns: Columns) -> l
 
 def _first_types(columns: Columns, width: int) -> dict[int, pa.DataType]:
     """Return the types that are given for columns whose names need not be known."""
-    if columns.all_text:
-        return dict.fromkeys(range(width), pa.string())
-    if columns.exact:
-        return dict(enumerate(columns.types.values()))
-    return dict(enumerate(columns.first_types[:width]))
+    listed = columns.types.values() if columns.exact else columns.first_types
+    texts = dict.fromkeys(range(width if columns.all_text else 0), pa.string())
+    return texts | dict(enumerate(listed))
 
 
 def _given_types(path: str, names: list[str], columns: Columns) -> dict[str, pa.DataType]:
     """Return the types that the statement gives, by the names as the file has them."""
-    if columns.all_text:
-        return dict.fromkeys(names, pa.string())
-    given = dict(zip(names, columns.first_types, strict=False))
+    given = dict.fromkeys(names if columns.all_text else [], pa.string())
+    given |= dict(zip(names, columns.first_types, strict=False))
     known = {name.lower(): name for name in reversed(names)}
     for name, kind in columns.types.items():
         same = known.get(name.lower())

@@ -108,6 +108,8 @@ def tables_of(
     file, line and field. Fields of other columns are not looked at, unless records with faults are
     left out. `report` is told the number of bytes read so far.
     """
+    if names is not None and not names:
+        text = _uncast(text)
     file, layout, schema = text.file, text.layout, text.schema
     # What is wrong with the form of a .tbl file shows in its last column.
     every = names is None or not layout.quotes or layout.lenient
@@ -136,6 +138,14 @@ def tables_of(
         if report is not None:
             report(file.size_bytes if block.is_last else block.start + len(block.content))
         yield partial(_of_names, read, block, names)
+
+
+def _uncast(text: DelimitedText) -> DelimitedText:
+    """Return a file whose rows are only to be counted, by a first column of any bytes."""
+    if text.layout.lenient:
+        return text
+    first = text.schema.field(0).with_type(pa.binary())
+    return replace(text, schema=text.schema.set(0, first), guessed=frozenset())
 
 
 def read_tables(
