@@ -6,7 +6,8 @@
 .tbl      fields end with '|', as the Star Schema Benchmark's dbgen writes them: no header, no
 quotes, no escapes. An empty field is NULL, but '' in a VARCHAR column that is NOT
 NULL. The first line decides whether a '|' follows the last field.
-.jsonl    one JSON object a line, its keys the columns; also .ndjson and .json
+.jsonl    one JSON object a line, its keys the columns, or an array of them; also .ndjson and .json
+.arrow    Arrow IPC files, also .feather, and streams, .arrows
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from raydb.errors import ProgrammingError, did_you_mean
+from raydb.storage.formats.arrow.ipc_file import ARROW_IPC
 from raydb.storage.formats.delimited.csv_file import CSV
 from raydb.storage.formats.delimited.tbl_file import TBL
 from raydb.storage.formats.flat import FLAT
@@ -37,7 +39,7 @@ def register(added: Format) -> None:
     assert FORMATS.setdefault(added.name, added) is added, f"format {added.name} is there"
 
 
-for _format in (FLAT, PARQUET, CSV, TBL, JSON):
+for _format in (FLAT, PARQUET, CSV, TBL, JSON, ARROW_IPC):
     register(_format)
 
 

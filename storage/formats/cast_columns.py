@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from raydb.errors import DataError, ProgrammingError, did_you_mean
 from raydb.names import index_names
-from raydb.storage.formats.arrow.sql_types import in_sql_layout, sql_type
+from raydb.storage.formats.arrow.sql_types import check_names, in_sql_layout, sql_type
 from raydb.storage.formats.delimited.faults import first_failure
 from raydb.storage.nested import rebuild
 from raydb.storage.type_names import sql_type_name
@@ -44,6 +44,7 @@ def cast_columns(
     ProgrammingError for missing columns and types that cannot be cast, DataError for values that
     do not fit.
     """
+    check_names(path, found)
     names = _match_names(path, found.names, schema, exact)
     _check_castable(path, found, names, schema)
     rows = read(names)

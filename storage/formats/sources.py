@@ -16,7 +16,7 @@ import pyarrow as pa
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError, did_you_mean
 from raydb.interrupts import check_interrupt
 from raydb.storage.formats import check_options, find_format
-from raydb.storage.formats.arrow.sql_types import sql_type
+from raydb.storage.formats.arrow.sql_types import check_names, sql_type
 from raydb.storage.formats.file_parts import cast_part
 from raydb.storage.formats.format import MAX_COLUMNS, Use, too_many_columns
 from raydb.storage.formats.hive import hive_columns
@@ -129,6 +129,7 @@ def _open_file(path: str, chosen: Format, settings: Options) -> _OpenFile:
         file = _OpenFile(path, *chosen.open(path, settings))
     except OSError as error:
         raise OperationalError(describe_failure(path, error)) from None
+    check_names(path, file.schema)
     names = file.schema.names
     if len(names) > MAX_COLUMNS:
         raise too_many_columns(path, len(names))

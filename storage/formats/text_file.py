@@ -39,8 +39,10 @@ class TextFile:
     """The bytes of a text file as it was when it was opened.
 
     What takes its place under its name later is another file. A compressed file is decompressed in
-    memory.
+    memory. record: how messages call what a line is.
     """
+
+    record = "line"
 
     def __init__(self, path: str, compression: str | None, encoding: str | None = None) -> None:
         """Open a file. Raises OSError, and DataError for what cannot be decompressed or decoded.
@@ -180,6 +182,12 @@ class TextFile:
         """Return a file of the same name with other bytes, in memory."""
         file = copy.copy(self)
         file._content = content  # noqa: SLF001  (its own class)
+        return file
+
+    def of_elements(self, content: bytes) -> TextFile:
+        """Return a file whose lines are the elements of an array."""
+        file = self._holding(content)
+        file.record = "element"
         return file
 
     def with_doubled_quotes(self, layout: Layout, escape: str) -> TextFile:

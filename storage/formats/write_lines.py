@@ -55,13 +55,22 @@ def write_delimited(
     _write_lines(sink, rows, line_of)
 
 
-def write_json_lines(sink: BinaryIO, rows: pa.Table) -> None:
+def write_json_lines(sink: BinaryIO, rows: pa.Table, *, is_array: bool) -> None:
     """Write rows as JSON, one object a line; dates and times are strings in ISO 8601.
+
+    is_array: whether the lines are the elements of one array.
 
     Raises NotSupportedError for a column that JSON cannot hold, DataError for NaN and infinities.
     """
     _check_types(rows.schema, "a JSON file", nested=True)
-    _write_lines(sink, rows, _json_lines)
+    if not is_array:
+        _write_lines(sink, rows, partial(_json_lines, end="}\n"))
+        return
+    sink.write(b"[\n")
+    last = max(rows.num_rows - 1, 0)
+    _write_lines(sink, rows.slice(0, last), partial(_json_lines, end="},\n"))
+    _write_lines(sink, rows.slice(last), partial(_json_lines, end="}\n"))
+    sink.write(b"]\n")
 
 
 def compressed(
@@ -162,12 +171,12 @@ def _plain_text(column: pa.Array) -> pa.Array:
 # -- JSON
 
 
-def _json_lines(batch: pa.RecordBatch) -> pa.Array:
+def _json_lines(batch: pa.RecordBatch, end: str) -> pa.Array:
     pieces: list[str | pa.Array] = []
     for place, (name, column) in enumerate(zip(batch.schema.names, batch.columns, strict=True)):
         before = "," if place else "{"
         pieces += [f"{before}{json.dumps(name, ensure_ascii=False)}:", _json_text(name, column)]
-    return pc.binary_join_element_wise(*pieces, "}\n", "")
+    return pc.binary_join_element_wise(*pieces, end, "")
 
 
 def _json_text(name: str, column: pa.Array) -> pa.Array:

@@ -66,7 +66,8 @@ SELECT * FROM '$DATA/mixed.jsonl';
 SELECT * FROM '$DATA/broken.jsonl';
 -- error: DataError: file '$DATA/broken.jsonl', line 2: not JSON at character 9: expecting ',' delimiter
 SELECT * FROM '$DATA/array.json';
--- error: DataError: file '$DATA/array.json' holds an array; JSON lines have one object a line, and no brackets
+-- 1
+-- 2
 SELECT * FROM read_json('$DATA/empty.csv');
 -- error: DataError: file '$DATA/empty.csv' is empty
 SELECT * FROM read_json('$DATA/nation.csv');

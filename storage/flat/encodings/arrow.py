@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 # NULLs and empty structs take no bytes: of them a chunk has at most so many, of others a bit each.
-_MOST_ELEMENTS = 2**22
+MOST_ELEMENTS = 2**22
 
 # Fields of Message and RecordBatch in Arrow's Message.fbs.
 _HEADER, _COMPRESSION = 2, 3
@@ -43,7 +43,7 @@ class _Arrow(Encoding):
             _check_message(column.file.path, entry.offset + place, message)
             array = pa.ipc.read_record_batch(message, schema).column(0)
             array.validate(full=True)
-            _check_lengths(array, max(_MOST_ELEMENTS, 8 * entry.payload_length))
+            check_lengths(array, max(MOST_ELEMENTS, 8 * entry.payload_length))
         except (pa.ArrowException, OSError, ValueError, EOFError) as error:
             found = f"another ({error})"
             raise bad_chunk(column, entry, place, "an Arrow record batch", found) from None
@@ -74,19 +74,19 @@ def _check_message(path: str, offset: int, message: Any) -> None:
         raise ValueError("compressed buffers")
 
 
-def _check_lengths(array: Any, most: int) -> None:
+def check_lengths(array: Any, most: int) -> None:
     """Raise for more elements than bytes can stand for: those of some types take none."""
     if len(array) > most:
         raise ValueError(f"{len(array)} elements")
     data_type = array.type
     if pa.types.is_map(data_type):
-        _check_lengths(array.keys, most)
-        _check_lengths(array.items, most)
+        check_lengths(array.keys, most)
+        check_lengths(array.items, most)
     elif pa.types.is_struct(data_type):
         for number in range(data_type.num_fields):
-            _check_lengths(array.field(number), most)
+            check_lengths(array.field(number), most)
     elif hasattr(array, "values"):
-        _check_lengths(array.values, most)
+        check_lengths(array.values, most)
 
 
 ARROW = _Arrow()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from raydb.errors import DataError
 from raydb.storage.integers import INTEGER_DIGITS
 from raydb.storage.nested import is_list_like, rebuild
 from raydb.storage.uuids import UUID
@@ -25,6 +26,7 @@ _SQL_TYPES = frozenset(
         UUID,
     }
 )
+_VIEWS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
 # The narrowest SQL type with all the values of a type that SQL lacks.
 _WIDENED = {
     pa.null(): pa.string(),
@@ -65,6 +67,19 @@ def sql_type(found: pa.DataType) -> pa.DataType:
     if is_list_like(found):
         return pa.list_(sql_type(found.value_type))
     return _WIDENED.get(found, found)
+
+
+def check_names(path: str, schema: pa.Schema) -> None:
+    """Raise DataError for a column of a file, or a field in one, whose name is no UTF-8."""
+    waiting = list(schema)
+    try:
+        while waiting:
+            field = waiting.pop()
+            if not field.name.isascii():
+                field.name.encode()
+            waiting += [field.type.field(place) for place in range(field.type.num_fields)]
+    except UnicodeError:
+        raise DataError(f"file '{path}' has a column or a field whose name is no UTF-8") from None
 
 
 def _sql_decimal(found: pa.DataType) -> pa.DataType:
@@ -115,6 +130,8 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
         return kind
     if is_list_like(kind):
         return pa.list_(_plain_type(kind.value_type))
+    if kind in _VIEWS:
+        return _VIEWS[kind]
     if _TYPES.is_struct(kind):
         return pa.struct([(field.name, _plain_type(field.type)) for field in kind])
     if _TYPES.is_map(kind):
@@ -129,7 +146,12 @@ def _plain(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if isinstance(have, pa.BaseExtensionType):
         return _plain(array.storage, kind)
     if _TYPES.is_dictionary(have):
-        return _plain(array.dictionary_decode(), kind)
+        # Arrow (26.0) takes nothing from views.
+        values = _plain(array.dictionary, _plain_type(have.value_type))
+        decoded = pa.DictionaryArray.from_arrays(array.indices, values, safe=False)
+        return _plain(decoded.dictionary_decode(), kind)
+    if have in _VIEWS:
+        return array.cast(kind)
     if _TYPES.is_run_end_encoded(have):
         return _plain(pc.run_end_decode(array), kind)
     return rebuild(array, kind, _plain)

@@ -1,4 +1,4 @@
-"""JSON lines: one object a line, whose keys are the columns of a table.
+"""JSON lines: one object a line, whose keys are the columns of a table; or an array of objects.
 
     {"id": 1, "name": "Rex", "born": "2019-04-01"}
 
@@ -26,9 +26,9 @@ from raydb.interrupts import beside, check_interrupt
 from raydb.storage.formats.cast_columns import cast_columns, further_column
 from raydb.storage.formats.delimited.faults import first_failure, shorten
 from raydb.storage.formats.format import ANY, MAX_COLUMNS, Format, Setting, Use, too_many_columns
+from raydb.storage.formats.json.array import open_json
 from raydb.storage.formats.json.source import BLOCK_BYTES, JsonSource, Nesting, too_deep
-from raydb.storage.formats.options import columns_of, compression_of
-from raydb.storage.formats.text_file import TextFile
+from raydb.storage.formats.options import columns_of, compression_of, switch
 from raydb.storage.formats.text_part import LateValueError, TextPart
 from raydb.storage.formats.write_lines import compressed, write_json_lines
 from raydb.storage.nested import leaf_types, rebuild
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from raydb.storage.formats.format import Report
     from raydb.storage.formats.options import Options
+    from raydb.storage.formats.text_file import TextFile
     from raydb.storage.tables.parts import Part
 
     # What becomes of a key that has no given type.
@@ -67,6 +68,7 @@ class _Json(Format):
         "columns": Setting("names and types of the columns that are read", (Use.QUERY,)),
         "sample_size": Setting("lines that the types are found from; -1 is all", (Use.QUERY,)),
         "compression": Setting("gzip, zstd, none or auto", ANY),
+        "array": Setting("whether the objects are one array, and not a line each", (Use.WRITE,)),
     }
 
     def open(self, path: str, settings: Options) -> tuple[pa.Schema, Part]:
@@ -75,7 +77,7 @@ class _Json(Format):
         Raises DataError, naming the line, for what is no JSON and for a key whose values are of
         several kinds.
         """
-        file, columns = TextFile(path, compression_of(path, settings)), columns_of(settings)
+        file, columns = open_json(path, compression_of(path, settings)), columns_of(settings)
         if columns.types:
             given = pa.schema(list(columns.types.items()))
             return given, ArrowPart(read_json(file, given, exact=False))
@@ -105,11 +107,13 @@ class _Json(Format):
         self, path: str, schema: pa.Schema, exact: bool, settings: Options, report: Report
     ) -> Callable[[], pa.Table]:
         compression = compression_of(path, settings)
-        return lambda: read_json(TextFile(path, compression), schema, exact, report)
+        return lambda: read_json(open_json(path, compression), schema, exact, report)
 
     def writer(self, path: str, rows: pa.Table, settings: Options) -> Callable[[BinaryIO], None]:
+        is_array = switch(settings, "array") is True
+
         def write(sink: BinaryIO) -> None:
-            write_json_lines(sink, rows)
+            write_json_lines(sink, rows, is_array=is_array)
 
         return compressed(write, compression_of(path, settings))
 
@@ -158,16 +162,8 @@ def _infer(file: TextFile) -> pa.Table:
 
 def _with_texts(schema: pa.Schema) -> pa.Schema:
     """Return columns with those that Arrow takes for timestamps as the strings that they are."""
-    kinds = map(_text_of_moments, schema.types)
+    kinds = [pa.string() if pa.types.is_timestamp(kind) else kind for kind in schema.types]
     return pa.schema(zip(schema.names, kinds, strict=True))
-
-
-def _text_of_moments(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_struct(kind):
-        return pa.struct([(field.name, _text_of_moments(field.type)) for field in kind])
-    if pa.types.is_list(kind):
-        return pa.list_(_text_of_moments(kind.value_type))
-    return pa.string() if pa.types.is_timestamp(kind) else kind
 
 
 def _check_keys(file: TextFile) -> None:
@@ -182,8 +178,8 @@ def _check_keys(file: TextFile) -> None:
             raise too_many_columns(file.path, len(keys))
         if line_count * len(keys) - present > _MAX_MISSING:
             raise NotSupportedError(
-                f"file '{file.path}', line {line.number}: {len(keys)} different keys up to here,"
-                " most of which most lines lack; name those to read with read_json(...,"
+                f"file '{file.path}', {file.record} {line.number}: {len(keys)} different keys up to"
+                " here, most of which most lines lack; name those to read with read_json(...,"
                 " columns => {...})"
             )
 
@@ -330,14 +326,12 @@ def _parse(file: TextFile, kinds: pa.Schema, unexpected: Unexpected) -> pa.Table
 
 
 def _check_start(file: TextFile, start: int) -> None:
-    """Raise DataError for a file that is blank or holds one array."""
+    """Raise DataError for a file that is blank or holds arrays."""
     first = file.read(start, BLOCK_BYTES).lstrip()[:1]
     if not first:
         raise DataError(f"file '{file.path}' is empty")
     if first == b"[":
-        raise DataError(
-            f"file '{file.path}' holds an array; JSON lines have one object a line, and no brackets"
-        )
+        raise DataError(f"file '{file.path}' holds an array of arrays, where objects are expected")
 
 
 def _first_keys(file: TextFile) -> list[str]:
@@ -373,8 +367,8 @@ def _lines(file: TextFile, start: int) -> Iterator[_Line]:
             line_start, start = start, min(stop + 1, len(data))
             if len(text) >= BLOCK_BYTES:
                 raise DataError(
-                    f"file '{file.path}', line {number}: {len(text)} bytes, where a line may have"
-                    f" {BLOCK_BYTES}"
+                    f"file '{file.path}', {file.record} {number}: {len(text)} bytes, where a line"
+                    f" may have {BLOCK_BYTES}"
                 )
             if text.strip():
                 yield _Line(number, text, line_start, start)
@@ -400,7 +394,7 @@ def _locate_fault(
     """
     seen = {name: _expected(kind) for name, kind in kinds.items()}
     for line in _lines(file, start):
-        where = f"line {line.number}"
+        where = f"{file.record} {line.number}"
         try:
             found = _value_of(file, line)
         except UnicodeDecodeError as error:

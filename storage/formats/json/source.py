@@ -105,5 +105,6 @@ def too_deep(file: TextFile, start: int, count: int) -> DataError:
     nesting = Nesting()
     place = next((n for n, line in enumerate(lines) if nesting.follow(line + b"\n")), 0)
     return DataError(
-        f"file '{file.path}', line {number + place}: values are nested more than {MAX_DEPTH} deep"
+        f"file '{file.path}', {file.record} {number + place}: values are nested more than"
+        f" {MAX_DEPTH} deep"
     )

@@ -121,7 +121,7 @@ def test_keys(folder):
         (b'{"a": "\xff"}', ", line 1: byte 0xff is not valid UTF-8"),
         (b'{"a": ["\xff"]}', ", line 1: byte 0xff is not valid UTF-8"),
         (b'{"a\xff": 1}', ", line 1: byte 0xff is not valid UTF-8"),
-        ('[{"a": 1}]', " holds an array; JSON lines have one object a line, and no brackets"),
+        ("[[1]]", " holds an array of arrays, where objects are expected"),
         (" \n ", " is empty"),
         ("", " is empty"),
     ],

@@ -281,7 +281,7 @@ def test_a_lone_integer_whose_quote_is_never_closed(read):
         ("", {"null": "a,b"}, ProgrammingError,
          "option null is a text without delimiter, quote and line end, not 'a,b'"),
         ("", {"format": "cvs"}, ProgrammingError,
-         "format 'cvs' is not one of tbl, csv, parquet, flat, json; did you mean 'csv'?"),
+         "format 'cvs' is not one of tbl, csv, parquet, flat, json, arrow; did you mean 'csv'?"),
         ("", {"format": "parquet", "header": True}, ProgrammingError,
          "option 'header' does not apply to parquet files"),
     ],
@@ -320,7 +320,7 @@ def test_files_that_cannot_be_read(read, tmp_path):
     with exactly(
         ProgrammingError,
         "file 'part.tbl.xz' has the unknown extension '.xz'; the format may be tbl, csv, "
-        "parquet, flat or json, by the extension or by the option format",
+        "parquet, flat, json or arrow, by the extension or by the option format",
     ):
         read("part.tbl.xz", "x")
     with pytest.raises(DataError, match=r"^file 'part.tbl.gz' is not a gzip file: "):
