@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class PlannerOptions:
     """The settings that a plan depends on (`SET backend`, `SET fused_path` and so on).
 
-    memory_limit: in bytes, None for any number.
+    memory_limit: in bytes, None for any number. time_zone: that of constants and casts, which
+    binding makes part of the plan.
     """
 
     backend: str = "auto"
@@ -25,6 +26,7 @@ class PlannerOptions:
     rt_encoding: str = "lanes"
     fused_path: bool = True
     memory_limit: int | None = None
+    time_zone: str = "UTC"
 
 
 def plan_query(plan: Plan, catalog: CatalogInfo, options: PlannerOptions) -> PhysicalPlan:

@@ -9,6 +9,7 @@ from raydb.planner.expressions.nodes import Subquery
 from raydb.planner.plan.common_tables import contents, map_queries
 from raydb.planner.plan.nodes import Apply, CommonTable, Limit, NoStar, OuterJoin, SemiJoin
 from raydb.planner.rules.compare_dates import compare_dates
+from raydb.planner.rules.compare_instants import compare_instants
 from raydb.planner.rules.factor_disjunctions import factor_disjunctions
 from raydb.planner.rules.fix_clock import fix_clock
 from raydb.planner.rules.fold_constants import fold_constants
@@ -50,6 +51,7 @@ _PLACING_RULES: tuple[Rule, ...] = (
 RULES: tuple[Rule, ...] = (
     fix_clock,
     fold_constants,
+    compare_instants,
     compare_dates,
     factor_disjunctions,
     remove_redundant,
@@ -65,6 +67,7 @@ RULES: tuple[Rule, ...] = (
 # Of them only unnesting makes a new one.
 NEEDS: Mapping[Rule, type | str] = {
     fix_clock: "now",
+    compare_instants: "cast_in_zone",
     compare_dates: "cast",
     factor_disjunctions: "or",
     strengthen_joins: OuterJoin,

@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.names import is_same
-from raydb.planner.expressions.types import HUGEINT, INTERVAL, MAX_PRECISION, is_float
+from raydb.planner.expressions.types import HUGEINT, INTERVAL, MAX_PRECISION, TIMESTAMPTZ, is_float
 from raydb.storage.uuids import UUID
 
 _DType = exp.DType
@@ -31,6 +31,11 @@ _TYPES: dict[exp.DType, pa.DataType] = {
     _DType.TIME: pa.time64("us"),
     _DType.TIMESTAMP: pa.timestamp("us"),
     _DType.DATETIME: pa.timestamp("us"),
+    # A TIMESTAMP has microseconds, whatever another database would keep.
+    _DType.TIMESTAMP_S: pa.timestamp("us"),
+    _DType.TIMESTAMP_MS: pa.timestamp("us"),
+    _DType.TIMESTAMP_NS: pa.timestamp("us"),
+    _DType.TIMESTAMPTZ: TIMESTAMPTZ,
     _DType.VARBINARY: pa.binary(),
     _DType.INTERVAL: INTERVAL,
     _DType.UUID: UUID,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,9 @@ from raydb.planner.plan.verify import verify_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+# Time zones that no test sets are the same everywhere.
+os.environ["TZ"] = "UTC"
 
 # What tests share are modules beside them, and pytest's importlib mode adds no folder.
 SHARING = (

@@ -40,7 +40,7 @@ NUMBER: Final = TypeObject(
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "DECIMAL", "REAL", "FLOAT", "DOUBLE"),
     *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"),
 )
-DATETIME: Final = TypeObject("DATE", "TIME", "TIMESTAMP")
+DATETIME: Final = TypeObject("DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
 # No column is a row's identity.
 ROWID: Final = TypeObject()
 

@@ -98,7 +98,8 @@ class Running:
 
     interrupts: end it, those from now on; None for none. listener: is told how far long work has
     come. memory_limit: returns the bytes that the statement may take, None for any number; itself
-    None where nothing has begun. At the end an Interrupt becomes an OperationalError.
+    None where nothing has begun. time_zone: as SET says it. cuts_nanoseconds: whether what is finer
+    than a TIMESTAMP is cut off. At the end an Interrupt becomes an OperationalError.
     """
 
     __slots__ = (
@@ -106,11 +107,13 @@ class Running:
         "_began",
         "_late",
         "_start",
+        "cuts_nanoseconds",
         "device_memory",
         "is_over",
         "listener",
         "memory_limit",
         "remarks",
+        "time_zone",
     )
 
     def __init__(
@@ -127,27 +130,35 @@ class Running:
         self.device_memory = device_memory
         self.memory_limit: Callable[[], int | None] | None = None
         self.remarks = Remarks()
+        self.time_zone = "UTC"
+        self.cuts_nanoseconds = False
         self._began: dt.datetime | None = None
         self._before: Token[Running | None] | None = None
         self._late: LateInterrupt | None = None
         self._start = 0.0
 
     def begin(
-        self, device_memory: DeviceMemory, memory_limit: Callable[[], int | None] | None = None
+        self,
+        device_memory: DeviceMemory,
+        memory_limit: Callable[[], int | None] | None = None,
+        time_zone: str = "UTC",
+        *,
+        cuts_nanoseconds: bool = False,
     ) -> None:
         """Go on with the next statement of a text, which has a moment of its own."""
         self._release_interrupt(at_once=True)
         self.device_memory, self.memory_limit = device_memory, memory_limit
+        self.time_zone, self.cuts_nanoseconds = time_zone, cuts_nanoseconds
         self._began = None
 
     def moment(self) -> dt.datetime:
-        """Return what now() is, however often it is asked: when it was first asked, in local time.
+        """Return what now() is, however often it is asked: when it was first asked, in UTC.
 
         A statement may be several plans, such as those of INSERT ... ON CONFLICT, and a plan may
         hold queries that are optimized one by one.
         """
         if self._began is None:
-            self._began = dt.datetime.now()
+            self._began = dt.datetime.now(dt.UTC)
         return self._began
 
     def hold_interrupt(self) -> None:
@@ -167,6 +178,7 @@ class Running:
         running = Running(None, self.listener, self.device_memory)
         running.is_over, running._began = is_over, self.moment()
         running.memory_limit, running.remarks = self.memory_limit, self.remarks
+        running.time_zone, running.cuts_nanoseconds = self.time_zone, self.cuts_nanoseconds
         return running
 
     def __enter__(self) -> Self:
@@ -200,9 +212,21 @@ current: ContextVar[Running | None] = ContextVar("raydb statement", default=None
 
 
 def moment() -> dt.datetime:
-    """Return the moment of the statement that runs on this thread, in local time."""
+    """Return the moment of the statement that runs on this thread, in UTC."""
     running = current.get()
-    return dt.datetime.now() if running is None else running.moment()
+    return dt.datetime.now(dt.UTC) if running is None else running.moment()
+
+
+def time_zone() -> str:
+    """Return the time zone of the statement that runs on this thread, as SET says it."""
+    running = current.get()
+    return "UTC" if running is None else running.time_zone
+
+
+def cuts_nanoseconds() -> bool:
+    """Tell whether that statement cuts off what is finer than a TIMESTAMP."""
+    running = current.get()
+    return running is not None and running.cuts_nanoseconds
 
 
 def device_memory() -> DeviceMemory:

@@ -107,11 +107,11 @@ class RayTypeCompiler(compiler.GenericTypeCompiler):
     """Writes types; SQL's own names are right but for these."""
 
     def visit_DATETIME(self, type_: Any, **kw: Any) -> str:
-        """Return TIMESTAMP."""
-        return "TIMESTAMP"
+        """Return TIMESTAMP, with a time zone where the type has one."""
+        return self.visit_TIMESTAMP(type_, **kw)
 
     def visit_TIMESTAMP(self, type_: Any, **kw: Any) -> str:
-        """Return TIMESTAMP; a time zone is refused by the database."""
+        """Return TIMESTAMP, with a time zone where the type has one."""
         return "TIMESTAMP WITH TIME ZONE" if type_.timezone else "TIMESTAMP"
 
     def visit_FLOAT(self, type_: Any, **kw: Any) -> str:
@@ -401,4 +401,6 @@ def _type(name: str) -> types.TypeEngine[Any]:
         return types.ARRAY(_type(name[: name.rindex("[")].replace("FLOAT", "REAL")))
     if (decimal := _DECIMAL.fullmatch(name)) is not None:
         return types.DECIMAL(int(decimal[1]), int(decimal[2]))
+    if name == "TIMESTAMP WITH TIME ZONE":
+        return types.TIMESTAMP(timezone=True)
     return _TYPES.get(name, sqltypes.NullType)()

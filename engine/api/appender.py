@@ -10,6 +10,8 @@ from raydb.engine.statements.names import table_called
 from raydb.errors import DataError, InterfaceError, ProgrammingError
 from raydb.names import known_name
 from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.columns.zones import session_zone
+from raydb.running import Running
 from raydb.sql import assigned_values
 
 if TYPE_CHECKING:
@@ -86,9 +88,10 @@ class Appender:
         """
         rows, self._rows = self._rows, []
         if rows:
-            columns = [
-                _values(*each) for each in zip(self._fields, zip(*rows, strict=True), strict=True)
-            ]
+            with Running() as running:
+                self._connection._open_session().begin(running)  # noqa: SLF001
+                pairs = zip(self._fields, zip(*rows, strict=True), strict=True)
+                columns = [_values(*each) for each in pairs]
             names = [field.name for field in self._fields]
             self._connection._run_on(self._insert, _ROWS, pa.table(columns, names))  # noqa: SLF001
 
@@ -123,7 +126,7 @@ def _values(field: pa.Field, values: Sequence[object]) -> pa.Array:
     except ProgrammingError:
         pass
     try:
-        return cast_values(pa.array(values), field.type)
+        return cast_values(pa.array(values), field.type, session_zone())
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         reason = str(error).splitlines()[0]
         raise DataError(f"column '{field.name}', values that were appended: {reason}") from error

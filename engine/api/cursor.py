@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
-import pyarrow.types as pt
-
+from raydb.engine.api.durations import with_durations
 from raydb.engine.api.html import html_plan, html_table
 from raydb.engine.api.text import SHOWN_ROWS, text_table
 from raydb.engine.session.result import Result
@@ -21,7 +20,6 @@ from raydb.errors import (
 )
 from raydb.planner.plan.table_function import TABLE_FUNCTIONS
 from raydb.storage.formats.arrow.exported import exported, with_uuid_texts
-from raydb.storage.nested import leaf_types
 from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID
 
@@ -197,11 +195,11 @@ class Cursor:
     def to_pandas(self) -> pd.DataFrame:
         """Return all rows of the last query as a pandas DataFrame.
 
-        Raises OperationalError where pandas is not installed, DataError for a value that it cannot
-        hold.
+        An INTERVAL is a timedelta, or a DateOffset in a column where one has months. Raises
+        OperationalError where pandas is not installed, DataError for a value that it cannot hold.
         """
         _require("pandas")
-        table = self.to_arrow_table()
+        table = with_durations(self.to_arrow_table(), strict=False)
         with _converting("pandas"):
             frame: pd.DataFrame = table.to_pandas(maps_as_pydicts="strict")
         for place, kind in enumerate(self._result.types or ()):
@@ -212,16 +210,11 @@ class Cursor:
     def to_polars(self, *, lazy: bool = False) -> pl.DataFrame | pl.LazyFrame:
         """Return all rows of the last query as a Polars DataFrame, or as a LazyFrame.
 
-        Raises OperationalError where Polars is not installed, DataError for a type that it lacks.
+        Raises OperationalError where Polars is not installed, DataError for a type that it lacks,
+        such as intervals with months.
         """
         polars = _require("polars")
-        table = with_uuid_texts(self.to_arrow_table())
-        for column in table.schema:
-            if any(map(pt.is_interval, leaf_types(column.type))):
-                raise DataError(
-                    f"column '{column.name}' is an INTERVAL, a type that Polars lacks; CAST it to"
-                    " VARCHAR"
-                )
+        table = with_durations(with_uuid_texts(self.to_arrow_table()), strict=True)
         with _converting("Polars"):
             frame = polars.from_arrow(table)
         result: pl.DataFrame | pl.LazyFrame = frame.lazy() if lazy else frame

@@ -23,6 +23,7 @@ from raydb.engine.session.python_values import python_values
 from raydb.kernels.backends.backend import Accumulator
 from raydb.kernels.bvh.encode import encode_column
 from raydb.planner.expressions.nodes import Column
+from raydb.planner.expressions.types import TIMESTAMPTZ
 from raydb.planner.plan.nodes import Limit, Project, Sort
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 
@@ -208,7 +209,9 @@ def _sources(plan: FusedScanAggregate) -> dict[Column, _Source]:
         for column, values in zip(part.columns, part.values, strict=True):
             # No code may be allowed: then a part has no values.
             is_known = len(values) == part.count
-            if is_known and not (pt.is_nested(values.type) or pt.is_interval(values.type)):
+            # An interval has no rank, and a time zone is another one from session to session.
+            is_plain = not (pt.is_nested(values.type) or pt.is_interval(values.type))
+            if is_known and is_plain and values.type != TIMESTAMPTZ:
                 sources[column] = _key(values, places)
     for column, call in plan.aggregates:
         if call.function == "count_star":

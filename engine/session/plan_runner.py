@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ from raydb.engine.operators.trace import Trace
 from raydb.engine.session.rejects import keep_rejects
 from raydb.engine.session.result import Result
 from raydb.engine.session.settings import MEMORY_LIMIT
+from raydb.engine.session.zoned_columns import shown, shown_types
 from raydb.errors import DataError
 from raydb.planner.explain import Measured, describe, render, search_states
 from raydb.storage.formats.text_part import LateValueError
@@ -53,6 +54,13 @@ class Stream:
     types: tuple[pa.DataType, ...]
     blocks: Blocks
     warnings: Sequence[str]
+
+    def in_zone(self, setting: str) -> Stream:
+        """Return the rows with timestamps in the zone that a setting means."""
+        types = shown_types(self.types, setting)
+        if types is None:
+            return self
+        return replace(self, types=types, blocks=(shown(block, types) for block in self.blocks))
 
 
 def run(prepared: PreparedPlan, context: StatementContext) -> Result:

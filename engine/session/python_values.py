@@ -6,6 +6,7 @@ BLOB      bytes                            has months, which a timedelta does no
 DATE      datetime.date          lists     list
 UUID      uuid.UUID              STRUCT    dict
                                  MAP       dict; a list of pairs where keys are nested
+TIMESTAMP datetime.datetime, with the zone of the session if it has a time zone
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import datetime as dt
 import uuid
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pyarrow.types as pt
@@ -35,12 +37,12 @@ def python_values(column: pa.Array) -> list[Any]:
     convert = _converter(column.type)
     try:
         values: list[Any] = column.to_pylist()
+        if convert is not None:
+            values = [None if value is None else convert(value) for value in values]
     except (ValueError, OverflowError) as error:
         kind = sql_type_name(column.type)
         raise DataError(f"a {kind} of the answer is no value of Python: {error}") from None
-    if convert is None:
-        return values
-    return [None if value is None else convert(value) for value in values]
+    return values
 
 
 def _converter(data_type: pa.DataType) -> Callable[[Any], Any] | None:
@@ -55,6 +57,9 @@ def _converter(data_type: pa.DataType) -> Callable[[Any], Any] | None:
         return _map_converter(data_type)
     if pt.is_interval(data_type):
         return _timedelta
+    if pt.is_timestamp(data_type) and data_type.tz is not None:
+        zone = dt.UTC if data_type.tz == "UTC" else ZoneInfo(data_type.tz)
+        return lambda moment: moment.astimezone(zone)
     if pt.is_list(data_type) or pt.is_fixed_size_list(data_type):
         convert = _converter(data_type.value_type)
         if convert is not None:
@@ -99,6 +104,16 @@ def _uuid(value: bytes) -> uuid.UUID:
 def sql_types(schema: pa.Schema) -> tuple[str, ...]:
     """Return the SQL types of the columns of rows, such as 'DECIMAL(10,2)'."""
     return tuple(map(sql_type_name, schema.types))
+
+
+def zoned_word(value: dt.datetime) -> str:
+    """Return a datetime that has a zone as a CAST to VARCHAR writes it."""
+    text = value.isoformat(" ")
+    place = next(at for at in range(19, len(text)) if text[at] in "+-")
+    shown, offset = text[:place], text[place:]
+    if "." in shown:
+        shown = shown.rstrip("0")
+    return shown + offset.removesuffix(":00")
 
 
 def interval_word(value: dt.timedelta | pa.MonthDayNano) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from raydb.engine.fused.row_fast_path import FastRows
 from raydb.engine.session.python_values import python_values
+from raydb.engine.session.zoned_columns import shown, shown_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import pyarrow as pa
 
 
 # Rows become Python tuples this many at a time, so that a large result is not held twice.
@@ -65,6 +66,17 @@ class Result:
         if isinstance(rows, FastRows):
             rows = self._rows = rows.table()
         return rows
+
+    def show_in_zone(self, setting: str) -> None:
+        """Give timestamps with a time zone the one that a setting means."""
+        # No fused job's keys have one.
+        if not isinstance(self._rows, pa.Table) or self.types is None:
+            return
+        types = shown_types(self.types, setting)
+        if types is not None:
+            columns = shown(self._rows.columns, types)
+            self._rows = pa.Table.from_arrays(columns, self._rows.column_names)
+            self.types = types
 
     def python_rows(self) -> Iterator[tuple[Any, ...]]:
         """Return the rows as tuples of Python values, made when they are asked for."""

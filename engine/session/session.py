@@ -21,12 +21,19 @@ from raydb.engine.session.prepared_statements import PreparedStatements
 from raydb.engine.session.python_tables import PythonTables
 from raydb.engine.session.queries import Queries
 from raydb.engine.session.result import Result
-from raydb.engine.session.settings import EXTERNAL_ACCESS, MEMORY_LIMIT, THREADS, Settings
+from raydb.engine.session.settings import (
+    EXTERNAL_ACCESS,
+    MEMORY_LIMIT,
+    NANOSECONDS,
+    THREADS,
+    TIME_ZONE,
+    Settings,
+)
 from raydb.engine.statements.summarize import summarize
 from raydb.errors import Error, NotSupportedError, OperationalError, ProgrammingError
 from raydb.interrupts import check_interrupt
 from raydb.kernels.backends.cpu.threads import use_processors
-from raydb.running import Remarks, Running
+from raydb.running import Running
 from raydb.sql import ast
 from raydb.storage.formats.text_part import LateValueError
 
@@ -79,6 +86,7 @@ class Session:
         warnings: list[str] = []
         with _locating_names(text):
             result = self._run_text(text, parameters, running or Running(), warnings)
+        result.show_in_zone(self.settings[TIME_ZONE])
         if warnings:
             result.warnings = tuple(dict.fromkeys(warnings))
         return result
@@ -129,7 +137,18 @@ class Session:
             if len(statements) != 1 or not isinstance(statements[0], ast.Select):
                 raise ProgrammingError("a text whose rows are streamed is one query")
             select = statements[0]
-            return _reading_files(lambda some: self.queries.stream(select, some), context)
+            rows = _reading_files(lambda some: self.queries.stream(select, some), context)
+            return rows.in_zone(context.settings[TIME_ZONE])
+
+    def begin(self, running: Running) -> None:
+        """Let what runs on this thread have the settings of the session."""
+        settings = self.settings
+        running.begin(
+            settings.device_memory,
+            lambda: parse_limit(settings[MEMORY_LIMIT]),
+            settings[TIME_ZONE],
+            cuts_nanoseconds=settings[NANOSECONDS] == "cut",
+        )
 
     def close(self) -> None:
         """Leave the database; an open transaction is rolled back."""
@@ -164,8 +183,7 @@ class Session:
         check_interrupt()
         settings = self.settings
         use_processors(settings[THREADS])
-        running.begin(settings.device_memory, lambda: parse_limit(settings[MEMORY_LIMIT]))
-        running.remarks = Remarks(warnings)
+        self.begin(running)
         return StatementContext(
             snapshot=self.database.snapshot,
             settings=settings,

@@ -30,6 +30,7 @@ from raydb.kernels.backends.choice import ENCODINGS, FALLBACKS, check_setting
 from raydb.kernels.backends.choice import SETTINGS as BACKENDS
 from raydb.kernels.backends.cpu.threads import machine_processors
 from raydb.planner import PlannerOptions
+from raydb.planner.expressions.columns.zones import LOCAL, find_zone, zone_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -50,6 +51,7 @@ class Setting(Generic[T]):
     parse: returns the value for the text that SET gives and the setting's name; it raises
     ProgrammingError for another text. values, meaning: what it takes, and what it does, as the
     page says it. guard: raises OperationalError where the settings as they are forbid a text.
+    shown: what SHOW says of a value, by default what SET takes.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Setting(Generic[T]):
     values: str
     meaning: str
     guard: Callable[[Settings, str], None] | None = None
+    shown: Callable[[T], str] | None = None
 
 
 SETTINGS: dict[str, Setting[Any]] = {}
@@ -85,6 +88,7 @@ class Settings:
             self[RT_ENCODING],
             self[FUSED_PATH],
             whole_limit(self[MEMORY_LIMIT]),
+            self[TIME_ZONE],
         )
         self.device_memory = parse_device_memory(self[DEVICE_MEMORY])
 
@@ -92,8 +96,10 @@ class Settings:
         return cast("T", self._values.get(setting.name, setting.default))
 
     def text(self, name: str) -> str:
-        """Return the value of a setting as SET takes it."""
-        return _text(self[_find(name)])
+        """Return the value of a setting as SHOW says it."""
+        setting = _find(name)
+        value = self[setting]
+        return _text(value) if setting.shown is None else setting.shown(value)
 
     def with_text(self, name: str, text: str) -> Settings:
         """Return the settings after SET; raises what `Setting.parse` and its guard do."""
@@ -206,6 +212,10 @@ def _check_not_lost(settings: Settings, text: str) -> None:
         )
 
 
+def _parse_zone(text: str, _: str) -> str:
+    return LOCAL if text.lower() == LOCAL else find_zone(text)
+
+
 _switch = _either({"on": True, "off": False, "true": True, "false": False})
 _ON_OFF = "`'on'`, `'off'`"
 
@@ -314,6 +324,25 @@ DEVICE_MEMORY = register(
         _as_written(parse_device_memory),
         "such as `'4GB'`, `'80%'` or `'none'`",
         "what backends keep on each device",
+    )
+)
+TIME_ZONE = register(
+    Setting(
+        "timezone",
+        LOCAL,
+        _parse_zone,
+        "a name of IANA's such as `'Europe/Oslo'`, or `'local'`",
+        "in which zone a TIMESTAMP WITH TIME ZONE is read and shown; `'local'` is the system's",
+        shown=zone_name,
+    )
+)
+NANOSECONDS = register(
+    Setting(
+        "nanoseconds",
+        "error",
+        _either({word: word for word in ("error", "cut")}),
+        "`'error'`, `'cut'`",
+        "what becomes of times in files and frames that are finer than a microsecond",
     )
 )
 EXTERNAL_ACCESS = register(

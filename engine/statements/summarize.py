@@ -13,6 +13,7 @@ import pyarrow.types as pt
 
 from raydb.interrupts import beside
 from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.columns.zones import session_zone
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -80,5 +81,5 @@ def _percentage(part: int, whole: int) -> Decimal | None:
 
 def _text(value: pa.Scalar) -> str | None:
     """Return a value as CAST(value AS VARCHAR) has it."""
-    text = cast_values(value, _TEXT).as_py()
+    text = cast_values(value, _TEXT, session_zone()).as_py()
     return None if text is None else str(text)

@@ -3,7 +3,7 @@
     range(5), range(1, 10, 2)    integers from the first up to the second, which is not reached
     generate_series(1, 10, 2)    likewise, and the second may be reached
 
-Two dates or timestamps and an INTERVAL give a series of timestamps.
+Two dates or timestamps and an INTERVAL give a series of timestamps, with a time zone if one has.
 """
 
 from __future__ import annotations
@@ -18,7 +18,15 @@ from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Expression, Literal
 from raydb.planner.expressions.operators import arithmetic
-from raydb.planner.expressions.types import is_integer, is_interval, is_moment
+from raydb.planner.expressions.types import (
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    common_type,
+    is_integer,
+    is_interval,
+    is_moment,
+)
+from raydb.planner.expressions.typing_rules import cast
 from raydb.planner.plan.function_arguments import Argument
 from raydb.planner.plan.nodes import Plan, Project, Series, Values
 from raydb.planner.plan.table_function import PlannedFunction
@@ -26,9 +34,9 @@ from raydb.planner.plan.table_function import PlannedFunction
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from raydb.planner.expressions.nodes import Column
     from raydb.planner.plan.table_function import FunctionCall
 
-_TIMESTAMP = pa.timestamp("us")
 _MAX_ROWS = 2**40  # 8 TiB of numbers, beyond any memory
 _MONTH_DAYS = 30  # in the order of intervals
 
@@ -36,8 +44,8 @@ _MONTH_DAYS = 30  # in the order of intervals
 class SeriesFunction(PlannedFunction):
     """range() or generate_series(): one column of that name.
 
-    It is BIGINT for integers and TIMESTAMP for dates and timestamps, as in PostgreSQL. Without rows
-    where an argument is NULL.
+    It is BIGINT for integers and TIMESTAMP for dates and timestamps, as in PostgreSQL, or TIMESTAMP
+    WITH TIME ZONE. Without rows where an argument is NULL.
     """
 
     is_positional = True
@@ -97,33 +105,34 @@ def _step_count(distance: int, step: int) -> int:
 def _moments(name: str, values: Sequence[Literal], call: FunctionCall) -> Plan:
     if len(values) < 3:
         raise ProgrammingError(f"{name}() of dates needs a step, such as INTERVAL '1 day'")
-    ends = [_as_moment(name, value) for value in values[:2]]
+    kind = common_type(*(value.type for value in values[:2])) or TIMESTAMP
+    kind = TIMESTAMPTZ if kind == TIMESTAMPTZ else TIMESTAMP
+    ends = [_as_moment(name, value, kind) for value in values[:2]]
     step = values[2]
     if not (is_interval(step.type) or pa.types.is_null(step.type)):
         raise ProgrammingError(f"{name}() of dates takes an interval, not {describe(step)}")
     start, stop = ends
     if start is None or stop is None or step.value is None:
-        return Values((call.new_column(name, _TIMESTAMP),), ())
+        return Values((call.new_column(name, kind),), ())
     forward = _direction(name, step.value)
     inclusive = name == "generate_series"
-    if step.value.months:
-        return _by_months(name, start, stop, step, forward, inclusive, call)
+    column = call.new_column(name, kind)
+    # A day has 23 to 25 hours where clocks change.
+    if step.value.months or (step.value.days and kind == TIMESTAMPTZ):
+        return _by_calendar(column, start, stop, step, forward, inclusive)
     microseconds = step.value.days * 86_400_000_000 + step.value.nanoseconds // 1000
     distance = (stop - start) // dt.timedelta(microseconds=1)
     count = _step_count(distance + (forward if inclusive else 0), microseconds)
     number = call.new_column("number", pa.int64())
-    moment = arithmetic("add", Literal(start, _TIMESTAMP), arithmetic("multiply", step, number))
-    column = call.new_column(name, _TIMESTAMP)
+    moment = arithmetic("add", Literal(start, kind), arithmetic("multiply", step, number))
     return Project(Series(number, 0, count, 1), ((column, moment),))
 
 
-def _as_moment(name: str, value: Literal) -> dt.datetime | None:
+def _as_moment(name: str, value: Literal, kind: pa.DataType) -> dt.datetime | None:
     if not (is_moment(value.type) or value.value is None):
         raise ProgrammingError(f"{name}() of dates takes two dates, not {describe(value)}")
-    day = value.value
-    if isinstance(day, dt.date) and not isinstance(day, dt.datetime):
-        return dt.datetime.combine(day, dt.time())
-    return day if isinstance(day, dt.datetime) else None
+    (moment,) = evaluate(cast(value, kind), {}, 1).to_pylist()
+    return moment if isinstance(moment, dt.datetime) else None
 
 
 def _direction(name: str, step: pa.MonthDayNano) -> int:
@@ -135,23 +144,21 @@ def _direction(name: str, step: pa.MonthDayNano) -> int:
     return 1 if nanoseconds > 0 else -1
 
 
-def _by_months(
-    name: str,
+def _by_calendar(
+    column: Column,
     moment: dt.datetime,
     stop: dt.datetime,
     step: Literal,
     forward: int,
     inclusive: bool,
-    call: FunctionCall,
 ) -> Values:
     """Return moments whose distance depends on the calendar: each is found from the one before."""
-    column = call.new_column(name, _TIMESTAMP)
     rows: list[tuple[Expression, ...]] = []
     while (moment < stop if forward > 0 else moment > stop) or (inclusive and moment == stop):
-        rows.append((Literal(moment, _TIMESTAMP),))
-        following = arithmetic("add", Literal(moment, _TIMESTAMP), step)
+        rows.append((Literal(moment, column.type),))
+        following = arithmetic("add", Literal(moment, column.type), step)
         (after,) = evaluate(following, {}, 1).to_pylist()
         if (after - moment) * forward <= dt.timedelta():
-            raise DataError(f"the step of {name}() does not lead from {moment} to {stop}")
+            raise DataError(f"the step of {column.name}() does not lead from {moment} to {stop}")
         moment = after
     return Values((column,), tuple(rows))

@@ -30,6 +30,7 @@ from raydb.planner.expressions.types import (
     INTEGER,
     TEXT,
     TIMESTAMP,
+    TIMESTAMPTZ,
     can_cast,
     is_decimal,
     is_integer,
@@ -147,7 +148,8 @@ def _median(name: str, argument: Expression) -> AggregateCall:
 def _quantile_cont(name: str, argument: Expression, fraction: Expression) -> AggregateCall:
     argument, kind = typed(argument, DOUBLE), DOUBLE
     if is_moment(argument.type):
-        argument, kind = cast(argument, TIMESTAMP), TIMESTAMP
+        kind = TIMESTAMPTZ if argument.type == TIMESTAMPTZ else TIMESTAMP
+        argument = cast(argument, kind)
     else:
         require_number(name, argument)
     return AggregateCall("quantile_cont", (argument, _fraction(name, fraction)), kind)

@@ -13,15 +13,18 @@ import pyarrow as pa
 
 from raydb.errors import DataError, ProgrammingError
 from raydb.planner.expressions.casts.cast import cast_values, literal_value
+from raydb.planner.expressions.columns.zones import session_zone
 from raydb.planner.expressions.nodes import Literal
 from raydb.planner.expressions.slots import records_conversion
 from raydb.planner.expressions.types import (
     COMPARED_PRECISION,
     MAX_PRECISION,
+    TIMESTAMPTZ,
     is_decimal,
     is_float,
     is_integer,
     is_list,
+    is_moment,
     is_number,
 )
 from raydb.storage.integers import bounds_of
@@ -158,7 +161,7 @@ def _parse(text: str, data_type: pa.DataType) -> Any:  # a Python value, or None
         return dt.date.fromisoformat(text)
     if data_type == pa.timestamp("us") and _TIMESTAMP.fullmatch(text):
         return dt.datetime.fromisoformat(text)
-    return literal_value(cast_values(pa.scalar(text), data_type))
+    return literal_value(cast_values(pa.scalar(text), data_type, session_zone()))
 
 
 @records_conversion
@@ -179,9 +182,21 @@ def convert(literal: Literal, data_type: pa.DataType) -> Literal | None:
         return _convert_number(value, data_type)
     if literal.type == pa.date32() and data_type == pa.timestamp("us"):
         return Literal(dt.datetime.combine(value, dt.time()), data_type)
+    if data_type == TIMESTAMPTZ and is_moment(literal.type):
+        return _as_instant(literal)
     if is_list(literal.type) and is_list(data_type):
         return _convert_list(literal, data_type)
     return None
+
+
+def _as_instant(literal: Literal) -> Literal | None:
+    """Return a date or a timestamp in the session's time zone."""
+    shown = pa.scalar(literal.value, literal.type)
+    try:
+        value = literal_value(cast_values(shown, TIMESTAMPTZ, session_zone()))
+    except DataError:
+        return None
+    return Literal(value, TIMESTAMPTZ)
 
 
 def _convert_list(literal: Literal, data_type: pa.DataType) -> Literal | None:

@@ -5,6 +5,9 @@ date + integer         DATE          timestamp - timestamp  INTERVAL, days and t
 date + time            TIMESTAMP     time - time            INTERVAL
 timestamp + interval   TIMESTAMP     interval + interval    INTERVAL
 time + interval        TIME          interval * number      INTERVAL
+
+What holds for TIMESTAMP holds for TIMESTAMP WITH TIME ZONE: months and days are those that clocks
+show in the session's zone, and hours are hours that pass.
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ from raydb.planner.expressions.types import (
     TEXT,
     TIME,
     TIMESTAMP,
+    TIMESTAMPTZ,
     as_decimal_type,
     common_type,
     is_decimal,
@@ -42,10 +46,11 @@ from raydb.planner.expressions.types import (
     is_integer,
     is_interval,
     is_list,
+    is_moment,
     is_number,
     is_temporal,
 )
-from raydb.planner.expressions.typing_rules import as_text, cast, typed, unify
+from raydb.planner.expressions.typing_rules import as_text, cast, typed, unify, zone_literal
 from raydb.storage.integers import is_unsigned, wider_integer
 
 if TYPE_CHECKING:
@@ -64,6 +69,7 @@ _RULES: Mapping[tuple[str, str, str], tuple[str, pa.DataType]] = {
     ("add", "date", "integer"): ("add_days", DATE),
     ("add", "date", "time"): ("add_time", TIMESTAMP),
     ("add", "timestamp", "interval"): ("add_interval", TIMESTAMP),
+    ("add", "zoned", "interval"): ("add_in_zone", TIMESTAMPTZ),
     ("add", "time", "interval"): ("add_interval", TIME),
     ("add", "interval", "interval"): ("add_intervals", INTERVAL),
     ("subtract", "date", "interval"): ("subtract_interval", TIMESTAMP),
@@ -71,6 +77,8 @@ _RULES: Mapping[tuple[str, str, str], tuple[str, pa.DataType]] = {
     ("subtract", "date", "date"): ("days_apart", INTEGER),
     ("subtract", "timestamp", "timestamp"): ("moments_apart", INTERVAL),
     ("subtract", "timestamp", "interval"): ("subtract_interval", TIMESTAMP),
+    ("subtract", "zoned", "zoned"): ("moments_apart", INTERVAL),
+    ("subtract", "zoned", "interval"): ("subtract_in_zone", TIMESTAMPTZ),
     ("subtract", "time", "interval"): ("subtract_interval", TIME),
     ("subtract", "time", "time"): ("times_apart", INTERVAL),
     ("subtract", "interval", "interval"): ("subtract_intervals", INTERVAL),
@@ -90,8 +98,8 @@ def arithmetic(function: str, left: Expression, right: Expression) -> Expression
         return _of_numbers(function, left, right)
     verb = _VERBS[function].format(describe(left), describe(right))
     left, right = _beside(function, left, right.type), _beside(function, right, left.type)
-    if {left.type, right.type} == {DATE, TIMESTAMP} and function == "subtract":
-        left, right = cast(left, TIMESTAMP), cast(right, TIMESTAMP)
+    if left.type != right.type and is_moment(left.type) and is_moment(right.type):
+        left, right = unify((left, right), "combine")
     rule = _RULES.get((function, _kind(left), _kind(right)))
     if rule is None and function in ("add", "multiply"):
         left, right = right, left
@@ -103,7 +111,8 @@ def arithmetic(function: str, left: Expression, right: Expression) -> Expression
         right = cast(right, DOUBLE)
     elif is_integer(right.type):
         right = cast(right, BIGINT)
-    return Call(name, (left, right), data_type)
+    zone = (zone_literal(),) if name.endswith("_in_zone") else ()
+    return Call(name, (left, right, *zone), data_type)
 
 
 def _beside(function: str, operand: Expression, other: pa.DataType) -> Expression:
@@ -124,7 +133,7 @@ def _kind(operand: Expression) -> str:
     data_type = operand.type
     if is_interval(data_type):
         return "interval"
-    names = {DATE: "date", TIME: "time", TIMESTAMP: "timestamp"}
+    names = {DATE: "date", TIME: "time", TIMESTAMP: "timestamp", TIMESTAMPTZ: "zoned"}
     if data_type in names:
         return names[data_type]
     return "integer" if is_integer(data_type) else "number" if is_number(data_type) else "other"

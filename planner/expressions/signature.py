@@ -25,6 +25,7 @@ from raydb.planner.expressions.types import (
     INTEGER,
     TEXT,
     TIMESTAMP,
+    TIMESTAMPTZ,
     TYPES,
     is_integer,
     is_list,
@@ -181,6 +182,14 @@ def require_moment(name: str, operand: Expression) -> Expression:
 def as_timestamp(name: str, operand: Expression) -> Expression:
     """Return a date or a timestamp as TIMESTAMP."""
     return cast(require_moment(name, operand), TIMESTAMP)
+
+
+def as_instant(name: str, operand: Expression) -> Expression:
+    """Return a date or a timestamp as TIMESTAMP WITH TIME ZONE."""
+    operand = typed(operand, TIMESTAMPTZ)
+    if isinstance(operand, Literal) and is_bare_string(operand):
+        operand = read_string(operand, TIMESTAMPTZ)
+    return cast(require_moment(name, operand), TIMESTAMPTZ)
 
 
 def require_order(name: str, operand: Expression) -> Expression:

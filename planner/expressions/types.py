@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from raydb.names import fold
 from raydb.storage.integers import INTEGER_DIGITS, wider_integer
+from raydb.storage.nested import leaf_types
 from raydb.storage.uuids import UUID
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 BOOLEAN, BLOB, TEXT = pa.bool_(), pa.binary(), pa.string()
 INTEGER, BIGINT, DOUBLE = pa.int32(), pa.int64(), pa.float64()
 DATE, TIME, TIMESTAMP = pa.date32(), pa.time64("us"), pa.timestamp("us")
+# An instant. In which zone it is shown and read is the session's.
+TIMESTAMPTZ = pa.timestamp("us", "UTC")
 INTERVAL = pa.month_day_nano_interval()
 MAX_PRECISION = 38  # of decimal128
 # Two decimals of any types fit side by side in so many digits: 38 before the point, 38 behind it.
@@ -38,6 +41,7 @@ TYPES: dict[str, pa.DataType] = {
     "DATE": DATE,
     "TIME": TIME,
     "TIMESTAMP": TIMESTAMP,
+    "TIMESTAMPTZ": TIMESTAMPTZ,
     "INTERVAL": INTERVAL,
     "UUID": UUID,
 }
@@ -64,8 +68,8 @@ def is_number(data_type: pa.DataType) -> bool:
 
 
 def is_moment(data_type: pa.DataType) -> bool:
-    """Say whether a type is DATE or TIMESTAMP."""
-    return bool(data_type in (pa.date32(), pa.timestamp("us")))
+    """Say whether a type is DATE or TIMESTAMP, with a time zone or without."""
+    return bool(data_type in (DATE, TIMESTAMP, TIMESTAMPTZ))
 
 
 def is_interval(data_type: pa.DataType) -> bool:
@@ -74,8 +78,13 @@ def is_interval(data_type: pa.DataType) -> bool:
 
 
 def is_temporal(data_type: pa.DataType) -> bool:
-    """Say whether a type is DATE, TIME, TIMESTAMP or INTERVAL."""
+    """Say whether a type is DATE, TIME, TIMESTAMP, with a time zone or without, or INTERVAL."""
     return is_moment(data_type) or data_type == pa.time64("us") or is_interval(data_type)
+
+
+def is_zoned(data_type: pa.DataType) -> bool:
+    """Say whether a type is TIMESTAMP WITH TIME ZONE, or values of it have such ones in them."""
+    return TIMESTAMPTZ in leaf_types(data_type)
 
 
 def is_list(data_type: pa.DataType) -> bool:
@@ -116,7 +125,7 @@ def common_type(
     holds both; an integer or a decimal beside a decimal the
     decimal with the integer digits and the scale of both, of which there are at most `most_digits`:
     the scale stays, so a value beyond it is an error and never rounded. Other mixes of numbers are
-    DOUBLE; DATE beside TIMESTAMP is TIMESTAMP.
+    DOUBLE; DATE beside TIMESTAMP is TIMESTAMP, and each beside one with a time zone is such a one.
 
     >>> common_type(pa.int32(), pa.decimal128(4, 2))
     Decimal128Type(decimal128(12, 2))
@@ -135,7 +144,7 @@ def common_type(
         digits = max(left.precision - left.scale, right.precision - right.scale)
         return decimal_type(min(digits + scale, most_digits), scale)
     if is_moment(left) and is_moment(right):
-        return pa.timestamp("us")
+        return TIMESTAMPTZ if TIMESTAMPTZ in (left, right) else TIMESTAMP
     if is_list(left) and is_list(right):
         return _common_list_type(left, right, most_digits)
     if is_struct(left) and is_struct(right):
@@ -205,7 +214,10 @@ def can_cast(source: pa.DataType, target: pa.DataType) -> bool:
     if is_moment(source) and is_moment(target):
         return True
     clock = pa.time64("us")
-    if (source, target) == (pa.timestamp("us"), clock) or {source, target} == {clock, INTERVAL}:
+    if (source in (TIMESTAMP, TIMESTAMPTZ) and target == clock) or {source, target} == {
+        clock,
+        INTERVAL,
+    }:
         return True
     return (source == BOOLEAN and is_number(target)) or (is_number(source) and target == BOOLEAN)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.planner.expressions.columns.zones import session_zone
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.literals import (
     convert,
@@ -31,6 +32,7 @@ from raydb.planner.expressions.types import (
     is_decimal,
     is_integer,
     is_list,
+    is_zoned,
 )
 from raydb.storage.integers import is_unsigned
 from raydb.storage.type_names import sql_type_name
@@ -47,7 +49,23 @@ def cast(expression: Expression, data_type: pa.DataType) -> Expression:
         converted = convert(expression, data_type)
         if converted is not None:
             return converted
-    return Call("cast", (expression,), data_type)
+    return _cast_call("cast", expression, data_type)
+
+
+def _cast_call(function: str, expression: Expression, data_type: pa.DataType) -> Call:
+    """Return a call of `cast` or `try_cast`, which has the session's zone where it depends on it.
+
+    So an expression has one value, whatever the time zone is when it is computed.
+    """
+    known = pa.types.is_null(expression.type) or expression.type == data_type
+    if known or not (is_zoned(expression.type) or is_zoned(data_type)):
+        return Call(function, (expression,), data_type)
+    return Call(f"{function}_in_zone", (expression, zone_literal()), data_type)
+
+
+def zone_literal() -> Literal:
+    """Return the name of the session's time zone as an argument."""
+    return Literal(session_zone(), TEXT)
 
 
 def explicit_cast(expression: Expression, data_type: pa.DataType) -> Expression:
@@ -60,7 +78,7 @@ def explicit_cast(expression: Expression, data_type: pa.DataType) -> Expression:
     if not can_cast(expression.type, data_type):
         raise ProgrammingError(f"cannot cast {describe(expression)} to {sql_type_name(data_type)}")
     if isinstance(expression, Literal) and data_type == TEXT:
-        return Call("cast", (expression,), data_type)
+        return _cast_call("cast", expression, data_type)
     return cast(expression, data_type)
 
 
@@ -79,7 +97,7 @@ def try_cast(expression: Expression, data_type: pa.DataType) -> Expression:
     """Return TRY_CAST(expression AS type): NULL for a value that the type cannot hold."""
     if not can_cast(expression.type, data_type):
         raise ProgrammingError(f"cannot cast {describe(expression)} to {sql_type_name(data_type)}")
-    return Call("try_cast", (expression,), data_type)
+    return _cast_call("try_cast", expression, data_type)
 
 
 def unify(

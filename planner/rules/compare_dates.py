@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.planner.expressions.nodes import Call, Expression, Literal
+from raydb.planner.expressions.types import TIMESTAMP
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
@@ -55,7 +56,7 @@ def _compare(expression: Expression) -> Expression:
 
 def _with_date(function: str, cast: Call, constant: Literal) -> Expression | None:
     (operand,) = cast.arguments
-    if operand.type != pa.date32() or not isinstance(constant.value, dt.datetime):
+    if operand.type != pa.date32() or constant.type != TIMESTAMP or constant.value is None:
         return None
     if constant.value.time() != dt.time():
         if function not in _OF_DAY:

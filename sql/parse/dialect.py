@@ -67,6 +67,10 @@ class RayDialect(Postgres):
             "USMALLINT": TokenType.USMALLINT,
             "UINTEGER": TokenType.UINT,
             "UBIGINT": TokenType.UBIGINT,
+            "TIMESTAMP_S": TokenType.TIMESTAMP_S,
+            "TIMESTAMP_MS": TokenType.TIMESTAMP_MS,
+            "TIMESTAMP_US": TokenType.TIMESTAMP,
+            "TIMESTAMP_NS": TokenType.TIMESTAMP_NS,
         }
 
     class Parser(PostgresParser):

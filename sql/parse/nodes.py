@@ -20,7 +20,6 @@ _NODE_NAMES: dict[type[exp.Expr], str] = {
     exp.All: "ALL (SELECT ...)",
     exp.Any: "ANY (...)",
     exp.Array: "an array",
-    exp.AtTimeZone: "AT TIME ZONE",
     exp.BitString: "a constant b'...'",
     exp.Bracket: "a subscript [...]",
     exp.ByteString: "a constant e'...'",

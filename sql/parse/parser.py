@@ -155,9 +155,12 @@ def _show(reader: TokenReader) -> ast.ShowTables | ast.ShowOption | ast.Describe
 def _set(reader: TokenReader) -> ast.SetOption:
     if scope := reader.accept_any("SESSION", "LOCAL", "GLOBAL"):
         raise NotSupportedError(f"SET {scope} is not supported")
-    name = reader.word("the name of a setting")
-    if not reader.accept("="):
-        reader.expect("TO")
+    if reader.accept("TIME", "ZONE"):
+        name = "timezone"
+    else:
+        name = reader.word("the name of a setting")
+        if not reader.accept("="):
+            reader.expect("TO")
     sign = "-" if reader.accept("-") else ""
     token = reader.take()
     kind = token.token_type

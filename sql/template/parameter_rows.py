@@ -24,6 +24,7 @@ import pyarrow as pa
 from raydb.errors import DataError, ProgrammingError
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.arrays import as_array
+from raydb.planner.expressions.columns.zones import session_zone
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Column, Expression, Literal
 from raydb.planner.expressions.types import (
@@ -36,6 +37,7 @@ from raydb.planner.expressions.types import (
     TEXT,
     TIME,
     TIMESTAMP,
+    TIMESTAMPTZ,
     can_assign,
     is_decimal,
     is_list,
@@ -172,7 +174,7 @@ def assigned_values(key: str, values: Sequence[Any], field: pa.Field) -> pa.Arra
     # A text is read as a number by its own digits, which a cast would round.
     if array is not None and (not is_number(kind) if is_read else can_assign(array.type, kind)):
         with suppress(DataError):  # which is told below of the one value that it is about
-            converted: pa.Array = cast_values(array, kind)
+            converted: pa.Array = cast_values(array, kind, session_zone())
             return converted
     return pa.chunked_array(
         [_stored(literal_of(key, value), field) for value in values], kind
@@ -209,7 +211,9 @@ def _array(values: Sequence[Any], kind: pa.DataType | None = None) -> pa.Array |
             found = kind
         elif python in (list, np.ndarray) and is_list(kind):
             found = in_doubles(kind)
-    if found is None or (found in (TIME, TIMESTAMP) and _has_zone(values)):
+    if found in (TIME, TIMESTAMP):
+        found = _in_zones(found, values)
+    if found is None:
         return None
     try:
         return pa.array(values, found)
@@ -217,8 +221,12 @@ def _array(values: Sequence[Any], kind: pa.DataType | None = None) -> pa.Array |
         return None
 
 
-def _has_zone(values: Sequence[Any]) -> bool:
-    return any(value is not None and value.tzinfo is not None for value in values)
+def _in_zones(kind: pa.DataType, values: Sequence[Any]) -> pa.DataType | None:
+    """Return the type of times or datetimes; None where some have a zone, but for datetimes all."""
+    zoned = {value.tzinfo is not None for value in values if value is not None}
+    if True not in zoned:
+        return kind
+    return TIMESTAMPTZ if kind == TIMESTAMP and zoned == {True} else None
 
 
 def _first(values: Sequence[Any]) -> Any:

@@ -17,9 +17,11 @@ from raydb.names import find_name
 from raydb.planner.expressions.functions.nested import struct_of
 from raydb.planner.expressions.literals import decimal_literal, integer_literal, list_literal
 from raydb.planner.expressions.nodes import Literal
-from raydb.planner.expressions.types import INTERVAL
+from raydb.planner.expressions.types import INTERVAL, TIMESTAMPTZ
 from raydb.planner.expressions.typing_rules import unify
+from raydb.running import cuts_nanoseconds
 from raydb.sql.parse.nodes import nodes_of
+from raydb.storage.formats.cast_columns import nanoseconds_lost
 from raydb.storage.uuids import UUID
 
 Parameters = Sequence[object] | Mapping[str, object]
@@ -123,10 +125,7 @@ def literal_of(key: str, value: Any) -> Literal:
         case dt.date() | dt.time():
             return _moment_literal(key, value)
         case dt.timedelta():
-            # Days and time, as datetime keeps them.
-            rest = value - dt.timedelta(days=value.days)
-            nanoseconds = rest // dt.timedelta(microseconds=1) * 1000
-            return Literal(pa.MonthDayNano([0, value.days, nanoseconds]), INTERVAL)
+            return _interval_literal(key, value)
         case pa.MonthDayNano():
             return Literal(value, INTERVAL)
         case uuid.UUID():
@@ -200,20 +199,64 @@ def _vector_literal(key: str, values: np.ndarray[Any, Any]) -> Literal:
 
 def _numpy_literal(key: str, value: np.generic) -> Literal:
     """Return a NumPy scalar in the type of its dtype."""
-    if isinstance(value, np.datetime64):
-        unit = "D" if np.datetime_data(value)[0] in ("Y", "M", "W", "D") else "us"
-        return literal_of(key, value.astype(f"datetime64[{unit}]").item())
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return _numpy_time(key, value)
     data_type = NUMPY_TYPES.get(type(value))
     if data_type is None:
         return literal_of(key, value.item())
     return Literal(value.item(), data_type)
 
 
+def _numpy_time(key: str, value: np.datetime64 | np.timedelta64) -> Literal:
+    """Return a moment or a span of time; NaT is NULL."""
+    if np.isnat(value):
+        return Literal(None, pa.null())
+    kind, unit = value.dtype.name.partition("[")[0].removesuffix("64"), np.datetime_data(value)[0]
+    if kind == "timedelta" and unit in ("Y", "M"):
+        months = int(value.astype("m8[M]").astype(np.int64))
+        return Literal(pa.MonthDayNano([months, 0, 0]), INTERVAL)
+    wanted = "D" if kind == "datetime" and unit in ("Y", "M", "W", "D") else "us"
+    converted = value.astype(f"{kind}64[{wanted}]")
+    if converted.astype(value.dtype) != value:
+        _refuse_nanoseconds(key, value)
+    found = converted.item()
+    if isinstance(found, int):
+        raise ProgrammingError(f"parameter {key} is {value}, which is no year from 1 to 9999")
+    return literal_of(key, found)
+
+
 def _moment_literal(key: str, value: dt.date | dt.time) -> Literal:
     if is_missing(type(value)):
         return Literal(None, pa.null())
-    if isinstance(value, dt.datetime | dt.time) and value.tzinfo is not None:
-        raise NotSupportedError(f"parameter {key} has a time zone, which is not supported")
+    if getattr(value, "nanosecond", 0):  # of a pandas Timestamp
+        _refuse_nanoseconds(key, value)
     if isinstance(value, dt.datetime):
-        return Literal(value, pa.timestamp("us"))
+        return _timestamp_literal(key, value)
+    if isinstance(value, dt.time) and value.tzinfo is not None:
+        raise NotSupportedError(f"parameter {key} is a time with a time zone, which has no type")
     return Literal(value, pa.date32() if isinstance(value, dt.date) else pa.time64("us"))
+
+
+def _timestamp_literal(key: str, value: dt.datetime) -> Literal:
+    try:
+        if value.utcoffset() is None:
+            return Literal(value.replace(tzinfo=None), pa.timestamp("us"))
+        return Literal(value.astimezone(dt.UTC), TIMESTAMPTZ)
+    except OverflowError:
+        raise ProgrammingError(
+            f"parameter {key} is {value}, which is beyond the years 1 to 9999 in UTC"
+        ) from None
+
+
+def _interval_literal(key: str, value: dt.timedelta) -> Literal:
+    """Return days and time, as datetime keeps them."""
+    if getattr(value, "nanoseconds", 0):  # of a pandas Timedelta
+        _refuse_nanoseconds(key, value)
+    clock = value - dt.timedelta(days=value.days)
+    nanoseconds = clock // dt.timedelta(microseconds=1) * 1000
+    return Literal(pa.MonthDayNano([0, value.days, nanoseconds]), INTERVAL)
+
+
+def _refuse_nanoseconds(key: str, value: object) -> None:
+    if not cuts_nanoseconds():
+        raise nanoseconds_lost(f"parameter {key}, {value},")

@@ -21,6 +21,7 @@ from raydb.planner.expressions.literals import constant
 from raydb.planner.expressions.nodes import Column, Literal
 from raydb.planner.expressions.slots import SlotLiteral
 from raydb.planner.plan.nodes import Scan
+from raydb.running import time_zone
 from raydb.sql.bind.binding import Binding
 from raydb.sql.bind.query.query import bind_query
 from raydb.sql.parse.nodes import refuse_deep_nesting
@@ -122,6 +123,7 @@ class Template:
         reads_clock: bool,
     ) -> None:
         self.reads_clock = reads_clock
+        self._zone = time_zone()  # constants and casts are of that
         constants = map(slots.constants.get, shape.spans())
         self._constants = tuple(zip(constants, shape.constants, strict=True))
         self._parameters = {
@@ -135,6 +137,8 @@ class Template:
 
         Raises ProgrammingError if a parameter is missing, left over or of no type of SQL.
         """
+        if time_zone() != self._zone:
+            return None
         literals: dict[Slot, Sequence[Literal]] = {}
         for slot, values in self._replay(constants, parameters):
             if values is None:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError, ProgrammingError, did_you_mean
 from raydb.names import index_names
+from raydb.running import cuts_nanoseconds
 from raydb.storage.formats.arrow.sql_types import check_names, in_sql_layout, sql_type
 from raydb.storage.formats.delimited.faults import first_failure
-from raydb.storage.nested import rebuild
+from raydb.storage.nested import leaf_types, rebuild
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_DAY_MICROSECONDS = 86_400_000_000
+# Arrow's interval of months, days and nanoseconds.
+_INTERVAL = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")])
 # What each family of types can be read from: nothing that needs parsing or drops a part silently.
 _READABLE_AS = {
     "text": ("text",),
@@ -97,7 +102,7 @@ def _is_castable(have: pa.DataType, want: pa.DataType) -> bool:
         return True
     if types.is_dictionary(have):
         have = have.value_type
-    if types.is_timestamp(have) and have.tz != getattr(want, "tz", None):
+    if types.is_timestamp(have) and (have.tz is None) != (getattr(want, "tz", None) is None):
         return False
     sources = _READABLE_AS.get(_family(want), ())
     return _family(have) in sources
@@ -135,10 +140,17 @@ def cast_column(
     row = first_failure(
         len(column), lambda count: _cast_exactly(column.slice(0, count), field.type) is None
     )
-    value = column[row].as_py() if nested else column[row].cast(pa.string()).as_py()
-    raise DataError(
-        f"{origin}, row {first + row + 1}, column '{field.name}': "
-        f"'{value}' does not fit {sql_type_name(field.type)}"
+    value = str(column[row].as_py()) if nested else column[row].cast(pa.string()).as_py()
+    place = f"{origin}, row {first + row + 1}, column '{field.name}'"
+    if _is_cut(column.type):
+        raise nanoseconds_lost(f"{place}: '{value}'")
+    raise DataError(f"{place}: '{value}' does not fit {sql_type_name(field.type)}")
+
+
+def nanoseconds_lost(what: str) -> DataError:
+    """Return the error about a time that is finer than a microsecond, and how to cut it."""
+    return DataError(
+        f"{what} has nanoseconds, and RayDB keeps microseconds; SET nanoseconds = 'cut' cuts them"
     )
 
 
@@ -157,6 +169,16 @@ def _cast_parts(column: pa.ChunkedArray, want: pa.DataType) -> pa.ChunkedArray |
         return None
 
 
+def _is_cut(have: pa.DataType) -> bool:
+    """Tell whether values of a type, or in such values, have nanoseconds."""
+    types = pa.types
+    return any(
+        (types.is_timestamp(leaf) or types.is_time(leaf) or types.is_duration(leaf))
+        and leaf.unit == "ns"
+        for leaf in leaf_types(have)
+    )
+
+
 def _cast_exactly(column: pa.ChunkedArray, want: pa.DataType) -> pa.ChunkedArray | None:
     """Return the column in another type, or None if a value does not fit.
 
@@ -165,11 +187,15 @@ def _cast_exactly(column: pa.ChunkedArray, want: pa.DataType) -> pa.ChunkedArray
     have = column.type
     if pa.types.is_nested(want) and not pa.types.is_fixed_size_list(want):
         return _cast_parts(column, want)
+    if pa.types.is_duration(have):
+        return _intervals(column, want)
     try:
         if pa.types.is_integer(have) and pa.types.is_decimal(want):
             # Arrow judges by the integer type's digits; by way of 20 digits it judges the values.
             column = column.cast(pa.decimal128(20))
-        cast = column.cast(want)
+        # Times have the range of their coarser type, so that no other part is lost.
+        is_cut = pa.types.is_temporal(want) and _is_cut(have) and cuts_nanoseconds()
+        cast = column.cast(want, safe=not is_cut)
     except pa.ArrowInvalid:
         return None
     if pa.types.is_floating(have) and pa.types.is_floating(want):
@@ -178,3 +204,21 @@ def _cast_exactly(column: pa.ChunkedArray, want: pa.DataType) -> pa.ChunkedArray
     if pa.types.is_timestamp(have) and pa.types.is_date(want):
         return cast if pc.all(pc.equal(cast.cast(have), column)).as_py() is not False else None
     return cast
+
+
+def _intervals(column: pa.ChunkedArray, want: pa.DataType) -> pa.ChunkedArray | None:
+    """Return durations as intervals of days and time, None for what is finer than a microsecond."""
+    try:
+        micros = column.cast(pa.duration("us"), safe=not cuts_nanoseconds()).cast(pa.int64())
+    except pa.ArrowInvalid:
+        return None
+    made = [_interval_array(chunk, want) for chunk in micros.chunks]
+    return pa.chunked_array(made, want)
+
+
+def _interval_array(micros: pa.Array, want: pa.DataType) -> pa.Array:
+    days, rest = np.divmod(micros.fill_null(0).to_numpy(), _DAY_MICROSECONDS)
+    parts = np.zeros(len(micros), _INTERVAL)
+    parts["days"], parts["nanoseconds"] = days, rest * 1000
+    whole = pa.Array.from_buffers(want, len(micros), [None, pa.py_buffer(parts)])
+    return pc.if_else(micros.is_valid(), whole, pa.scalar(None, want))

@@ -91,7 +91,7 @@ SELECT TRY_CAST(NULL AS DATE), CAST(NULL AS INTERVAL), CAST(NULL AS INTEGER[]), 
 
 -- Types that there are none of.
 SELECT CAST('2024-01-01' AS TIMESTAMP WITH TIME ZONE);
--- error: NotSupportedError: the type TIMESTAMPTZ is not supported (line 1, column 13)
+-- 2024-01-01T00:00:00+00:00
 
 SELECT CAST('1' AS UBIGINT);
 -- 1

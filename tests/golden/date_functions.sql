@@ -93,7 +93,7 @@ SELECT age(TIMESTAMP '2001-04-10', TIMESTAMP '1957-06-13')::VARCHAR,
 
 SELECT make_date(2024, 2, 29), make_timestamp(2024, 2, 29, 1, 2, 3.5), to_timestamp(0), epoch_ms(1500),
   epoch_ms(TIMESTAMP '1970-01-01 00:00:01.5');
--- 2024-02-29 | 2024-02-29T01:02:03.500000 | 1970-01-01T00:00:00 | 1970-01-01T00:00:01.500000 | 1500
+-- 2024-02-29 | 2024-02-29T01:02:03.500000 | 1970-01-01T00:00:00+00:00 | 1970-01-01T00:00:01.500000 | 1500
 
 SELECT make_date(2023, 2, 29);
 -- error: DataError: the result of the make_date is out of range for DATE
@@ -135,7 +135,11 @@ SELECT current_date::VARCHAR = now()::DATE::VARCHAR, localtime = now()::TIME, no
 -- true | true | true
 
 SELECT ts AT TIME ZONE 'UTC' FROM t;
--- error: NotSupportedError: AT TIME ZONE is not supported (line 1, column 8)
+-- 1969-12-31T23:59:59+00:00
+-- 2000-01-01T00:00:00+00:00
+-- 2021-01-03T12:00:00+00:00
+-- 2024-02-29T13:14:15.678901+00:00
+-- NULL
 
 SELECT d + d FROM t;
 -- error: ProgrammingError: cannot add 'd' (DATE) to 'd' (DATE) (line 1, column 8)

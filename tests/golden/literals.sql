@@ -54,4 +54,4 @@ SELECT DATE '10000-01-01';
 -- error: DataError: '10000-01-01' is not a valid DATE (line 1, column 13)
 
 SELECT TIMESTAMP '2024-01-02 03:04:05Z';
--- error: DataError: '2024-01-02 03:04:05Z' is not a valid TIMESTAMP (line 1, column 18)
+-- 2024-01-02T03:04:05

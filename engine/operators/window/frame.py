@@ -33,8 +33,10 @@ from raydb.planner.expressions.columns.moments import (
     split_moment,
 )
 from raydb.planner.expressions.columns.order import canonical_floats, order_codes
+from raydb.planner.expressions.columns.zones import add_in_zone, session_zone
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Literal
+from raydb.planner.expressions.types import TIMESTAMPTZ
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -235,6 +237,8 @@ def _shift(
         sign = -1 if backward else 1
         interval = Intervals(sign * parts.months, sign * parts.days, sign * parts.microseconds)
         try:
+            if kind == TIMESTAMPTZ:
+                return add_in_zone(codes, interval, session_zone())
             return add_interval(*split_moment(codes), interval)
         except pa.ArrowInvalid as error:
             raise DataError("a bound of a RANGE frame is out of range for TIMESTAMP") from error

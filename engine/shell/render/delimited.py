@@ -40,7 +40,8 @@ def _fields(column: pa.Array, delimiter: str) -> pa.Array:
     kind = column.type
     if types.is_string(kind):
         return _quoted(column, delimiter)
-    if types.is_nested(kind) or types.is_interval(kind) or types.is_binary(kind):
+    is_zoned = types.is_timestamp(kind) and kind.tz is not None
+    if types.is_nested(kind) or types.is_interval(kind) or types.is_binary(kind) or is_zoned:
         words = [None if value is None else word(value) for value in python_values(column)]
         return _quoted(pa.array(words, pa.string()), delimiter)
     texts = column.cast(pa.string())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyarrow import MonthDayNano
 
-from raydb.engine.session.python_values import interval_word, python_values
+from raydb.engine.session.python_values import interval_word, python_values, zoned_word
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,6 +35,8 @@ def word(value: Any) -> str:
             return format(value, "f")
         case dt.timedelta() | MonthDayNano():
             return interval_word(value)
+        case dt.datetime() if value.tzinfo is not None:
+            return zoned_word(value)
         case list():
             return "[" + ", ".join("NULL" if v is None else word(v) for v in value) + "]"
         case dict():

@@ -20,6 +20,7 @@ from raydb.errors import DataError, NotSupportedError, ProgrammingError
 from raydb.kernels.motif.shape import Motif
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.interval_text import read_interval
+from raydb.planner.expressions.types import DATE, TIMESTAMP, TIMESTAMPTZ
 from raydb.planner.plan.function_arguments import COLUMN, TEXT, Argument, number, whole, word
 from raydb.storage.type_names import sql_type_name
 
@@ -48,7 +49,11 @@ QUESTION_ARGUMENTS = (
 # The units of times that are no integers, and the nanoseconds in them.
 _DAY_NANOSECONDS = 86_400 * 10**9
 _INTERVAL = pa.month_day_nano_interval()
-TIME_UNITS = {pa.date32(): ("day", _DAY_NANOSECONDS), pa.timestamp("us"): ("microsecond", 1000)}
+TIME_UNITS = {
+    DATE: ("day", _DAY_NANOSECONDS),
+    TIMESTAMP: ("microsecond", 1000),
+    TIMESTAMPTZ: ("microsecond", 1000),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ number), so each pair of kinds has its conversion here:
     decimal     integer, float, decimal, text
     date        timestamp, text
     timestamp   date, time, text
+    zoned       date, time, timestamp, text                 and back; all depend on a time zone
     time        interval, text
     interval    time, text
     bytes       text
@@ -22,7 +23,8 @@ number), so each pair of kinds has its conversion here:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -33,15 +35,16 @@ import pyarrow.types as pt
 from raydb.errors import DataError, NotSupportedError
 from raydb.planner.expressions.casts import blobs, moments, nested, numbers, uuids
 from raydb.planner.expressions.columns.arrays import Values, each
+from raydb.planner.expressions.types import TIMESTAMPTZ
 from raydb.storage.integers import bounds_of
 from raydb.storage.type_names import sql_type_name
 
 
-def cast_values(values: Values, target: pa.DataType) -> Values:
+def cast_values(values: Values, target: pa.DataType, zone: str | None = None) -> Values:
     """Return the values as `target`; NULL stays NULL and the length stays the same.
 
-    Raises DataError, naming the first value that `target` cannot hold, and NotSupportedError for a
-    pair of types without a cast.
+    zone: the name of the time zone of casts that depend on one. Raises DataError, naming the first
+    value that `target` cannot hold, and NotSupportedError for a pair of types without a cast.
 
     >>> cast_values(pa.array(["12", " 7 "]), pa.int32())
     [12, 7]
@@ -50,11 +53,16 @@ def cast_values(values: Values, target: pa.DataType) -> Values:
         return values
     if pt.is_null(values.type):
         return each(values, lambda array: pa.nulls(len(array), target), target)
-    convert = _CONVERSIONS.get((_kind(values.type), _kind(target)))
-    if convert is None:
-        names = f"{sql_type_name(values.type)} to {sql_type_name(target)}"
-        raise NotSupportedError(f"a cast from {names} is not supported")
+    convert = _conversion(values.type, target, zone)
     return each(values, lambda array: _checked(array, target, convert), target)
+
+
+def _conversion(source: pa.DataType, target: pa.DataType, zone: str | None) -> _Conversion:
+    found = _conversions(zone).get((_kind(source), _kind(target)))
+    if found is None:
+        names = f"{sql_type_name(source)} to {sql_type_name(target)}"
+        raise NotSupportedError(f"a cast from {names} is not supported")
+    return found
 
 
 def literal_value(scalar: pa.Scalar) -> Any:
@@ -70,8 +78,8 @@ def _frozen(value: Any) -> Any:
     return tuple(_frozen(part) for part in value) if isinstance(value, list) else value
 
 
-def try_cast_values(values: Values, target: pa.DataType) -> Values:
-    """Return the values as `target`, and NULL for those that it cannot hold.
+def try_cast_values(values: Values, target: pa.DataType, zone: str | None = None) -> Values:
+    """Return the values as `target`, and NULL for those that it cannot hold; see `cast_values`.
 
     >>> try_cast_values(pa.array(["12", "twelve"]), pa.int32())
     [12, null]
@@ -79,22 +87,23 @@ def try_cast_values(values: Values, target: pa.DataType) -> Values:
 
     def convert(array: pa.Array) -> pa.Array:
         try:
-            return cast_values(array, target)
+            return cast_values(array, target, zone)
         except DataError:
-            return _halve(_plausible(array, target), target)
+            return _halve(_plausible(array, target), target, zone)
 
     return each(values, convert, target)
 
 
-def _halve(array: pa.Array, target: pa.DataType) -> pa.Array:
+def _halve(array: pa.Array, target: pa.DataType, zone: str | None) -> pa.Array:
     """Convert what can be, splitting an array in which something cannot."""
     try:
-        return cast_values(array, target)
+        return cast_values(array, target, zone)
     except DataError:
         if len(array) == 1:
             return pa.nulls(1, target)
     middle = len(array) // 2
-    return pa.concat_arrays([_halve(array[:middle], target), _halve(array[middle:], target)])
+    halves = (array[:middle], array[middle:])
+    return pa.concat_arrays([_halve(half, target, zone) for half in halves])
 
 
 def _plausible(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -139,15 +148,15 @@ def _checked(array: pa.Array, target: pa.DataType, convert: _Conversion) -> pa.A
     if is_vector and len(array[0]) != target.list_size:
         # A vector of hundreds of numbers would hide the sentence.
         raise DataError(f"a list of {len(array[0])} elements does not fit {sql_type_name(target)}")
-    value = cast_values(array, pa.string())[0].as_py()
+    value = cast_values(array, pa.string(), "UTC")[0].as_py()
     if pt.is_string(array.type):
         raise DataError(f"'{value}' is not a valid {sql_type_name(target)}")
     raise DataError(f"{value} is out of range for {sql_type_name(target)}")
 
 
-def _list_to_list(array: pa.Array, target: pa.DataType) -> pa.Array:
+def _list_to_list(array: pa.Array, target: pa.DataType, zone: str | None) -> pa.Array:
     """Convert the elements; to a list of a fixed length only lists of that length."""
-    elements = cast_values(array.flatten(), target.value_type)  # without those of NULL
+    elements = cast_values(array.flatten(), target.value_type, zone)  # without those of NULL
     lengths = pc.fill_null(pc.list_value_length(array), 0)
     ends = np.concatenate([[0], np.cumsum(lengths.to_numpy())]).astype(np.int32)
     if pt.is_list(target):
@@ -164,13 +173,13 @@ def _list_to_list(array: pa.Array, target: pa.DataType) -> pa.Array:
     return pa.FixedSizeListArray.from_arrays(filled, type=target, mask=array.is_null())
 
 
-def _text_to_list(array: pa.Array, target: pa.DataType) -> pa.Array:
+def _text_to_list(array: pa.Array, target: pa.DataType, zone: str | None) -> pa.Array:
     """Read lists written as [1, 2, NULL] or, as PostgreSQL does, {1,2,NULL}; not lists of lists."""
     if pt.is_nested(target.value_type):
         names = f"{sql_type_name(array.type)} to {sql_type_name(target)}"
         raise NotSupportedError(f"a cast from {names} is not supported")
     lists = [None if text is None else _elements_of(text) for text in array.to_pylist()]
-    return _list_to_list(pa.array(lists, pa.list_(pa.string())), target)
+    return _list_to_list(pa.array(lists, pa.list_(pa.string())), target, zone)
 
 
 def _elements_of(text: str) -> list[str | None]:
@@ -201,12 +210,14 @@ _ELEMENT = re.compile(
 )
 # What a text must look like at least, for TRY_CAST not to try one by one.
 _NUMBER_PATTERN = r"^\s*[+-]?(?:[0-9]|\.[0-9]|(?i:inf|nan))"
+_DATE_PATTERN = r"^\s*[0-9]{4}[-/ \\][0-9]{1,2}[-/ \\][0-9]{1,2}"
 _TEXT_PATTERNS = {
     "integer": r"^\s*[+-]?[0-9]+\s*$",
     "float": _NUMBER_PATTERN,
     "decimal": _NUMBER_PATTERN,
-    "date": r"^\s*[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}",
-    "timestamp": r"^\s*[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}",
+    "date": _DATE_PATTERN,
+    "timestamp": _DATE_PATTERN,
+    "zoned": _DATE_PATTERN,
     "time": r"^\s*[0-9]{1,2}:[0-9]{1,2}",
     "boolean": r"^\s*(?i:true|tru|tr|t|yes|ye|y|on|1|false|fals|fal|fa|f|no|n|off|of|0)\s*$",
 }
@@ -220,6 +231,7 @@ _KINDS: dict[str, Callable[[pa.DataType], bool]] = {
     "decimal": pt.is_decimal,
     "text": pt.is_string,
     "date": pt.is_date32,
+    "zoned": lambda data_type: data_type == TIMESTAMPTZ,
     "timestamp": pt.is_timestamp,
     "time": pt.is_time64,
     "interval": pt.is_interval,
@@ -230,12 +242,17 @@ _KINDS: dict[str, Callable[[pa.DataType], bool]] = {
     "list": lambda data_type: pt.is_list(data_type) or pt.is_fixed_size_list(data_type),
 }
 
-_CONVERSIONS: dict[tuple[str, str], _Conversion] = {
-    **numbers.CONVERSIONS,
-    **moments.CONVERSIONS,
-    **blobs.CONVERSIONS,
-    **uuids.CONVERSIONS,
-    **nested.conversions(cast_values),
-    ("text", "list"): _text_to_list,
-    ("list", "list"): _list_to_list,
-}
+
+@lru_cache(64)
+def _conversions(zone: str | None) -> Mapping[tuple[str, str], _Conversion]:
+    """Return the casts; without a time zone, those alone that depend on none."""
+    return {
+        **numbers.CONVERSIONS,
+        **moments.CONVERSIONS,
+        **({} if zone is None else moments.conversions_in(zone)),
+        **blobs.CONVERSIONS,
+        **uuids.CONVERSIONS,
+        **nested.conversions(partial(cast_values, zone=zone)),
+        ("text", "list"): partial(_text_to_list, zone=zone),
+        ("list", "list"): partial(_list_to_list, zone=zone),
+    }

@@ -1,15 +1,23 @@
-"""Casts of texts to dates, times, timestamps and intervals, and back.
+"""Casts of texts to dates, times, timestamps and intervals, and back, and between time zones.
 
-A date is read as PostgreSQL reads ISO 8601: '2024-1-2', '2024-01-02 3:04', '2024-01-02T03:04:05.5'.
+A date is read as PostgreSQL reads ISO 8601: '2024-1-2', '2024-01-02 3:04', '2024-01-02T03:04:05.5',
+and as DuckDB does with slashes or spaces, '2024/01/02'. A time may have a zone behind it: 'Z',
+'+02', '-03:30', 'Europe/Oslo'. A date or a timestamp without a time zone is what the text shows,
+whatever zone that is in.
 Every function raises pa.ArrowInvalid for an array with a value that it cannot convert.
 """
 
 from __future__ import annotations
 
+import re
+from functools import partial
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from raydb.errors import ProgrammingError
 from raydb.planner.expressions.columns.moments import (
     Integers,
     Intervals,
@@ -17,7 +25,18 @@ from raydb.planner.expressions.columns.moments import (
     day_number,
     split_moment,
 )
+from raydb.planner.expressions.columns.zones import (
+    find_zone,
+    instants_of,
+    local_moments,
+    offset_texts,
+    utc_offsets,
+)
 from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, interval_text, read_interval
+from raydb.planner.expressions.types import TIMESTAMP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _DATE = r"(?P<year>[0-9]{4})-(?P<month>[0-9]{1,2})-(?P<day>[0-9]{1,2})"
 _CLOCK = (
@@ -26,42 +45,104 @@ _CLOCK = (
 )
 
 
+_ZONE = r"[Zz]|[+-][0-9]{2}(?::?[0-9]{2}(?::?[0-9]{2})?)?|[A-Za-z][A-Za-z0-9_+/-]*"
+_MOMENT = rf"^{_DATE}(?:[ Tt]+{_CLOCK}(?: *(?P<zone>{_ZONE}))?)?$"
+# Other marks between year, month and day, as dashes.
+_MARKED_DATES = tuple(
+    rf"^([0-9]{{4}}){mark}([0-9]{{1,2}}){mark}([0-9]{{1,2}})" for mark in ("/", " ", r"\\")
+)
+_OFFSET = re.compile(r"([+-])([0-9]{2}):?([0-9]{2})?:?([0-9]{2})?")
+# Of PostgreSQL; no zone was ever so far from UTC.
+_MAX_OFFSET_HOURS = 15
+
+
 def _text_to_date(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Read dates; a time behind one is cut off."""
-    text = pc.utf8_trim_whitespace(array)
-    fields = _fields(text, rf"^{_DATE}(?:[ Tt]+{_CLOCK})?$")
+    fields, _ = _moment_fields(array)
     _microseconds(fields)
     return _with_nulls(_days(fields), array, target)
 
 
 def _text_to_time(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Read times of the day."""
-    fields = _fields(pc.utf8_trim_whitespace(array), f"^{_CLOCK}$")
+    fields = _numbers(_fields(pc.utf8_trim_whitespace(array), f"^{_CLOCK}$"))
     return _with_nulls(_microseconds(fields), array, target)
 
 
 def _text_to_timestamp(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """Read timestamps; a date alone is its midnight."""
-    text = pc.utf8_trim_whitespace(array)
-    fields = _fields(text, rf"^{_DATE}(?:[ Tt]+{_CLOCK})?$")
+    """Read timestamps as they are shown; a date alone is its midnight."""
+    fields, _ = _moment_fields(array)
+    return _with_nulls(_days(fields) * DAY_MICROSECONDS + _microseconds(fields), array, target)
+
+
+def _text_to_zoned(array: pa.Array, target: pa.DataType, zone: str) -> pa.Array:
+    """Read timestamps in the zones that the texts name, or else in that of the session."""
+    fields, zones = _moment_fields(array)
     moments = _days(fields) * DAY_MICROSECONDS + _microseconds(fields)
+    encoded = zones.dictionary_encode()
+    codes = encoded.indices.to_numpy()
+    for code, text in enumerate(encoded.dictionary.to_pylist()):
+        rows = codes == code
+        moments[rows] = _instants(moments[rows], text or zone)
     return _with_nulls(moments, array, target)
 
 
-def _fields(text: pa.Array, pattern: str) -> dict[str, Integers]:
-    """Return the numbers behind a pattern's names for the texts that are not NULL, 0 if empty."""
+def _instants(moments: Integers, zone: str) -> Integers:
+    """Return when clocks show moments in a zone, or so far from UTC as a text says."""
+    offset = _offset_of(zone)
+    return instants_of(moments, find_zone(zone)) if offset is None else moments - offset
+
+
+def _offset_of(zone: str) -> int | None:
+    """Return the microseconds that 'Z' or '+02:00' is ahead of UTC, None for the name of a zone."""
+    if zone in ("Z", "z"):
+        return 0
+    found = _OFFSET.fullmatch(zone)
+    if found is None:
+        return None
+    hours, minutes, seconds = (int(part or 0) for part in found.groups()[1:])
+    if hours > _MAX_OFFSET_HOURS or minutes > 59 or seconds > 59:
+        raise pa.ArrowInvalid("no offset")
+    offset = ((hours * 60 + minutes) * 60 + seconds) * 1_000_000
+    return -offset if found[1] == "-" else offset
+
+
+def _moment_fields(array: pa.Array) -> tuple[dict[str, Integers], pa.Array]:
+    """Return the numbers of dates and times that are not NULL, and the texts of their zones."""
+    texts = pc.utf8_trim_whitespace(array)
+    try:
+        found = _fields(texts, _MOMENT)
+    except pa.ArrowInvalid:
+        for pattern in _MARKED_DATES:
+            texts = pc.replace_substring_regex(texts, pattern=pattern, replacement=r"\1-\2-\3")
+        found = _fields(texts, _MOMENT)
+    zones = found.pop("zone")
+    for zone in zones.unique().to_pylist():
+        try:
+            if zone and _offset_of(zone) is None:
+                find_zone(zone)
+        except ProgrammingError as error:
+            raise pa.ArrowInvalid(str(error)) from error
+    return _numbers(found), zones
+
+
+def _fields(text: pa.Array, pattern: str) -> dict[str, pa.Array]:
+    """Return what is behind a pattern's names in the texts that are not NULL."""
     found = pc.extract_regex(text.drop_null(), pattern=pattern)
     if found.null_count:
         raise pa.ArrowInvalid("no moment")
-    fields = {}
-    for name in (field.name for field in found.type):
-        digits = found.field(name)
-        if name == "fraction":
-            # Nine digits, of which the last three round.
-            digits = pc.utf8_rpad(digits, 9, "0")
-        numbers = pc.cast(pc.if_else(pc.equal(digits, ""), "0", digits), pa.int64())
-        fields[name] = numbers.to_numpy()
-    return fields
+    return {field.name: found.field(field.name) for field in found.type}
+
+
+def _numbers(fields: dict[str, pa.Array]) -> dict[str, Integers]:
+    """Return digits as numbers, 0 where there are none."""
+    numbers = {}
+    for name, written in fields.items():
+        # Nine digits of a fraction, of which the last three round.
+        digits = pc.utf8_rpad(written, 9, "0") if name == "fraction" else written
+        whole = pc.cast(pc.if_else(pc.equal(digits, ""), "0", digits), pa.int64())
+        numbers[name] = whole.to_numpy()
+    return numbers
 
 
 def _days(fields: dict[str, Integers]) -> Integers:
@@ -83,6 +164,27 @@ def _with_nulls(numbers: Integers, array: pa.Array, target: pa.DataType) -> pa.A
     valid = array.is_valid()
     places = pc.subtract(pc.cumulative_sum(valid.cast(pa.int64())), 1)
     return found.take(pc.if_else(valid, places, pa.scalar(None, pa.int64())))
+
+
+def _to_local(array: pa.Array, target: pa.DataType, zone: str) -> pa.Array:
+    """Return what clocks show in a zone, or the date or the time of that."""
+    shown = compute(partial(local_moments, zone=zone), TIMESTAMP, array)
+    if target == TIMESTAMP:
+        return shown
+    return CONVERSIONS["timestamp", "date" if pa.types.is_date(target) else "time"](shown, target)
+
+
+def _to_instants(array: pa.Array, target: pa.DataType, zone: str) -> pa.Array:
+    """Return when clocks show dates, at midnight, and timestamps in a zone."""
+    moments = pc.cast(array, TIMESTAMP)
+    return compute(partial(_instants, zone=zone), target, moments)
+
+
+def _zoned_to_text(array: pa.Array, target: pa.DataType, zone: str) -> pa.Array:
+    """Write what clocks show in a zone, and how far that is from UTC."""
+    shown = _clock_to_text(_to_local(array, TIMESTAMP, zone), target)
+    instants = array.view(pa.int64()).fill_null(0).to_numpy()
+    return pc.binary_join_element_wise(shown, offset_texts(utc_offsets(instants, zone)), "")
 
 
 def _timestamp_to_time(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -141,3 +243,17 @@ CONVERSIONS = {
     ("interval", "text"): _interval_to_text,
     ("interval", "time"): _interval_to_time,
 }
+
+
+def conversions_in(zone: str) -> dict[tuple[str, str], Callable[..., pa.Array]]:
+    """Return the casts that depend on a time zone."""
+    to_local, to_instants = partial(_to_local, zone=zone), partial(_to_instants, zone=zone)
+    return {
+        ("text", "zoned"): partial(_text_to_zoned, zone=zone),
+        ("date", "zoned"): to_instants,
+        ("timestamp", "zoned"): to_instants,
+        ("zoned", "date"): to_local,
+        ("zoned", "time"): to_local,
+        ("zoned", "timestamp"): to_local,
+        ("zoned", "text"): partial(_zoned_to_text, zone=zone),
+    }

@@ -17,6 +17,7 @@ _POSTGRES_NAMES = {
     "HUGEINT": "numeric",
     "TIME": "time without time zone",
     "TIMESTAMP": "timestamp without time zone",
+    "TIMESTAMP WITH TIME ZONE": "timestamp with time zone",
     "VARCHAR": "text",
 }
 

@@ -175,6 +175,7 @@ def _narrows(call: Call) -> bool:
 
 scalar(name="cast", can_fail=_narrows)(lambda _, value: value)  # all calls end with a cast
 scalar(name="try_cast")(lambda call, value: try_cast_values(value, call.type))
+
 scalar(name="bit_and")(of_values(pc.bit_wise_and))
 scalar(name="bit_or")(of_values(pc.bit_wise_or))
 scalar(name="bit_xor")(of_values(pc.bit_wise_xor))

@@ -26,6 +26,7 @@ from raydb.planner.expressions.columns.moments import (
     split_moment,
 )
 from raydb.planner.expressions.columns.rounding import relabel
+from raydb.planner.expressions.columns.zones import instants_of, local_moments, utc_offsets
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, MONTH_DAYS, UNITS, unit_name
 from raydb.planner.expressions.nodes import Call, Expression, Literal
@@ -38,10 +39,11 @@ from raydb.planner.expressions.types import (
     TEXT,
     TIME,
     TIMESTAMP,
+    TIMESTAMPTZ,
     is_interval,
     is_moment,
 )
-from raydb.planner.expressions.typing_rules import cast, typed
+from raydb.planner.expressions.typing_rules import cast, typed, zone_literal
 from raydb.running import moment
 
 if TYPE_CHECKING:
@@ -51,6 +53,8 @@ _CLOCK_PARTS = ("hour", "minute", "second", "millisecond", "microsecond")
 _DAY_PARTS = ("week", "isoyear", "dow", "isodow", "doy")
 _PART_SYNONYMS = {"dayofweek": "dow", "weekday": "dow", "dayofyear": "doy", "weekofyear": "week"}
 _PARTS = ("epoch", *UNITS, *_DAY_PARTS)
+# Seconds that the session's zone is ahead of UTC, its hours, and the minutes of the last one.
+_ZONE_PARTS = ("timezone", "timezone_hour", "timezone_minute")
 # The parts with digits behind the point, as in PostgreSQL.
 _PART_TYPES = {
     "second": pa.decimal128(8, 6),
@@ -162,7 +166,13 @@ def date_part(part: str, operand: Expression) -> Expression:
     """Return EXTRACT(part FROM operand): a BIGINT, or a DECIMAL with the fraction of a second."""
     name = _part_name(part)
     operand = _as_moment(part, operand)
-    if operand.type == TIME:
+    if operand.type == TIMESTAMPTZ:
+        if name in _ZONE_PARTS:
+            return Call(name, (operand, zone_literal()), BIGINT)
+        operand = operand if name == "epoch" else cast(operand, TIMESTAMP)
+    if name in _ZONE_PARTS:
+        known = False
+    elif operand.type == TIME:
         known = name in (*_CLOCK_PARTS, "epoch")
     else:
         known = not is_interval(operand.type) or name not in ("week", *_DAY_PARTS)
@@ -176,10 +186,11 @@ def date_part(part: str, operand: Expression) -> Expression:
 
 def _part_name(part: str) -> str:
     word = part.lower()
-    name = _PART_SYNONYMS.get(word, word if word in _PARTS else unit_name(word))
+    known = (*_PARTS, *_ZONE_PARTS)
+    name = _PART_SYNONYMS.get(word, word if word in known else unit_name(word))
     if name is None:
         raise ProgrammingError(
-            f"there is no part '{part}' of a date or time{did_you_mean(word, _PARTS)}"
+            f"there is no part '{part}' of a date or time{did_you_mean(word, known)}"
         )
     return name
 
@@ -249,6 +260,27 @@ for _names, _meaning, _answer, _kernel in (
     )(_kernel)
 
 
+def _zone_part(seconds_of: Callable[[Integers], Integers]) -> Callable[..., Values]:
+    """Make a kernel of instants and a zone; `seconds_of` gets how far the zone is ahead of UTC."""
+
+    def kernel(call: Call, values: Values, zone: Values) -> Values:
+        name = zone.as_py()
+
+        def find(instants: Integers) -> Integers:
+            return seconds_of(utc_offsets(instants, name) // 1_000_000)
+
+        return compute(find, call.type, values)
+
+    return kernel
+
+
+scalar(name="timezone")(_zone_part(lambda seconds: seconds))
+scalar(name="timezone_hour")(_zone_part(lambda seconds: _truncated(seconds, 3600)))
+scalar(name="timezone_minute")(
+    _zone_part(lambda seconds: _truncated(_remainder(seconds, 3600), 60))
+)
+
+
 # -- cutting off
 
 
@@ -268,20 +300,25 @@ def _bind_date_trunc(name: str, unit: Expression, operand: Expression) -> Expres
         if cut.value == "week":
             raise NotSupportedError("an interval cannot be cut to weeks")
         return Call("date_trunc", (cut, operand), INTERVAL)
+    if operand.type == TIMESTAMPTZ:
+        return Call("date_trunc", (cut, operand, zone_literal()), TIMESTAMPTZ)
     return Call("date_trunc", (cut, as_timestamp(name, operand)), TIMESTAMP)
 
 
 @scalar(
     "date_trunc(unit, moment), datetrunc(unit, moment)",
-    "the beginning of the unit, a TIMESTAMP:"
+    "the beginning of the unit, a TIMESTAMP, with a time zone if it has one:"
     " date_trunc('hour', TIMESTAMP '2026-05-17 10:37:21.5') -> 2026-05-17 10:00:00",
     bind=_bind_date_trunc,
     can_fail=True,
 )
-def _truncate(_: Call, unit: Values, values: Values) -> Values:
+def _truncate(_: Call, unit: Values, values: Values, *zone: Values) -> Values:
     """Return the beginning of the unit that a timestamp is in; of an interval its larger parts."""
     assert isinstance(unit, pa.Scalar), "the unit is constant"
     name = unit.as_py()
+    if zone:
+        (where,) = zone
+        return compute(functools.partial(_cut_instants, name, where.as_py()), values.type, values)
     if pt.is_interval(values.type):
         return compute(functools.partial(_cut_interval, name), values.type, values)
     return compute(functools.partial(_cut_moments, name), values.type, values)
@@ -302,6 +339,17 @@ def _cut_moments(unit: str, moments: Integers) -> Integers:
         offset = origin * 12 if months > 12 else 0
         day = first_day(month - (month - offset) % months)
     return day * DAY_MICROSECONDS
+
+
+def _cut_instants(unit: str, zone: str, instants: Integers) -> Integers:
+    """Return the beginning of the unit that clocks show in a zone.
+
+    In an hour that comes twice, its own beginning is meant, as in PostgreSQL.
+    """
+    shown = local_moments(instants, zone)
+    cut = _cut_moments(unit, shown)
+    _, _, microseconds = UNITS[unit]
+    return instants - (shown - cut) if microseconds else instants_of(cut, zone)
 
 
 def _cut_interval(unit: str, intervals: Intervals) -> Intervals:
@@ -334,10 +382,12 @@ def _last_day(_: Call, values: Values) -> Values:
 
 def current_moment(name: str) -> Expression:
     """Return CURRENT_DATE, CURRENT_TIMESTAMP, LOCALTIME and so on, by the name in lower case."""
-    now = Call("now", (), TIMESTAMP)
+    now = Call("now", (), TIMESTAMPTZ)
     if name in ("current_date", "today"):
         return cast(now, DATE)
-    return cast(now, TIME) if name in ("current_time", "localtime") else now
+    if name in ("current_time", "localtime"):
+        return cast(now, TIME)
+    return cast(now, TIMESTAMP) if name == "localtimestamp" else now
 
 
 composed("current_date, current_date(), today()", "today: current_date = today() -> true")(
@@ -346,12 +396,18 @@ composed("current_date, current_date(), today()", "today: current_date = today()
 
 
 @scalar(
-    "now(), current_timestamp, current_timestamp(), localtimestamp, localtimestamp()",
-    "the moment of the statement, a TIMESTAMP: now() = current_timestamp -> true",
+    "now(), current_timestamp, current_timestamp()",
+    "the moment of the statement, a TIMESTAMP WITH TIME ZONE: now() = current_timestamp -> true",
     bind=current_moment,
 )
 def _now(_: Call) -> Values:
-    return pa.scalar(moment(), TIMESTAMP)
+    return pa.scalar(moment(), TIMESTAMPTZ)
+
+
+composed(
+    "localtimestamp, localtimestamp()",
+    "what clocks show then, a TIMESTAMP: localtimestamp = now()::TIMESTAMP -> true",
+)(current_moment)
 
 
 composed(

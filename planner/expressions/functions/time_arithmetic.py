@@ -27,14 +27,17 @@ from raydb.planner.expressions.columns.moments import (
     scale_intervals,
     split_moment,
 )
+from raydb.planner.expressions.columns.zones import add_in_zone
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.functions.time import constant_unit
+from raydb.planner.expressions.functions.zones import at_time_zone
 from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, UNITS
 from raydb.planner.expressions.literals import is_bare_string, read_string
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.operators import arithmetic
-from raydb.planner.expressions.registry import composed, scalar
+from raydb.planner.expressions.registry import SCALARS, composed, scalar
 from raydb.planner.expressions.signature import (
+    as_instant,
     as_timestamp,
     require_moment,
     require_number,
@@ -43,7 +46,9 @@ from raydb.planner.expressions.types import (
     BIGINT,
     DATE,
     INTERVAL,
+    TEXT,
     TIMESTAMP,
+    TIMESTAMPTZ,
     is_integer,
     is_interval,
 )
@@ -87,6 +92,24 @@ scalar(name="add_interval", can_fail=True, operation="addition")(
 )
 scalar(name="subtract_interval", can_fail=True, operation="subtraction")(
     functools.partial(_add_interval, -1)
+)
+
+
+def _add_in_zone(
+    sign: int, call: Call, instants: Values, intervals: Values, zone: Values
+) -> Values:
+    """Return instants plus or minus intervals: months and days in a zone, then time that passes."""
+
+    def add(numbers: Integers, added: Intervals) -> Integers:
+        signed = added if sign > 0 else negate_intervals(added)
+        return add_in_zone(numbers, signed, zone.as_py())
+
+    return compute(add, call.type, instants, intervals)
+
+
+scalar(name="add_in_zone", can_fail=True, operation="addition")(functools.partial(_add_in_zone, 1))
+scalar(name="subtract_in_zone", can_fail=True, operation="subtraction")(
+    functools.partial(_add_in_zone, -1)
 )
 
 
@@ -139,8 +162,16 @@ composed(
 def _bind_difference(
     function: str, name: str, unit: Expression, start: Expression, end: Expression
 ) -> Expression:
-    bounds = (as_timestamp(name, start), as_timestamp(name, end))
-    return Call(function, (constant_unit(name, unit), *bounds), BIGINT)
+    cut = constant_unit(name, unit)
+    bounds = tuple(require_moment(name, each) for each in (start, end))
+    _, _, microseconds = UNITS[cut.value]
+    if not (microseconds and any(each.type == TIMESTAMPTZ for each in bounds)):
+        return Call(function, (cut, *(cast(each, TIMESTAMP) for each in bounds)), BIGINT)
+    # Hours that pass, where clocks may be set meanwhile; they begin where clocks show so.
+    bounds = tuple(cast(each, TIMESTAMPTZ) for each in bounds)
+    if function == "date_diff":
+        bounds = tuple(SCALARS["date_trunc"].call("date_trunc", (cut, each)) for each in bounds)
+    return Call(function, (cut, *bounds), BIGINT)
 
 
 @scalar(
@@ -193,7 +224,7 @@ def _date_sub(_: Call, unit: Values, start: Values, end: Values) -> Values:
 
 
 def _bind_age(name: str, left: Expression, *right: Expression) -> Expression:
-    sides = (left, *right) if right else (cast(Call("now", (), TIMESTAMP), DATE), left)
+    sides = (left, *right) if right else (cast(Call("now", (), TIMESTAMPTZ), DATE), left)
     return Call("age", tuple(as_timestamp(name, side) for side in sides), INTERVAL)
 
 
@@ -233,7 +264,8 @@ scalar(
 @composed(
     "time_bucket(width, moment [, origin])",
     "the beginning of a bucket that is `width` wide; `origin` is a moment or an INTERVAL that"
-    " shifts the buckets: time_bucket(INTERVAL '15 minutes', TIMESTAMP '2026-05-17 10:37:21.5')"
+    " shifts the buckets; those of moments with a time zone are of UTC, or of a zone that is named"
+    " in place of the origin: time_bucket(INTERVAL '15 minutes', TIMESTAMP '2026-05-17 10:37:21.5')"
     " -> 2026-05-17 10:30:00",
 )
 def _time_bucket(
@@ -242,6 +274,8 @@ def _time_bucket(
     """Count buckets from an origin, by default Monday 2000-01-03, or January 2000 for months."""
     months, days, microseconds = _bucket_width(name, width)
     moment = require_moment(name, moment)
+    if moment.type == TIMESTAMPTZ:
+        return _bucket_in_zone(name, width, moment, *origin)
     start: Expression = Literal(dt.datetime(2000, 1, 1 if months else 3), TIMESTAMP)
     offset: Expression | None = None
     if origin and is_interval(origin[0].type):
@@ -255,6 +289,20 @@ def _time_bucket(
     bucket = bucket if offset is None else arithmetic("add", bucket, offset)
     is_day = moment.type == DATE and not microseconds and not origin and name != "date_bin"
     return cast(bucket, DATE) if is_day else bucket
+
+
+def _bucket_in_zone(
+    name: str, width: Expression, moment: Expression, *rest: Expression
+) -> Expression:
+    """Count buckets as clocks show in UTC, or in a zone that stands in place of the origin."""
+    zone: Expression = Literal("UTC", TEXT)
+    if rest and is_bare_string(rest[0]) and name == "time_bucket":
+        (zone,), rest = rest, ()
+    shown = [at_time_zone(moment, zone)]
+    for origin in rest:
+        is_shift = is_interval(origin.type)
+        shown.append(origin if is_shift else at_time_zone(as_instant(name, origin), zone))
+    return at_time_zone(_time_bucket(name, width, *shown), zone)
 
 
 def _bucket_width(name: str, width: Expression) -> tuple[int, int, int]:
@@ -346,9 +394,9 @@ for _calls, _says, _maker in (
         _make_timestamp,
     ),
     (
-        "to_timestamp(x: double) -> TIMESTAMP",
-        "the TIMESTAMP of seconds since 1970-01-01 00:00:"
-        " to_timestamp(1.5) -> 1970-01-01 00:00:01.500000",
+        "to_timestamp(x: double) -> TIMESTAMPTZ",
+        "the TIMESTAMP WITH TIME ZONE of seconds since 1970-01-01 00:00 in UTC:"
+        " to_timestamp(1.5) AT TIME ZONE 'UTC' -> 1970-01-01 00:00:01.500000",
         _from_seconds,
     ),
 ):
@@ -364,7 +412,9 @@ def _epoch_ms(name: str, operand: Expression) -> Expression:
     operand = typed(operand, BIGINT)
     if is_integer(operand.type):
         return Call("from_milliseconds", (cast(operand, BIGINT),), TIMESTAMP)
-    return Call("to_milliseconds", (as_timestamp(name, operand),), BIGINT)
+    moment = require_moment(name, operand)
+    moment = moment if moment.type == TIMESTAMPTZ else cast(moment, TIMESTAMP)
+    return Call("to_milliseconds", (moment,), BIGINT)
 
 
 scalar(name="from_milliseconds", can_fail=True)(_of_numbers(_from_milliseconds))

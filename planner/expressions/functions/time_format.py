@@ -14,15 +14,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError, NotSupportedError
-from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.casts.cast import cast_values, try_cast_values
 from raydb.planner.expressions.columns.adapters import of_values
 from raydb.planner.expressions.columns.arrays import as_array
+from raydb.planner.expressions.columns.arrays import each as each_array
 from raydb.planner.expressions.columns.moments import compute
+from raydb.planner.expressions.columns.zones import offset_texts, utc_offsets
 from raydb.planner.expressions.literals import is_bare_string
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import scalar
-from raydb.planner.expressions.signature import as_timestamp, constant_text, require_text
-from raydb.planner.expressions.types import TEXT, TIMESTAMP
+from raydb.planner.expressions.signature import constant_text, require_moment, require_text
+from raydb.planner.expressions.types import TEXT, TIMESTAMP, TIMESTAMPTZ
+from raydb.planner.expressions.typing_rules import cast, zone_literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -61,6 +64,9 @@ _NUMBERS: Mapping[str, tuple[Callable[[Values], Values], int]] = {
     "%q": (pc.quarter, 1),
 }
 _NAMES = ("%A", "%a", "%B", "%b")
+# How far the session's zone is ahead of UTC, and its name.
+_ZONE_CODES = ("%z", "%Z")
+_ZONE_AT_END = r"^(?P<rest>.*?) *(?P<zone>[Zz]|[+-][0-9:]+|[A-Za-z][A-Za-z0-9_+/-]*)$"
 _CODE = re.compile(r"%-?[a-zA-Z]|%%|[^%]+|%")
 # The patterns of to_char, longest first, as codes of strftime.
 _TO_CHAR = {
@@ -80,6 +86,7 @@ _TO_CHAR = {
     "IW": "%V",
     "ID": "%u",
     "Q": "%q",
+    "OF": "%z",
     "AM": "%p",
     "PM": "%p",
     "Dy": "%a",
@@ -132,7 +139,7 @@ def strftime_pieces(text: str) -> list[str]:
 
 
 def _is_code(piece: str) -> bool:
-    return piece.replace("-", "") in _NUMBERS or piece in (*_NAMES, "%p")
+    return piece.replace("-", "") in _NUMBERS or piece in (*_NAMES, *_ZONE_CODES, "%p")
 
 
 def to_char_pieces(text: str) -> list[str]:
@@ -163,16 +170,38 @@ def _bind_format(
         operand, form = form, operand
     text = constant_text(name, form)
     split(text)  # refuses what it does not know
-    return Call(name, (as_timestamp(name, operand), Literal(text, TEXT)), TEXT)
+    operand = require_moment(name, operand)
+    if operand.type == TIMESTAMPTZ:
+        return Call(name, (operand, Literal(text, TEXT), zone_literal()), TEXT)
+    return Call(name, (cast(operand, TIMESTAMP), Literal(text, TEXT)), TEXT)
 
 
-def _format(split: Callable[[str], list[str]], _: Call, values: Values, form: Values) -> Values:
-    """Join the texts of a format's pieces."""
+def _format(
+    split: Callable[[str], list[str]], _: Call, values: Values, form: Values, *zone: Values
+) -> Values:
+    """Join the texts of a format's pieces; instants are shown in a zone."""
     assert isinstance(form, pa.Scalar), "the format is constant"
-    moments = cast_values(values, TIMESTAMP)
-    texts = [_piece_text(piece, moments) for piece in split(form.as_py())]
+    moments, zone_texts = values, {"%z": pa.scalar("+00"), "%Z": pa.scalar("")}
+    if zone:
+        name = zone[0].as_py()
+        moments = cast_values(values, TIMESTAMP, name)
+        zone_texts = {"%z": _offsets(values, name), "%Z": pa.scalar(name)}
+    texts = [
+        zone_texts[piece] if piece in zone_texts else _piece_text(piece, moments)
+        for piece in split(form.as_py())
+    ]
     empty = pc.if_else(pc.is_valid(moments), "", pa.scalar(None, TEXT))
     return pc.binary_join_element_wise(empty, *texts, "")
+
+
+def _offsets(instants: Values, zone: str) -> Values:
+    """Return how far a zone is ahead of UTC at instants, as '+02'."""
+
+    def texts(array: pa.Array) -> pa.Array:
+        numbers = array.view(pa.int64()).fill_null(0).to_numpy()
+        return offset_texts(utc_offsets(numbers, zone))
+
+    return each_array(instants, texts, TEXT)
 
 
 def _piece_text(piece: str, moments: Values) -> Values:
@@ -189,13 +218,18 @@ def _piece_text(piece: str, moments: Values) -> Values:
 
 def _bind_strptime(name: str, text: Expression, form: Expression) -> Expression:
     pattern = constant_text(name, form)
-    strftime_pieces(pattern)
-    return Call(name, (require_text(name, text), Literal(pattern, TEXT)), TIMESTAMP)
+    pieces = strftime_pieces(pattern)
+    has_zone = any(code in pieces for code in _ZONE_CODES)
+    if has_zone and pieces[-1] not in _ZONE_CODES:
+        raise NotSupportedError(f"{name}() reads a time zone at the end of a text only")
+    kind = TIMESTAMPTZ if has_zone else TIMESTAMP
+    return Call(name, (require_text(name, text), Literal(pattern, TEXT)), kind)
 
 
 @scalar(
     "strptime(text, form)",
-    "the TIMESTAMP that a text of that form means:"
+    "the TIMESTAMP that a text of that form means, with a time zone if `%z` (`+02`) or `%Z`"
+    " (`Europe/Oslo`) is its end:"
     " strptime('17.05.2026', '%d.%m.%Y') -> 2026-05-17 00:00:00",
     bind=_bind_strptime,
     can_fail=True,
@@ -203,11 +237,28 @@ def _bind_strptime(name: str, text: Expression, form: Expression) -> Expression:
 def _parse(call: Call, texts: Values, form: Values) -> Values:
     """Read timestamps of a format, each distinct text once."""
     assert isinstance(form, pa.Scalar), "the format is constant"
-    pattern = _python_format(form.as_py())
     encoded = as_array(texts, 1).dictionary_encode()
-    moments = [_read(text, pattern, form.as_py()) for text in encoded.dictionary.to_pylist()]
-    found = pa.array(moments, call.type).take(encoded.indices)
+    found = _read_all(encoded.dictionary, form.as_py(), call.type).take(encoded.indices)
     return found[0] if isinstance(texts, pa.Scalar) else found
+
+
+def _read_all(texts: pa.Array, form: str, data_type: pa.DataType) -> pa.Array:
+    """Read texts; the time zone at their ends is read by a cast."""
+    pattern, zones, written = _python_format(form), None, texts
+    if data_type == TIMESTAMPTZ:
+        pattern = pattern[:-2].rstrip()
+        parts = pc.extract_regex(texts, pattern=_ZONE_AT_END)
+        for text in texts.filter(parts.is_null()).to_pylist():
+            raise DataError(f"'{text}' does not have the format '{form}'")
+        texts, zones = parts.field("rest"), parts.field("zone")
+    moments = pa.array([_read(text, pattern, form) for text in texts.to_pylist()], TIMESTAMP)
+    if zones is None:
+        return moments
+    shown = pc.binary_join_element_wise(moments.cast(TEXT), zones, "")
+    found = try_cast_values(shown, data_type, "UTC")
+    for text in written.filter(found.is_null()).to_pylist():
+        raise DataError(f"'{text}' does not have the format '{form}'")
+    return found
 
 
 def _python_format(form: str) -> str:

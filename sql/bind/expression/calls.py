@@ -10,6 +10,7 @@ from sqlglot import exp
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.planner.expressions.aggregates import AGGREGATES, WINDOW_FUNCTIONS, is_aggregate
 from raydb.planner.expressions.functions.time import current_moment, date_part
+from raydb.planner.expressions.functions.zones import at_time_zone
 from raydb.planner.expressions.registry import SCALARS
 from raydb.planner.expressions.signature import require_list
 from raydb.planner.plan.table_function import TABLE_FUNCTIONS, SearchFunction
@@ -56,6 +57,12 @@ def _current(node: exp.Expr, _: Context) -> Expression:
 @binds(exp.Extract, reads="this expression")
 def _extract(node: exp.Expr, context: Context) -> Expression:
     return date_part(node.this.name.lower(), bind_expression(node.expression, context))
+
+
+@binds(exp.AtTimeZone, reads="this zone")
+def _at_time_zone(node: exp.Expr, context: Context) -> Expression:
+    moment, zone = bind_all_of((node.this, node.args["zone"]), context)
+    return at_time_zone(moment, zone)
 
 
 @binds(exp.Trim, reads="this position expression")

@@ -23,6 +23,8 @@ from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Bound, Frame, Literal, OrderItem, WindowCall, columns_of
 from raydb.planner.expressions.types import (
+    TIMESTAMP,
+    TIMESTAMPTZ,
     common_type,
     is_integer,
     is_interval,
@@ -267,7 +269,8 @@ def _bind_range(
     offsets = [bound.offset for bound in (start, end) if bound.offset is not None]
     kind: pa.DataType | None = None
     if is_moment(key.type):
-        kind = pa.timestamp("us") if all(is_interval(each.type) for each in offsets) else None
+        if all(is_interval(each.type) for each in offsets):
+            kind = TIMESTAMPTZ if key.type == TIMESTAMPTZ else TIMESTAMP
     elif is_number(key.type) and all(is_number(each.type) for each in offsets):
         kind = key.type
         for each in offsets:

@@ -17,7 +17,13 @@ from raydb.planner.catalog import BvhDefinition
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Attribute, Column, Expression, attributes_of, rewrite
 from raydb.planner.expressions.show import show
-from raydb.planner.expressions.types import is_interval, is_list, is_moment, is_number
+from raydb.planner.expressions.types import (
+    is_interval,
+    is_list,
+    is_moment,
+    is_number,
+    is_zoned,
+)
 from raydb.planner.stars.star import canonical
 from raydb.sql.bind.expression.expression import Context, bind_expression
 from raydb.sql.parse.dialect import text_of
@@ -180,10 +186,26 @@ def _measures(
             )
         if measure.type == pa.uint64():
             raise NotSupportedError(f"AGGREGATE of a BVH takes no UBIGINT: {describe(measure)}")
+        if _may_depend_on_zone(measure):
+            raise NotSupportedError(
+                f"{show(measure)}: AGGREGATE of a BVH takes a TIMESTAMP WITH TIME ZONE as it is"
+                " alone, for what is computed of it may differ from time zone to time zone"
+            )
         if measure in found:
             raise ProgrammingError(f"{describe(measure)} is listed twice in AGGREGATE")
         found.append(measure)
     return tuple(found)
+
+
+def _may_depend_on_zone(measure: Expression) -> bool:
+    found = []
+
+    def note(part: Expression) -> Expression:
+        found.append(is_zoned(part.type))
+        return part
+
+    rewrite(measure, note)
+    return any(found) and not isinstance(measure, Attribute)
 
 
 def _resolve(name: str, qualifier: str | None, fact: str, reached: Sequence[_Reached]) -> Attribute:

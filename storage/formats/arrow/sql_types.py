@@ -3,6 +3,8 @@
 large_string, dictionary<string>, string_view   VARCHAR
 decimal256(40, 2)                               DECIMAL(38,2), where the values fit
 list_view, large_list                           lists
+timestamp of any unit and zone                  TIMESTAMP, with a time zone if it has one
+duration                                        INTERVAL
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ _SQL_TYPES = frozenset(
         *INTEGER_DIGITS,
         *(pa.bool_(), pa.float32(), pa.float64()),
         *(pa.string(), pa.binary(), pa.date32(), pa.time64("us"), pa.timestamp("us")),
+        pa.timestamp("us", "UTC"),
         pa.month_day_nano_interval(),
         UUID,
     }
@@ -50,8 +53,10 @@ def sql_type(found: pa.DataType) -> pa.DataType:
     """
     if _TYPES.is_dictionary(found) or _TYPES.is_run_end_encoded(found):
         return sql_type(found.value_type)
-    if _TYPES.is_timestamp(found) and found.tz is None:
-        return pa.timestamp("us")
+    if _TYPES.is_timestamp(found):
+        return pa.timestamp("us", None if found.tz is None else "UTC")
+    if _TYPES.is_duration(found):
+        return pa.month_day_nano_interval()
     if _TYPES.is_time(found):
         return pa.time64("us")
     if _TYPES.is_decimal(found):

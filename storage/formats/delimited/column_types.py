@@ -2,7 +2,7 @@
 
 The type of a column is the first of the ladder that reads all its values:
 
-    BIGINT, HUGEINT, DOUBLE, DATE, TIMESTAMP, TIME, BOOLEAN, VARCHAR
+    BIGINT, HUGEINT, DOUBLE, DATE, TIMESTAMP, TIMESTAMP WITH TIME ZONE, TIME, BOOLEAN, VARCHAR
 
 A number that begins with a needless zero, such as 00501, is a text, and so is a whole number of
 more digits than HUGEINT has.
@@ -34,9 +34,10 @@ if TYPE_CHECKING:
     from raydb.storage.formats.delimited.records import Layout
 
 _BIGINT, _DOUBLE, _DATE, _TIMESTAMP = pa.int64(), pa.float64(), pa.date32(), pa.timestamp("us")
+_ZONED = pa.timestamp("us", "UTC")
 _TIME, _BOOLEAN, _VARCHAR = pa.time64("us"), pa.bool_(), pa.string()
 _HUGEINT = pa.decimal128(38, 0)
-_LADDER = (_BIGINT, _HUGEINT, _DOUBLE, _DATE, _TIMESTAMP, _TIME, _BOOLEAN, _VARCHAR)
+_LADDER = (_BIGINT, _HUGEINT, _DOUBLE, _DATE, _TIMESTAMP, _ZONED, _TIME, _BOOLEAN, _VARCHAR)
 _NUMBERS = (_BIGINT, _HUGEINT, _DOUBLE)
 # What reads all that a type does; the values before a batch are known to fit these without a look.
 _WIDER = {
@@ -51,6 +52,7 @@ _LOOKS = {
     _DOUBLE: re.compile(rb"\s*[+-]?(?:[\d.,]|inf|nan).*", re.DOTALL | re.IGNORECASE),
     _DATE: re.compile(rb"\s*\d{4}-.*", re.DOTALL),
     _TIMESTAMP: re.compile(rb"\s*\d{4}-.*", re.DOTALL),
+    _ZONED: re.compile(rb"\s*\d{4}-.*:.*", re.DOTALL),
     _TIME: re.compile(rb"\s*\d\d:.*", re.DOTALL),
     _BOOLEAN: re.compile(rb"\s*(?:" + "|".join(BOOLEANS).encode() + rb")\s*"),
 }

@@ -322,7 +322,7 @@ def check_types(schema: pa.Schema) -> None:
             or types.is_string(field.type)
             or types.is_date32(field.type)
             or types.is_time(field.type)
-            or (types.is_timestamp(field.type) and field.type.tz is None)
+            or types.is_timestamp(field.type)
         )
         if not readable:
             raise NotSupportedError(

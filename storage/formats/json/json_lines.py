@@ -58,6 +58,7 @@ _STRING = re.compile(rb'("(?:[^"\\\n]++|\\.)*+"\s*+:)|"(?:[^"\\\n]++|\\.)*+"')
 _LINES_A_CHECK = 4096
 _DATE = r"^\d{4}-\d{2}-\d{2}$"
 _TIME = r"^\d{2}:\d{2}:\d{2}(\.\d{1,6})?$"
+_ZONED = r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}(:?\d{2})?)$"
 _TIMESTAMP = r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?$"
 
 
@@ -288,6 +289,7 @@ def _as_moments(column: pa.ChunkedArray) -> pa.ChunkedArray:
     for pattern, kind in (
         (_DATE, pa.date32()),
         (_TIMESTAMP, pa.timestamp("us")),
+        (_ZONED, pa.timestamp("us", "UTC")),
         (_TIME, pa.time64("us")),
     ):
         if pc.all(pc.match_substring_regex(column, pattern)).as_py():

@@ -1,0 +1,82 @@
+"""Functions of time zones: casts from and to TIMESTAMP WITH TIME ZONE, and AT TIME ZONE."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from raydb.errors import DataError, ProgrammingError
+from raydb.planner.expressions.casts.cast import cast_values, try_cast_values
+from raydb.planner.expressions.columns.adapters import with_constants
+from raydb.planner.expressions.columns.moments import compute
+from raydb.planner.expressions.columns.zones import find_zone
+from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.nodes import Call, Expression, Literal
+from raydb.planner.expressions.registry import SCALARS, composed, scalar
+from raydb.planner.expressions.signature import require_moment, require_text
+from raydb.planner.expressions.types import BIGINT, TEXT, TIMESTAMP, TIMESTAMPTZ, is_integer
+from raydb.planner.expressions.typing_rules import cast, typed
+
+if TYPE_CHECKING:
+    from raydb.planner.expressions.columns.arrays import Values
+
+
+@scalar(name="cast_in_zone", can_fail=True)
+@with_constants
+def _cast_in_zone(call: Call, values: Values, zone: str) -> Values:
+    return cast_values(values, call.type, _known_zone(zone))
+
+
+@scalar(name="try_cast_in_zone", can_fail=True)
+@with_constants
+def _try_cast_in_zone(call: Call, values: Values, zone: str) -> Values:
+    return try_cast_values(values, call.type, _known_zone(zone))
+
+
+def _known_zone(name: str) -> str:
+    """Return a zone that a row names; raises DataError for an unknown one."""
+    try:
+        return find_zone(name)
+    except ProgrammingError as error:
+        raise DataError(str(error)) from None
+
+
+@composed(
+    "moment AT TIME ZONE zone, timezone(zone, moment)",
+    "what clocks show in that zone at a TIMESTAMP WITH TIME ZONE, and when they show a TIMESTAMP:"
+    " TIMESTAMPTZ '2026-05-17 10:37:00Z' AT TIME ZONE 'Europe/Oslo' -> 2026-05-17 12:37:00",
+)
+def _timezone(_: str, zone: Expression, moment: Expression) -> Expression:
+    return at_time_zone(moment, zone)
+
+
+def at_time_zone(moment: Expression, zone: Expression) -> Expression:
+    """Return `moment AT TIME ZONE zone`; raises ProgrammingError for an unknown zone."""
+    zone = require_text("timezone", zone)
+    if isinstance(zone, Literal) and zone.value is not None:
+        zone = Literal(find_zone(zone.value), TEXT)
+    moment = require_moment("timezone", typed(moment, TIMESTAMPTZ))
+    if moment.type == TIMESTAMPTZ:
+        return Call("cast_in_zone", (moment, zone), TIMESTAMP)
+    return Call("cast_in_zone", (cast(moment, TIMESTAMP), zone), TIMESTAMPTZ)
+
+
+@composed(
+    "make_timestamptz(year, month, day, hour, minute, second [, zone]), make_timestamptz(n)",
+    "a TIMESTAMP WITH TIME ZONE, in the session's zone or another, or of microseconds since 1970:"
+    " make_timestamptz(2026, 5, 17, 10, 37, 0, 'UTC') = TIMESTAMPTZ '2026-05-17 10:37Z' -> true",
+)
+def _make_timestamptz(name: str, *numbers: Expression) -> Expression:
+    if len(numbers) == 1:
+        (number,) = (typed(each, BIGINT) for each in numbers)
+        if not is_integer(number.type):
+            raise ProgrammingError(f"{name}() needs an integer, not {describe(number)}")
+        return Call("from_microseconds", (cast(number, BIGINT),), TIMESTAMPTZ)
+    if len(numbers) not in (6, 7):
+        raise ProgrammingError(f"{name}() takes 1, 6 or 7 arguments, not {len(numbers)}")
+    moment = SCALARS["make_timestamp"].call(name, numbers[:6])
+    return at_time_zone(moment, numbers[6]) if len(numbers) == 7 else cast(moment, TIMESTAMPTZ)
+
+
+scalar(name="from_microseconds", can_fail=True)(
+    lambda call, values: compute(lambda numbers: numbers, call.type, values)
+)
