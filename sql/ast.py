@@ -418,6 +418,21 @@ class Vacuum:
     """VACUUM: give back the room of deleted and replaced rows."""
 
 
+@dataclass(frozen=True, slots=True)
+class ExportDatabase:
+    """EXPORT DATABASE 'folder' [(FORMAT parquet | csv | flat)]."""
+
+    path: str
+    file_format: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportDatabase:
+    """IMPORT DATABASE 'folder'."""
+
+    path: str
+
+
 Definition = (
     CreateTable
     | CreateTableAs
@@ -435,6 +450,7 @@ Write = Insert | Copy | Update | Delete
 Control = Begin | Commit | Rollback | Savepoint | Release | RollbackTo
 Setting = SetOption | ResetOption
 Prepared = Prepare | Execute | Deallocate
+Backup = ExportDatabase | ImportDatabase
 Catalog = ShowOption | ShowTables | Describe
 
 Statement = (
@@ -447,6 +463,7 @@ Statement = (
     | Control
     | Setting
     | Prepared
+    | Backup
     | Catalog
     | Checkpoint
     | Vacuum

@@ -16,6 +16,7 @@ import pyarrow as pa
 from raydb import sql
 from raydb.engine.context.memory import parse_limit
 from raydb.engine.context.statement_context import StatementContext
+from raydb.engine.session.backup import export_database, statements_of
 from raydb.engine.session.changes import Changes
 from raydb.engine.session.prepared_statements import PreparedStatements
 from raydb.engine.session.python_tables import PythonTables
@@ -47,7 +48,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-WRITING = (*get_args(ast.Definition), *get_args(ast.Write), ast.Checkpoint, ast.Vacuum)
+WRITING = (
+    *get_args(ast.Definition),
+    *get_args(ast.Write),
+    ast.Checkpoint,
+    ast.Vacuum,
+    ast.ImportDatabase,
+)
 
 
 class Session:
@@ -237,11 +244,32 @@ class Session:
                 self.changes.checkpoint(context)
             case ast.Vacuum():
                 self.database.vacuum(context)
+            case ast.ExportDatabase() | ast.ImportDatabase():
+                self._back_up(statement, context)
             case _ if isinstance(statement, ast.Control):
                 self.changes.control(statement)
             case _:
                 return self.changes.define(statement, context)
         return Result(None, (), -1)
+
+    def _back_up(self, statement: ast.Backup, context: StatementContext) -> None:
+        """Write a folder of the database as it is now, or run what such a folder says."""
+        if isinstance(statement, ast.ImportDatabase):
+            for each in statements_of(statement, self.settings):
+                self._dispatch(each, self._begin((), context.running, context.warnings))
+            return
+        begins = not self.database.in_transaction
+        if begins:
+            self.database.begin()
+        try:
+            export_database(
+                statement,
+                lambda text: self._run_text(text, (), context.running, context.warnings),
+                self.settings,
+            )
+        finally:
+            if begins:
+                self.database.rollback()
 
     def _check_writable(self, statement: ast.Statement) -> None:
         if self.read_only and isinstance(statement, WRITING):

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 # Statements of other databases, so that they are told from a misspelt word.
 _UNSUPPORTED = (
-    "ANALYZE ATTACH CALL CLOSE CLUSTER COMMENT DECLARE DETACH DO EXPORT FETCH"
-    " GRANT IMPORT INSTALL KILL LISTEN LOAD LOCK MERGE NOTIFY PIVOT PRAGMA REFRESH"
+    "ANALYZE ATTACH CALL CLOSE CLUSTER COMMENT DECLARE DETACH DO FETCH"
+    " GRANT INSTALL KILL LISTEN LOAD LOCK MERGE NOTIFY PIVOT PRAGMA REFRESH"
     " REPLACE REVOKE UNPIVOT USE"
 )
 
@@ -238,6 +238,28 @@ def _deallocate(reader: TokenReader) -> ast.Deallocate:
     return ast.Deallocate(reader.name("the name of a prepared statement"))
 
 
+_EXPORT_FORMATS = ("PARQUET", "CSV", "FLAT")
+
+
+def _export(reader: TokenReader) -> ast.ExportDatabase:
+    reader.expect("DATABASE")
+    path = reader.string("the path of a folder, in single quotes")
+    chosen = "PARQUET"
+    if reader.accept("("):
+        reader.expect("FORMAT")
+        written = reader.take().text
+        chosen = written.upper()
+        if chosen not in _EXPORT_FORMATS:
+            raise ProgrammingError(f"EXPORT has the formats PARQUET, CSV and FLAT, not {written}")
+        reader.expect(")")
+    return ast.ExportDatabase(path, chosen.lower())
+
+
+def _import(reader: TokenReader) -> ast.ImportDatabase:
+    reader.expect("DATABASE")
+    return ast.ImportDatabase(reader.string("the path of a folder, in single quotes"))
+
+
 def _vacuum(reader: TokenReader) -> ast.Vacuum:
     if reader.peek() is not None:
         raise NotSupportedError("VACUUM of one table, or with an option, is not supported")
@@ -275,4 +297,6 @@ _STATEMENTS: dict[str, Callable[[TokenReader], ast.Statement]] = {
     "RELEASE": _release,
     "CHECKPOINT": lambda _: ast.Checkpoint(),
     "VACUUM": _vacuum,
+    "EXPORT": _export,
+    "IMPORT": _import,
 }

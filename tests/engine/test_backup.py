@@ -1,0 +1,122 @@
+"""EXPORT DATABASE and IMPORT DATABASE: a backup that makes the same database again."""
+
+from __future__ import annotations
+
+import pytest
+
+import raydb
+
+SALES = """
+CREATE TABLE shop (id INTEGER PRIMARY KEY, city VARCHAR NOT NULL UNIQUE);
+CREATE TABLE "Odd sale" (
+    shop INTEGER REFERENCES shop (id), day DATE,
+    amount DECIMAL(10, 2) DEFAULT 1 CHECK (amount >= 0),
+    share DOUBLE, ok BOOLEAN, at TIMESTAMP, note VARCHAR, place FLOAT[2], list INTEGER[]);
+CREATE TABLE nothing (a INTEGER);
+INSERT INTO shop VALUES (1, 'O''Hara'), (2, '東京');
+INSERT INTO "Odd sale" SELECT 1 + range % 2, DATE '2026-01-01' + range, range / 4.0, range * 0.1,
+    range % 3 = 0, TIMESTAMP '2026-01-01 10:00:00', CASE WHEN range % 7 > 0 THEN 'a, "b"' END,
+    [range, 1], [range, NULL] FROM range(250);
+CREATE INDEX by_day ON "Odd sale" (day);
+CREATE INDEX near ON "Odd sale" USING ivf (place) WITH (lists = 4, seed = 1);
+CREATE BVH days ON "Odd sale" (SCAN (day), GROUP BY (city), AGGREGATE (amount));
+CREATE VIEW total AS SELECT sum(amount) AS amount FROM "Odd sale";
+"""
+QUERIES = (
+    'SELECT * FROM "Odd sale" ORDER BY day',
+    "FROM shop ORDER BY id",
+    "FROM nothing",
+    "FROM total",
+    "FROM indexes() ORDER BY name",
+    "SELECT name, scan, group_by, aggregate, row_count FROM bvhs()",
+    "SELECT name, metric, lists, vectors FROM vector_indexes()",
+    "SELECT table_name, constraint_type FROM information_schema.table_constraints ORDER BY ALL",
+)
+
+
+def state(con):
+    return [list(map(repr, con.execute(query).fetchall())) for query in QUERIES]
+
+
+@pytest.fixture
+def con(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with raydb.connect("old") as con:
+        con.execute(SALES)
+        yield con
+
+
+@pytest.mark.parametrize("file_format", ["", "(FORMAT flat)", "(FORMAT parquet)"])
+def test_an_export_makes_the_same_database(con, tmp_path, file_format):
+    con.execute(f"EXPORT DATABASE 'saved' {file_format}")
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+    # The folder may have moved meanwhile.
+    (tmp_path / "saved").rename(tmp_path / "moved")
+    with raydb.connect("new") as other:
+        other.execute("IMPORT DATABASE 'moved'")
+        assert state(other) == state(con)
+    with raydb.connect("new") as other:
+        assert state(other) == state(con)
+        with pytest.raises(raydb.IntegrityError):
+            other.execute("INSERT INTO shop VALUES (1, 'again')")
+
+
+def test_an_export_as_csv_is_read_again(con, tmp_path):
+    with raydb.connect() as first, raydb.connect() as second:
+        first.execute("CREATE TABLE kept (a INTEGER, s VARCHAR)")
+        first.execute("INSERT INTO kept VALUES (1, NULL), (2, ''), (3, 'b')")
+        first.execute("EXPORT DATABASE 'saved' (FORMAT csv)")
+        second.execute("IMPORT DATABASE 'saved'")
+        assert second.execute("FROM kept").fetchall() == [(1, None), (2, ""), (3, "b")]
+    with pytest.raises(raydb.NotSupportedError, match="cannot be written to a"):
+        con.execute("EXPORT DATABASE 'other' (FORMAT csv)")
+    assert not list(tmp_path.glob("*other*"))
+
+
+def test_an_export_is_of_one_moment_and_leaves_the_transaction(con):
+    con.execute("BEGIN; INSERT INTO nothing VALUES (1); EXPORT DATABASE 'saved'")
+    assert con.in_transaction
+    con.rollback()
+    with raydb.connect() as other:
+        other.execute("IMPORT DATABASE 'saved'")
+        assert other.execute("FROM nothing").fetchall() == [(1,)]
+
+
+def test_an_import_is_all_or_nothing(con, tmp_path):
+    con.execute("EXPORT DATABASE 'saved'")
+    with (tmp_path / "saved" / "load.sql").open("a") as file:
+        file.write("CREATE TABLE shop (a INTEGER);\n")
+    with raydb.connect("new") as other:
+        with pytest.raises(raydb.ProgrammingError, match="'shop' exists already"):
+            other.execute("IMPORT DATABASE 'saved'")
+        assert other.execute("SHOW TABLES").fetchall() == []
+    (tmp_path / "saved" / "load.sql").write_text("SET threads = 1;")
+    with (
+        raydb.connect() as other,
+        pytest.raises(raydb.DataError, match="a statement that EXPORT does not write"),
+    ):
+        other.execute("IMPORT DATABASE 'saved'")
+
+
+def test_what_is_refused(con, tmp_path):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine").touch()
+    (tmp_path / "file").touch()
+    for folder, why in (("full", "is not empty"), ("file/below", "cannot be written")):
+        with pytest.raises(raydb.OperationalError, match=why):
+            con.execute(f"EXPORT DATABASE '{folder}'")
+    with pytest.raises(raydb.OperationalError, match=r"schema\.sql' cannot be read: no such file"):
+        con.execute("IMPORT DATABASE 'nowhere'")
+    with pytest.raises(raydb.ProgrammingError, match="EXPORT has the formats"):
+        con.execute("EXPORT DATABASE 'x' (FORMAT xml)")
+    con.execute("SET external_access = 'off'")
+    for sql in ("EXPORT DATABASE 'x'", "IMPORT DATABASE 'x'"):
+        with pytest.raises(raydb.OperationalError, match="external_access is off"):
+            con.execute(sql)
+    con.close()
+    with (
+        raydb.connect("old", read_only=True) as reader,
+        pytest.raises(raydb.OperationalError, match="read-only"),
+    ):
+        reader.execute("EXPORT DATABASE 'saved'; IMPORT DATABASE 'saved'")
+    assert (tmp_path / "saved" / "load.sql").exists()
