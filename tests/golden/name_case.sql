@@ -279,6 +279,16 @@ SELECT ÄPFEL, größe FROM (SELECT 1 AS Äpfel, 2 AS GrößE) AS t;
 SELECT grösse FROM (SELECT 2 AS Größe) AS t;
 -- error: ProgrammingError: column 'grösse' does not exist in 't'; did you mean 'Größe'? (line 1, column 8)
 
+-- Fields of structs.
+DESCRIBE SELECT s.NAME, T.S.name AS Alias, S['NAME'] FROM (SELECT {'Name': 'a'} AS S) AS t;
+-- 'Alias' | 'VARCHAR' | 'YES' | NULL | NULL | NULL
+-- 'Name' | 'VARCHAR' | 'YES' | NULL | NULL | NULL
+-- 'S[''NAME'']' | 'VARCHAR' | 'YES' | NULL | NULL | NULL
+SELECT s.a FROM (SELECT {'A': 1}::STRUCT("A" INTEGER) AS s) AS t;
+-- 1
+SELECT {'a': 1, 'A': 2};
+-- error: ProgrammingError: a struct has two fields named 'A' (line 1, column 14)
+
 -- Functions, settings, parameters, prepared statements, savepoints, files.
 SELECT "LOWER"('A'), "Sum"(1);
 -- 'a' | 1

@@ -231,6 +231,7 @@ def test_short_names(capfd: pytest.CaptureFixture[str]) -> None:
         ("SELECT am|", ["amount"]),
         ("SELECT s| FROM shop", ["s_id", "s_city"]),
         ('SELECT s.| FROM "Sale" s', ["day", "shop", "amount"]),
+        ("SELECT S.| FROM SALE s", ["day", "shop", "amount"]),
         ("SELECT * FROM |", ["Sale", "more_towns", "part", "shop", "towns"]),
         ("SELECT * FROM shop, to|", ["towns"]),
         ("SELECT * FROM shop JOIN pa|", ["part"]),
