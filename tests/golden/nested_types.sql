@@ -185,3 +185,13 @@ SELECT s FROM k ORDER BY s.a;
 ALTER TABLE k RENAME COLUMN s TO "The s";
 INSERT INTO k ("The s") VALUES ({'a': 0});
 -- error: IntegrityError: table 'k', row 1: the check ("The s".a > 0) does not hold: (The s) = ({'a': 0})
+
+CREATE BVH b ON t (SCAN (s), AGGREGATE (i));
+-- error: NotSupportedError: column 's' is STRUCT(a INTEGER, b VARCHAR, c STRUCT(d DOUBLE, e BIGINT[])), which no BVH takes (line 1, column 26)
+CREATE BVH b ON t (SCAN (m), AGGREGATE (i));
+-- error: NotSupportedError: column 'm' is MAP(VARCHAR, INTEGER), which no BVH takes (line 1, column 26)
+CREATE BVH b ON t (SCAN (u), AGGREGATE (i));
+SELECT u, sum(i) FROM t GROUP BY u ORDER BY u;
+-- UUID('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11') | 5
+-- UUID('b0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11') | 2
+-- NULL | 3

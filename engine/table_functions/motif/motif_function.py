@@ -27,7 +27,7 @@ from raydb.engine.table_functions.motif.motif_text import motif_text
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, interval_text
 from raydb.planner.expressions.show import show
-from raydb.planner.expressions.types import is_integer, is_interval, is_list
+from raydb.planner.expressions.types import is_integer, is_interval
 from raydb.planner.expressions.typing_rules import unify
 from raydb.planner.plan.function_arguments import COLUMN, Argument, whole
 from raydb.planner.plan.nodes import Search, SearchRows
@@ -97,7 +97,7 @@ class MotifFunction(SearchFunction):
         assert call.rows is not None
         source, target, time = (call.columns[name] for name in ("src", "dst", "time"))
         for end in (source, target):
-            if is_list(end.type) or is_interval(end.type):
+            if pa.types.is_nested(end.type) or is_interval(end.type):
                 raise NotSupportedError(
                     f"column '{end.name}' of {self.name}() is {sql_type_name(end.type)}, and "
                     "vertices of that type are not supported"

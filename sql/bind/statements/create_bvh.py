@@ -19,7 +19,6 @@ from raydb.planner.expressions.nodes import Attribute, Column, Expression, attri
 from raydb.planner.expressions.show import show
 from raydb.planner.expressions.types import (
     is_interval,
-    is_list,
     is_moment,
     is_number,
     is_zoned,
@@ -162,7 +161,7 @@ def _attributes(
         attribute = _resolve(name_in(node.this), qualifier, fact, reached)
         if attribute in found:
             raise ProgrammingError(f"column '{attribute.name}' is listed twice in {part}")
-        if is_list(attribute.type) or is_interval(attribute.type):
+        if pa.types.is_nested(attribute.type) or is_interval(attribute.type):
             kind = sql_type_name(attribute.type)
             raise NotSupportedError(f"column '{attribute.name}' is {kind}, which no BVH takes")
         found.append(attribute)
