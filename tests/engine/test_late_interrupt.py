@@ -57,7 +57,7 @@ def pressed_after(call):
 
 @pytest.fixture
 def pressing(monkeypatch):
-    for name in ("append", "commit"):
+    for name in ("_wait", "commit"):
         call = getattr(DatabaseDirectory, name)
         monkeypatch.setattr(DatabaseDirectory, name, pressed_after(call))
 
@@ -112,7 +112,7 @@ def test_a_statement_that_fails_while_it_becomes_durable_tells_why(con, monkeypa
         raise raydb.OperationalError("the disk is on fire")
 
     with monkeypatch.context() as patch:
-        patch.setattr(DatabaseDirectory, "append", fail)
+        patch.setattr(DatabaseDirectory, "_wait", fail)
         with pytest.raises(raydb.OperationalError, match="on fire"):
             con.execute("INSERT INTO t VALUES (2)")
         expect_interrupt()
