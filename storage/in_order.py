@@ -18,11 +18,13 @@ _Work = TypeVar("_Work")
 _Result = TypeVar("_Result")
 
 
-def in_order(compute: Callable[[_Work], _Result], works: Iterable[_Work]) -> Iterator[_Result]:
+def in_order(
+    compute: Callable[[_Work], _Result], works: Iterable[_Work], ahead: int | None = None
+) -> Iterator[_Result]:
     """Yield a function's results for each work in order; threads are a few works ahead.
 
-    No more than a few, so that results do not pile up: all pairs of a cross product would not fit.
-    An interrupt is heard between two results.
+    ahead: how many, twice the threads by default. No more than a few, so that results do not pile
+    up: all pairs of a cross product would not fit. An interrupt is heard between two results.
     """
     count = pa.cpu_count()
     with ThreadPoolExecutor(count) as executor:
@@ -31,7 +33,7 @@ def in_order(compute: Callable[[_Work], _Result], works: Iterable[_Work]) -> Ite
             for work in works:
                 check_interrupt()
                 waiting.append(executor.submit(compute, work))
-                if len(waiting) > 2 * count:
+                if len(waiting) > (2 * count if ahead is None else ahead):
                     yield waiting.popleft().result()
             while waiting:
                 check_interrupt()

@@ -55,7 +55,7 @@ def blocks_of(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> 
             if blocks is None:
                 yield from _slices(sources.rows_of(plan, live))
             else:
-                yield from in_order(blocks.read, blocks.pieces())
+                yield from in_order(blocks.read, blocks.pieces(), blocks.ahead)
         case Unnest():
             steps = unnest_steps(plan, live)
             yield from in_order(

@@ -91,7 +91,7 @@ def scan_table(table: Table, columns: Sequence[Column], memory: Memory) -> Relat
     blocks = large_scan(table, columns, memory)
     if blocks is not None:
         collector = Collector(memory, columns)
-        for rows in in_order(blocks.read, blocks.pieces()):
+        for rows in in_order(blocks.read, blocks.pieces(), blocks.ahead):
             collector.add(rows)
         return collector.relation()
     # Read together, which is cheaper in most files than one by one.
@@ -104,13 +104,15 @@ def scan_table(table: Table, columns: Sequence[Column], memory: Memory) -> Relat
 class ScanBlocks:
     """Visible rows of a table block by block: nothing of what is decoded is kept.
 
-    predicate: rows for which it does not hold may be left out. step: the rows of a block.
+    predicate: rows for which it does not hold may be left out. step: the rows of a block. ahead:
+    how many blocks are read before they are asked for, None for some.
     """
 
     table: Table
     columns: Sequence[Column]
     predicate: Expression | None
     step: int
+    ahead: int | None = None
 
     def pieces(self) -> Iterator[_Piece]:
         """Yield what `read` reads, in order."""
@@ -121,9 +123,8 @@ class ScanBlocks:
                 yield from part.blocks(_names(self.columns))
                 continue
             for start, stop in part.ranges(comparisons):
-                step = self.step if part.is_sliceable else stop - start
-                for low in range(start, stop, step):
-                    yield part, first, low, min(low + step, stop)
+                for low, high in part.pieces(start, stop, self.step):
+                    yield part, first, low, high
             first += part.row_count
 
     def read(self, piece: _Piece) -> Relation:
@@ -185,13 +186,27 @@ def large_scan(
     need = _decoded_bytes(table.rows, columns, room // 2)
     if not need or need + table.rows.kept_bytes <= room // 2:
         return None
-    for part in table.rows.parts:
-        share = _decoded_bytes(Rows(table.rows.schema, (part,)), columns, room)
-        if not part.is_sliceable or share > _MOST_EXPANSION * part.stored_bytes:
-            memory.check(share, f"reading a part of '{table.name}'")
     row_count = max(table.rows.expected_row_count, 1)
     step = max(min(room * row_count // (_BLOCK_SHARE * need), MORSEL_ROWS), 1)
-    return ScanBlocks(table, columns, predicate, step // _CHUNK_ROWS * _CHUNK_ROWS or step)
+    largest = 0.0
+    for part in table.rows.parts:
+        share = _decoded_bytes(Rows(table.rows.schema, (part,)), columns, room)
+        if not part.is_sliceable:
+            largest = max(largest, share * _largest_piece(part))
+            memory.check(int(share * _largest_piece(part)), f"reading a part of '{table.name}'")
+        elif share > _MOST_EXPANSION * part.stored_bytes:
+            memory.check(share, f"reading a part of '{table.name}'")
+    # Pieces that are large beside the room are read one by one.
+    ahead = 0 if largest * _BLOCK_SHARE > room else None
+    return ScanBlocks(table, columns, predicate, step // _CHUNK_ROWS * _CHUNK_ROWS or step, ahead)
+
+
+def _largest_piece(part: Part) -> float:
+    """Return which share of a part's rows is read at once at most."""
+    if not part.is_counted or not part.row_count:
+        return 1.0
+    pieces = part.pieces(0, part.row_count, part.row_count)
+    return max(high - low for low, high in pieces) / part.row_count
 
 
 def _decoded_bytes(rows: Rows, columns: Collection[Column], enough: int) -> int:

@@ -97,6 +97,7 @@ class Steps:
         return in_order(
             lambda piece: compute_rows(self.run, blocks.read(piece).combined(), columns),
             blocks.pieces(),
+            blocks.ahead,
         )
 
 

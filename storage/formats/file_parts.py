@@ -119,6 +119,10 @@ class CastPart(Part):
             return rows
         return pa.table(self._cast(names, rows.columns, rows.num_rows), names=names)
 
+    def pieces(self, start: int, stop: int, step: int) -> Iterator[tuple[int, int]]:
+        """Yield ranges of rows that are read on their own."""
+        return self.part.pieces(start, stop, step)
+
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns in their SQL types.
 

@@ -176,6 +176,28 @@ class ParquetPart(Part):
         """Return the values of some columns. Raises DataError for a damaged file."""
         return list(self.read(names).columns)
 
+    def pieces(self, start: int, stop: int, step: int) -> Iterator[tuple[int, int]]:
+        """Yield the rows start to stop by row groups."""
+        first = 0
+        for row_count in self._row_counts():
+            low, high = max(start, first), min(stop, first + row_count)
+            if low < high:
+                yield low, high
+            first += row_count
+
+    def slice(self, names: Sequence[str], start: int, stop: int) -> list[pa.ChunkedArray]:
+        """Return some columns of the rows start to stop; only their row groups are read."""
+        touched: list[int] = []
+        first = before = 0
+        for number, row_count in zip(self.row_groups, self._row_counts(), strict=True):
+            if first < stop and first + row_count > start:
+                touched.append(number)
+            elif not touched:
+                before += row_count
+            first += row_count
+        rows = replace(self, row_groups=tuple(touched)).read(names)
+        return list(rows.slice(start - before, stop - start).columns)
+
     def read(self, names: Sequence[str]) -> pa.Table:
         """Return some columns; row groups and columns are decoded side by side."""
         if not self.row_groups:

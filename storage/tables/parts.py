@@ -138,6 +138,15 @@ class Part:
         """Return ascending ranges of rows; all comparisons hold for none outside of them."""
         return [(0, self.row_count)] if self.row_count else []
 
+    def pieces(self, start: int, stop: int, step: int) -> Iterator[tuple[int, int]]:
+        """Yield the rows start to stop in ranges that are read on their own: of `step` rows.
+
+        A part that cannot be sliced yields larger ones.
+        """
+        step = step if self.is_sliceable else max(stop - start, 1)
+        for low in range(start, stop, step):
+            yield low, min(low + step, stop)
+
     def dictionary(self, name: str) -> pa.ChunkedArray | None:  # noqa: ARG002
         """Return a column as Arrow's dictionary arrays, None where it is not stored as such."""
         return None

@@ -6,6 +6,7 @@ import gc
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import raydb
@@ -107,3 +108,25 @@ def test_the_sample_of_few_long_texts_is_small(tmp_path):
         assert pool.max_memory() < 20e6
     finally:
         pa.set_memory_pool(before)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*), sum(n), max(s) FROM {}",
+        "SELECT n % 10 AS k, count(*), min(s) FROM {} WHERE n % 3 > 0 GROUP BY k ORDER BY k",
+        "SELECT n, s FROM {} WHERE s LIKE '%77' ORDER BY n",
+        "SELECT u, s FROM {} ORDER BY s DESC, n LIMIT 20",
+    ],
+)
+def test_a_parquet_file_is_larger_than_the_memory(tmp_path, sql):
+    """It is read by row groups: one of them fits."""
+    draw = np.random.default_rng(4)
+    numbers = draw.permutation(ROWS)
+    rows = {"n": numbers, "s": [f"text {n}" for n in numbers], "u": numbers.astype(np.uint32)}
+    pq.write_table(pa.table(rows), tmp_path / "x.parquet", row_group_size=20_000)
+    con = raydb.connect()
+    query = sql.format(f"'{tmp_path / 'x.parquet'}'")
+    expected = con.execute(query).fetchall()
+    con.execute("SET memory_limit = '3MB'")
+    assert con.execute(query).fetchall() == expected
