@@ -11,9 +11,13 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from raydb.errors import OperationalError
 from raydb.running import current
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
@@ -30,6 +34,12 @@ def check_room(need: float, what: str) -> None:
     limit = read_limit()
     if limit is not None and need > limit:
         raise too_small(need, f"reading {what}", limit)
+
+
+def keep_rows(rows: pa.Table) -> pa.Table:
+    """Return rows of a file that wait for the others, in a temporary file where they are many."""
+    running = current.get()
+    return rows if running is None or running.keep_rows is None else running.keep_rows(rows)
 
 
 def read_limit() -> int | None:

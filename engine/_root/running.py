@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from contextvars import Token
     from types import TracebackType
 
+    import pyarrow as pa
+
     # Is told the name of a step and the share of it that is done, from 0 to 1.
     Listener: TypeAlias = Callable[[str, float], None]
 
@@ -99,7 +101,8 @@ class Running:
     interrupts: end it, those from now on; None for none. listener: is told how far long work has
     come. memory_limit: returns the bytes that the statement may take, None for any number; itself
     None where nothing has begun. time_zone: as SET says it. cuts_nanoseconds: whether what is finer
-    than a TIMESTAMP is cut off. At the end an Interrupt becomes an OperationalError.
+    than a TIMESTAMP is cut off. keep_rows: moves rows that wait to a file where they would fill the
+    memory, None where they stay. At the end an Interrupt becomes an OperationalError.
     """
 
     __slots__ = (
@@ -110,6 +113,7 @@ class Running:
         "cuts_nanoseconds",
         "device_memory",
         "is_over",
+        "keep_rows",
         "listener",
         "memory_limit",
         "remarks",
@@ -132,6 +136,7 @@ class Running:
         self.remarks = Remarks()
         self.time_zone = "UTC"
         self.cuts_nanoseconds = False
+        self.keep_rows: Callable[[pa.Table], pa.Table] | None = None
         self._began: dt.datetime | None = None
         self._before: Token[Running | None] | None = None
         self._late: LateInterrupt | None = None
@@ -177,7 +182,8 @@ class Running:
         """Return the statement as a thread has it that may be told to end on its own."""
         running = Running(None, self.listener, self.device_memory)
         running.is_over, running._began = is_over, self.moment()
-        running.memory_limit, running.remarks = self.memory_limit, self.remarks
+        running.memory_limit, running.keep_rows = self.memory_limit, self.keep_rows
+        running.remarks = self.remarks
         running.time_zone, running.cuts_nanoseconds = self.time_zone, self.cuts_nanoseconds
         return running
 

@@ -105,6 +105,15 @@ class Memory:
         self._files.append(file)
         return file
 
+    def keep_rows(self, rows: pa.Table) -> pa.Table:
+        """Return rows that wait for others: in a file of their own where those fill the memory."""
+        if not self.is_crowded(max(rows.nbytes, self._held())):
+            return rows
+        file = self.new_file(rows.schema)
+        for batch in rows.to_batches():
+            file.write(batch)
+        return pa.Table.from_batches(file.batches(), rows.schema)
+
     def take_disk(self, size_bytes: int) -> None:
         """Count bytes that go to a file. Raises OperationalError where the disk has too few."""
         if self._disk_left is None:

@@ -106,7 +106,12 @@ def _copy(
     check_file(statement.path, context.settings)
     counted = _count_bytes(statement, context)
     columns, options = statement.columns, statement.options
-    rows = beside(lambda: read_rows(statement.path, definition, columns, options, counted))
+    with context.new_memory() as memory:
+        context.running.keep_rows = memory.keep_rows
+        try:
+            rows = beside(lambda: read_rows(statement.path, definition, columns, options, counted))
+        finally:
+            context.running.keep_rows = None
     keep_rejects(context)
     report(f"COPY {definition.name}: check rows", 0.0)
     names = definition.schema.names if statement.columns is None else statement.columns

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError, did_you_mean
 from raydb.interrupts import check_interrupt
+from raydb.room import keep_rows
 from raydb.storage.formats.arrow.exported import exported
 from raydb.storage.formats.cast_columns import cast_columns
 from raydb.storage.formats.format import Format, Setting, Use
@@ -85,14 +86,13 @@ PARQUET = _Parquet()
 def _read_row_groups(
     part: ParquetPart, names: list[str], size_bytes: int, report: Report
 ) -> pa.Table:
-    if report is None:
-        return part.read(names)
     groups = [part.schema.empty_table().select(names)]
     row_count = 0
     for number in part.row_groups:
-        groups.append(replace(part, row_groups=(number,)).read(names))
+        groups.append(keep_rows(replace(part, row_groups=(number,)).read(names)))
         row_count += groups[-1].num_rows
-        report(size_bytes * row_count // max(part.row_count, 1))
+        if report is not None:
+            report(size_bytes * row_count // max(part.row_count, 1))
     return pa.concat_tables(groups)
 
 

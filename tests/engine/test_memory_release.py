@@ -6,6 +6,7 @@ import gc
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -130,3 +131,20 @@ def test_a_parquet_file_is_larger_than_the_memory(tmp_path, sql):
     expected = con.execute(query).fetchall()
     con.execute("SET memory_limit = '3MB'")
     assert con.execute(query).fetchall() == expected
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.csv"])
+def test_rows_that_copy_reads_wait_in_files(tmp_path, spilled, name):
+    rows = pa.table({"n": np.arange(ROWS), "s": [f"text {n}" for n in range(ROWS)]})
+    if name == "x.csv":
+        pa.csv.write_csv(rows, tmp_path / name)
+    else:
+        pq.write_table(rows, tmp_path / name, row_group_size=20_000)
+    con = raydb.connect(tmp_path / "x.raydb")
+    con.execute("CREATE TABLE t (n BIGINT PRIMARY KEY, s VARCHAR); SET memory_limit = '3MB'")
+    con.execute(f"COPY t FROM '{tmp_path / name}'")
+    assert spilled
+    con.close()
+    con = raydb.connect(tmp_path / "x.raydb", read_only=True)
+    assert con.execute("SELECT n, s FROM t").to_arrow_table().equals(rows)
+    con.close()

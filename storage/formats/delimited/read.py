@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError, NotSupportedError
+from raydb.room import keep_rows
 from raydb.storage.formats.delimited.blocks import Block, blocks_of
 from raydb.storage.formats.delimited.convert import (
     begins_with_zero,
@@ -170,7 +171,7 @@ def read_delimited(
     found = []
     for table in read_tables(text, None if not text.layout.quotes else names, report):
         text.file.room.check()
-        found.append(table)
+        found.append(keep_rows(table))
     chosen = text.schema.names if names is None else list(names)
     if not found:
         return text.schema.empty_table().select(chosen)
