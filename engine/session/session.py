@@ -34,7 +34,7 @@ from raydb.engine.statements.summarize import summarize
 from raydb.errors import Error, NotSupportedError, OperationalError, ProgrammingError
 from raydb.interrupts import check_interrupt
 from raydb.kernels.backends.cpu.threads import use_processors
-from raydb.running import Running
+from raydb.running import Remarks, Running
 from raydb.sql import ast
 from raydb.storage.formats.text_part import LateValueError
 
@@ -191,6 +191,7 @@ class Session:
         settings = self.settings
         use_processors(settings[THREADS])
         self.begin(running)
+        running.remarks = Remarks(warnings)
         return StatementContext(
             snapshot=self.database.snapshot,
             settings=settings,
