@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from raydb.engine.session.object_columns import named_array, unreadable
 from raydb.errors import DataError, ProgrammingError
 from raydb.names import Names, find_object
+from raydb.storage.formats.arrow.object_columns import named_array, unreadable
 from raydb.storage.formats.arrow.sql_types import sql_type
 from raydb.storage.formats.file_parts import cast_part
 from raydb.storage.tables.parts import ArrowPart, MadePart

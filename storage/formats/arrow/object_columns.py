@@ -23,11 +23,12 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.errors import DataError
-from raydb.planner.expressions.types import HUGEINT, MAX_PRECISION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+MAX_PRECISION = 38
+HUGEINT = pa.decimal128(MAX_PRECISION, 0)
 # What the classes of values are kinds of; a bool is an int, and a datetime a date.
 _KINDS: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("text", (str,)),
