@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from raydb.kernels.vector.conformal import Calibration
     from raydb.kernels.vector.ivf import Ivf
     from raydb.planner.expressions.nodes import Attribute, Expression
+    from raydb.storage.tables.sequence import Sequence as NumberSequence
     from raydb.storage.tables.table import TableDefinition
 
 CATALOG = "raydb"
@@ -118,3 +119,4 @@ class CatalogInfo:
     bvhs: Mapping[str, BvhInfo] = field(default_factory=dict)
     vector_indexes: Mapping[str, Deferred[Ivf]] = field(default_factory=dict)
     calibrations: Mapping[str, Sequence[CalibrationInfo]] = field(default_factory=dict)
+    sequences: Mapping[str, NumberSequence] = field(default_factory=dict)

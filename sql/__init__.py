@@ -36,7 +36,9 @@ from raydb.sql.parse.nodes import refuse_deep_nesting as refuse_deep_nesting
 from raydb.sql.parse.parser import each_statement as each_statement
 from raydb.sql.parse.parser import parse as parse
 from raydb.sql.parse.reader import locate_name as locate_name
+from raydb.sql.parse.stored_expressions import nextval_text as nextval_text
 from raydb.sql.parse.stored_expressions import renamed_check as renamed_check
+from raydb.sql.parse.stored_expressions import sequences_of as sequences_of
 from raydb.sql.template.folded_values import fold_values as fold_values
 from raydb.sql.template.parameter_rows import PARAMETER_ROWS as PARAMETER_ROWS
 from raydb.sql.template.parameter_rows import ParameterRows as ParameterRows

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from raydb.kernels.vector.stop_rule import Score
+    from raydb.storage.tables.sequence import SequenceOptions
     from raydb.storage.tables.table import Index, TableDefinition
 
 
@@ -45,9 +46,9 @@ class CreateTableAs:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """DROP {TABLE | VIEW | INDEX | BVH} name, ... [CASCADE]."""
+    """DROP {TABLE | VIEW | INDEX | BVH | SEQUENCE} name, ... [CASCADE]."""
 
-    kind: Literal["table", "view", "index", "bvh"]
+    kind: Literal["table", "view", "index", "bvh", "sequence"]
     names: tuple[str, ...]
     if_exists: bool
     cascade: bool = False
@@ -172,10 +173,11 @@ class RenameView:
 
 @dataclass(frozen=True, slots=True)
 class Truncate:
-    """TRUNCATE [TABLE] name, ... [CASCADE]."""
+    """TRUNCATE [TABLE] name, ... [RESTART IDENTITY] [CASCADE]."""
 
     names: tuple[str, ...]
     cascade: bool
+    restarts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +306,16 @@ class CreateIndex:
     table: str
     index: Index
     if_not_exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSequence:
+    """CREATE [OR REPLACE] SEQUENCE name and its options."""
+
+    name: str
+    options: SequenceOptions
+    if_not_exists: bool
+    or_replace: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -443,6 +455,7 @@ Definition = (
     | RenameView
     | CreateBvh
     | CreateIndex
+    | CreateSequence
     | Reindex
     | Calibrate
 )

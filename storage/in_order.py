@@ -19,13 +19,23 @@ _Result = TypeVar("_Result")
 
 
 def in_order(
-    compute: Callable[[_Work], _Result], works: Iterable[_Work], ahead: int | None = None
+    compute: Callable[[_Work], _Result],
+    works: Iterable[_Work],
+    ahead: int | None = None,
+    *,
+    one_by_one: bool = False,
 ) -> Iterator[_Result]:
     """Yield a function's results for each work in order; threads are a few works ahead.
 
     ahead: how many, twice the threads by default. No more than a few, so that results do not pile
     up: all pairs of a cross product would not fit. An interrupt is heard between two results.
+    one_by_one: the works are done in their order too.
     """
+    if one_by_one:
+        for work in works:
+            check_interrupt()
+            yield compute(work)
+        return
     count = pa.cpu_count()
     with ThreadPoolExecutor(count) as executor:
         waiting: deque[Future[_Result]] = deque()

@@ -17,9 +17,9 @@ import datetime as dt
 import time
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 
-from raydb.errors import Error, InternalError, OperationalError
+from raydb.errors import Error, InternalError, NotSupportedError, OperationalError
 from raydb.late_interrupt import LateInterrupt
 from raydb.memory_release import drop_rows, give_back
 
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from contextvars import Token
     from types import TracebackType
 
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     # Is told the name of a step and the share of it that is done, from 0 to 1.
     Listener: TypeAlias = Callable[[str, float], None]
@@ -95,6 +97,19 @@ class Remarks:
     rejects: dict[tuple[str, int], Reject] | None = None
 
 
+class Sequences(Protocol):
+    """The sequences that a statement may take values of, by name; see `SequenceValues`."""
+
+    def take(self, name: str, count: int) -> NDArray[np.int64]:
+        """Return the next values."""
+
+    def last(self, name: str) -> int:
+        """Return the value that was taken last."""
+
+    def restart(self, name: str, value: int, *, is_taken: bool) -> None:
+        """Go on behind a value, or with it."""
+
+
 class Running:
     """A running statement. Used as a context manager, it is that of this thread.
 
@@ -102,7 +117,8 @@ class Running:
     come. memory_limit: returns the bytes that the statement may take, None for any number; itself
     None where nothing has begun. time_zone: as SET says it. cuts_nanoseconds: whether what is finer
     than a TIMESTAMP is cut off. keep_rows: moves rows that wait to a file where they would fill the
-    memory, None where they stay. At the end an Interrupt becomes an OperationalError.
+    memory, None where they stay. sequences: those that nextval() knows. At the end an Interrupt
+    becomes an OperationalError.
     """
 
     __slots__ = (
@@ -117,6 +133,7 @@ class Running:
         "listener",
         "memory_limit",
         "remarks",
+        "sequences",
         "time_zone",
     )
 
@@ -137,6 +154,7 @@ class Running:
         self.time_zone = "UTC"
         self.cuts_nanoseconds = False
         self.keep_rows: Callable[[pa.Table], pa.Table] | None = None
+        self.sequences: Sequences | None = None
         self._began: dt.datetime | None = None
         self._before: Token[Running | None] | None = None
         self._late: LateInterrupt | None = None
@@ -185,6 +203,7 @@ class Running:
         running.memory_limit, running.keep_rows = self.memory_limit, self.keep_rows
         running.remarks = self.remarks
         running.time_zone, running.cuts_nanoseconds = self.time_zone, self.cuts_nanoseconds
+        running.sequences = self.sequences
         return running
 
     def __enter__(self) -> Self:
@@ -233,6 +252,14 @@ def cuts_nanoseconds() -> bool:
     """Tell whether that statement cuts off what is finer than a TIMESTAMP."""
     running = current.get()
     return running is not None and running.cuts_nanoseconds
+
+
+def sequences() -> Sequences:
+    """Return the sequences that the statement which runs on this thread sees."""
+    running = current.get()
+    if running is None or running.sequences is None:
+        raise NotSupportedError("a sequence has values within a statement only")
+    return running.sequences
 
 
 def device_memory() -> DeviceMemory:

@@ -45,10 +45,8 @@ class Cursor:
     """Runs statements and hands out the rows of the last one.
 
     connection: the connection that made it. arraysize: how many rows `fetchmany` returns by default
-    (1 at first). lastrowid: None; rows have no identity of their own.
+    (1 at first).
     """
-
-    lastrowid = None
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -121,6 +119,15 @@ class Cursor:
     def rowcount(self) -> int:
         """The rows of the last query, or those that it wrote; -1 where neither applies."""
         return self._result.row_count
+
+    @property
+    def lastrowid(self) -> int | None:
+        """The identity of the row that the last INSERT has written, if it was a single one.
+
+        It is the value of the table's IDENTITY (or SERIAL) column; None for any other statement,
+        for several rows, and for a table without such a column.
+        """
+        return self._result.last_identity
 
     @property
     def rownumber(self) -> int | None:

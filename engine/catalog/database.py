@@ -179,7 +179,8 @@ class Database:
         `SharedDatabase.commit` does.
         """
         state = self._state
-        if state.unsaved == ():
+        sequences = state.snapshot.sequences.values() if self.shared.store is not None else ()
+        if state.unsaved == () and not any(each.is_moved for each in sequences):
             return
         try:
             self.shared.commit(state.base, state.snapshot, state.unsaved, frees_space=frees_space)

@@ -2,6 +2,7 @@
 
 a line of JSON     [table, bytes of row numbers (int32), bytes of rows (an IPC stream)] of each
                    change; an Append has no row numbers (null), and a Remove has no rows (null)
+                   {"sequence": name, "next": n, "stamp": n} of each sequence that went on
 row numbers, rows  of one change after the other
 """
 
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from raydb.engine.catalog.stored_sequence import replay_position
 from raydb.engine.catalog.vector_index import check_change
 from raydb.errors import DataError, IntegrityError, NotSupportedError
 from raydb.kernels.stored.described import Described
@@ -20,7 +22,7 @@ from raydb.kernels.stored.ipc import read_table
 from raydb.storage.tables.changes import Append, Remove, Replace
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -36,9 +38,12 @@ def size_bytes(change: Change) -> int:
     return int(numbers + rows)
 
 
-def encode_changes(changes: Sequence[Change]) -> bytes:
-    """Return a log record."""
-    line, content = [], []
+def encode_changes(
+    changes: Sequence[Change], positions: Sequence[Mapping[str, object]] = ()
+) -> bytes:
+    """Return a log record; positions: those of sequences, see `sequence_positions`."""
+    line: list[object] = []
+    content: list[bytes] = []
     for change in changes:
         parts: list[bytes | None] = [None, None]
         if not isinstance(change, Append):
@@ -47,7 +52,7 @@ def encode_changes(changes: Sequence[Change]) -> bytes:
             parts[1] = _encode_rows(change.rows)
         line.append([change.table, *(None if part is None else len(part) for part in parts)])
         content += [part for part in parts if part is not None]
-    return json.dumps(line).encode() + b"\n" + b"".join(content)
+    return json.dumps([*line, *positions]).encode() + b"\n" + b"".join(content)
 
 
 def _encode_rows(rows: pa.Table) -> bytes:
@@ -67,6 +72,9 @@ def replay(records: Sequence[bytes], snapshot: Snapshot, file: str) -> Snapshot:
         line, _, _ = record.partition(b"\n")
         content = memoryview(record)[len(line) + 1 :]
         for described in Described.parse(line, file, f"record {number}").items():
+            if described.is_object:
+                replay_position(described, snapshot)
+                continue
             name, *sizes = described.items(3)
             table = snapshot.tables.get(name.text())
             if table is None:

@@ -190,7 +190,7 @@ class SharedDatabase:
                 assert moved is not None
                 commit = Commit(made, next(self._numbers), newest.redefined)
                 hold_interrupt()
-                wait = store.queue(moved, partial(self._publish, commit), self._failures)
+                wait = store.queue(moved, made, partial(self._publish, commit), self._failures)
             with self._swap:
                 self._newest = commit
         wait()

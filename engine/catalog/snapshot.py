@@ -30,12 +30,13 @@ if TYPE_CHECKING:
     from raydb.kernels.stored.deferred import Deferred
     from raydb.kernels.vector.ivf import Ivf
     from raydb.storage.tables.changes import Change
+    from raydb.storage.tables.sequence import Sequence
     from raydb.storage.tables.table import Table
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Snapshot:
-    """All tables, views (as the text of their query), BVHs and vector indexes, by name.
+    """All tables, views (as the text of their query), BVHs, vector indexes and sequences, by name.
 
     calibrations: those of each vector index that has any.
     """
@@ -45,6 +46,7 @@ class Snapshot:
     bvhs: Mapping[str, StoredBvh] = field(default_factory=dict)
     vector_indexes: Mapping[str, Deferred[Ivf]] = field(default_factory=dict)
     calibrations: Mapping[str, Deferred[Calibrations]] = field(default_factory=dict)
+    sequences: Mapping[str, Sequence] = field(default_factory=dict)
 
     def describe(self) -> CatalogInfo:
         """Return what the binder and the planner see."""
@@ -64,6 +66,7 @@ class Snapshot:
             bvhs={name: described(bvh, self.tables) for name, bvh in self.bvhs.items()},
             vector_indexes=self.vector_indexes,
             calibrations=DescribedCalibrations(self.calibrations, self.tables),
+            sequences=self.sequences,
         )
 
     def calibrations_of(self, index: str) -> Calibrations:
@@ -74,16 +77,22 @@ class Snapshot:
         """Return the snapshot with a table added or replaced."""
         return replace(self, tables={**self.tables, table.name: table})
 
+    def with_sequence(self, sequence: Sequence) -> Snapshot:
+        """Return the snapshot with a sequence added or replaced."""
+        return replace(self, sequences={**self.sequences, sequence.name: sequence})
+
     def with_changes(self, tables: Mapping[str, Table]) -> Snapshot:
         """Return the snapshot with several tables replaced."""
         return replace(self, tables={**self.tables, **tables})
 
     def without_table(self, name: str) -> Snapshot:
-        """Return the snapshot without a table and the BVHs on it."""
+        """Return the snapshot without a table, the BVHs on it and the sequences of its columns."""
+        own = {identity.sequence for identity in self.tables[name].definition.identities}
         return replace(
             self,
             tables={n: table for n, table in self.tables.items() if n != name},
             bvhs={n: bvh for n, bvh in self.bvhs.items() if bvh.definition.table != name},
+            sequences={n: each for n, each in self.sequences.items() if n not in own},
         )
 
     def with_change(self, change: Change) -> Snapshot:

@@ -1,6 +1,6 @@
 """The store of a database: snapshots written to its directory, and read back at open.
 
-    state    JSON in the manifest: tables, views, BVHs, vector indexes, and their files' names
+    state    JSON in the manifest: tables, views, sequences, BVHs, vector indexes, names of files
     .flat    rows of a table (FlatStor)        .keys   the rows that its foreign keys point to
     .live    which of a table's rows are visible
     .bvh     the arrays of a BVH               .ivf    those of a vector index
@@ -25,6 +25,7 @@ from raydb.engine.catalog.bvh_file import bvh_content, load_bvh
 from raydb.engine.catalog.log_records import encode_changes, replay, size_bytes
 from raydb.engine.catalog.snapshot import Snapshot
 from raydb.engine.catalog.stored_rows import Files, write_rows
+from raydb.engine.catalog.stored_sequence import Moved, describe_sequences, load_sequences
 from raydb.engine.catalog.stored_table import (
     check_definitions,
     describe_definition,
@@ -65,9 +66,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-STATE_VERSION = 6
-# Version 4 has no vector indexes, version 5 no calibrations of them.
-READ_VERSIONS = (4, 5, STATE_VERSION)
+STATE_VERSION = 7
+# Version 4 has no vector indexes, version 5 no calibrations of them, version 6 no sequences.
+READ_VERSIONS = (4, 5, 6, STATE_VERSION)
 
 # Changes of more than this go to files of their own instead of the log.
 LOGGED_BYTES = 2**22
@@ -116,7 +117,9 @@ class Store:
             )
         tables = self._load_tables(state["tables"].items())
         views = {name: text.text() for name, text in state["views"].entries().items()}
-        snapshot = self._load_vector_indexes(Snapshot(tables, views), state)
+        sequences = load_sequences(state, tables)
+        snapshot = Snapshot(tables, views, sequences=sequences)
+        snapshot = self._load_vector_indexes(snapshot, state)
         for described in state["bvhs"].items():
             snapshot = self._load_bvh(snapshot, described)
         return replay(shown.records, snapshot, log)
@@ -144,10 +147,23 @@ class Store:
         )
 
     def queue(
-        self, changes: Sequence[Change], published: Callable[[], None], failures: int
+        self,
+        changes: Sequence[Change],
+        after: Snapshot,
+        published: Callable[[], None],
+        failures: int,
     ) -> Callable[[], None] | None:
-        """Give changes their place in the log; see `DatabaseDirectory.queue`."""
-        return self.directory.queue(encode_changes(changes), published, failures)
+        """Give changes their place in the log, and what was taken of the sequences of `after`.
+
+        See `DatabaseDirectory.queue`.
+        """
+        moved = Moved.of(after.sequences)
+
+        def publish() -> None:
+            moved.note_saved()
+            published()
+
+        return self.directory.queue(encode_changes(changes, moved.positions), publish, failures)
 
     def make_room(self) -> bool:
         """Give what a full disk can be given back; tell whether there was anything."""
@@ -163,8 +179,11 @@ class Store:
         self._written = []
         try:
             snapshot, state, files = self._write_files(snapshot, most)
+            moved = Moved.of(snapshot.sequences)
+            state["sequences"] = describe_sequences(snapshot.sequences)
             hold_interrupt()
             self.directory.commit(json.dumps(state).encode(), files)
+            moved.note_saved()
         except BaseException:
             unnamed = set(self._written) - set(self.directory.shown.files)
             for name in unnamed:

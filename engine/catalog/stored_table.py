@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from raydb.engine.catalog.stored_sequence import load_identity
 from raydb.errors import Error, NotSupportedError
 from raydb.kernels.stored.described import Described
 from raydb.kernels.vector.exact_search import METRICS
@@ -50,6 +51,7 @@ def describe_definition(definition: TableDefinition) -> dict[str, Any]:
         "defaults": definition.defaults,
         "layout": astuple(definition.layout),
         "indexes": [astuple(index) for index in definition.indexes],
+        "identities": [astuple(identity) for identity in definition.identities],
     }
 
 
@@ -72,10 +74,12 @@ def load_definition(described: Described) -> TableDefinition:
             _pairs(offset_index, Described.flag),
         ),
         tuple(_index(index) for index in described["indexes"].items()),
+        tuple(map(load_identity, found.items())) if (found := described.find("identities")) else (),
     )
     known = {*schema.names}
     named = {column for check in definition.checks for column in check.columns}
     named |= {column for column, _ in definition.defaults}
+    named |= {identity.column for identity in definition.identities}
     if not named <= known:
         raise described.fault(f"a table with column '{min(named - known)}'")
     return definition

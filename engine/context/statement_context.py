@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.engine.session.python_tables import PythonTables
     from raydb.engine.session.queries import Queries
+    from raydb.engine.session.sequence_values import SequenceValues
     from raydb.engine.session.settings import Settings
     from raydb.planner.plan.nodes import Plan
     from raydb.running import Running
@@ -33,7 +34,8 @@ class StatementContext:
     snapshot: the database as it is. python: the Python objects that FROM may name, None for none.
     cache: what was made of whole tables before. folder: for temporary files, where no setting names
     another; None for the system's. queries: those of the session, which plan and run. running: the
-    part of it that the layers below the engine ask about. warnings: what the text has to say beside
+    part of it that the layers below the engine ask about. sequences: those that it may take values
+    of. warnings: what the text has to say beside
     its answer, such as a device that failed. whole_sample: whether the types of a text file's
     columns are those of all its rows, and not of the first ones.
     """
@@ -46,6 +48,7 @@ class StatementContext:
     folder: str | None
     queries: Queries
     running: Running
+    sequences: SequenceValues
     parameters: Parameters = ()
     warnings: list[str] = field(default_factory=list)
     whole_sample: bool = False

@@ -49,7 +49,10 @@ def blocks_of(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> 
             below = (
                 blocks_of(steps.source, steps.live, sources) if found is None else _slices(found)
             )
-            yield from in_order(lambda rows: steps.run(rows.combined()), below)
+            one_by_one = steps.one_by_one
+            yield from in_order(
+                lambda rows: steps.run(rows.combined()), below, one_by_one=one_by_one
+            )
         case Scan():
             blocks = large_scan(sources.tables[plan.table], columns, sources.memory)
             if blocks is None:

@@ -124,10 +124,13 @@ def for_each_morsel(
     compute: Callable[[Relation], Relation],
     columns: Sequence[Column],
     memory: Memory,
+    *,
+    one_by_one: bool = False,
 ) -> Relation:
     """Apply a function of rows to morsels of a relation, in threads, and join the results in order.
 
     The columns of a morsel are plain arrays, unless one has more text than an array can hold.
+    one_by_one: whether one morsel begins when the one before it has ended.
     """
     room = memory.room() // (_MORSEL_SHARE * pa.cpu_count())
     step = min(MORSEL_ROWS, relation.rows_within(room))
@@ -138,7 +141,8 @@ def for_each_morsel(
     if relation.row_count <= step:
         return concatenate([compute_from(0)], columns)
     collector = Collector(memory, columns, relation)
-    for part in in_order(compute_from, range(0, relation.row_count, step)):
+    starts = range(0, relation.row_count, step)
+    for part in in_order(compute_from, starts, one_by_one=one_by_one):
         collector.add(part)
     return collector.relation()
 

@@ -24,6 +24,7 @@ from raydb.engine.operators.scan import (
 )
 from raydb.engine.operators.values import series_blocks
 from raydb.planner.expressions.evaluator import evaluate
+from raydb.planner.expressions.functions.sequences import takes_values
 from raydb.planner.expressions.nodes import Column, columns_of
 from raydb.planner.plan.nodes import Filter, Project, Scan, Series
 from raydb.planner.plan.nodes.node import read_by
@@ -68,7 +69,8 @@ def start_steps(
         rows = sources.rows_of(steps.source, steps.live)
     if steps.renames_only:
         return steps.run(rows)
-    return for_each_morsel(rows, steps.run, columns, sources.memory)
+    one_by_one = steps.one_by_one
+    return for_each_morsel(rows, steps.run, columns, sources.memory, one_by_one=one_by_one)
 
 
 def _is_long_series(steps: Steps) -> bool:
@@ -84,6 +86,7 @@ class Steps:
     """A chain of filters and computed columns, as one function of rows of its source.
 
     live: the columns that it reads. lowest: the predicate next to the source, if a filter is.
+    one_by_one: whether it takes values of sequences, in the order of the rows.
     """
 
     source: PhysicalPlan
@@ -91,6 +94,7 @@ class Steps:
     live: frozenset[Column]
     renames_only: bool
     lowest: Expression | None
+    one_by_one: bool = False
 
     def over(self, blocks: ScanBlocks, columns: Sequence[Column]) -> Iterator[Relation]:
         """Yield the rows of a table's blocks after the chain; they are read in threads."""
@@ -98,6 +102,7 @@ class Steps:
             lambda piece: compute_rows(self.run, blocks.read(piece).combined(), columns),
             blocks.pieces(),
             blocks.ahead,
+            one_by_one=self.one_by_one,
         )
 
 
@@ -105,19 +110,21 @@ def steps_of(plan: Filter | Project, live: frozenset[Column], trace: Trace | Non
     """Return the chain of filters and computed columns at the top of a plan."""
     steps: list[Callable[[Relation], Relation]] = []
     node: PhysicalPlan = plan
-    renames_only = True
+    renames_only, one_by_one = True, False
     lowest: Expression | None = None
     while isinstance(node, Filter | Project):
         if isinstance(node, Filter):
             steps.append(_filter_step(node.predicate, live))
             renames_only = False
             live |= columns_of(node.predicate)
+            one_by_one |= takes_values(node.predicate)
             lowest = node.predicate
         else:
             lowest = None
             items = [item for item in node.items if item[0] in live]
             steps.append(_compute_step(items))
             renames_only &= all(isinstance(expression, Column) for _, expression in items)
+            one_by_one |= any(takes_values(expression) for _, expression in items)
             live = read_by(expression for _, expression in items)
         if trace is not None:
             steps[-1] = trace.step(node, steps[-1])
@@ -128,7 +135,7 @@ def steps_of(plan: Filter | Project, live: frozenset[Column], trace: Trace | Non
             rows = step(rows)
         return rows
 
-    return Steps(node, run, live, renames_only, lowest)
+    return Steps(node, run, live, renames_only, lowest, one_by_one)
 
 
 def scan_steps(steps: Steps, sources: Sources) -> Relation | ScanBlocks | None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from raydb.engine.operators.relation import MORSEL_ROWS, Collector, Relation, concatenate
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.evaluator import evaluate
+from raydb.planner.expressions.functions.sequences import takes_values
 from raydb.planner.expressions.nodes import Literal
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ def run_values(plan: Values, columns: Sequence[Column], _: Sources) -> Relation:
         if all(isinstance(e, Literal) and e.type == column.type for e in expressions):
             constants = [e.value for e in expressions if isinstance(e, Literal)]
             return pa.chunked_array([pa.array(constants, column.type)])
+        first = expressions[0] if expressions else None
+        if first is not None and takes_values(first) and all(e == first for e in expressions):
+            taken = cast_values(evaluate(first, {}, len(expressions)), column.type)
+            return pa.chunked_array([taken])
         chunks = [cast_values(evaluate(e, {}, 1), column.type) for e in expressions]
         return pa.chunked_array(chunks, type=column.type)
 

@@ -90,6 +90,14 @@ class Changes:
             self.database.save(frees_space=isinstance(statement, FREEING))
             return result
 
+    def save_sequences(self) -> None:
+        """Make durable what a query has taken of sequences, before anyone sees it.
+
+        In a transaction COMMIT does so.
+        """
+        if not self.database.in_transaction:
+            self.database.save()
+
     # -- rows and definitions -------------------------------------------------------------------
 
     def write(self, statement: ast.Write, context: StatementContext) -> Result:
@@ -97,7 +105,9 @@ class Changes:
         statement = replace(statement, table=table_called(statement.table, context.snapshot))
         changed = write(statement, context)
         self.database.apply(changed.changes)
-        return Result(changed.returned, changed.names, changed.row_count, is_written=True)
+        result = Result(changed.returned, changed.names, changed.row_count, is_written=True)
+        result.last_identity = changed.last_identity
+        return result
 
     def write_runs(self, statement: ast.Write, context: StatementContext) -> Result | None:
         """Change rows as many runs of a statement would; None where they are to run one by one."""

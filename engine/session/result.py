@@ -25,10 +25,11 @@ class Result:
     row_count is -1 for statements that neither read nor write rows; types are None where there
     are no rows. warnings: what went otherwise than it was asked for, such as a device that failed.
     The table may be made when it is first asked for, out of the few groups of a fused
-    job. is_written: whether the rows are those of RETURNING.
+    job. is_written: whether the rows are those of RETURNING. last_identity:
+    what the identity column of the one new row holds.
     """
 
-    __slots__ = ("_rows", "is_written", "names", "row_count", "types", "warnings")
+    __slots__ = ("_rows", "is_written", "last_identity", "names", "row_count", "types", "warnings")
 
     def __init__(
         self,
@@ -42,6 +43,7 @@ class Result:
         self.names = names
         self.row_count = row_count
         self.is_written = is_written
+        self.last_identity: int | None = None
         self.warnings: tuple[str, ...] = ()
         self.types = None if rows is None else tuple(rows.schema.types)
 

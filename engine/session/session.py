@@ -22,6 +22,7 @@ from raydb.engine.session.prepared_statements import PreparedStatements
 from raydb.engine.session.python_tables import PythonTables
 from raydb.engine.session.queries import Queries
 from raydb.engine.session.result import Result
+from raydb.engine.session.sequence_values import SequenceValues
 from raydb.engine.session.settings import (
     EXTERNAL_ACCESS,
     MEMORY_LIMIT,
@@ -75,6 +76,7 @@ class Session:
         self.read_only = read_only
         self._prepared = PreparedStatements()
         store = shared.store
+        self._sequences = SequenceValues(read_only=read_only)
         self._folder = None if store is None or read_only else str(store.directory.folder)
 
     def duplicate(self) -> Session:
@@ -173,15 +175,24 @@ class Session:
         context = self._begin(parameters, running, warnings)
         known = self.queries.repeat(text, context)
         if isinstance(known, Result):
+            self._save_sequences()
             return known
         statements = self.queries.parse(text, context)
         if len(statements) == 1 and isinstance(statements[0], ast.Select):
             select = statements[0]
-            return _reading_files(lambda some: self.queries.ask(select, known, some), context)
+            result = _reading_files(lambda some: self.queries.ask(select, known, some), context)
+            self._save_sequences()
+            return result
         for statement in statements:
             self.database.catch_up()
             result = self._execute(statement, lambda: self._begin(parameters, running, warnings))
         return result
+
+    def _save_sequences(self) -> None:
+        """Make durable what a query has taken of sequences."""
+        if self._sequences.are_used:
+            self._sequences.are_used = False
+            self.changes.save_sequences()
 
     def _begin(
         self, parameters: Parameters, running: Running, warnings: list[str]
@@ -192,6 +203,8 @@ class Session:
         use_processors(settings[THREADS])
         self.begin(running)
         running.remarks = Remarks(warnings)
+        running.sequences = self._sequences
+        self._sequences.begin(self.database.snapshot.sequences)
         return StatementContext(
             snapshot=self.database.snapshot,
             settings=settings,
@@ -201,6 +214,7 @@ class Session:
             folder=self._folder,
             queries=self.queries,
             running=running,
+            sequences=self._sequences,
             parameters=parameters,
             warnings=warnings,
         )

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _COLUMNS = """
-SELECT table_name, column_name, data_type, is_nullable = 'YES', column_default
+SELECT table_name, column_name, data_type, is_nullable = 'YES', coalesce(
+    'DEFAULT ' || column_default,
+    'GENERATED ' || identity_generation || ' AS IDENTITY (START WITH ' || identity_start
+        || ' INCREMENT BY ' || identity_increment || ' MINVALUE ' || identity_minimum
+        || ' MAXVALUE ' || identity_maximum
+        || CASE identity_cycle WHEN 'YES' THEN ' CYCLE)' ELSE ')' END)
 FROM information_schema.columns ORDER BY table_name, ordinal_position
 """
 _CONSTRAINTS = """
@@ -31,6 +36,12 @@ SELECT constraint_name, unique_constraint_name, delete_rule
 FROM information_schema.referential_constraints
 """
 _CHECKS = "SELECT constraint_name, check_clause FROM information_schema.check_constraints"
+_SEQUENCES = """
+SELECT sequence_name, ' START ' || start_value || ' INCREMENT ' || increment || ' MINVALUE '
+    || minimum_value || ' MAXVALUE ' || maximum_value
+    || CASE cycle_option WHEN 'YES' THEN ' CYCLE' ELSE '' END
+FROM information_schema.sequences
+"""
 _OPTIONS = """
 SELECT table_name, column_name, option_name, option_value FROM information_schema.column_options
 """
@@ -40,7 +51,7 @@ _LINE = ",\n    "
 
 @dataclass(frozen=True, slots=True)
 class ColumnInfo:
-    """A column of a table or a view; default is SQL, None where there is none."""
+    """A column of a table or a view; default is DEFAULT or GENERATED, None where there is none."""
 
     name: str
     type: str
@@ -73,11 +84,12 @@ def columns_by_relation(connection: Any) -> dict[str, list[ColumnInfo]]:
 
 @dataclass(frozen=True, slots=True)
 class SchemaParts:
-    """The statements that make a schema: tables by name, indexes, views, and what is RayDB's own.
+    """The statements that make a schema: sequences, tables by name, indexes, views, RayDB's own.
 
     Those are indexes of vectors and BVHs.
     """
 
+    sequences: list[str]
     tables: list[tuple[str, str]]
     indexes: list[str]
     views: list[str]
@@ -85,11 +97,12 @@ class SchemaParts:
 
 
 def schema_statements(connection: Any, pattern: str | None = None) -> Iterator[str]:
-    """Yield the statements that make tables, indexes, BVHs and views as they are, in that order.
+    """Yield the statements that make sequences, tables, indexes, BVHs and views, in that order.
 
     Raises ProgrammingError where no table or view has the name or matches the pattern.
     """
     parts = schema_parts(connection, pattern)
+    yield from parts.sequences
     yield from (statement for _, statement in parts.tables)
     yield from (*parts.indexes, *parts.own, *parts.views)
 
@@ -113,7 +126,9 @@ def schema_parts(connection: Any, pattern: str | None = None) -> SchemaParts:
             unique = "UNIQUE " if is_unique else ""
             keys = ", ".join(map(_index_key, listed.split(", ")))
             indexes.append(f"CREATE {unique}INDEX {quoted(name)} ON {quoted(table)} ({keys});")
+    sequences = [] if pattern is not None else connection.execute(_SEQUENCES).fetchall()
     return SchemaParts(
+        [f"CREATE SEQUENCE {quoted(name)}{options};" for name, options in sequences],
         list(_tables(connection, [name for name in names if name not in views])),
         indexes,
         [f"CREATE VIEW {quoted(name)} AS {views[name]};" for name in names if name in views],
@@ -158,7 +173,7 @@ def _with(options: list[str]) -> str:
 
 def _column(column: ColumnInfo) -> str:
     not_null = "" if column.is_nullable else " NOT NULL"
-    default = "" if column.default is None else f" DEFAULT {column.default}"
+    default = "" if column.default is None else f" {column.default}"
     return f"{quoted(column.name)} {column.type}{not_null}{default}"
 
 

@@ -12,6 +12,7 @@ from raydb import sql
 from raydb.engine.statements.dependents import settle
 from raydb.engine.statements.names import check_free, table_called
 from raydb.engine.statements.row_checks import check_rows, compute
+from raydb.engine.statements.sequences import check_defaults, with_identities, without_column
 from raydb.errors import (
     IntegrityError,
     NotSupportedError,
@@ -71,11 +72,13 @@ def _alter(alteration: ast.Alteration, table: Table, context: StatementContext) 
             return replace(snapshot, tables=rename_table(table, to, snapshot.tables))
         case ast.SetDefault(column=written, text=text):
             column = _column(written, definition)
+            _refuse_identity(column, definition, "the default")
             defaults = [each for each in definition.defaults if each[0] != column]
             if text is not None:
                 defaults.append((column, text))
             changed = replace(definition, defaults=tuple(defaults))
             sql.check_texts(changed)
+            check_defaults(changed, snapshot)
             return _redefined(table, changed, snapshot)
         case ast.SetNotNull():
             return _set_not_null(alteration, table, snapshot)
@@ -98,6 +101,14 @@ def _column(name: str, definition: TableDefinition) -> str:
     return known_name(name, definition.schema.names, "column", f" in '{definition.name}'")
 
 
+def _refuse_identity(column: str, definition: TableDefinition, part: str) -> None:
+    if any(each.column == column for each in definition.identities):
+        raise ProgrammingError(
+            f"{part} of column '{column}' of table '{definition.name}' cannot be changed:"
+            " it is an identity"
+        )
+
+
 # -- columns
 
 
@@ -110,6 +121,9 @@ def _add_column(alteration: ast.AddColumn, table: Table, context: StatementConte
             return context.snapshot
         raise ProgrammingError(f"column '{taken}' exists already in '{table.name}'")
     sql.check_texts(replace(added, checks=()))
+    check_defaults(added, context.snapshot)
+    added, snapshot = with_identities(replace(added, name=table.name), context.snapshot, context)
+    context = replace(context, snapshot=snapshot)
     values = None
     if added.defaults:
         default = sql.bind_default(added, field.name)
@@ -139,6 +153,7 @@ def _with_constraints(table: Table, added: TableDefinition, context: StatementCo
         foreign_keys=old.foreign_keys + added.foreign_keys,
         checks=old.checks + added.checks,
         defaults=old.defaults + added.defaults,
+        identities=old.identities + added.identities,
     )
     sql.check_texts(definition)
     after = redefine(table, definition, context.snapshot.tables)
@@ -184,7 +199,8 @@ def _drop_column(alteration: ast.DropColumn, table: Table, snapshot: Snapshot) -
     table = snapshot.tables[table.name]
     kept = _without_constraints(table.definition, lambda each: name in each.columns)
     table = redefine(table, kept, snapshot.tables)
-    return snapshot.with_table(drop_column(table, name))
+    snapshot = snapshot.with_table(drop_column(table, name))
+    return without_column(table.name, name, snapshot)
 
 
 def _rename_column(alteration: ast.RenameColumn, table: Table, snapshot: Snapshot) -> Snapshot:
@@ -207,6 +223,8 @@ def _rename_column(alteration: ast.RenameColumn, table: Table, snapshot: Snapsho
 def _set_not_null(alteration: ast.SetNotNull, table: Table, snapshot: Snapshot) -> Snapshot:
     definition = table.definition
     column = _column(alteration.column, definition)
+    if not alteration.required:
+        _refuse_identity(column, definition, "NOT NULL")
     key = definition.primary_key
     if not alteration.required and key is not None and column in key.columns:
         raise ProgrammingError(
@@ -229,6 +247,8 @@ def _set_type(alteration: ast.SetType, table: Table, context: StatementContext) 
                 f"the index '{index.name}' needs it; DROP INDEX first"
             )
     old = definition.schema.field(name)
+    if not pa.types.is_integer(alteration.type):
+        _refuse_identity(name, definition, "the type")
     field = pa.field(name, alteration.type, old.nullable)
     widens = pa.types.is_integer(old.type) and pa.types.is_integer(field.type)
     if not (widens and alteration.using is None):

@@ -16,6 +16,13 @@ from raydb.engine.statements.alter import alter_table, drop_references
 from raydb.engine.statements.calibrate import calibrate_index, recalibrated
 from raydb.engine.statements.dependents import bind_view, settle
 from raydb.engine.statements.names import check_free, names_to_drop, table_called, view_called
+from raydb.engine.statements.sequences import (
+    check_defaults,
+    create_sequence,
+    drop_sequences,
+    restarted,
+    with_identities,
+)
 from raydb.errors import IntegrityError, ProgrammingError
 from raydb.names import find_object, known_object
 from raydb.planner.stars.star import canonical_definition
@@ -60,6 +67,8 @@ def apply_definition(statement: ast.Definition, context: StatementContext) -> tu
             return _drop(statement, context), -1
         case ast.CreateIndex():
             return _create_index(statement, context), -1
+        case ast.CreateSequence():
+            return create_sequence(statement, snapshot), -1
         case ast.Reindex():
             return _reindex(statement, context), -1
         case ast.Calibrate():
@@ -75,6 +84,8 @@ def _drop(statement: ast.Drop, context: StatementContext) -> Snapshot:
             return _drop_views(statement, context)
         case "index":
             return _drop_indexes(statement, snapshot)
+        case "sequence":
+            return drop_sequences(statement, snapshot)
         case "bvh":
             names = names_to_drop("BVH", statement.names, snapshot.bvhs, statement.if_exists)
             return replace(snapshot, bvhs=_without(snapshot.bvhs, names))
@@ -93,7 +104,9 @@ def _create_table(statement: ast.CreateTable, context: StatementContext) -> Snap
         return context.snapshot
     snapshot = _with_room(name, statement.or_replace, context.snapshot)
     sql.check_texts(statement.definition)
-    table = define_table(statement.definition, snapshot.tables)
+    check_defaults(statement.definition, snapshot)
+    definition, snapshot = with_identities(statement.definition, snapshot, context)
+    table = define_table(definition, snapshot.tables)
     return _settle_new(table, snapshot, context)
 
 
@@ -182,6 +195,9 @@ def _truncate(statement: ast.Truncate, context: StatementContext) -> Snapshot:
         nothing = np.zeros(snapshot.tables[name].row_count, np.bool_)
         snapshot = renumber_rows(snapshot, name, nothing)
     after = snapshot.with_changes({name: _emptied(snapshot.tables[name]) for name in emptied})
+    if statement.restarts:
+        for name in emptied:
+            after = restarted(after.tables[name], after)
     for bvh in snapshot.bvhs.values():
         if bvh.definition.table in emptied:
             after = after.with_stored(rebuilt(bvh, after.tables, context))

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 class RowChanges:
     """Changes to apply in order, how many rows they write, and RETURNING's rows with their names.
 
-    `returned` is None for a statement without RETURNING.
+    `returned` is None for a statement without RETURNING. last_identity: that of a single new row.
     """
 
     changes: tuple[Change, ...]
     row_count: int
     returned: pa.Table | None = None
     names: tuple[str, ...] = ()
+    last_identity: int | None = None
 
     @staticmethod
     def of(

@@ -6,6 +6,7 @@ apply, all or none.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
@@ -23,6 +24,7 @@ from raydb.engine.statements.row_changes import (
     split_rows,
 )
 from raydb.engine.statements.row_checks import check_rows, compute, table_of
+from raydb.engine.statements.sequences import identity_of_one, pass_over_chosen
 from raydb.engine.statements.upsert import skip_conflicts, update_conflicts
 from raydb.interrupts import beside
 from raydb.names import fold
@@ -88,6 +90,7 @@ def _insert(
     conflict = sql.bind_conflict(statement, catalog)
     found = _run(logical, files, context)
     rows, returned = split_rows(found, 0, definition)
+    pass_over_chosen(rows, definition, context.snapshot)
     check_rows(definition, rows, "row", definition.checks, context)
     names = returned_names(logical, len(definition.schema))
     if conflict is not None:
@@ -97,7 +100,8 @@ def _insert(
         kept = skip_conflicts(rows, conflict, context.snapshot.tables[definition.name])
         rows = rows.filter(kept)
         returned = None if returned is None else returned.filter(kept)
-    return RowChanges.of(Append(definition.name, rows), rows.num_rows, returned, names)
+    changed = RowChanges.of(Append(definition.name, rows), rows.num_rows, returned, names)
+    return replace(changed, last_identity=identity_of_one(rows, definition))
 
 
 def _copy(
@@ -121,6 +125,7 @@ def _copy(
     for name, values in zip(missing, compute(defaults, rows, context), strict=True):
         position = rows.schema.get_field_index(name)
         rows = rows.set_column(position, rows.schema.field(position), values)
+    pass_over_chosen(rows, definition, context.snapshot)
     check_rows(definition, rows, "row", definition.checks, context)
     return RowChanges.of(Append(definition.name, rows), rows.num_rows)
 

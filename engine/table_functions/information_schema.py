@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from raydb.planner.plan.table_function import FunctionCall
+    from raydb.storage.tables.sequence import Identity, SequenceOptions
     from raydb.storage.tables.table import Constraint, TableDefinition
 
     RowsOf: TypeAlias = Callable[[FunctionCall], Iterator["Row"]]
@@ -69,13 +70,38 @@ def _columns(call: FunctionCall) -> Iterator[Row]:
     for table, schema in relations.items():
         known = call.catalog.tables.get(table)
         defaults = {} if known is None else dict(known.definition.defaults)
+        own = () if known is None else known.definition.identities
+        identities = {each.column: each for each in own}
         for number, field in enumerate(schema, 1):
+            identity = identities.get(field.name)
+            default = None if identity else defaults.get(field.name)
             yield (
-                *(CATALOG, MAIN, table, field.name, number, defaults.get(field.name)),
+                *(CATALOG, MAIN, table, field.name, number, default),
                 "YES" if field.nullable else "NO",
                 sql_type_name(field.type),
                 *_digits(field.type),
+                *_identity(identity),
             )
+
+
+def _identity(identity: Identity | None) -> tuple[str | None, ...]:
+    if identity is None:
+        return "NO", *(None,) * 6
+    return "YES", identity.generation, *_numbers_of(identity.options)
+
+
+def _numbers_of(options: SequenceOptions) -> tuple[str, ...]:
+    """Return start, increment, maximum, minimum and whether it cycles, texts as in the standard."""
+    numbers = (options.start, options.increment, options.high, options.low)
+    return (*map(str, numbers), "YES" if options.cycles else "NO")
+
+
+def _sequences(call: FunctionCall) -> Iterator[Row]:
+    tables = call.catalog.tables.values()
+    owned = {each.sequence for table in tables for each in table.definition.identities}
+    for name, sequence in call.catalog.sequences.items():
+        if name not in owned:
+            yield CATALOG, MAIN, name, "BIGINT", *_numbers_of(sequence.options)
 
 
 def _digits(data_type: pa.DataType) -> tuple[int | None, int | None]:
@@ -169,8 +195,15 @@ INFORMATION_SCHEMA = (
     InformationTable(
         "columns",
         f"{_TABLE} column_name ordinal_position column_default is_nullable data_type"
-        " numeric_precision numeric_scale",
+        " numeric_precision numeric_scale is_identity identity_generation identity_start"
+        " identity_increment identity_maximum identity_minimum identity_cycle",
         _columns,
+    ),
+    InformationTable(
+        "sequences",
+        "sequence_catalog sequence_schema sequence_name data_type start_value increment"
+        " maximum_value minimum_value cycle_option",
+        _sequences,
     ),
     InformationTable("views", f"{_TABLE} view_definition", _views),
     InformationTable(

@@ -65,6 +65,11 @@ class Described:
             for number, each in enumerate(self._value)
         ]
 
+    @property
+    def is_object(self) -> bool:
+        """Whether it is an object."""
+        return isinstance(self._value, dict)
+
     def or_none(self) -> Described | None:
         """Return None for null, else the value."""
         return None if self._value is None else self

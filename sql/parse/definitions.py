@@ -12,22 +12,24 @@ from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.options import SWITCH, one_of, read_options, whole_number
 from raydb.sql.parse.query import query_of, refuse_parameters, refuse_queries
 from raydb.sql.parse.reader import TokenReader, parse_tree
+from raydb.sql.parse.sequence import read_sequence
 from raydb.sql.parse.stored_expressions import stored_text
 from raydb.sql.parse.table_definition import define, table_definition
 from raydb.sql.types import data_type_of
 from raydb.storage.tables.table import Index, IvfOptions
 
-_DROPPED: dict[str, tuple[Literal["table", "view", "index", "bvh"], str]] = {
+_DROPPED: dict[str, tuple[Literal["table", "view", "index", "bvh", "sequence"], str]] = {
     "TABLE": ("table", "a table"),
     "VIEW": ("view", "a view"),
     "INDEX": ("index", "an index"),
     "BVH": ("bvh", "a BVH"),
+    "SEQUENCE": ("sequence", "a sequence"),
 }
 _PARTS = ("SCAN", "GROUP BY", "AGGREGATE")
 
 
 def read_create(reader: TokenReader) -> ast.Definition:
-    """Read CREATE TABLE, VIEW, INDEX or BVH, the word CREATE being read."""
+    """Read CREATE TABLE, VIEW, SEQUENCE, INDEX or BVH, the word CREATE being read."""
     replace = reader.accept("OR", "REPLACE")
     kind = reader.take().text.upper()
     match kind:
@@ -35,6 +37,8 @@ def read_create(reader: TokenReader) -> ast.Definition:
             return _create_table(reader, replace)
         case "VIEW":
             return _create_view(reader, replace)
+        case "SEQUENCE":
+            return read_sequence(reader, replace)
         case "BVH" if not replace:
             return _create_bvh(reader)
         case "INDEX" if not replace:
@@ -170,7 +174,7 @@ def read_reindex(reader: TokenReader) -> ast.Reindex:
 
 
 def read_drop(reader: TokenReader) -> ast.Drop:
-    """Read DROP TABLE, VIEW, INDEX or BVH, the word DROP being read."""
+    """Read DROP TABLE, VIEW, INDEX, BVH or SEQUENCE, the word DROP being read."""
     word = reader.take().text.upper()
     if word not in _DROPPED:
         raise NotSupportedError(f"DROP {word} is not supported")
@@ -184,9 +188,10 @@ def read_truncate(reader: TokenReader) -> ast.Truncate:
     """Read TRUNCATE, that word being read."""
     reader.accept("TABLE")
     names = reader.relations("the name of a table")
-    if reader.accept_any("CONTINUE", "RESTART"):  # there are no identity columns
+    word = reader.accept_any("CONTINUE", "RESTART")
+    if word is not None:
         reader.expect("IDENTITY")
-    return ast.Truncate(names, _cascade(reader))
+    return ast.Truncate(names, _cascade(reader), word == "RESTART")
 
 
 def _cascade(reader: TokenReader) -> bool:

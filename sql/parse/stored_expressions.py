@@ -9,7 +9,7 @@ from sqlglot import exp
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.names import find_name, fold, is_same
 from raydb.sql.parse.dialect import text_of
-from raydb.sql.parse.nodes import refuse_deep_nesting
+from raydb.sql.parse.nodes import nodes_of, refuse_deep_nesting
 from raydb.sql.parse.query import refuse_parameters, refuse_queries
 from raydb.sql.parse.reader import name_in, parse_scalar, tokenize
 from raydb.storage.tables.table import Check
@@ -60,6 +60,21 @@ def renamed_check(text: str, names: Mapping[str, str]) -> str:
         if name is not None:
             column.set(str(first.arg_key), exp.to_identifier(names[name], quoted=True))
     return text_of(tree)
+
+
+def nextval_text(name: str) -> str:
+    """Return the default of a column that takes the values of a sequence."""
+    return text_of(exp.Anonymous(this="nextval", expressions=[exp.Literal.string(name)]))
+
+
+def sequences_of(text: str) -> frozenset[str]:
+    """Return the names of the sequences that a stored expression takes values of."""
+    calls = nodes_of(stored_tree(text), exp.Anonymous) if "nextval" in text.lower() else []
+    return frozenset(
+        call.expressions[0].name
+        for call in calls
+        if call.name.lower() == "nextval" and isinstance(call.expressions[0], exp.Literal)
+    )
 
 
 def stored_tree(text: str) -> exp.Expr:

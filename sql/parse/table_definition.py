@@ -12,20 +12,20 @@ from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.sql.parse.file_layout import file_layout
 from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.reader import name_in
+from raydb.sql.parse.sequence import column_type, identity, is_serial
 from raydb.sql.parse.stored_expressions import stored_check, stored_text
-from raydb.sql.types import data_type_of
 from raydb.storage.tables.constraints import check_different
 from raydb.storage.tables.table import Check, ForeignKey, TableDefinition, UniqueKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from raydb.storage.tables.sequence import Identity
+
 _CONSTRAINT_NAMES: dict[type[exp.Expr], str] = {
-    exp.AutoIncrementColumnConstraint: "AUTO_INCREMENT",
     exp.CollateColumnConstraint: "COLLATE",
     exp.CommentColumnConstraint: "COMMENT",
     exp.ComputedColumnConstraint: "a generated column",
-    exp.GeneratedAsIdentityColumnConstraint: "a generated column",
     exp.LikeProperty: "LIKE",
 }
 # What a foreign key may say beside its columns; all but the first is as if it were not written.
@@ -73,6 +73,7 @@ def define(name: str, entries: list[exp.Expr]) -> TableDefinition:
     foreign_keys: list[ForeignKey] = []
     checks: list[Check] = []
     required: set[str] = set()
+    identities: list[Identity] = []
     for written in _constraints(entries):
         kind, own = written.kind, written.columns
         match kind:
@@ -82,6 +83,9 @@ def define(name: str, entries: list[exp.Expr]) -> TableDefinition:
             case exp.DefaultColumnConstraint():
                 require_only(kind, "this")
                 defaults[own[0]] = stored_text(kind.this, f"the default of column '{own[0]}'")
+            case exp.GeneratedAsIdentityColumnConstraint() | exp.AutoIncrementColumnConstraint():
+                field = next(each for each in fields if each.name == own[0])
+                identities.append(identity(kind, field))
             case exp.PrimaryKeyColumnConstraint() | exp.PrimaryKey():
                 primary_keys.append(UniqueKey(own or _key_columns(kind, kind), written.name))
             case exp.UniqueColumnConstraint():
@@ -96,6 +100,8 @@ def define(name: str, entries: list[exp.Expr]) -> TableDefinition:
     if len(primary_keys) > 1:
         raise ProgrammingError(f"table '{name}' has more than one primary key")
     required.update(column for key in primary_keys for column in key.columns)
+    required.update(each.column for each in identities)
+    _check_identities(name, identities, defaults)
     return TableDefinition(
         name,
         pa.schema([field.with_nullable(field.name not in required) for field in fields]),
@@ -104,14 +110,24 @@ def define(name: str, entries: list[exp.Expr]) -> TableDefinition:
         tuple(foreign_keys),
         tuple(checks),
         tuple(defaults.items()),
+        identities=tuple(identities),
     )
+
+
+def _check_identities(table: str, identities: list[Identity], defaults: dict[str, str]) -> None:
+    columns = [each.column for each in identities]
+    for place, column in enumerate(columns):
+        if column in columns[:place] or column in defaults:
+            raise ProgrammingError(
+                f"column '{column}' of table '{table}' has more than one default or identity"
+            )
 
 
 def _fields(table: str, columns: list[exp.ColumnDef]) -> list[pa.Field]:
     fields = []
     for column in columns:
         require_only(column, "this", "kind", "constraints")
-        fields.append(pa.field(column.this.name, data_type_of(column.args["kind"])))
+        fields.append(pa.field(column.this.name, column_type(column.args["kind"])))
     check_different(table, [field.name for field in fields])
     return fields
 
@@ -130,6 +146,8 @@ def _constraints(entries: list[exp.Expr]) -> Iterator[_Written]:
     for entry in entries:
         if isinstance(entry, exp.ColumnDef):
             own = (entry.this.name,)
+            if is_serial(entry.args["kind"]):
+                yield _Written(exp.AutoIncrementColumnConstraint(), "", own)
             for constraint in entry.args.get("constraints") or ():
                 require_only(constraint, "this", "kind")
                 yield _Written(constraint.args["kind"], _name(constraint), own)

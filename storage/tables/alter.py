@@ -119,6 +119,9 @@ def rename_column(
         checks=tuple(map(rename_check, old.checks)),
         indexes=tuple(replace(index, columns=rename(index.columns)) for index in old.indexes),
         defaults=rename_first(old.defaults),
+        identities=tuple(
+            replace(each, column=rename((each.column,))[0]) for each in old.identities
+        ),
         layout=replace(
             layout,
             chunk_rows=rename_first(layout.chunk_rows),

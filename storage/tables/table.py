@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.storage.tables.rows import Rows
+    from raydb.storage.tables.sequence import Identity
 
 ROW_NUMBER = "row number"
 """A scan's column of this name gives the rows' numbers (int32); no table has a column named so."""
@@ -106,7 +107,7 @@ class TableDefinition:
     """A CREATE TABLE statement: columns as an Arrow schema, and the constraints on them.
 
     A column that is NOT NULL (or in the primary key) has `nullable=False` in the schema.
-    `defaults` has the column and the expression of each DEFAULT.
+    `defaults` has the column and the expression of each DEFAULT, those of `identities` too.
     """
 
     name: str
@@ -118,6 +119,7 @@ class TableDefinition:
     defaults: tuple[tuple[str, str], ...] = ()
     layout: FileLayout = FileLayout()
     indexes: tuple[Index, ...] = ()
+    identities: tuple[Identity, ...] = ()
 
     @property
     def declared_keys(self) -> tuple[UniqueKey, ...]:

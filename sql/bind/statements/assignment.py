@@ -41,6 +41,15 @@ def field_of(definition: TableDefinition, name: str) -> pa.Field:
     return schema.field(known_name(name, schema.names, "column", f" in '{definition.name}'"))
 
 
+def check_chosen(definition: TableDefinition, column: str) -> None:
+    """Raise ProgrammingError for a column that takes no value but its own."""
+    if any(each.column == column and each.always for each in definition.identities):
+        raise ProgrammingError(
+            f"column '{column}' of table '{definition.name}' is GENERATED ALWAYS AS IDENTITY:"
+            " leave it out, or write DEFAULT"
+        )
+
+
 def assign(value: Expression, field: pa.Field) -> Expression:
     """Return a value in the type of the column that it is stored in.
 

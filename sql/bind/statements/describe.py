@@ -32,7 +32,7 @@ def bind_describe(describe: Describe, catalog: CatalogInfo, parameters: Paramete
     """Return a row for each column of a table, a view or a query.
 
     The columns are DuckDB's: column_name, column_type, null ('YES' or 'NO'), key ('PRI', 'UNI' or
-    NULL), default (its text) and extra (always NULL).
+    NULL), default (its text) and extra (what an identity is; else NULL).
     """
     tree = describe.select.tree
     with statement_binding(tree, catalog, parameters) as binding:
@@ -51,6 +51,7 @@ def bind_describe(describe: Describe, catalog: CatalogInfo, parameters: Paramete
 def _described(definition: TableDefinition) -> Iterator[Row]:
     primary_key = definition.primary_key
     defaults = dict(definition.defaults)
+    identities = {each.column: each.words for each in definition.identities}
     unique = {key.columns for key in definition.keys}
     for field in definition.schema:
         key = None
@@ -59,8 +60,9 @@ def _described(definition: TableDefinition) -> Iterator[Row]:
         elif (field.name,) in unique:
             key = "UNI"
         null = "YES" if field.nullable else "NO"
-        default = defaults.get(field.name)
-        yield field.name, sql_type_name(field.type), null, key, default, None
+        extra = identities.get(field.name)
+        default = None if extra else defaults.get(field.name)
+        yield field.name, sql_type_name(field.type), null, key, default, extra
 
 
 def bind_show_tables(catalog: CatalogInfo) -> Values:

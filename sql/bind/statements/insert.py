@@ -14,7 +14,13 @@ from raydb.sql.bind.query.query import bind_query, statement_binding
 from raydb.sql.bind.query.set_operation import adapting_cells
 from raydb.sql.bind.query.with_clause import with_queries
 from raydb.sql.bind.scope import Scope, table_scope
-from raydb.sql.bind.statements.assignment import assign, field_of, is_default, target_definition
+from raydb.sql.bind.statements.assignment import (
+    assign,
+    check_chosen,
+    field_of,
+    is_default,
+    target_definition,
+)
 from raydb.sql.bind.statements.constraint import bind_default
 from raydb.sql.bind.statements.returning import bind_returning, written_name
 from raydb.sql.bind.statements.value import bind_value
@@ -30,6 +36,7 @@ if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Expression
     from raydb.sql.ast import Insert
+    from raydb.sql.bind.expression.expression import Context
     from raydb.sql.template.parameters import Parameters
     from raydb.storage.tables.table import TableDefinition
 
@@ -121,7 +128,7 @@ def _insert_values(target: _Target, tree: exp.Expr, binding: Binding) -> Plan:
         cells = [
             bind_default(target.definition, field.name)
             if is_default(node)
-            else bind_value(node, field, context)
+            else _chosen(target, node, field, context)
             for node, field in zip(nodes, target.fields, strict=True)
         ]
         rows.append(tuple(cells))
@@ -133,6 +140,11 @@ def _insert_values(target: _Target, tree: exp.Expr, binding: Binding) -> Plan:
     return Project(binding.parameters.scan(), items)
 
 
+def _chosen(target: _Target, node: exp.Expr, field: pa.Field, context: Context) -> Expression:
+    check_chosen(target.definition, field.name)
+    return bind_value(node, field, context)
+
+
 def _values(target: _Target, rows: Sequence[Sequence[Expression]], binding: Binding) -> Values:
     schema = target.definition.schema
     columns = tuple(new_column(binding, field.name, field.type) for field in schema)
@@ -142,6 +154,8 @@ def _values(target: _Target, rows: Sequence[Sequence[Expression]], binding: Bind
 def _insert_query(target: _Target, plan: Plan, binding: Binding) -> Plan:
     columns = plan.columns
     _check_width(target, f"the query has {len(columns)} columns", columns)
+    for field in target.fields:
+        check_chosen(target.definition, field.name)
     # A constant of the select list adapts to the column as it would in VALUES.
     values = _in_table_order(target, adapting_cells(plan))
     items = zip(target.definition.schema, values, strict=True)

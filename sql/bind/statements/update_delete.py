@@ -17,7 +17,13 @@ from raydb.sql.bind.query.from_clause import bind_from
 from raydb.sql.bind.query.query import statement_binding
 from raydb.sql.bind.query.with_clause import with_queries
 from raydb.sql.bind.scope import Scope, join_scopes, table_scope
-from raydb.sql.bind.statements.assignment import assign, field_of, is_default, target_definition
+from raydb.sql.bind.statements.assignment import (
+    assign,
+    check_chosen,
+    field_of,
+    is_default,
+    target_definition,
+)
 from raydb.sql.bind.statements.constraint import bind_default
 from raydb.sql.bind.statements.returning import bind_returning, written_name
 from raydb.sql.bind.statements.value import bind_value
@@ -129,6 +135,7 @@ def bind_assignments(
         if is_default(node):
             values[field.name] = bind_default(definition, field.name)
         else:
+            check_chosen(definition, field.name)
             values[field.name] = assign(bind_value(node, field, context), field)
     return values
 

@@ -1,0 +1,133 @@
+"""CREATE and DROP SEQUENCE, and the sequences of identity columns, which come and go with them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow.compute as pc
+
+from raydb import sql
+from raydb.engine.statements.names import names_to_drop
+from raydb.errors import ProgrammingError
+from raydb.names import find_object, is_same, known_object
+from raydb.storage.tables.alter import redefine
+from raydb.storage.tables.sequence import Sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from raydb.engine.catalog.snapshot import Snapshot
+    from raydb.engine.context.statement_context import StatementContext
+    from raydb.sql import ast
+    from raydb.storage.tables.table import Table, TableDefinition
+
+
+def create_sequence(statement: ast.CreateSequence, snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot with a new sequence; the one that it replaces may be that of defaults."""
+    name = find_object(statement.name, snapshot.sequences, "sequence") or str(statement.name)
+    if name in snapshot.sequences:
+        if statement.if_not_exists:
+            return snapshot
+        if not statement.or_replace:
+            raise ProgrammingError(f"sequence '{name}' exists already")
+        for table, column in _users(name, snapshot):
+            if any(each.sequence == name for each in table.definition.identities):
+                raise _needed("replaced", name, table, column)
+    return snapshot.with_sequence(Sequence(name, statement.options))
+
+
+def drop_sequences(statement: ast.Drop, snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot without some sequences; CASCADE drops the defaults that need them."""
+    names = names_to_drop("sequence", statement.names, snapshot.sequences, statement.if_exists)
+    for name in names:
+        for table, column in list(_users(name, snapshot)):
+            owns = any(each.sequence == name for each in table.definition.identities)
+            if owns or not statement.cascade:
+                raise _needed("dropped", name, table, column, "" if owns else "; CASCADE drops it")
+            table = snapshot.tables[table.name]  # noqa: PLW2901  (an earlier default is gone)
+            kept = tuple(each for each in table.definition.defaults if each[0] != column)
+            definition = replace(table.definition, defaults=kept)
+            snapshot = snapshot.with_table(redefine(table, definition, snapshot.tables))
+    left = {name: each for name, each in snapshot.sequences.items() if name not in names}
+    return replace(snapshot, sequences=left)
+
+
+def _users(name: str, snapshot: Snapshot) -> Iterator[tuple[Table, str]]:
+    """Yield the columns whose default takes values of a sequence."""
+    for table in snapshot.tables.values():
+        for column, text in table.definition.defaults:
+            if any(is_same(name, each) for each in sql.sequences_of(text)):
+                yield table, column
+
+
+def _needed(verb: str, name: str, table: Table, column: str, hint: str = "") -> ProgrammingError:
+    return ProgrammingError(
+        f"sequence '{name}' cannot be {verb}: column '{column}' of table '{table.name}'"
+        f" needs it{hint}"
+    )
+
+
+def check_defaults(definition: TableDefinition, snapshot: Snapshot) -> None:
+    """Raise ProgrammingError for a default that names a sequence which does not exist."""
+    for _, text in definition.defaults:
+        for name in sql.sequences_of(text):
+            known_object(name, snapshot.sequences, "sequence")
+
+
+def with_identities(
+    definition: TableDefinition, snapshot: Snapshot, context: StatementContext
+) -> tuple[TableDefinition, Snapshot]:
+    """Return a new table's definition, and the snapshot with a sequence for each identity."""
+    identities, defaults = [], [*definition.defaults]
+    for identity in definition.identities:
+        name = f"{definition.name}_{identity.column}_seq"
+        number = 0
+        while name in snapshot.sequences:
+            number += 1
+            name = f"{definition.name}_{identity.column}_seq{number}"
+        sequence = Sequence(name, identity.options)
+        snapshot = snapshot.with_sequence(sequence)
+        context.sequences.include(sequence)
+        identities.append(replace(identity, sequence=name))
+        defaults.append((identity.column, sql.nextval_text(name)))
+    changed = replace(definition, identities=tuple(identities), defaults=tuple(defaults))
+    return changed, snapshot
+
+
+def without_column(name: str, column: str, snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot without the sequence of a column that is dropped from a table."""
+    table = snapshot.tables[name]
+    own = {each.sequence for each in table.definition.identities if each.column == column}
+    kept = tuple(each for each in table.definition.identities if each.column != column)
+    definition = replace(table.definition, identities=kept)
+    left = {name: each for name, each in snapshot.sequences.items() if name not in own}
+    return replace(snapshot.with_table(replace(table, definition=definition)), sequences=left)
+
+
+def restarted(table: Table, snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot in which the identities of a table begin again."""
+    for identity in table.definition.identities:
+        sequence = snapshot.sequences[identity.sequence]
+        snapshot = snapshot.with_sequence(Sequence(sequence.name, sequence.options))
+    return snapshot
+
+
+def pass_over_chosen(rows: pa.Table, definition: TableDefinition, snapshot: Snapshot) -> None:
+    """Let identities go on behind the values that new rows have, which others may have chosen."""
+    for identity in definition.identities:
+        sequence = snapshot.sequences[identity.sequence]
+        ends = pc.min_max(rows.column(identity.column)).as_py()
+        farthest = ends["max" if identity.options.increment > 0 else "min"]
+        if farthest is not None:
+            sequence.pass_over(farthest)
+
+
+def identity_of_one(rows: pa.Table, definition: TableDefinition) -> int | None:
+    """Return the identity of a single row, None for several rows and for a table without one."""
+    if rows.num_rows != 1 or not definition.identities:
+        return None
+    value: int = rows.column(definition.identities[0].column)[0].as_py()
+    return value

@@ -1,0 +1,120 @@
+"""CREATE SEQUENCE, and the columns that have a sequence of their own: IDENTITY, SERIAL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.planner.expressions.types import INTEGERS
+from raydb.sql import ast
+from raydb.sql.parse.nodes import require_only
+from raydb.sql.types import data_type_of
+from raydb.storage.tables.sequence import Identity, SequenceOptions
+from raydb.storage.type_names import sql_type_name
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from raydb.sql.parse.reader import TokenReader
+
+_SERIALS = {
+    exp.DType.SMALLSERIAL: exp.DType.SMALLINT,
+    exp.DType.SERIAL: exp.DType.INT,
+    exp.DType.BIGSERIAL: exp.DType.BIGINT,
+}
+
+
+_OPTIONS = ("START", "INCREMENT", "MINVALUE", "MAXVALUE", "CACHE", "NO", "CYCLE")
+
+
+def read_sequence(reader: TokenReader, replace: bool) -> ast.CreateSequence:
+    """Read CREATE SEQUENCE, that word being read."""
+    if_not_exists = reader.accept("IF", "NOT", "EXISTS")
+    if replace and if_not_exists:
+        raise ProgrammingError("CREATE OR REPLACE SEQUENCE takes no IF NOT EXISTS")
+    name = reader.relation("the name of a sequence")
+    numbers: dict[str, int | None] = {}
+    cycles = False
+    while reader.peek() is not None:
+        word = reader.accept_any(*_OPTIONS)
+        match word:
+            case "CYCLE":
+                cycles = True
+            case "NO":
+                reader.accept_any("MINVALUE", "MAXVALUE", "CYCLE")
+            case None:
+                raise reader.error("START, INCREMENT, MINVALUE, MAXVALUE or CYCLE")
+            case _:
+                reader.accept_any("WITH", "BY", "=")
+                if word in numbers:
+                    raise ProgrammingError(f"sequence '{name}' has {word} twice")
+                numbers[word] = _whole(reader)
+    options = SequenceOptions.of(
+        name,
+        numbers.get("START"),
+        1 if (increment := numbers.get("INCREMENT")) is None else increment,
+        numbers.get("MINVALUE"),
+        numbers.get("MAXVALUE"),
+        cycles=cycles,
+    )
+    return ast.CreateSequence(name, options, if_not_exists, replace)
+
+
+def _whole(reader: TokenReader) -> int:
+    sign = -1 if reader.accept("-") else 1
+    token = reader.peek()
+    if token is None or not token.text.isdigit():
+        raise reader.error("a whole number")
+    return sign * int(reader.take().text)
+
+
+def column_type(kind: exp.DataType) -> pa.DataType:
+    """Return the type of a column; that of SERIAL is INTEGER."""
+    stored = _SERIALS.get(kind.this)
+    return data_type_of(kind if stored is None else exp.DataType(this=stored))
+
+
+def is_serial(kind: exp.DataType) -> bool:
+    """Say whether a type is SERIAL, BIGSERIAL or SMALLSERIAL."""
+    return kind.this in _SERIALS
+
+
+def identity(kind: exp.Expr, field: pa.Field) -> Identity:
+    """Return what GENERATED ... AS IDENTITY or AUTOINCREMENT says of a column.
+
+    Raises ProgrammingError for a column that holds no integers.
+    """
+    if field.type not in INTEGERS:
+        name = sql_type_name(field.type)
+        raise ProgrammingError(f"column '{field.name}' is {name}, but an identity is an integer")
+    most = 2 ** (field.type.bit_width - 1) - 1
+    if not isinstance(kind, exp.GeneratedAsIdentityColumnConstraint):
+        return Identity(field.name, False, SequenceOptions.of(field.name, most=most))
+    require_only(kind, "this", "start", "increment", "minvalue", "maxvalue", "cycle")
+    if kind.args.get("on_null"):
+        raise NotSupportedError("BY DEFAULT ON NULL AS IDENTITY is not supported")
+    start, increment, low, high = (
+        _number(kind.args.get(part)) for part in ("start", "increment", "minvalue", "maxvalue")
+    )
+    options = SequenceOptions.of(
+        field.name,
+        start,
+        1 if increment is None else increment,
+        low,
+        high,
+        cycles=bool(kind.args.get("cycle")),
+        most=most,
+    )
+    return Identity(field.name, bool(kind.this), options)
+
+
+def _number(node: exp.Expr | None) -> int | None:
+    if node is None:
+        return None
+    if isinstance(node, exp.Neg) and (value := _number(node.this)) is not None:
+        return -value
+    if not isinstance(node, exp.Literal) or not node.name.isdigit():
+        raise ProgrammingError("the numbers of an identity are whole numbers")
+    return int(node.name)
