@@ -440,7 +440,8 @@ def _column(
         assert start is not None
         assert increment is not None
         always = generation == "ALWAYS"
-        column["identity"] = {"always": always, "start": int(start), "increment": int(increment)}
+        found: Any = {"always": always, "start": int(start), "increment": int(increment)}
+        column["identity"] = found
     return column
 
 

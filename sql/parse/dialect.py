@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from sqlglot import TokenType, exp
 from sqlglot.dialects.postgres import Postgres
@@ -105,6 +105,36 @@ class RayDialect(Postgres):
                 if (word := instance.args.get(name)) is not None:
                     instance.set(name, word.upper())
             return super().expression(instance, token, comments)
+
+        def _parse_generated_as_identity(self) -> Any:
+            """Return GENERATED ... AS IDENTITY, whose options may come in any order."""
+            start = self._index
+            always = not self._match_text_seq("BY", "DEFAULT")
+            if always:
+                self._match_text_seq("ALWAYS")
+            if not self._match_text_seq("AS", "IDENTITY"):
+                self._retreat(start)
+                return super()._parse_generated_as_identity()
+            options: dict[str, exp.Expr | bool | None] = {}
+            if self._match(TokenType.L_PAREN):
+                while not self._match(TokenType.R_PAREN):
+                    name, value = self._identity_option()
+                    options[name] = value
+            return self.expression(exp.GeneratedAsIdentityColumnConstraint(this=always, **options))
+
+        def _identity_option(self) -> tuple[str, exp.Expr | bool | None]:
+            if self._match_text_seq("NO"):
+                for word in ("MINVALUE", "MAXVALUE", "CYCLE"):
+                    if self._match_text_seq(word):
+                        return word.lower(), None
+            if self._match_text_seq("CYCLE"):
+                return "cycle", True
+            for word in ("START", "INCREMENT", "MINVALUE", "MAXVALUE"):
+                if self._match_text_seq(word):
+                    for filler in ("WITH", "BY"):
+                        self._match_text_seq(filler)
+                    return word.lower(), self._parse_unary()
+            self.raise_error("unexpected token", self._curr)
 
         def _number_of(self, token: Token) -> exp.Expr:
             # `1abc` is not 1 with the alias abc.

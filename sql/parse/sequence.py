@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
-from raydb.planner.expressions.types import INTEGERS
 from raydb.sql import ast
 from raydb.sql.parse.nodes import require_only
 from raydb.sql.types import data_type_of
@@ -15,8 +15,6 @@ from raydb.storage.tables.sequence import Identity, SequenceOptions
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from raydb.sql.parse.reader import TokenReader
 
 _SERIALS = {
@@ -86,7 +84,7 @@ def identity(kind: exp.Expr, field: pa.Field) -> Identity:
 
     Raises ProgrammingError for a column that holds no integers.
     """
-    if field.type not in INTEGERS:
+    if not pa.types.is_integer(field.type):
         name = sql_type_name(field.type)
         raise ProgrammingError(f"column '{field.name}' is {name}, but an identity is an integer")
     most = 2 ** (field.type.bit_width - 1) - 1
