@@ -129,12 +129,13 @@ class RayDialect(Postgres):
                         return word.lower(), None
             if self._match_text_seq("CYCLE"):
                 return "cycle", True
-            for word in ("START", "INCREMENT", "MINVALUE", "MAXVALUE"):
-                if self._match_text_seq(word):
-                    for filler in ("WITH", "BY"):
-                        self._match_text_seq(filler)
-                    return word.lower(), self._parse_unary()
-            self.raise_error("unexpected token", self._curr)
+            words = ("START", "INCREMENT", "MINVALUE", "MAXVALUE")
+            option = next((each for each in words if self._match_text_seq(each)), None)
+            if option is None:
+                self.raise_error("unexpected token", self._curr)
+            for filler in ("WITH", "BY"):
+                self._match_text_seq(filler)
+            return option.lower(), self._parse_unary()
 
         def _number_of(self, token: Token) -> exp.Expr:
             # `1abc` is not 1 with the alias abc.
