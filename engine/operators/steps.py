@@ -24,7 +24,7 @@ from raydb.engine.operators.scan import (
 )
 from raydb.engine.operators.values import series_blocks
 from raydb.planner.expressions.evaluator import evaluate
-from raydb.planner.expressions.functions.sequences import takes_values
+from raydb.planner.expressions.functions.generated_numbers import takes_values
 from raydb.planner.expressions.nodes import Column, columns_of
 from raydb.planner.plan.nodes import Filter, Project, Scan, Series
 from raydb.planner.plan.nodes.node import read_by

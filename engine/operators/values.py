@@ -10,7 +10,7 @@ import pyarrow as pa
 from raydb.engine.operators.relation import MORSEL_ROWS, Collector, Relation, concatenate
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.evaluator import evaluate
-from raydb.planner.expressions.functions.sequences import takes_values
+from raydb.planner.expressions.functions.generated_numbers import takes_values
 from raydb.planner.expressions.nodes import Literal
 
 if TYPE_CHECKING:

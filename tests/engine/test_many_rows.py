@@ -224,7 +224,7 @@ def test_a_later_set_counts(con):
 
 
 def test_sets_come_in_blocks(con, monkeypatch, tmp_path):
-    monkeypatch.setattr("raydb.engine.session.many_runs.BLOCK_SETS", 1024)
+    monkeypatch.setattr("raydb.engine.api.many_runs.BLOCK_SETS", 1024)
     with raydb.connect(tmp_path / "d") as stored:
         stored.execute(SHOP)
         before = stored._session.database.store.position
