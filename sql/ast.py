@@ -184,11 +184,13 @@ class Truncate:
 class Insert:
     """INSERT INTO table [(columns)] query, with its ON CONFLICT and RETURNING.
 
-    The tree is the whole statement's.
+    The tree is the whole statement's. overrides: OVERRIDING SYSTEM VALUE, which lets it give values
+    to columns that are GENERATED ALWAYS.
     """
 
     table: str
     tree: exp.Expr
+    overrides: bool = False
 
 
 # The value of an option of COPY: True where none is written.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from sqlglot import TokenType, exp
 
@@ -12,6 +14,9 @@ from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.options import SWITCH
 from raydb.sql.parse.query import as_query, query_of, select_columns
 from raydb.sql.parse.reader import TokenReader, name_in, parse_tree, syntax_error
+
+if TYPE_CHECKING:
+    from sqlglot import Token
 
 # What may follow the assignments of an UPDATE or the rows of an INSERT.
 _CLAUSES = (TokenType.WHERE, TokenType.FROM, TokenType.RETURNING)
@@ -38,7 +43,20 @@ def read_change(reader: TokenReader) -> ast.Statement:
         # sqlglot takes a comma too many before the next clause.
         if token.token_type is TokenType.COMMA and after.token_type in _CLAUSES:
             raise syntax_error(reader.text, after)
-    return as_query_or_change(parse_tree(reader.text, reader.all_tokens()))
+    tokens, overrides = _without_overriding(reader.all_tokens())
+    statement = as_query_or_change(parse_tree(reader.text, tokens))
+    if overrides and isinstance(statement, ast.Insert):
+        return replace(statement, overrides=True)
+    return statement
+
+
+def _without_overriding(tokens: tuple[Token, ...]) -> tuple[tuple[Token, ...], bool]:
+    """Return the tokens of a statement and whether it says OVERRIDING SYSTEM VALUE, left out."""
+    words = [token.text.upper() for token in tokens]
+    for place in range(2, len(words) - 3):
+        if words[place : place + 3] == ["OVERRIDING", "SYSTEM", "VALUE"]:
+            return (*tokens[:place], *tokens[place + 3 :]), True
+    return tokens, False
 
 
 def as_query_or_change(tree: exp.Expr) -> ast.Statement:

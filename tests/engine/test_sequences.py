@@ -167,6 +167,10 @@ def test_always_refuses_a_chosen_value(con):
             con.execute(sql)
     con.execute("INSERT INTO t VALUES (DEFAULT, 1)")
     con.execute("UPDATE t SET id = DEFAULT")
+    con.execute("INSERT INTO t (id, a) OVERRIDING SYSTEM VALUE VALUES (9, 9)")
+    con.execute("DELETE FROM t WHERE id = 9; INSERT INTO t (a) VALUES (5)")
+    assert asked(con, "SELECT max(id) FROM t") == [10]
+    con.execute("DELETE FROM t WHERE id = 10")
     assert asked(con, "SELECT id FROM t") == [2]
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from raydb.engine.session.python_values import python_values
 from raydb.engine.shell.keywords import quoted
 from raydb.engine.shell.render.words import word
-from raydb.engine.shell.schema import columns_by_relation, schema_parts
+from raydb.engine.shell.schema import ColumnInfo, columns_by_relation, schema_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,19 +36,22 @@ def dump(connection: Any, pattern: str | None = None) -> Iterator[str]:
         parts = schema_parts(connection, pattern)
         yield "BEGIN TRANSACTION;"
         columns = columns_by_relation(connection)
+        yield from parts.sequences
         for name, statement in parts.tables:
             yield statement
-            yield from _rows(connection, name, [column.name for column in columns[name]])
+            yield from _rows(connection, name, columns[name])
         yield from (*parts.indexes, *parts.views, "COMMIT;", *parts.own)
     finally:
         if begins:
             connection.rollback()
 
 
-def _rows(connection: Any, table: str, columns: list[str]) -> Iterator[str]:
-    """Yield the INSERT statements of a table's rows."""
-    listed = ", ".join(map(quoted, columns))
-    begin = f"INSERT INTO {quoted(table)} ({listed}) VALUES"
+def _rows(connection: Any, table: str, columns: list[ColumnInfo]) -> Iterator[str]:
+    """Yield the INSERT statements of a table's rows; identities go on behind those."""
+    listed = ", ".join(quoted(column.name) for column in columns)
+    always = any((column.default or "").startswith("GENERATED ALWAYS") for column in columns)
+    overriding = " OVERRIDING SYSTEM VALUE" if always else ""
+    begin = f"INSERT INTO {quoted(table)} ({listed}){overriding} VALUES"
     for batch in connection.stream(f"SELECT {listed} FROM {quoted(table)}"):  # noqa: S608  (names)
         for start in range(0, batch.num_rows, _ROWS_A_STATEMENT):
             values = [python_values(c) for c in batch.slice(start, _ROWS_A_STATEMENT).columns]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -67,6 +67,9 @@ def bind_insert(insert: Insert, catalog: CatalogInfo, parameters: Parameters = (
     tree = insert.tree
     require_only(tree, *_ARGUMENTS)
     definition = target_definition(insert.table, catalog)
+    if insert.overrides:
+        chosen = tuple(replace(each, always=False) for each in definition.identities)
+        definition = replace(definition, identities=chosen)
     with statement_binding(tree, catalog, parameters) as binding:
         plan = _bind_rows(tree, definition, with_queries(tree, binding))
         columns = plan.columns
