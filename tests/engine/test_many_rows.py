@@ -227,17 +227,17 @@ def test_sets_come_in_blocks(con, monkeypatch, tmp_path):
     monkeypatch.setattr("raydb.engine.api.many_runs.BLOCK_SETS", 1024)
     with raydb.connect(tmp_path / "d") as stored:
         stored.execute(SHOP)
-        before = stored._session.database.store.position
+        before = stored._session.database.shared.store.position
         sets = ((n, "s") for n in range(5000))
         assert (
             stored.executemany("INSERT INTO shop (id, name) VALUES (?, ?)", sets).rowcount == 5000
         )
-        version, size = stored._session.database.store.position
+        version, size = stored._session.database.shared.store.position
         assert version == before[0]  # One record of the log.
         sets = ((6000 + n if n < 4500 else 1, "s") for n in range(5000))
         with pytest.raises(raydb.IntegrityError, match="parameter set 4501:"):
             stored.executemany("INSERT INTO shop (id, name) VALUES (?, ?)", sets)
-        assert stored._session.database.store.position == (version, size)
+        assert stored._session.database.shared.store.position == (version, size)
     with raydb.connect(tmp_path / "d") as stored:
         assert stored.execute("SELECT count(*) FROM shop").fetchone() == (5000,)
 
