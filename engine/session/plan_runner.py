@@ -23,9 +23,8 @@ from raydb.engine.fused.run import decode_groups
 from raydb.engine.operators.run import Sources, run_plan, stream_plan
 from raydb.engine.operators.trace import Trace
 from raydb.engine.session.rejects import keep_rejects
-from raydb.engine.session.result import Result
+from raydb.engine.session.result import Result, shown, shown_types
 from raydb.engine.session.settings import MEMORY_LIMIT
-from raydb.engine.session.zoned_columns import shown, shown_types
 from raydb.errors import DataError
 from raydb.planner.explain import Measured, describe, render, search_states
 from raydb.storage.formats.text_part import LateValueError
