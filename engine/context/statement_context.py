@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from raydb.engine.catalog.snapshot import Snapshot
+    from raydb.engine.context.sequence_values import SequenceValues
     from raydb.engine.context.usage import Usage
     from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.engine.session.python_tables import PythonTables
     from raydb.engine.session.queries import Queries
-    from raydb.engine.session.sequence_values import SequenceValues
     from raydb.engine.session.settings import Settings
     from raydb.planner.plan.nodes import Plan
     from raydb.running import Running

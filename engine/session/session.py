@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from raydb import sql
 from raydb.engine.context.memory import parse_limit
+from raydb.engine.context.sequence_values import SequenceValues
 from raydb.engine.context.statement_context import StatementContext
 from raydb.engine.session.backup import export_database, statements_of
 from raydb.engine.session.changes import Changes
@@ -22,7 +23,6 @@ from raydb.engine.session.prepared_statements import PreparedStatements
 from raydb.engine.session.python_tables import PythonTables
 from raydb.engine.session.queries import Queries
 from raydb.engine.session.result import Result
-from raydb.engine.session.sequence_values import SequenceValues
 from raydb.engine.session.settings import (
     EXTERNAL_ACCESS,
     MEMORY_LIMIT,

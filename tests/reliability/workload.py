@@ -27,6 +27,8 @@ SCHEMA = (
     "CREATE TABLE f (d INTEGER REFERENCES d (id), m INTEGER, x DECIMAL(9, 2), t VARCHAR)",
     "CREATE TABLE e (id INTEGER, v FLOAT[2])",
     "INSERT INTO e SELECT range, [range, range % 5]::FLOAT[2] FROM range(12)",
+    "CREATE SEQUENCE q INCREMENT 3 MAXVALUE 40 CYCLE",
+    "CREATE TABLE k (id SERIAL PRIMARY KEY, n BIGINT DEFAULT nextval('q'), a INTEGER)",
     "CREATE INDEX near ON e USING ivf (v) WITH (lists = 3)",
     "CREATE BVH x ON f (SCAN (name), GROUP BY (m), AGGREGATE (x))",
 )
@@ -193,6 +195,13 @@ class Workload:
             return None
         return (f"INSERT INTO {self.random.choice(self.tables)} DEFAULT VALUES",)
 
+    def identity(self) -> tuple[str, ...]:
+        rows = self.random.randint(1, 4)
+        return (f"INSERT INTO k (n, a) SELECT 0, range FROM range({rows})",)
+
+    def sequence(self) -> tuple[str, ...]:
+        return (f"INSERT INTO k (a) VALUES ({self.number}), (nextval('q'))",)
+
     def drop_table(self) -> tuple[str, ...] | None:
         if not self.tables:
             return None
@@ -288,6 +297,8 @@ KINDS = {
     "create table as": (1, Workload.create_table_as),
     "large": (1, Workload.large),
     "fill": (3, Workload.fill),
+    "identity": (3, Workload.identity),
+    "sequence": (3, Workload.sequence),
     "drop table": (5, Workload.drop_table),
     "add column": (1, Workload.add_column),
     "drop column": (2, Workload.drop_column),
