@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 import raydb
 from raydb.ssb import charts, workload
-from raydb.ssb.compare import release_memory
 from raydb.ssb.generate import DataSet, prepare
 from raydb.ssb.machine import describe_machine, median_ms
 from raydb.ssb.progress import Progress
-from raydb.ssb.rivals.raydb_rival import QUERY_SECONDS
+from raydb.ssb.rivals import QUERY_SECONDS
+from raydb.ssb.rivals.run_rival import release_memory
 from raydb.ssb.run import asking, build_bvhs, explain, load, open_table
 
 if TYPE_CHECKING:

@@ -263,8 +263,9 @@ def test_names_say_something() -> None:
 
 def test_readme_commands_exist() -> None:
     text = (CHECKOUT / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```(?:sh|bash|console|shell)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    lines = [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
+    blocks = re.findall(r"^```(?:sh|bash|shell)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    lines = [line for block in blocks for line in block.splitlines()]
+    lines += re.findall(r"^\$ ([^\"]*)", text, re.MULTILINE)
     commands = {
         part.split()[0]
         for line in lines

@@ -17,7 +17,6 @@ from raydb import sql
 from raydb.engine.context.memory import parse_limit
 from raydb.engine.context.sequence_values import SequenceValues
 from raydb.engine.context.statement_context import StatementContext
-from raydb.engine.session.backup import export_database, statements_of
 from raydb.engine.session.changes import Changes
 from raydb.engine.session.prepared_statements import PreparedStatements
 from raydb.engine.session.python_tables import PythonTables
@@ -31,6 +30,7 @@ from raydb.engine.session.settings import (
     TIME_ZONE,
     Settings,
 )
+from raydb.engine.statements.backup import export_database, statements_of
 from raydb.engine.statements.summarize import summarize
 from raydb.errors import Error, NotSupportedError, OperationalError, ProgrammingError
 from raydb.interrupts import check_interrupt

@@ -35,7 +35,8 @@ SCHEMA = (
 
 CATALOG = (
     "SELECT name, table_name, scan, group_by, aggregate FROM bvhs()",
-    "SELECT name, table_name, lists, vectors FROM vector_indexes()",
+    # Not how many vectors the lists hold: a killed REINDEX leaves its rows beside them.
+    "SELECT name, table_name, lists FROM vector_indexes()",
     "SELECT index_name, k, fnr, seed FROM index_calibrations()",
     "SELECT * FROM indexes()",
 )
