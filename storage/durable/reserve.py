@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Some manifests of a thousand files; a database is hardly larger by it.
 SIZE_BYTES = 2**18
+# What it is filled by: on a disk that is nearly full, what is left is kept for the next statement.
+_PIECE_BYTES = 2**14
 
 
 class Reserve:
@@ -25,41 +27,41 @@ class Reserve:
 
     def __init__(self, path: Path, system: FileSystem) -> None:
         self._path, self._system = path, system
-        self._is_kept = False
+        self._kept_bytes = 0
 
     def keep(self) -> None:
-        """Take the space, unless it is taken or the disk has too little."""
-        if self._is_kept:
+        """Take the space, or what there is of it, unless it is taken."""
+        if self._kept_bytes == SIZE_BYTES:
             return
         with suppress(OSError):
-            self._is_kept = self._has_size() or self._fill()
+            if self._size() == SIZE_BYTES:
+                self._kept_bytes = SIZE_BYTES
+            else:
+                self._fill()
 
     def give_up(self) -> bool:
         """Give the space back; tell whether there was any."""
-        is_kept, self._is_kept = self._is_kept, False
+        was_kept, self._kept_bytes = self._kept_bytes > 0, 0
         with suppress(OSError):
             self._system.unlink(self._path)
-        return is_kept
+        return was_kept
 
-    def _has_size(self) -> bool:
+    def _size(self) -> int:
         try:
-            return self._system.size(self._path) == SIZE_BYTES
+            return self._system.size(self._path)
         except FileNotFoundError:
-            return False
+            return 0
 
-    def _fill(self) -> bool:
-        with suppress(FileNotFoundError):
-            self._system.unlink(self._path)
+    def _fill(self) -> None:
+        self.give_up()
         file = self._system.create(self._path)
         try:
-            # Zeros would take no space where the file system compresses.
-            file.write(secrets.token_bytes(SIZE_BYTES), 0)
-        except BaseException:
-            self._system.unlink(self._path)
-            raise
+            while self._kept_bytes < SIZE_BYTES:
+                # Zeros would take no space where the file system compresses.
+                file.write(secrets.token_bytes(_PIECE_BYTES), self._kept_bytes)
+                self._kept_bytes += _PIECE_BYTES
         finally:
             file.close()
-        return True
 
 
 def is_full(error: BaseException | None) -> bool:

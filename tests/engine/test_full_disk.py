@@ -94,6 +94,20 @@ def test_a_checkpoint_frees_the_log(con, disk):
     assert con.execute("SELECT count(*) FROM large").fetchone() == (40_000,)
 
 
+def test_one_table_after_the_other_is_dropped_from_a_disk_that_stays_full(disk):
+    directory = DatabaseDirectory.open(disk.path, read_only=False, files=disk)
+    with Connection(Session(SharedDatabase(Store(directory)))) as con:
+        names = [f"t{number}" for number in range(6)]
+        for name in (*names, "logged"):
+            con.execute(f"CREATE TABLE {name} (a INTEGER)")
+        # The first DROP writes these rows to a file, out of the reserve.
+        con.execute("INSERT INTO logged SELECT i * 7919 % 100003 FROM range(9000) AS r (i)")
+        for name in names:
+            disk.fill()  # somebody else takes what the last DROP gave back
+            con.execute(f"DROP TABLE {name}")
+        assert con.execute("SHOW TABLES").fetchall() == [("logged",)]
+
+
 def test_without_a_reserve_the_disk_is_told_to_be_full(con, disk):
     (disk.path / "RESERVE").unlink()
     disk.fill()
