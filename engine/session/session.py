@@ -105,7 +105,8 @@ class Session:
     ) -> Result | None:
         """Run a statement once for many sets of parameters, within a transaction.
 
-        None where they are to run one by one. Raises what a run raises, and RunsMeetError.
+        None where they are to run one by one. Raises what a run raises, and ProgrammingError
+        where one would see what another has written.
         """
         with _locating_names(text):
             context = self._begin(sets[0], running, [])

@@ -24,16 +24,12 @@ if TYPE_CHECKING:
 _ROWS_A_RUN = 5000
 
 
-class RunsMeetError(ProgrammingError):
-    """A run would see what one before it has written, so that they cannot be one statement."""
-
-
 def change_by_runs(
     statement: ast.Update | ast.Delete, parameters: ParameterRows, context: StatementContext
 ) -> RowChanges | None:
     """Return what many runs of a statement change; None where they are better run one by one.
 
-    Raises RunsMeetError where a row has values of several runs that build on each other.
+    Raises ProgrammingError where a row has values of several runs that build on each other.
     """
     table = context.snapshot.tables[statement.table]
     if table.expected_count > _ROWS_A_RUN * parameters.count:
@@ -46,7 +42,7 @@ def change_by_runs(
     numbers, runs = found.column(0).to_numpy(), found.column(1).to_numpy()
     last = _last_runs(numbers, runs)
     if len(last) < len(numbers) and not bound.repeats:
-        raise RunsMeetError("two runs change the same row")
+        raise ProgrammingError("two runs change the same row")
     numbers, runs = numbers[last], runs[last]
     if bound.rows is None:
         return RowChanges.of(Remove(table.name, numbers), len(numbers))

@@ -10,7 +10,7 @@ import pyarrow as pa
 from raydb import sql
 from raydb.engine.statements.row_changes import RowChanges, returned_names, split_rows
 from raydb.engine.statements.row_checks import check_rows, table_of
-from raydb.engine.statements.runs import RunsMeetError
+from raydb.errors import ProgrammingError
 from raydb.storage.tables.changes import Append, Replace
 from raydb.storage.tables.constraints import find_key
 from raydb.storage.tables.keys import first_repeat, keep_first
@@ -119,7 +119,7 @@ def _free_name(context: StatementContext) -> str:
 
 
 def _raise_second_time(table: str) -> NoReturn:
-    raise RunsMeetError(
+    raise ProgrammingError(
         f"ON CONFLICT DO UPDATE cannot affect a row of table '{table}' a second time: "
         "two rows of the statement have its key"
     )

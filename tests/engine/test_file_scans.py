@@ -218,9 +218,10 @@ def test_filters_over_row_groups_are_those_over_a_table(con, files):
             assert rows(con, query.format("'p*.parquet'", written)) == expected, written
 
 
+AT = dt.datetime(2026, 1, 1, 1, tzinfo=dt.UTC)
 TYPES = [
-    (pa.uint8(), [255], "SMALLINT", [255]),
-    (pa.uint64(), [2**64 - 1], "DECIMAL(20,0)", [Decimal(2**64 - 1)]),
+    (pa.uint8(), [255], "UTINYINT", [255]),
+    (pa.uint64(), [2**64 - 1], "UBIGINT", [2**64 - 1]),
     (pa.float16(), [0.5], "REAL", [0.5]),
     (pa.timestamp("s"), [dt.datetime(9999, 12, 31)], "TIMESTAMP", [dt.datetime(9999, 12, 31)]),
     (pa.timestamp("ns"), [dt.datetime(2026, 1, 1, 1)], "TIMESTAMP", [dt.datetime(2026, 1, 1, 1)]),
@@ -233,9 +234,14 @@ TYPES = [
     (pa.binary(2), [b"xy"], "BLOB", [b"xy"]),
     (pa.decimal64(5, 2), [Decimal("1.50")], "DECIMAL(5,2)", [Decimal("1.50")]),
     (pa.null(), [None], "VARCHAR", [None]),
-    (pa.list_(pa.uint8()), [[1, None], None], "SMALLINT[]", [[1, None], None]),
+    (pa.list_(pa.uint8()), [[1, None], None], "UTINYINT[]", [[1, None], None]),
     (pa.large_list(pa.large_string()), [["a"], []], "VARCHAR[]", [["a"], []]),
     (pa.list_(pa.float32(), 2), [[1.0, 2.0]], "FLOAT[2]", [[1.0, 2.0]]),
+    (pa.decimal256(50, 2), [Decimal("1.50")], "DECIMAL(38,2)", [Decimal("1.50")]),
+    (pa.struct([("x", pa.int32())]), [{"x": 1}, None], "STRUCT(x INTEGER)", [{"x": 1}, None]),
+    (pa.list_(pa.struct([("x", pa.int32())])), [[{"x": 1}]], "STRUCT(x INTEGER)[]", [[{"x": 1}]]),
+    (pa.map_(pa.string(), pa.int32()), [[("k", 1)]], "MAP(VARCHAR, INTEGER)", [{"k": 1}]),
+    (pa.timestamp("us", "UTC"), [AT], "TIMESTAMP WITH TIME ZONE", [AT]),
 ]
 
 
@@ -247,18 +253,11 @@ def test_types(con, data_type, values, name, expected):
     assert [row[0] for row in cursor.fetchall()] == expected
 
 
-@pytest.mark.parametrize(
-    "data_type",
-    [
-        pa.decimal256(50, 2), pa.struct([("x", pa.int32())]), pa.map_(pa.string(), pa.int32()),
-        pa.timestamp("us", "UTC"), pa.list_(pa.struct([("x", pa.int32())])),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_types_that_sql_lacks(con, data_type):
-    parquet.write_table(pa.table({"id": [1], "c": pa.nulls(1, data_type)}), "x.parquet")
-    assert rows(con, "SELECT id FROM 'x.parquet'") == [(1,)]
-    with pytest.raises(raydb.NotSupportedError, match=r"file 'x.parquet', column 'c': the type "):
+def test_a_decimal_beyond_38_digits(con):
+    decimals = pa.array([Decimal(1), Decimal(10**39)], pa.decimal256(50, 2))
+    parquet.write_table(pa.table({"id": [1, 2], "c": decimals}), "x.parquet")
+    assert rows(con, "SELECT sum(id) FROM 'x.parquet'") == [(3,)]
+    with pytest.raises(raydb.DataError, match=r"file 'x.parquet', row 2, column 'c': .* does not"):
         con.execute("SELECT c FROM 'x.parquet'")
 
 

@@ -89,12 +89,6 @@ INSERT INTO w DEFAULT VALUES;
 CREATE TABLE w (a INTEGER GENERATED ALWAYS AS (1) STORED);
 -- error: NotSupportedError: a generated column is not supported
 
-CREATE TABLE w (a INTEGER GENERATED ALWAYS AS IDENTITY);
--- error: NotSupportedError: a generated column is not supported
-
-CREATE SEQUENCE s;
--- error: NotSupportedError: CREATE SEQUENCE is not supported
-
 INSERT INTO u (a) VALUES (DEFAULT + 1);
 -- error: ProgrammingError: syntax error at line 1, column 35: unexpected '+', expected ')'
 
