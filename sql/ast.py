@@ -125,6 +125,14 @@ class SetType:
 
 
 @dataclass(frozen=True, slots=True)
+class RestartIdentity:
+    """ALTER COLUMN column RESTART [WITH value]; None is where it began."""
+
+    column: str
+    value: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class AddConstraint:
     """ADD [CONSTRAINT name] constraint: the definition has the constraint and no columns."""
 
@@ -148,6 +156,7 @@ Alteration = (
     | SetDefault
     | SetNotNull
     | SetType
+    | RestartIdentity
     | AddConstraint
     | DropConstraint
 )
@@ -221,10 +230,7 @@ class CopyTo:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """UPDATE table SET column = value, ... [FROM ...] [WHERE condition] [RETURNING ...].
-
-    The tree is the whole statement's.
-    """
+    """UPDATE table SET ... [FROM ...] [WHERE ...] [RETURNING ...]; the tree is all of it."""
 
     table: str
     tree: exp.Expr
@@ -232,10 +238,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """DELETE FROM table [USING ...] [WHERE condition] [RETURNING ...].
-
-    The tree is the whole statement's.
-    """
+    """DELETE FROM table [USING ...] [WHERE ...] [RETURNING ...]; the tree is all of it."""
 
     table: str
     tree: exp.Expr
@@ -318,6 +321,15 @@ class CreateSequence:
     options: SequenceOptions
     if_not_exists: bool
     or_replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RestartSequence:
+    """ALTER SEQUENCE name RESTART [WITH value]; None is where it began."""
+
+    name: str
+    if_exists: bool
+    value: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -458,6 +470,7 @@ Definition = (
     | CreateBvh
     | CreateIndex
     | CreateSequence
+    | RestartSequence
     | Reindex
     | Calibrate
 )

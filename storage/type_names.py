@@ -26,6 +26,7 @@ _NAMES = {
     pa.month_day_nano_interval(): "INTERVAL",
     pa.decimal128(38, 0): "HUGEINT",
     pa.binary(16): "UUID",
+    pa.uuid(): "UUID",
 }
 
 

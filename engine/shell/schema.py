@@ -42,6 +42,11 @@ SELECT sequence_name, ' START ' || start_value || ' INCREMENT ' || increment || 
     || CASE cycle_option WHEN 'YES' THEN ' CYCLE' ELSE '' END
 FROM information_schema.sequences
 """
+_RESTARTS = """
+SELECT CASE WHEN table_name IS NULL THEN 'ALTER SEQUENCE ' ELSE 'ALTER TABLE ' END,
+    coalesce(table_name, name), column_name, ' RESTART WITH ' || next_value || ';'
+FROM sequences() WHERE next_value <> start_value
+"""
 _OPTIONS = """
 SELECT table_name, column_name, option_name, option_value FROM information_schema.column_options
 """
@@ -86,7 +91,7 @@ def columns_by_relation(connection: Any) -> dict[str, list[ColumnInfo]]:
 class SchemaParts:
     """The statements that make a schema: sequences, tables by name, indexes, views, RayDB's own.
 
-    Those are indexes of vectors and BVHs.
+    Those are indexes of vectors and BVHs. restarts: lets sequences go on where they stand.
     """
 
     sequences: list[str]
@@ -94,6 +99,7 @@ class SchemaParts:
     indexes: list[str]
     views: list[str]
     own: list[str]
+    restarts: list[str]
 
 
 def schema_statements(connection: Any, pattern: str | None = None) -> Iterator[str]:
@@ -133,7 +139,16 @@ def schema_parts(connection: Any, pattern: str | None = None) -> SchemaParts:
         indexes,
         [f"CREATE VIEW {quoted(name)} AS {views[name]};" for name in names if name in views],
         [*own, *_bvhs(connection, names)],
+        list(_restarts(connection, None if pattern is None else names)),
     )
+
+
+def _restarts(connection: Any, tables: list[str] | None) -> Iterator[str]:
+    """Yield the statements for sequences: of the columns of some tables, or for all."""
+    for begin, name, column, end in connection.execute(_RESTARTS):
+        if tables is None or (column is not None and name in tables):
+            altered = "" if column is None else f" ALTER {quoted(column)}"
+            yield f"{begin}{quoted(name)}{altered}{end}"
 
 
 def _matches(name: str, pattern: str) -> bool:

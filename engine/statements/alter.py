@@ -12,7 +12,12 @@ from raydb import sql
 from raydb.engine.statements.dependents import settle
 from raydb.engine.statements.names import check_free, table_called
 from raydb.engine.statements.row_checks import check_rows, compute
-from raydb.engine.statements.sequences import check_defaults, with_identities, without_column
+from raydb.engine.statements.sequences import (
+    check_defaults,
+    restart_identity,
+    with_identities,
+    without_column,
+)
 from raydb.errors import (
     IntegrityError,
     NotSupportedError,
@@ -84,6 +89,8 @@ def _alter(alteration: ast.Alteration, table: Table, context: StatementContext) 
             return _set_not_null(alteration, table, snapshot)
         case ast.SetType():
             return _set_type(alteration, table, context)
+        case ast.RestartIdentity(column=written, value=value):
+            return restart_identity(_column(written, definition), value, table, snapshot)
         case ast.AddConstraint(definition=added):
             return _with_constraints(table, added, context)
         case ast.DropConstraint():

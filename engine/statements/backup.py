@@ -1,8 +1,9 @@
 """EXPORT DATABASE and IMPORT DATABASE: a folder from which the database can be made again.
 
-    folder/schema.sql       the statements that make the tables
-    folder/<number>.parquet the rows of each table
-    folder/load.sql         the statements that load them and make indexes, views and BVHs
+    folder/schema.sql       the statements that make the sequences and tables
+    folder/<number>.parquet the rows of each table, .flat for types that Parquet lacks
+    folder/load.sql         the statements that load them, let sequences go on where they stood, and
+                            make indexes, views and BVHs
 
 A folder is written beside its place and moved there when it is whole.
 """
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from raydb import sql
 from raydb.engine.session.settings import check_file
-from raydb.errors import DataError, OperationalError
+from raydb.errors import DataError, NotSupportedError, OperationalError
 from raydb.sql import ast
 
 if TYPE_CHECKING:
@@ -60,11 +61,20 @@ def _write(folder: Path, file_format: str, run: Callable[[str], Result]) -> None
     loads = []
     for number, (table, _) in enumerate(parts.tables, 1):
         name = f"{number}.{file_format}"
-        path = str(folder / name).replace("'", "''")
-        run(f"COPY {quoted(table)} TO '{path}'")
+        path = str(folder / str(number)).replace("'", "''")
+        try:
+            run(f"COPY {quoted(table)} TO '{path}.{file_format}'")
+        except NotSupportedError:  # Parquet lacks a type
+            if file_format != "parquet":
+                raise
+            name = f"{number}.flat"
+            run(f"COPY {quoted(table)} TO '{path}.flat'")
         loads.append(f"COPY {quoted(table)} FROM '{name}';")
-    _write_text(folder / "schema.sql", [statement for _, statement in parts.tables])
-    _write_text(folder / "load.sql", [*loads, *parts.indexes, *parts.own, *parts.views])
+    _write_text(folder / "schema.sql", [*parts.sequences, *(text for _, text in parts.tables)])
+    _write_text(
+        folder / "load.sql",
+        [*loads, *parts.restarts, *parts.indexes, *parts.own, *parts.views],
+    )
 
 
 def _write_text(path: Path, statements: list[str]) -> None:

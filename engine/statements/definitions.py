@@ -20,6 +20,7 @@ from raydb.engine.statements.sequences import (
     check_defaults,
     create_sequence,
     drop_sequences,
+    restart_sequence,
     restarted,
     with_identities,
 )
@@ -69,6 +70,8 @@ def apply_definition(statement: ast.Definition, context: StatementContext) -> tu
             return _create_index(statement, context), -1
         case ast.CreateSequence():
             return create_sequence(statement, snapshot), -1
+        case ast.RestartSequence():
+            return restart_sequence(statement, snapshot), -1
         case ast.Reindex():
             return _reindex(statement, context), -1
         case ast.Calibrate():

@@ -111,8 +111,24 @@ def restarted(table: Table, snapshot: Snapshot) -> Snapshot:
     """Return the snapshot in which the identities of a table begin again."""
     for identity in table.definition.identities:
         sequence = snapshot.sequences[identity.sequence]
-        snapshot = snapshot.with_sequence(Sequence(sequence.name, sequence.options))
+        snapshot = snapshot.with_sequence(sequence.restarted())
     return snapshot
+
+
+def restart_sequence(statement: ast.RestartSequence, snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot in which a sequence begins again."""
+    if statement.if_exists and find_object(statement.name, snapshot.sequences, "sequence") is None:
+        return snapshot
+    name = known_object(statement.name, snapshot.sequences, "sequence")
+    return snapshot.with_sequence(snapshot.sequences[name].restarted(statement.value))
+
+
+def restart_identity(column: str, value: int | None, table: Table, snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot in which the identity of a column begins again."""
+    own = [each.sequence for each in table.definition.identities if each.column == column]
+    if not own:
+        raise ProgrammingError(f"column '{column}' of table '{table.name}' is no identity")
+    return snapshot.with_sequence(snapshot.sequences[own[0]].restarted(value))
 
 
 def pass_over_chosen(rows: pa.Table, definition: TableDefinition, snapshot: Snapshot) -> None:

@@ -1,7 +1,8 @@
-"""functions(), indexes(): what there is to call, and the indexes of all tables; unnest()."""
+"""functions(), indexes(), sequences(): what there is to call, and what tables have; unnest()."""
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -59,6 +60,31 @@ class Indexes(RowsFunction):
 def _columns(index: Index) -> str:
     pairs = zip(index.columns, index.descending, strict=True)
     return ", ".join(f"{column} DESC" if descends else column for column, descends in pairs)
+
+
+class Sequences(RowsFunction):
+    """sequences(): one row a sequence, those of identity columns too."""
+
+    name = "sequences"
+    schema = pa.schema(
+        {
+            "name": pa.string(),
+            "table_name": pa.string(),
+            "column_name": pa.string(),
+            "start_value": pa.int64(),
+            "next_value": pa.decimal128(38, 0),
+        }
+    )
+
+    def rows(self, call: FunctionCall) -> Iterator[Sequence[object]]:
+        columns = {
+            identity.sequence: (table.definition.name, identity.column)
+            for table in call.catalog.tables.values()
+            for identity in table.definition.identities
+        }
+        for name, sequence in call.catalog.sequences.items():
+            start, (following, _) = sequence.options.start, sequence.position.read()
+            yield name, *columns.get(name, (None, None)), start, Decimal(following)
 
 
 class Unnest(TableFunction):

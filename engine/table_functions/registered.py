@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from raydb.engine.table_functions.advise_bvh import AdviseBvh
 from raydb.engine.table_functions.bvhs import Bvhs
-from raydb.engine.table_functions.functions import Functions, Indexes, Unnest
+from raydb.engine.table_functions.functions import Functions, Indexes, Sequences, Unnest
 from raydb.engine.table_functions.information_schema import INFORMATION_SCHEMA
 from raydb.engine.table_functions.motif.motif_function import MOTIF_FUNCTIONS
 from raydb.engine.table_functions.series import SeriesFunction
@@ -25,6 +25,7 @@ for _function in (
     Indexes(),
     *INFORMATION_SCHEMA,
     *MOTIF_FUNCTIONS,
+    Sequences(),
     SeriesFunction("generate_series", includes_stop=True),
     SeriesFunction("range", includes_stop=False),
     Unnest(),

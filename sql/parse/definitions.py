@@ -12,7 +12,7 @@ from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.options import SWITCH, one_of, read_options, whole_number
 from raydb.sql.parse.query import query_of, refuse_parameters, refuse_queries
 from raydb.sql.parse.reader import TokenReader, parse_tree
-from raydb.sql.parse.sequence import read_sequence
+from raydb.sql.parse.sequence import read_restart, read_sequence
 from raydb.sql.parse.stored_expressions import stored_text
 from raydb.sql.parse.table_definition import define, table_definition
 from raydb.sql.types import data_type_of
@@ -198,16 +198,18 @@ def _cascade(reader: TokenReader) -> bool:
     return reader.accept_any("CASCADE", "RESTRICT") == "CASCADE"
 
 
-def read_alter(reader: TokenReader) -> ast.AlterTable | ast.RenameView:
-    """Read ALTER TABLE or ALTER VIEW, the word ALTER being read."""
+def read_alter(reader: TokenReader) -> ast.AlterTable | ast.RenameView | ast.RestartSequence:
+    """Read ALTER TABLE, VIEW or SEQUENCE, the word ALTER being read."""
     kind = reader.take().text.upper()
-    if kind not in ("TABLE", "VIEW"):
+    if kind not in ("TABLE", "VIEW", "SEQUENCE"):
         raise NotSupportedError(f"ALTER {kind} is not supported")
     if_exists = reader.accept("IF", "EXISTS")
     name = reader.relation(f"the name of a {kind.lower()}")
     if kind == "VIEW":
         reader.expect("RENAME", "TO")
         return ast.RenameView(name, if_exists, str(reader.name("the new name")))
+    if kind == "SEQUENCE":
+        return ast.RestartSequence(name, if_exists, read_restart(reader))
     alterations = reader.separated(lambda: _alteration(name, reader))
     if len(alterations) > 1 and any(isinstance(each, ast.RenameTable) for each in alterations):
         raise ProgrammingError("RENAME TO stands alone in an ALTER TABLE")
@@ -268,6 +270,8 @@ def _alter_column(column: str, reader: TokenReader) -> ast.Alteration:
     if reader.accept("SET", "DEFAULT"):
         default = reader.scalar()
         return ast.SetDefault(column, stored_text(default, f"the default of column '{column}'"))
+    if reader.at_any("RESTART"):
+        return ast.RestartIdentity(column, read_restart(reader))
     for action in ("SET", "DROP"):
         if reader.accept(action, "NOT", "NULL"):
             return ast.SetNotNull(column, action == "SET")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -24,6 +25,8 @@ _SERIALS = {
 }
 
 
+# More digits are beyond all bounds, and int() takes no more than some thousand.
+_WHOLE = re.compile(r"[0-9]{1,100}")
 _OPTIONS = ("START", "INCREMENT", "MINVALUE", "MAXVALUE", "CACHE", "NO", "CYCLE")
 
 
@@ -60,10 +63,18 @@ def read_sequence(reader: TokenReader, replace: bool) -> ast.CreateSequence:
     return ast.CreateSequence(name, options, if_not_exists, replace)
 
 
+def read_restart(reader: TokenReader) -> int | None:
+    """Read RESTART [WITH value]; None is where the sequence began."""
+    reader.expect("RESTART")
+    if not reader.accept("WITH") and (reader.peek() is None or reader.at_any(",")):
+        return None
+    return _whole(reader)
+
+
 def _whole(reader: TokenReader) -> int:
     sign = -1 if reader.accept("-") else 1
     token = reader.peek()
-    if token is None or not token.text.isdigit():
+    if token is None or not _WHOLE.fullmatch(token.text):
         raise reader.error("a whole number")
     return sign * int(reader.take().text)
 
@@ -113,6 +124,6 @@ def _number(node: exp.Expr | None) -> int | None:
         return None
     if isinstance(node, exp.Neg) and (value := _number(node.this)) is not None:
         return -value
-    if not isinstance(node, exp.Literal) or not node.name.isdigit():
+    if not isinstance(node, exp.Literal) or not _WHOLE.fullmatch(node.name):
         raise ProgrammingError("the numbers of an identity are whole numbers")
     return int(node.name)

@@ -86,7 +86,8 @@ PARQUET = _Parquet()
 def _read_row_groups(
     part: ParquetPart, names: list[str], size_bytes: int, report: Report
 ) -> pa.Table:
-    groups = [part.schema.empty_table().select(names)]
+    # Schema.empty_table() knows no UUID within lists and structs.
+    groups = [pa.Table.from_batches([], part.schema).select(names)]
     row_count = 0
     for number in part.row_groups:
         groups.append(keep_rows(replace(part, row_groups=(number,)).read(names)))

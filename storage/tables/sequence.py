@@ -171,17 +171,37 @@ class Sequence:
         rest = options.high - following if options.increment > 0 else following - options.low
         return max(rest // abs(options.increment) + 1, 0) if rest >= 0 else 0
 
+    def restarted(self, value: int | None = None) -> Sequence:
+        """Return a sequence that begins again, with a value or where this one began.
+
+        The value may be one step behind the last, as that of a sequence with none left. Raises
+        DataError for one out of bounds.
+        """
+        options = self.options
+        begun = Sequence(self.name, options)
+        if value is not None:
+            step = options.increment
+            low, high = options.low + min(step, 0), options.high + max(step, 0)
+            if not low <= value <= high:
+                raise self._out_of_bounds(value)
+            begun.position.next, begun.position.stamp = value, 1
+        return begun
+
     def restart(self, value: int, *, is_taken: bool) -> None:
         """Go on behind a value, or with it; raises DataError for one out of bounds."""
         options = self.options
         if not options.low <= value <= options.high:
-            raise DataError(
-                f"{value} is not within {options.low} to {options.high}, as the values of sequence"
-                f" '{self.name}' are"
-            )
+            raise self._out_of_bounds(value)
         with self.position.lock:
             self.position.next = value + options.increment if is_taken else value
             self.position.stamp += 1
+
+    def _out_of_bounds(self, value: int) -> DataError:
+        options = self.options
+        return DataError(
+            f"{value} is not within {options.low} to {options.high}, as the values of sequence"
+            f" '{self.name}' are"
+        )
 
     def pass_over(self, value: int) -> None:
         """Go on behind a value that somebody else has chosen, unless the sequence is there."""

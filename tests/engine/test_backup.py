@@ -73,6 +73,64 @@ def test_an_export_as_csv_is_read_again(con, tmp_path):
     assert not list(tmp_path.glob("*other*"))
 
 
+TYPES = """
+CREATE TABLE kept (
+    i INTERVAL, s STRUCT(d DATE, u UUID, m MAP(INTEGER, VARCHAR)), u UUID[], m MAP(VARCHAR, DATE),
+    k MAP(STRUCT(a INTEGER), VARCHAR), e MAP(INTEGER, INTEGER), z TIMESTAMPTZ[], x BLOB[]);
+INSERT INTO kept SELECT INTERVAL '1 month 2 hours',
+    {'d': DATE '2026-01-01', 'u': u, 'm': MAP {1: 'a'}},
+    [u, NULL], MAP {'a b': DATE '2026-01-02'}, MAP {{'a': 1}: 'b'}, MAP {},
+    [TIMESTAMPTZ '2026-10-25 02:30:00+02'], [x'00ff']
+    FROM (SELECT '00112233-4455-6677-8899-aabbccddeeff'::UUID AS u);
+INSERT INTO kept (i) VALUES (NULL);
+CREATE TABLE ids (u STRUCT(ids UUID[]));
+INSERT INTO ids VALUES ({'ids': ['00112233-4455-6677-8899-aabbccddeeff'::UUID]});
+"""
+
+
+@pytest.mark.parametrize("file_format", ["flat", "parquet"])
+def test_an_export_has_every_type(tmp_path, monkeypatch, file_format):
+    monkeypatch.chdir(tmp_path)
+    with raydb.connect() as first, raydb.connect() as second:
+        first.execute(TYPES)
+        first.execute(f"EXPORT DATABASE 'saved' (FORMAT {file_format})")
+        second.execute("IMPORT DATABASE 'saved'")
+        for table in ("kept", "ids"):
+            query = f"SELECT * FROM {table}"
+            rows = first.execute(query).fetchall()
+            assert repr(second.execute(query).fetchall()) == repr(rows)
+
+
+def test_sequences_go_on_behind_an_export(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with raydb.connect() as first, raydb.connect() as second:
+        first.execute("""
+            CREATE SEQUENCE "odd name" START 100 INCREMENT 5;
+            CREATE SEQUENCE fresh;
+            CREATE SEQUENCE ended MAXVALUE 2;
+            CREATE SEQUENCE falls INCREMENT -1;
+            CREATE SEQUENCE round MINVALUE 3 MAXVALUE 4 CYCLE;
+            CREATE TABLE sale (id INTEGER GENERATED ALWAYS AS IDENTITY (START 10 INCREMENT 10),
+                number BIGINT DEFAULT nextval('odd name'), day DATE);
+            INSERT INTO sale (day) VALUES (NULL), (NULL), (NULL);
+            DELETE FROM sale WHERE id = 30;
+            ALTER TABLE sale RENAME TO sold;
+            SELECT nextval('ended'), nextval('ended'), nextval('falls'), nextval('round');
+        """)
+        first.execute("EXPORT DATABASE 'saved'")
+        second.execute("IMPORT DATABASE 'saved'")
+        for con in (first, second):
+            found = con.execute("INSERT INTO sold (day) VALUES (NULL) RETURNING id, number")
+            assert found.fetchall() == [(40, 115)]
+            asked = "SELECT nextval('fresh'), nextval('falls'), nextval('round'), nextval('round')"
+            assert con.execute(asked).fetchall() == [(1, -2, 4, 3)]
+            with pytest.raises(raydb.DataError, match="has given out its greatest value"):
+                con.execute("SELECT nextval('ended')")
+            con.execute("TRUNCATE sold RESTART IDENTITY")
+            found = con.execute("INSERT INTO sold (day) VALUES (NULL) RETURNING id")
+            assert found.fetchall() == [(10,)]
+
+
 def test_an_export_is_of_one_moment_and_leaves_the_transaction(con):
     con.execute("BEGIN; INSERT INTO nothing VALUES (1); EXPORT DATABASE 'saved'")
     assert con.in_transaction

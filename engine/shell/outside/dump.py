@@ -1,7 +1,7 @@
 """`.dump`: a database as statements that make it again, here and where their SQL is understood.
 
 Tables come first, with their rows, then indexes and views. Behind the COMMIT is what only RayDB
-has: BVHs and indexes of vectors.
+has: BVHs, indexes of vectors, and where sequences stand.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import datetime as dt
 import math
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 from raydb.engine.session.python_values import python_values
 from raydb.engine.shell.keywords import quoted
@@ -40,7 +42,7 @@ def dump(connection: Any, pattern: str | None = None) -> Iterator[str]:
         for name, statement in parts.tables:
             yield statement
             yield from _rows(connection, name, columns[name])
-        yield from (*parts.indexes, *parts.views, "COMMIT;", *parts.own)
+        yield from (*parts.indexes, *parts.views, "COMMIT;", *parts.restarts, *parts.own)
     finally:
         if begins:
             connection.rollback()
@@ -54,13 +56,32 @@ def _rows(connection: Any, table: str, columns: list[ColumnInfo]) -> Iterator[st
     begin = f"INSERT INTO {quoted(table)} ({listed}){overriding} VALUES"
     for batch in connection.stream(f"SELECT {listed} FROM {quoted(table)}"):  # noqa: S608  (names)
         for start in range(0, batch.num_rows, _ROWS_A_STATEMENT):
-            values = [python_values(c) for c in batch.slice(start, _ROWS_A_STATEMENT).columns]
-            rows = (", ".join(map(literal, row)) for row in zip(*values, strict=True))
+            arrays = batch.slice(start, _ROWS_A_STATEMENT).columns
+            values = [_literals(*each) for each in zip(arrays, columns, strict=True)]
+            rows = (", ".join(row) for row in zip(*values, strict=True))
             yield f"{begin}\n" + ",\n".join(f"({row})" for row in rows) + ";"
 
 
-def literal(value: Any) -> str:
+def _literals(values: pa.Array, column: ColumnInfo) -> list[str]:
+    """Return the values of a column as SQL writes them, with a type where the text lacks it."""
+    kind = values.type
+    texts = [literal(value, kind) for value in python_values(values)]
+    if not pa.types.is_nested(kind) or _is_known_by_values(kind):
+        return texts
+    return [text if text == "NULL" else f"CAST({text} AS {column.type})" for text in texts]
+
+
+def _is_known_by_values(kind: pa.DataType) -> bool:
+    """Say whether the elements of a list tell its type, as numbers do."""
+    if not pa.types.is_list(kind) and not pa.types.is_fixed_size_list(kind):
+        return False
+    return bool(pa.types.is_integer(kind.value_type) or kind.value_type == pa.string())
+
+
+def literal(value: Any, kind: pa.DataType | None = None) -> str:
     """Return a value as SQL writes it; what has no literal everywhere is a text of its type.
+
+    kind: the type of the value, which tells a MAP from a STRUCT.
 
     >>> literal("it's"), literal(b"a"), literal([1, None])
     ("'it''s'", "x'61'", '[1, NULL]')
@@ -78,10 +99,17 @@ def literal(value: Any) -> str:
             return f"'{value}'"
         case bytes():
             return f"x'{value.hex()}'"
+        case list() | dict() if kind is not None and pa.types.is_map(kind):
+            pairs = value.items() if isinstance(value, dict) else value
+            kinds = kind.key_type, kind.item_type
+            written = (": ".join(map(literal, pair, kinds)) for pair in pairs)
+            return f"MAP {{{', '.join(written)}}}"
         case list():
-            return f"[{', '.join(map(literal, value))}]"
+            element = None if kind is None else kind.value_type
+            return f"[{', '.join(literal(each, element) for each in value)}]"
         case dict():
-            fields = (f"{_quoted(key)}: {literal(each)}" for key, each in value.items())
+            fields_of = {} if kind is None else {field.name: field.type for field in kind}
+            fields = (f"{_quoted(k)}: {literal(v, fields_of.get(k))}" for k, v in value.items())
             return f"{{{', '.join(fields)}}}"
         case dt.datetime():
             return _quoted(value.isoformat(" "))
