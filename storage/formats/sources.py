@@ -16,6 +16,7 @@ import pyarrow as pa
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError, did_you_mean
 from raydb.interrupts import check_interrupt
 from raydb.storage.formats import check_options, find_format
+from raydb.storage.formats.arrow.exported import exported_type
 from raydb.storage.formats.arrow.sql_types import check_names, sql_type
 from raydb.storage.formats.file_parts import cast_part
 from raydb.storage.formats.format import MAX_COLUMNS, Use, too_many_columns
@@ -126,11 +127,14 @@ class _OpenFile:
 def _open_file(path: str, chosen: Format, settings: Options) -> _OpenFile:
     try:
         check_file(path, chosen.empty)
-        file = _OpenFile(path, *chosen.open(path, settings))
+        schema, part = chosen.open(path, settings)
     except OSError as error:
         raise OperationalError(describe_failure(path, error)) from None
-    check_names(path, file.schema)
-    names = file.schema.names
+    if chosen.is_text:
+        # Types that are given are SQL's; in files of other formats 16 bytes are a BLOB.
+        schema = pa.schema([field.with_type(exported_type(field.type)) for field in schema])
+    check_names(path, schema)
+    names = schema.names
     if len(names) > MAX_COLUMNS:
         raise too_many_columns(path, len(names))
     for name, times in Counter(names).items():
@@ -138,7 +142,7 @@ def _open_file(path: str, chosen: Format, settings: Options) -> _OpenFile:
             raise ProgrammingError(f"file '{path}' has two columns named '{name}'")
         if name == ROW_NUMBER:
             raise NotSupportedError(f"file '{path}' has a column '{name}', a name that is reserved")
-    return file
+    return _OpenFile(path, schema, part)
 
 
 def _common_schema(files: Sequence[_OpenFile], by_name: bool) -> pa.Schema:

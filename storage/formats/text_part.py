@@ -67,9 +67,9 @@ class TextPart(Part):
         """Return the values of some columns. Raises DataError naming file and line."""
         wanted = [name for name in dict.fromkeys(names) if name not in self._columns]
         if wanted:
-            schema = pa.schema([self.schema.field(name) for name in wanted])
+            no_rows = pa.Table.from_batches([], self.schema).select(wanted)
             found = list(in_order(lambda read: read(), self.read_blocks(wanted)))
-            rows = pa.concat_tables([schema.empty_table(), *found])
+            rows = pa.concat_tables([no_rows, *found])
             self._columns.update(zip(wanted, rows.columns, strict=True))
         return [self._columns[name] for name in names]
 

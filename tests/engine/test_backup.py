@@ -178,3 +178,14 @@ def test_what_is_refused(con, tmp_path):
     ):
         reader.execute("EXPORT DATABASE 'saved'; IMPORT DATABASE 'saved'")
     assert (tmp_path / "saved" / "load.sql").exists()
+
+
+def test_numbers_that_are_none_come_back_from_csv(tmp_path):
+    rows = "'NaN', 'Infinity'), ('-Infinity', '-Infinity'), (1.5, NULL"
+    with raydb.connect() as con:
+        con.execute(f"CREATE TABLE t (d DOUBLE, r REAL); INSERT INTO t VALUES ({rows})")
+        con.execute(f"EXPORT DATABASE '{tmp_path}/saved' (FORMAT csv)")
+        expected = con.execute("SELECT d, r FROM t ORDER BY d").fetchall()
+    with raydb.connect() as other:
+        other.execute(f"IMPORT DATABASE '{tmp_path}/saved'")
+        assert repr(other.execute("SELECT d, r FROM t ORDER BY d").fetchall()) == repr(expected)

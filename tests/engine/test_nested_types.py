@@ -207,3 +207,43 @@ def test_the_shell_shows_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert str(OTHER) in shown
     assert main(["--json", "-c", "SELECT {'a': [1], 'm': MAP {1: 'v'}, 'n': NULL} AS s"]) == 0
     assert json.loads(capsys.readouterr().out) == [{"s": {"a": [1], "m": {"1": "v"}, "n": None}}]
+
+
+@pytest.mark.parametrize("has_arrow_schema", [True, False])
+def test_uuids_of_parquet_files(has_arrow_schema: bool, tmp_path: Path) -> None:
+    """Other writers, such as DuckDB, do not store Arrow's schema."""
+    path = tmp_path / "r.parquet"
+    structs = pa.StructArray.from_arrays([pa.array([ONE.bytes], pa.uuid())], ["u"])
+    rows = pa.table(
+        {
+            "i": pa.array([1, 2, 3], pa.int32()),
+            "u": pa.array([ONE.bytes, None, OTHER.bytes], pa.uuid()),
+            "n": pa.ListArray.from_arrays(pa.array([0, None, 1, 1], pa.int32()), structs),
+        }
+    )
+    pq.write_table(rows, path, store_schema=has_arrow_schema, row_group_size=1)
+    con = raydb.connect()
+    assert con.execute(f"SELECT i, u FROM '{path}'").fetchall() == [(1, ONE), (2, None), (3, OTHER)]
+    assert con.execute(f"SELECT i FROM '{path}' WHERE u = '{OTHER}'").fetchall() == [(3,)]
+    assert con.execute(f"SELECT i FROM '{path}' WHERE u > '{ONE}' AND i > 1").fetchall() == [(3,)]
+    con.execute(f"CREATE TABLE t (i INTEGER, u UUID, n STRUCT(u UUID)[]); COPY t FROM '{path}'")
+    assert con.execute("FROM t").fetchall() == con.execute(f"FROM '{path}'").fetchall()
+
+
+def test_uuids_of_text_files(tmp_path: Path) -> None:
+    con = raydb.connect()
+    con.execute(f"CREATE TABLE t (i INTEGER, u UUID); INSERT INTO t VALUES (1, '{ONE}'), (2, NULL)")
+    for name, declared in (
+        ("t.csv", "read_csv('{}', types => {{'u': 'UUID'}})"),
+        ("t.json", "read_json('{}', columns => {{'i': 'INTEGER', 'u': 'UUID'}})"),
+    ):
+        path = tmp_path / name
+        con.execute(f"COPY t TO '{path}'; CREATE TABLE s AS FROM t LIMIT 0; COPY s FROM '{path}'")
+        assert con.execute("FROM s").fetchall() == [(1, ONE), (2, None)]
+        found = con.execute(f"SELECT i, u, typeof(u) FROM {declared.format(path)} WHERE i = 1")
+        assert found.fetchall() == [(1, ONE, "UUID")]
+        con.execute("DROP TABLE s")
+    path = tmp_path / "t.tbl"
+    path.write_text(f"1|{ONE}|\n2||\n")
+    con.execute(f"COPY t FROM '{path}'")
+    assert con.execute("SELECT count(*), count(u) FROM t").fetchone() == (4, 2)

@@ -88,6 +88,17 @@ SELECT greatest('a', 'B'), least(DATE '2020-01-02', DATE '2020-01-01'), greatest
 -- error: DataError: 'x' is not a valid INTEGER (line 1, column 73)
 SELECT greatest(1, 2.5), least(1, 2.5), greatest('a', 'B'), least(DATE '2020-01-02', DATE '2020-01-01');
 -- 2.5 | 1.0 | 'a' | 2020-01-01
+SELECT greatest(b, NULL, true), least(b, true), greatest(b, false) FROM (VALUES (true), (false), (NULL)) AS v (b);
+-- true | false | false
+-- true | true | false
+-- true | true | true
+SELECT greatest(v, INTERVAL '1 month'), least(INTERVAL '1 month', v) FROM (VALUES (INTERVAL '31 days'), (INTERVAL '1 hour'), (NULL)) AS v (v);
+-- MonthDayNano(months=1, days=0, nanoseconds=0) | MonthDayNano(months=1, days=0, nanoseconds=0)
+-- MonthDayNano(months=1, days=0, nanoseconds=0) | datetime.timedelta(seconds=3600)
+-- datetime.timedelta(days=31) | MonthDayNano(months=1, days=0, nanoseconds=0)
+SELECT greatest(z, TIMESTAMP '2026-01-01') AT TIME ZONE 'UTC', least(z, NULL) IS NULL FROM (VALUES (TIMESTAMPTZ '2026-05-01 10:00Z'), (NULL)) AS v (z);
+-- 2026-01-01T00:00:00 | true
+-- 2026-05-01T10:00:00 | false
 SELECT greatest(1.0e0, CAST('NaN' AS DOUBLE)), least(1.0e0, CAST('NaN' AS DOUBLE));
 -- nan | 1.0
 SELECT gcd(12, 18), gcd(-12, 18), gcd(0, 0), lcm(4, 6), lcm(0, 5), factorial(0), factorial(20), factorial(33);

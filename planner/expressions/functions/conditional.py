@@ -16,12 +16,15 @@ import pyarrow.types as pt
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.adapters import of_values
 from raydb.planner.expressions.columns.arrays import as_array
+from raydb.planner.expressions.columns.order import order_intervals
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import composed, may_raise, scalar
 from raydb.planner.expressions.types import BOOLEAN
 from raydb.planner.expressions.typing_rules import as_boolean, choose, compare, unify
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from raydb.planner.expressions.columns.arrays import Values
     from raydb.planner.expressions.evaluator import Rows
 
@@ -80,6 +83,8 @@ def _if(name: str, condition: Expression, yes: Expression, no: Expression) -> Ex
 )
 def _greatest(_: Call, *values: Values) -> Values:
     """NaN is greater than all other doubles."""
+    if not _has_kernel(values[0].type):
+        return functools.reduce(functools.partial(_better, pc.greater), values)
     greatest = pc.max_element_wise(*values, skip_nulls=True)
     if pt.is_floating(greatest.type):
         for value in values:
@@ -95,7 +100,21 @@ def _greatest(_: Call, *values: Values) -> Values:
     takes="nulls",
 )
 def _least(_: Call, *values: Values) -> Values:
+    if not _has_kernel(values[0].type):
+        return functools.reduce(functools.partial(_better, pc.less), values)
     return pc.min_element_wise(*values, skip_nulls=True)
+
+
+def _has_kernel(kind: pa.DataType) -> bool:
+    """Tell whether Arrow takes the greatest of values of a type by itself."""
+    is_zoned = pt.is_timestamp(kind) and kind.tz is not None
+    return not (is_zoned or pt.is_boolean(kind) or pt.is_interval(kind))
+
+
+def _better(precedes: Callable[..., Values], best: Values, other: Values) -> Values:
+    """Return which of two values precedes the other one, NULLs aside."""
+    is_other = precedes(order_intervals(other), order_intervals(best))
+    return pc.if_else(pc.or_(pc.is_null(best), pc.fill_null(is_other, False)), other, best)
 
 
 def _connective(name: str, call: Call, rows: Rows) -> Values:

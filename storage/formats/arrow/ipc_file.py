@@ -57,7 +57,7 @@ class _Ipc(Format):
         rows = file.count_rows()
 
         def head(names: Sequence[str], count: int) -> pa.Table:
-            found = [file.schema.empty_table().select(list(names))]
+            found = [pa.Table.from_batches([], file.schema).select(list(names))]
             for block in file.blocks(names):
                 found.append(block().slice(0, count))
                 count -= found[-1].num_rows

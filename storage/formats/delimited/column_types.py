@@ -98,7 +98,7 @@ def _widen(part: bytes, layout: Layout, found: Found, left: list[int]) -> bool:
         schema = pa.schema([(str(place), kind) for place, kind in enumerate(kinds)])
         numbers = any(found[place] in _NUMBERS for place in left)
         has_zeros = numbers and may_have_zeros(part, layout)
-        if not has_zeros and not fails(part, schema, layout, left):
+        if not has_zeros and not fails(part, schema, layout, left, is_guess=True):
             return True
     texts = read_texts(part, len(found), layout, left)
     for number, place in enumerate(left):
@@ -141,7 +141,7 @@ def _reads(values: pa.BinaryArray, kind: pa.DataType, layout: Layout) -> bool:
         return False
     # No line is NULL: the text of NULL cannot be in one.
     alone = replace(layout, delimiter=_NO_DELIMITER, quotes=False, nulls=("\n",), trailing=False)
-    return not fails(lines, pa.schema([("", kind)]), alone, [0])
+    return not fails(lines, pa.schema([("", kind)]), alone, [0], is_guess=True)
 
 
 def _fits_digits(values: pa.BinaryArray, kind: pa.DataType) -> bool:

@@ -1,8 +1,8 @@
 """Whole records as columns: Arrow's reader of CSV without its leniencies.
 
-Arrow accepts what would surprise a user of SQL: hexadecimal integers (0x1F), infinities and NaN,
-the year 0, NUL bytes, and 007 as the number 7 where a type is guessed. Each costs next to nothing
-to suspect while reading at full speed.
+Arrow accepts what would surprise a user of SQL: hexadecimal integers (0x1F), infinity for 1e400,
+the year 0, NUL bytes, and where a type is guessed, 007 as the number 7 and the names Nan and Inf as
+DOUBLEs. Each costs next to nothing to suspect while reading at full speed.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from raydb.interrupts import check_interrupt
+from raydb.storage.uuids import UUID, uuids_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,16 +39,20 @@ def read_part(
     """
     places = range(len(schema)) if chosen is None else chosen
     table = csv.read_csv(pa.BufferReader(part), **_options(schema, layout, chosen))
-    return _with_types(table, pa.schema([schema.field(place) for place in places]))
+    return _with_types(table, pa.schema([schema.field(place) for place in places]), layout)
 
 
-def _with_types(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return the table without a trailing field, and with the dates that were read by a format.
+def _with_types(table: pa.Table, schema: pa.Schema, layout: Layout) -> pa.Table:
+    """Return the table without a trailing field, and with what Arrow reads as something else.
 
-    Raises ArrowInvalid for a date with a time of the day.
+    Such are dates that have a format, and UUIDs. Raises ArrowInvalid for a date with a time of the
+    day and for a text that is no UUID.
     """
     columns = []
     for column, kind in zip(table.columns, schema.types, strict=False):
+        if kind == UUID:
+            columns.append(_as_uuids(column, layout))
+            continue
         cast = column if column.type == kind else column.cast(kind)
         if cast is not column and not cast.cast(column.type).equals(column):
             raise pa.ArrowInvalid("a date has a time of the day")
@@ -55,11 +60,19 @@ def _with_types(table: pa.Table, schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
+def _as_uuids(texts: pa.ChunkedArray, layout: Layout) -> pa.ChunkedArray:
+    if not layout.null_strings:
+        is_null = pc.is_in(texts, value_set=pa.array(layout.nulls, pa.string()))
+        texts = pc.if_else(is_null, pa.scalar(None, pa.string()), texts)
+    return pa.chunked_array([uuids_of(chunk) for chunk in texts.chunks], UUID)
+
+
 def _options(schema: pa.Schema, layout: Layout, chosen: Sequence[int] | None) -> dict[str, Any]:
     """Return Arrow's options; columns are named by number, and a trailing field must be empty."""
     # Arrow's formats are those of timestamps only.
     dates = pa.date32() if layout.date_format is None else pa.timestamp("s")
-    types = [dates if kind == pa.date32() else kind for kind in schema.types]
+    read_as = {pa.date32(): dates, UUID: pa.string()}
+    types = [read_as.get(kind, kind) for kind in schema.types]
     if layout.trailing:
         types.append(pa.null())
     formats = [given for given in (layout.date_format, layout.timestamp_format) if given]
@@ -109,12 +122,12 @@ def is_odd(part: bytes, table: pa.Table) -> bool:
 def _has_misfit(column: pa.ChunkedArray) -> bool:
     """Tell whether Arrow has read a value that its type in SQL lacks.
 
-    Such are infinities, NaN, the year 0, and 100 as DECIMAL(3,1): Arrow counts the digits before
-    it appends those of the scale.
+    Such are the year 0, 100 as DECIMAL(3,1), where Arrow counts the digits before it appends those
+    of the scale, and perhaps infinities.
     """
     data_type = column.type
     if pa.types.is_floating(data_type):
-        return pc.all(pc.is_finite(column)).as_py() is False
+        return pc.any(pc.is_inf(column)).as_py() is True
     if pa.types.is_decimal(data_type):
         ends = pc.min_max(column).as_py().values()
         limit = 10 ** (data_type.precision - data_type.scale)
@@ -125,8 +138,13 @@ def _has_misfit(column: pa.ChunkedArray) -> bool:
     return False
 
 
-def fails(part: bytes, schema: pa.Schema, layout: Layout, chosen: Sequence[int]) -> bool:
-    """Tell whether some fields of whole records cannot be converted."""
+def fails(
+    part: bytes, schema: pa.Schema, layout: Layout, chosen: Sequence[int], *, is_guess: bool = False
+) -> bool:
+    """Tell whether some fields of whole records cannot be converted.
+
+    is_guess: whether it is asked of which types they are; NaN and infinities are no DOUBLEs then.
+    """
     check_interrupt()
     if not chosen:
         return False
@@ -136,7 +154,16 @@ def fails(part: bytes, schema: pa.Schema, layout: Layout, chosen: Sequence[int])
         table = read_part(part, schema, layout, chosen)
     except pa.ArrowInvalid:
         return True
-    if any(_has_misfit(column) for column in table.columns):
+    infinite = []
+    for place, column in zip(chosen, table.columns, strict=True):
+        if not pa.types.is_floating(column.type):
+            if _has_misfit(column):
+                return True
+        elif is_guess and pc.all(pc.is_finite(column)).as_py() is False:
+            return True
+        elif _has_misfit(column):
+            infinite.append(place)
+    if infinite and _has_overflow(part, schema, layout, infinite):
         return True
     whole = [place for place in chosen if pa.types.is_integer(schema.types[place])]
     if not whole or re.search(rb"0[xX]", part) is None:
@@ -144,6 +171,17 @@ def fails(part: bytes, schema: pa.Schema, layout: Layout, chosen: Sequence[int])
     texts = read_texts(part, len(schema), layout, whole)
     assert texts is not None, "what was read as numbers can be read as texts"
     return any(_any_matches(column, r"^\s*0[xX]") for column in texts.columns)
+
+
+def _has_overflow(part: bytes, schema: pa.Schema, layout: Layout, places: Sequence[int]) -> bool:
+    """Tell whether infinities are written as numbers, such as 1e400."""
+    numbers = read_part(part, schema, layout, places)
+    texts = read_texts(part, len(schema), layout, places)
+    assert texts is not None, "what was read as numbers can be read as texts"
+    return any(
+        _any_matches(text.filter(pc.is_inf(number)), "[0-9]")
+        for number, text in zip(numbers.columns, texts.columns, strict=True)
+    )
 
 
 def may_have_zeros(part: bytes, layout: Layout) -> bool:

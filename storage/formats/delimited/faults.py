@@ -197,7 +197,7 @@ def _describe(value: bytes, data_type: pa.DataType) -> tuple[str, str]:
     numeric = pa.types.is_integer(data_type) or pa.types.is_decimal(data_type)
     if (numeric or pa.types.is_floating(data_type)) and number.fullmatch(text):
         return "CAST", f"'{shorten(text)}' does not fit {name}"
-    article = "an" if name[0] in "AEIOU" else "a"
+    article = "an" if name[0] in "AEIO" else "a"
     return "CAST", f"'{shorten(text)}' is not {article} {name}"
 
 

@@ -36,6 +36,7 @@ from raydb.storage.formats.delimited.header import is_header_of
 from raydb.storage.formats.delimited.records import Layout, Record, records, split_fields
 from raydb.storage.in_order import in_order
 from raydb.storage.type_names import sql_type_name
+from raydb.storage.uuids import UUID
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -324,6 +325,7 @@ def check_types(schema: pa.Schema) -> None:
             or types.is_date32(field.type)
             or types.is_time(field.type)
             or types.is_timestamp(field.type)
+            or field.type == UUID
         )
         if not readable:
             raise NotSupportedError(

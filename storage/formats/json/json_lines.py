@@ -252,7 +252,7 @@ def _convert(path: str, name: str, column: pa.ChunkedArray, kind: pa.DataType) -
     what, value = sql_type_name(kind), shorten(str(column[row].as_py()))
     raise DataError(
         f"file '{path}', row {row + 1}, column '{name}': '{value}' is not "
-        f"{'an' if what[0] in 'AEIOU' else 'a'} {what}"
+        f"{'an' if what[0] in 'AEIO' else 'a'} {what}"
     )
 
 

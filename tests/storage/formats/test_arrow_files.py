@@ -21,6 +21,10 @@ ROWS = pa.table(
         "t": ["x", None, "it's"],
         "s": [{"a": [1], "b": "q"}, None, {"a": None, "b": None}],
         "u": pa.array([b"0123456789abcdef", None, bytes(16)], pa.uuid()),
+        "n": pa.ListArray.from_arrays(
+            pa.array([0, None, 1, 1], pa.int32()),
+            pa.StructArray.from_arrays([pa.array([bytes(16)], pa.uuid())], ["u"]),
+        ),
     }
 )
 
@@ -42,6 +46,7 @@ def test_round_trips(con: raydb.Connection, tmp_path: Path, name: str, compressi
         (None, 2),
     ]
     assert con.execute(f"SELECT count(*) FROM read_arrow('{path}')").fetchone() == (3,)
+    assert con.execute(f"FROM '{path}' LIMIT 2").to_arrow_table().equals(ROWS.slice(0, 2))
     con.execute(f"CREATE TABLE t AS FROM '{path}'; DELETE FROM t; COPY t FROM '{path}'")
     assert con.execute("FROM t").to_arrow_table().equals(ROWS)
     opened = pa.ipc.open_stream if name.endswith("arrows") else pa.ipc.open_file
