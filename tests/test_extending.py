@@ -157,7 +157,9 @@ def test_a_format_is_one_object(tmp_path: Path, request: pytest.FixtureRequest) 
         assert run("SELECT max(length) FROM 'TMP/pets.wrd'").fetchall() == [(6,)]
         with pytest.raises(raydb.ProgrammingError, match="option 'gap' does not apply to csv"):
             run("COPY pet TO 'TMP/pets.csv' (GAP '-')")
-        with pytest.raises(raydb.ProgrammingError, match="tbl, json or words, by the extension"):
+        with pytest.raises(
+            raydb.ProgrammingError, match="tbl, json, arrow or words, by the extension"
+        ):
             run("SELECT * FROM 'TMP/pets.bin'")
 
 

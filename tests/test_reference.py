@@ -61,9 +61,18 @@ def rows(functions: Iterable[ScalarFunction | AggregateFunction]) -> Iterator[st
             yield from ("| Function | Meaning | Example | Answer |", "|---|---|---|---|")
         forms = ", ".join(f"`{form}`" for form in function.signature.forms)
         shown, _, answer = function.says.rpartition(" -> ")
-        meaning, _, example = shown.rpartition(": ")
+        meaning, example = with_example(shown)
         cells = (forms, meaning, f"`{example}`", f"`{answer}`")
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def with_example(text: str) -> tuple[str, str]:
+    """Split `meaning: example` at the last colon that is not within braces."""
+    meaning, _, example = text.rpartition(": ")
+    while example.count("{") != example.count("}"):
+        meaning, _, more = meaning.rpartition(": ")
+        example = f"{more}: {example}"
+    return meaning, example
 
 
 def test_tables_are_those_of_the_registry(pytestconfig: pytest.Config) -> None:

@@ -100,7 +100,8 @@ def find_command(name: str) -> Command:
         return COMMANDS[name]
     if name in _OTHER_NAMES:
         return COMMANDS[_OTHER_NAMES[name]]
-    found = [known for known in COMMANDS if known.startswith(name) and name != "."]
+    # One letter is not enough: to psql's users \d describes a table, and here it would dump all.
+    found = [known for known in COMMANDS if known.startswith(name) and len(name) > 2]
     if len(found) == 1:
         return COMMANDS[found[0]]
     if found:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # What a state of an earlier version does not have.
-LATER = {4: ("vector_indexes", "calibrations"), 5: ("calibrations",), 6: ()}
+LATER = {4: ("vector_indexes", "calibrations"), 5: ("calibrations",), 6: (), 7: ()}
 
 
 def rewrite(path: Path, change: Callable[[dict[str, Any]], None]) -> None:

@@ -125,7 +125,6 @@ def test_returning_follows_the_columns(bind: Bind) -> None:
     [
         ("INSERT INTO u VALUES (1, 2, 'x') AS v", "ALIAS"),
         ("INSERT OVERWRITE u SELECT 1", "OVERWRITE"),
-        ("INSERT INTO u (a) OVERRIDING SYSTEM VALUE VALUES (1)", "unexpected"),
         ("INSERT INTO u (a) VALUE (1)", "unexpected"),
     ],
 )

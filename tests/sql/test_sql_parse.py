@@ -77,12 +77,10 @@ def test_syntax_errors(text: str, message: str, caplog: pytest.LogCaptureFixture
         ("CREATE TEMP TABLE t (a INT)", "CREATE TEMP"),
         ("CREATE TABLE t (a INT GENERATED ALWAYS AS (1) STORED)", "a generated column"),
         ("CREATE TABLE t (a INT REFERENCES u ON DELETE SET NULL)", "ON DELETE SET NULL of a"),
-        ("CREATE SEQUENCE s", "CREATE SEQUENCE"),
         ("ALTER TABLE t RENAME CONSTRAINT a TO b", "RENAME CONSTRAINT"),
         ("ALTER TABLE t SET SCHEMA s", "ALTER TABLE ... SET"),
         ("CREATE TABLE t (a INT, UNIQUE NULLS NOT DISTINCT (a))", "NULLS NOT DISTINCT"),
         ("CREATE TABLE t (a JSON)", "the type JSON"),
-        ("CREATE TABLE t (a TIMESTAMP WITH TIME ZONE)", "the type TIMESTAMPTZ"),
         ("COPY t TO STDOUT", "COPY ... TO STDOUT"),
         ("COPY (SELECT 1) TO STDOUT", "COPY ... TO STDOUT"),
         ("SET LOCAL x = 1", "SET LOCAL"),
@@ -230,7 +228,6 @@ def test_a_schema() -> None:
     assert statement.table == "t"
     for text in (
         "SELECT 1 FROM s.t",
-        "SELECT s.t.a FROM t",
         "UPDATE s.t SET a = 1",
         "TRUNCATE s.t",
     ):

@@ -149,7 +149,7 @@ def test_a_wrong_import_names_what_is_wrong(shop: str, capfd: pytest.CaptureFixt
     assert lines[3:] == [
         "error: file 'none.csv' does not exist",
         "error: file 'pet.bin' has the unknown extension '.bin'; the format may be flat, parquet,"
-        " csv, tbl or json, by the extension",
+        " csv, tbl, json or arrow, by the extension",
         "error: file 'bad.csv', line 3, field 1 (id): 'x' is not a BIGINT",
         "error: 'towns' is a view, not a table",
     ]
@@ -360,7 +360,8 @@ def test_a_script_is_told_that_loops_are_compiled(
             connection.progress("compile, once on a machine: first", 0.0)
             waited = connection.progress.__self__._timer
             connection.progress("compile, once on a machine: second", 0.0)
-            waited.join(30)
+            if waited is not None:  # It has not told yet.
+                waited.join(30)
         with showing_progress(connection):
             connection.progress("compile, once on a machine: third", 0.0)
             assert connection.progress.__self__._timer is None

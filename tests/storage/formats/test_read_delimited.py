@@ -327,8 +327,8 @@ def test_files_that_cannot_be_read(read, tmp_path):
         read("part.tbl.gz", "x")
     with exactly(
         ProgrammingError,
-        "file 'part' has no extension; the format may be tbl, csv, parquet, flat or "
-        "json, by the extension or by the option format",
+        "file 'part' has no extension; the format may be tbl, csv, parquet, flat, "
+        "json or arrow, by the extension or by the option format",
     ):
         read("part", "x")
 

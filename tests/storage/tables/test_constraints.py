@@ -73,7 +73,11 @@ A, B = ("a", INT), ("b", TEXT)
 BAD_DEFINITIONS = [
     (definition("nation", A), ProgrammingError, "table 'nation' exists already"),
     (definition("t"), ProgrammingError, "table 't' has no columns"),
-    (definition("t", A, ("A", TEXT)), ProgrammingError, "table 't' has two columns named 'A'"),
+    (
+        definition("t", A, ("A", TEXT)),
+        ProgrammingError,
+        "table 't' has two columns that differ by case, 'a' and 'A'",
+    ),
     (
         definition("t", ("apple", INT), primary_key=UniqueKey(("aple",))),
         ProgrammingError,

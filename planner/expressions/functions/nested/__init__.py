@@ -134,7 +134,7 @@ def _bind_map(name: str, *lists: Expression) -> Expression:
 
 
 @scalar(
-    "MAP {a: b, ...}, map([list, list])",
+    "MAP {a: b}, map([list, list])",
     "a map of keys, none of them NULL or twice, and values: MAP {'a': 1} -> {'a': 1}",
     bind=_bind_map,
     can_fail=True,
