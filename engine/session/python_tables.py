@@ -146,6 +146,10 @@ def as_table(name: str, data: object, origin: str) -> Table | None:
 def _read(data: Any, origin: str) -> tuple[pa.Schema, Part] | None:
     """Return an object's columns and rows; `origin` names it in errors about a column."""
     match _library(data):
+        # A series; an index has no samples.
+        case "pandas" | "polars" if hasattr(data, "to_frame") and hasattr(data, "sample"):
+            named = data if data.name not in (None, "") else data.rename("value")
+            return _read(named.to_frame(), origin)
         case "pandas" if hasattr(data, "columns"):
             return _read_pandas(data, origin)
         case "polars" if hasattr(data, "collect"):

@@ -129,3 +129,12 @@ def test_the_names_of_columns(con: raydb.Connection) -> None:
     frame = pd.DataFrame([[1, 2]], columns=["a", "a"])
     with pytest.raises(raydb.ProgrammingError, match="table 'frame' has two columns named 'a'"):
         con.register("frame", frame)
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_a_series_is_a_table_of_one_column(library):
+    con = raydb.connect()
+    con.register("named", library.Series([1, 2]).rename("a"))
+    con.register("plain", library.Series([3]))
+    assert con.execute("SELECT sum(a) FROM named").fetchone() == (3,)
+    assert con.execute("SELECT value FROM plain").fetchall() == [(3,)]
