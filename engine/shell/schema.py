@@ -91,11 +91,13 @@ def columns_by_relation(connection: Any) -> dict[str, list[ColumnInfo]]:
 class SchemaParts:
     """The statements that make a schema: sequences, tables by name, indexes, views, RayDB's own.
 
-    Those are indexes of vectors and BVHs. restarts: lets sequences go on where they stand.
+    Those are indexes of vectors and BVHs. references: the foreign keys that wait for rows or for
+    another table. restarts: lets sequences go on where they stand.
     """
 
     sequences: list[str]
     tables: list[tuple[str, str]]
+    references: list[str]
     indexes: list[str]
     views: list[str]
     own: list[str]
@@ -110,11 +112,16 @@ def schema_statements(connection: Any, pattern: str | None = None) -> Iterator[s
     parts = schema_parts(connection, pattern)
     yield from parts.sequences
     yield from (statement for _, statement in parts.tables)
-    yield from (*parts.indexes, *parts.own, *parts.views)
+    yield from (*parts.references, *parts.indexes, *parts.own, *parts.views)
 
 
-def schema_parts(connection: Any, pattern: str | None = None) -> SchemaParts:
-    """Return the statements that make tables and views as they are; errors as they have."""
+def schema_parts(
+    connection: Any, pattern: str | None = None, *, self_later: bool = False
+) -> SchemaParts:
+    """Return the statements that make tables and views as they are; errors as they have.
+
+    self_later: whether foreign keys of a table to itself wait for its rows.
+    """
     names = relation_names(connection, pattern)
     if pattern is not None and not names:
         near = did_you_mean(pattern, relation_names(connection))
@@ -135,7 +142,7 @@ def schema_parts(connection: Any, pattern: str | None = None) -> SchemaParts:
     sequences = [] if pattern is not None else connection.execute(_SEQUENCES).fetchall()
     return SchemaParts(
         [f"CREATE SEQUENCE {quoted(name)}{options};" for name, options in sequences],
-        list(_tables(connection, [name for name in names if name not in views])),
+        *_tables(connection, [name for name in names if name not in views], self_later),
         indexes,
         [f"CREATE VIEW {quoted(name)} AS {views[name]};" for name in names if name in views],
         [*own, *_bvhs(connection, names)],
@@ -160,26 +167,37 @@ def _index_key(text: str) -> str:
     return quoted(column) + text[len(column) :]
 
 
-def _tables(connection: Any, names: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield some tables and their CREATE TABLE, those that others refer to before these."""
+def _tables(
+    connection: Any, names: list[str], self_later: bool
+) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return some tables and their CREATE TABLE, those that others refer to before these.
+
+    Then the statements for foreign keys that make a circle, or refer to their own table.
+    """
     columns = columns_by_relation(connection)
     constraints = _constraints(connection)
     options = defaultdict[str, list[str]](list)
     for table, column, option, value in connection.execute(_OPTIONS):
         options[table].append(f"{quoted(column)}.{option} = {value}")
     left = list(names)
+    tables, references = [], []
     while left:
         waits = {
             name: any(c.target in left and c.target != name for c in constraints[name])
             for name in left
         }
-        # Tables that refer to each other in a circle keep their order.
         name = next((name for name in left if not waits[name]), left[0])
         left.remove(name)
         lines = [_column(column) for column in columns[name]]
-        lines += [_named(name, constraint) for constraint in constraints[name]]
+        for constraint in constraints[name]:
+            text = _named(name, constraint)
+            if constraint.target in left or (self_later and constraint.target == name):
+                references.append(f"ALTER TABLE {quoted(name)} ADD {text};")
+            else:
+                lines.append(text)
         text = f"{_LINE.join(lines)}\n){_with(options[name])};"
-        yield name, f"CREATE TABLE {quoted(name)} (\n    {text}"
+        tables.append((name, f"CREATE TABLE {quoted(name)} (\n    {text}"))
+    return tables, references
 
 
 def _with(options: list[str]) -> str:

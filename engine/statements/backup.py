@@ -73,7 +73,7 @@ def _write(folder: Path, file_format: str, run: Callable[[str], Result]) -> None
     _write_text(folder / "schema.sql", [*parts.sequences, *(text for _, text in parts.tables)])
     _write_text(
         folder / "load.sql",
-        [*loads, *parts.restarts, *parts.indexes, *parts.own, *parts.views],
+        [*loads, *parts.references, *parts.restarts, *parts.indexes, *parts.own, *parts.views],
     )
 
 

@@ -1,7 +1,7 @@
 """`.dump`: a database as statements that make it again, here and where their SQL is understood.
 
 Tables come first, with their rows, then indexes and views. Behind the COMMIT is what only RayDB
-has: BVHs, indexes of vectors, and where sequences stand.
+has, or adds to tables: foreign keys in a circle, where sequences stand, BVHs, indexes of vectors.
 """
 
 from __future__ import annotations
@@ -35,14 +35,15 @@ def dump(connection: Any, pattern: str | None = None) -> Iterator[str]:
     if begins:
         connection.begin()
     try:
-        parts = schema_parts(connection, pattern)
+        parts = schema_parts(connection, pattern, self_later=True)
         yield "BEGIN TRANSACTION;"
         columns = columns_by_relation(connection)
         yield from parts.sequences
         for name, statement in parts.tables:
             yield statement
             yield from _rows(connection, name, columns[name])
-        yield from (*parts.indexes, *parts.views, "COMMIT;", *parts.restarts, *parts.own)
+        yield from (*parts.indexes, *parts.views, "COMMIT;")
+        yield from (*parts.references, *parts.restarts, *parts.own)
     finally:
         if begins:
             connection.rollback()

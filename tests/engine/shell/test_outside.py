@@ -94,6 +94,36 @@ def test_a_dump_has_nested_types_and_sequences(capfd):
     assert "(4, 10, None" in found[0]
 
 
+CIRCLES = """
+CREATE TABLE boss (id INTEGER PRIMARY KEY, above INTEGER REFERENCES boss);
+INSERT INTO boss SELECT range, nullif(range + 1, 250) FROM range(250);
+CREATE TABLE a (id INTEGER PRIMARY KEY, b INTEGER);
+CREATE TABLE b (id INTEGER PRIMARY KEY, a INTEGER REFERENCES a);
+ALTER TABLE a ADD FOREIGN KEY (b) REFERENCES b;
+INSERT INTO a VALUES (1, NULL);
+INSERT INTO b VALUES (1, 1);
+UPDATE a SET b = 1;
+"""
+
+
+def test_a_dump_has_foreign_keys_in_circles(capfd):
+    with raydb.connect("old") as con:
+        con.execute(CIRCLES)
+    assert run(capfd, "old", ".once dump.sql", ".dump") == ("", "")
+    assert run(capfd, "new", ".bail on", ".read dump.sql") == ("", "")
+    with raydb.connect("old") as old:
+        old.execute("EXPORT DATABASE 'saved'")
+    with raydb.connect("imported") as imported:
+        imported.execute("IMPORT DATABASE 'saved'")
+    for path in ("new", "imported"):
+        with raydb.connect(path) as con:
+            assert con.execute("SELECT count(*), sum(above) FROM boss").fetchone() == (250, 31125)
+            assert con.execute("SELECT * FROM a JOIN b ON a.id = b.a").fetchall() == [(1, 1, 1, 1)]
+            for text in ("boss VALUES (1000, 2000)", "a VALUES (2, 2)", "b VALUES (2, 2)"):
+                with pytest.raises(raydb.IntegrityError, match="foreign key"):
+                    con.execute(f"INSERT INTO {text}")
+
+
 @pytest.mark.parametrize("other", [sqlite3, duckdb])
 def test_a_dump_is_read_by_other_databases(capfd, other):
     with raydb.connect("old") as con:
