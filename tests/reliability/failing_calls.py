@@ -141,7 +141,7 @@ class Piece:
 
 def pieces(count: int, seed: int, folder: Path) -> list[Piece]:
     """Return the pieces of a workload, each with a copy of the database before it."""
-    steps = Workload(seed).steps(count)
+    steps = Workload(seed, draws=False).steps(count)
     states = expected_states(steps, folder)
     found = []
     path = folder / "whole"

@@ -74,7 +74,7 @@ def attempt(con: Any, step: Any, folder: Path) -> str:
 def run(disk: Disk, statements: int, seed: int) -> str:
     """Run the steps on a disk that is full before half of them; return the figures."""
     chance = random.Random(f"full {seed}")
-    steps = Workload(seed).steps(statements)
+    steps = Workload(seed, draws=False).steps(statements)
     path, outcomes = disk.folder / "d.raydb", Counter[str]()
     with tempfile.TemporaryDirectory() as elsewhere:
         states = expected_states(steps, Path(elsewhere))
