@@ -1,12 +1,4 @@
 -- What every database of make.py answers; in the form of the golden files.
-SHOW TABLES;
--- 'Types'
--- 'by_city'
--- 'country'
--- 'item'
--- 'late'
--- 'sale'
--- 'shop'
 SELECT * FROM country ORDER BY id;
 -- 1 | 'Norway' | 'xx'
 -- 2 | 'France' | 'xx'

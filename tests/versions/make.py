@@ -63,13 +63,27 @@ CREATE TABLE late (a INTEGER);
 INSERT INTO late VALUES (1), (2);
 """
 
+# What 0.1.0a3 added; newer.sql asks for it.
+NEWER = """
+CREATE SEQUENCE ticket START 10;
+CREATE TABLE visitor (
+    id INTEGER GENERATED ALWAYS AS IDENTITY PRIMARY KEY, ticket BIGINT DEFAULT nextval('ticket'),
+    "At" TIMESTAMP WITH TIME ZONE, who STRUCT(name VARCHAR, age UTINYINT),
+    tags MAP(VARCHAR, INTEGER), code UUID, big UBIGINT);
+INSERT INTO visitor ("At", who, tags, code, big) VALUES
+    ('2026-10-25 01:30:00+02', {'name': 'Ada', 'age': 200}, MAP {'a': 1},
+     '00000000-0000-0000-0000-0000000000ff', 18446744073709551615);
+CHECKPOINT;
+INSERT INTO visitor ("At") VALUES (NULL);
+"""
+
 
 def main() -> None:
     (target,) = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "everything.raydb"
         con = raydb.connect(path)
-        for script in (CHECKPOINTED, LOGGED):
+        for script in (CHECKPOINTED, LOGGED, NEWER):
             con.execute(script)
         con.close()
         with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
