@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import pyarrow as pa
 
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+from raydb.keywords import quoted
+
 _NAMES = {
     pa.null(): "NULL",
     pa.bool_(): "BOOLEAN",
@@ -50,13 +49,9 @@ def sql_type_name(data_type: pa.DataType) -> str:
         element = sql_type_name(data_type.value_type).replace("REAL", "FLOAT")
         return f"{element}[{data_type.list_size}]"
     if pa.types.is_struct(data_type):
-        fields = (f"{_field_name(field.name)} {sql_type_name(field.type)}" for field in data_type)
+        fields = (f"{quoted(field.name)} {sql_type_name(field.type)}" for field in data_type)
         return f"STRUCT({', '.join(fields)})"
     if pa.types.is_map(data_type):
         key, item = sql_type_name(data_type.key_type), sql_type_name(data_type.item_type)
         return f"MAP({key}, {item})"
     return str(data_type).upper()
-
-
-def _field_name(name: str) -> str:
-    return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"'

@@ -23,11 +23,11 @@ from prompt_toolkit.document import Document
 import raydb
 from raydb.engine.session.settings import SETTINGS
 from raydb.engine.shell.commands import COMMANDS
-from raydb.engine.shell.keywords import KEYWORDS, quoted
 from raydb.engine.shell.render.modes import MODES
 from raydb.engine.shell.schema import ColumnInfo, columns_by_relation, has_external_access
 from raydb.engine.shell.script import Scanner
 from raydb.engine.table_functions.registered import TABLE_FUNCTIONS
+from raydb.keywords import KEYWORDS, quoted
 from raydb.names import fold, index_names
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from prompt_toolkit.lexers import Lexer
 
-from raydb.engine.shell.keywords import KEYWORDS
 from raydb.engine.shell.script import Scanner
+from raydb.keywords import KEYWORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

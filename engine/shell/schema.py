@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from raydb.engine.shell.keywords import quoted
 from raydb.errors import ProgrammingError, did_you_mean
+from raydb.keywords import quoted
 from raydb.names import find_object, fold
 
 if TYPE_CHECKING:

@@ -54,8 +54,8 @@ def export_database(
 
 def _write(folder: Path, file_format: str, run: Callable[[str], Result]) -> None:
     # The shell writes schemas as well, and neither is there where the other is used.
-    from raydb.engine.shell.keywords import quoted  # noqa: PLC0415
     from raydb.engine.shell.schema import schema_parts  # noqa: PLC0415
+    from raydb.keywords import quoted  # noqa: PLC0415
 
     parts = schema_parts(_Asked(run))
     loads = []

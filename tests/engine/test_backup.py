@@ -101,6 +101,16 @@ def test_an_export_has_every_type(tmp_path, monkeypatch, file_format):
             assert repr(second.execute(query).fetchall()) == repr(rows)
 
 
+def test_fields_with_names_that_are_words_of_sql_come_back(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with raydb.connect() as first, raydb.connect() as second:
+        first.execute('CREATE TABLE t (s STRUCT("order" INTEGER, "Odd name" INTEGER[]))')
+        first.execute("INSERT INTO t VALUES ({'order': 1, 'Odd name': [2]})")
+        first.execute("EXPORT DATABASE 'saved'")
+        second.execute("IMPORT DATABASE 'saved'")
+        assert second.execute("SELECT s FROM t").fetchone() == ({"order": 1, "Odd name": [2]},)
+
+
 def test_sequences_go_on_behind_an_export(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with raydb.connect() as first, raydb.connect() as second:

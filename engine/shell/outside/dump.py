@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from raydb.engine.session.python_values import python_values
-from raydb.engine.shell.keywords import quoted
 from raydb.engine.shell.render.words import word
 from raydb.engine.shell.schema import ColumnInfo, columns_by_relation, schema_parts
+from raydb.keywords import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

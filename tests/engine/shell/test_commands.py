@@ -14,11 +14,11 @@ from raydb.engine.shell import cli, history
 from raydb.engine.shell.commands import COMMANDS
 from raydb.engine.shell.completion import SqlCompleter
 from raydb.engine.shell.highlighting import colored_parts
-from raydb.engine.shell.keywords import KEYWORDS, quoted
 from raydb.engine.shell.render import progress
 from raydb.engine.shell.render.progress import _Bar, showing_progress
 from raydb.engine.shell.schema import schema_statements
 from raydb.engine.table_functions.registered import TABLE_FUNCTIONS
+from raydb.keywords import KEYWORDS, quoted
 
 SHOP = """
 CREATE TABLE shop (
