@@ -57,7 +57,8 @@ class Changes:
             return self._whole_part(statement, run)
         try:
             if isinstance(statement, ALONE):
-                database.shared.merger.wait()
+                if isinstance(statement, ast.Checkpoint):
+                    database.shared.merger.wait()
                 return self._whole_alone(statement, run)
             result = run()
             try:
