@@ -12,7 +12,7 @@ import pytest
 
 import raydb
 
-FLIPS = int(os.environ.get("RAYDB_FLIPS", "150"))
+FLIPS = int(os.environ.get("RAYDB_FLIPS", "60"))
 QUERIES = (
     "SELECT name, sum(m) FROM f JOIN d ON d = id GROUP BY name ORDER BY name",
     "SELECT * FROM f ORDER BY m",

@@ -65,6 +65,7 @@ def test_the_default_names_no_device(con):
     assert con.execute(QUERY).messages == []
 
 
+@pytest.mark.long
 def test_a_query_is_answered_by_rays(con, machine):
     expected = con.execute(QUERY).fetchall()
     tracer = RaySimulator()

@@ -14,7 +14,7 @@ from sandbox import run_cases
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory is read from Linux's /proc")
 
-CASES = int(os.environ.get("RAYDB_FORGED", "40"))
+CASES = int(os.environ.get("RAYDB_FORGED", "20"))
 FIRST = int(os.environ.get("RAYDB_FORGED_SEED", "0"))
 
 
