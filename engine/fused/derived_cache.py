@@ -59,6 +59,7 @@ class DerivedCache:
     def _kept(self, owners: tuple[object, ...], what: object, make: Callable[[], Any]) -> Any:
         item = self._items.get(what)
         if item is None or not _are_same(item[0], owners):
+            self._items.pop(what, None)  # Its memory is free for what is made.
             made = make()
             item = tuple(map(ref, owners)), made, owned_bytes(made)
         with self._lock:

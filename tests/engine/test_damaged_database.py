@@ -12,7 +12,7 @@ import pytest
 
 import raydb
 
-FLIPS = int(os.environ.get("RAYDB_FLIPS", "60"))
+FLIPS = int(os.environ.get("RAYDB_FLIPS", "150"))
 QUERIES = (
     "SELECT name, sum(m) FROM f JOIN d ON d = id GROUP BY name ORDER BY name",
     "SELECT * FROM f ORDER BY m",
@@ -64,6 +64,7 @@ def damages(data, rng):
         yield f"cut to {size} bytes", data[:size]
 
 
+@pytest.mark.long
 def test_damage_is_named_or_harmless(database):
     rng = random.Random(5)
     right = read(database)

@@ -14,10 +14,11 @@ from sandbox import run_cases
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory is read from Linux's /proc")
 
-CASES = int(os.environ.get("RAYDB_FORGED", "20"))
+CASES = int(os.environ.get("RAYDB_FORGED", "40"))
 FIRST = int(os.environ.get("RAYDB_FORGED_SEED", "0"))
 
 
+@pytest.mark.long
 def test_forged_files_do_no_harm() -> None:
     seeds = range(FIRST, FIRST + CASES)
     report = run_cases("read_forged_text:read_forged_text", seeds, memory_mb=MOST_MB)
