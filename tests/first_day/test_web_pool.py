@@ -1,4 +1,4 @@
-"""A small web shop: WSGI, an engine with a pool, sixteen clients, and orders that are not lost."""
+"""A small web shop: Flask, an engine with a pool, sixteen clients, and orders that are not lost."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
-from socketserver import ThreadingMixIn
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
+import flask
 import pytest
 import sqlalchemy as sa
+import werkzeug.serving
 from sqlalchemy import orm
 
 import raydb
@@ -38,46 +38,30 @@ class Order(Base):
 
 def application(engine):
     """GET / tells the stock and the orders; POST /<key> orders one item while there are any."""
+    app = flask.Flask("shop")
 
-    def show(session):
-        stock = session.scalar(sa.select(Item.stock).where(Item.name == "tea"))
-        return "200 OK", {"stock": stock, "orders": session.query(Order).count()}
+    @app.get("/")
+    def show():
+        with orm.Session(engine) as session, session.begin():
+            stock = session.scalar(sa.select(Item.stock).where(Item.name == "tea"))
+            return {"stock": stock, "orders": session.query(Order).count()}
 
-    def order(session, key):
-        item = session.get(Item, "tea")
-        if item.stock == 0:
-            return "409 Conflict", {"error": "sold out"}
-        item.stock -= 1
-        session.add(Order(key=key, item="tea"))
-        return "201 Created", {"left": item.stock}
-
-    def answer(environment):
+    @app.post("/<key>")
+    def order(key):
         while True:
             try:
                 with orm.Session(engine) as session, session.begin():
-                    if environment["REQUEST_METHOD"] == "POST":
-                        return order(session, environment["PATH_INFO"][1:])
-                    return show(session)
+                    item = session.get(Item, "tea")
+                    if item.stock == 0:
+                        return {"error": "sold out"}, 409
+                    item.stock -= 1
+                    session.add(Order(key=key, item="tea"))
+                    return {"left": item.stock}, 201
             except sa.exc.OperationalError as error:
                 if not isinstance(error.orig, raydb.ConflictError):
                     raise
 
-    def run(environment, start_response):
-        status, found = answer(environment)
-        start_response(status, [("Content-Type", "application/json")])
-        return [json.dumps(found).encode()]
-
-    return run
-
-
-class Server(ThreadingMixIn, WSGIServer):
-    daemon_threads = True
-    request_queue_size = 64
-
-
-class Quiet(WSGIRequestHandler):
-    def log_message(self, *_):
-        pass
+    return app
 
 
 @pytest.fixture
@@ -87,7 +71,7 @@ def shop(tmp_path):
     Base.metadata.create_all(engine)
     with orm.Session(engine) as session, session.begin():
         session.add(Item(name="tea", stock=STOCK))
-    server = make_server("127.0.0.1", 0, application(engine), Server, Quiet)
+    server = werkzeug.serving.make_server("127.0.0.1", 0, application(engine), threaded=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     yield server.server_port, engine
