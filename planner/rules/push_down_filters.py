@@ -2,6 +2,7 @@
 
 InnerJoin([a, b], [a.x = b.x, a.y > 1])  ->  InnerJoin([Filter(a.y > 1, a), b], [a.x = b.x])
 Filter(a.y > 1, a LEFT JOIN b)           ->  Filter(a.y > 1, a) LEFT JOIN b
+Filter(b.y > 1, (a JOIN b) LEFT JOIN c)  ->  (a JOIN Filter(b.y > 1, b)) LEFT JOIN c
 a LEFT JOIN b ON a.x = b.x AND b.y > 1   ->  a LEFT JOIN Filter(b.y > 1, b) ON a.x = b.x
 Filter(key = 1, Aggregate(source))       ->  Aggregate(Filter(key = 1, source))
 Filter(a = 1, Window(source))            ->  Window(Filter(a = 1, source)) if it partitions by a
@@ -69,6 +70,10 @@ def push_down_filters(plan: Plan, catalog: CatalogInfo) -> Plan:
 def _push(predicates: Sequence[Expression], source: Plan) -> Plan:
     """Filter a source as deep inside as each predicate allows."""
     match source:
+        case InnerJoin(conditions=conditions):
+            return replace(source, conditions=(*conditions, *predicates))
+        case Filter(source=inner, predicate=predicate):
+            return _push((*conjuncts(predicate), *predicates), inner)
         case OuterJoin(kind="left", left=left) | SemiJoin(left=left) | Search(left=left):
             rest, (pushed,) = _distribute(predicates, (left,))
             return filter_rows(replace(source, left=pushed), rest)

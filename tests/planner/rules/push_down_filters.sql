@@ -63,3 +63,22 @@ WHERE x = 3 AND r = 1;
 --       Window row_number() OVER (PARTITION BY x ORDER BY y RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 --         Filter (x = 3)
 --           Scan a (x, y)
+
+-- A filter goes below a left join, and on into the inner join there.
+SELECT b.z FROM a JOIN b ON a.x = b.x LEFT JOIN a AS c ON b.z = c.y WHERE b.z = 3 AND a.y < b.z;
+-- before:
+--   Project z
+--     Filter ((z = 3) AND (y < z))
+--       OuterJoin left (z = y)
+--         InnerJoin (x = x)
+--           Scan a (x, y)
+--           Scan b (x, z)
+--         Scan a (x, y)
+-- after:
+--   Project z
+--     OuterJoin left (z = y)
+--       InnerJoin (x = x) AND (y < z)
+--         Scan a (x, y)
+--         Filter (z = 3)
+--           Scan b (x, z)
+--       Scan a (x, y)
