@@ -42,8 +42,10 @@ def star_query(rng: Random, star: Star) -> Query:
     keys = rng.sample(attributes, min(len(attributes), rng.choice((0, 1, 1, 2, 2, 3))))
     names = [reference(rng, roles, *key) for key in keys]
     aggregates = random_aggregates(rng, star, roles)
-    source, conditions = random_source(rng, roles)
+    source, conditions = random_source(rng, roles, left_share=0.25)
     conditions += random_predicates(rng, roles, attributes)
+    if rng.random() < 0.2:
+        conditions.append(random_membership(rng, star, roles))
     if source.startswith("FROM f,"):
         rng.shuffle(conditions)
     items = [*names, *(f"{text} AS x{i}" for i, text in enumerate(aggregates))]
@@ -85,20 +87,61 @@ def reference(rng: Random, roles: list[Role], role: Role, column: Column) -> str
     return f"{role.alias}.{column.name}" if ambiguous or rng.random() < 0.3 else column.name
 
 
-def random_source(rng: Random, roles: list[Role]) -> tuple[str, list[str]]:
-    """Return FROM with a comma or JOIN ... ON, and the conditions that are left for WHERE."""
+def random_source(rng: Random, roles: list[Role], left_share: float = 0.0) -> tuple[str, list[str]]:
+    """Return FROM with a comma or JOIN ... ON, and the conditions that are left for WHERE.
+
+    left_share: how often JOIN ... ON has left joins, some of them with other conditions.
+    """
     if rng.random() < 0.5:
         tables = [table_text(role) for role in roles]
         if rng.random() < 0.5:
             rng.shuffle(tables)
         conditions = [condition for role in roles[1:] for condition in on_key(rng, role)]
         return f"FROM {', '.join(tables)}", conditions
-    joins = [
-        f" {rng.choice(('JOIN', 'INNER JOIN'))} {table_text(role)}"
-        f" ON {' AND '.join(on_key(rng, role))}"
-        for role in roles[1:]
-    ]
-    return f"FROM f{''.join(joins)}", []
+    has_left = rng.random() < left_share * 2
+    text = "FROM f"
+    for number, role in enumerate(roles[1:], 2):
+        conditions = on_key(rng, role)
+        kind = rng.choice(("JOIN", "INNER JOIN"))
+        if has_left and rng.random() < 0.7:
+            kind = "LEFT JOIN"
+            if rng.random() < 0.3:
+                of = [(one, c) for one in (role, *role.path[:-1]) for c in one.table.attributes]
+                conditions += random_predicates(rng, roles[:number], of)
+        text += f" {kind} {table_text(role)} ON {' AND '.join(conditions)}"
+    return text, []
+
+
+def random_membership(rng: Random, star: Star, roles: list[Role]) -> str:
+    """Return whether a key of the query is among those of some rows of its dimension."""
+    role = rng.choice([one for one in star.roles[1:] if one.parent in roles])
+    assert role.reference is not None
+    inner = Role("i", role.table, role.parent, role.reference)
+    of = [(inner, column) for column in role.table.attributes]
+    conditions = random_predicates(rng, [inner], of)
+    source = f"FROM {table_text(inner)}"
+    below = [one for one in star.roles[1:] if one.parent is role]
+    if below and rng.random() < 0.4:
+        deep = rng.choice(below)
+        nested = Role("j", deep.table, inner, deep.reference)
+        source += f", {table_text(nested)}"
+        conditions += on_key(rng, nested)
+        conditions += random_predicates(
+            rng, [inner, nested], [(nested, c) for c in deep.table.attributes]
+        )
+    kind = rng.choice(("EXISTS", "NOT EXISTS", "IN", "NOT IN"))
+    if kind.endswith("IN") and len(role.table.key) == 1:
+        assert role.parent is not None
+        (foreign,) = role.reference.columns
+        query = f"SELECT i.{role.table.key[0].name} {source}{where(conditions)}"
+        text = f"{role.parent.alias}.{foreign.name} {kind} ({query})"
+    else:
+        kind = rng.choice(("EXISTS", "NOT EXISTS"))
+        text = f"{kind} (SELECT 1 {source}{where([*on_key(rng, inner), *conditions])})"
+    if rng.random() < 0.2:
+        fact = [(roles[0], column) for column in roles[0].table.attributes]
+        return f"({text} OR {comparison(rng, roles, *rng.choice(fact))})"
+    return text
 
 
 def table_text(role: Role) -> str:
@@ -142,6 +185,10 @@ def random_aggregates(rng: Random, star: Star, roles: list[Role]) -> list[str]:
             column = rng.choice([c for c in role.table.attributes if c.kind != "boolean"])
             shape = rng.choice(("MIN({})", "MAX({})", "COUNT({})", "COUNT(DISTINCT {})"))
             aggregates.append(shape.format(reference(rng, roles, role, column)))
+        if rng.random() < 0.15:
+            role = rng.choice(roles)
+            condition = comparison(rng, roles, role, rng.choice(role.table.attributes))
+            aggregates[-1] += f" FILTER (WHERE {condition})"
     return aggregates
 
 

@@ -78,7 +78,7 @@ CREATE BVH "Trip_1" ON "Trip" (SCAN ("from".region, to.city), AGGREGATE ("Km dri
 -- What no BVH can serve is listed with the reason.
 SELECT queries, name, reason FROM advise_bvh('
     SELECT price FROM sale
-  ; SELECT sum(price) FROM sale LEFT JOIN day ON ordered = d_id
+  ; SELECT sum(price) FROM sale FULL JOIN day ON ordered = d_id
   ; SELECT sum(price) FROM sale JOIN day ON tax = d_id WHERE d_year = 2021
   ; SELECT count(*) FROM sale
   ; SELECT median(price) FROM sale WHERE quantity = 3

@@ -66,7 +66,7 @@ EXPLAIN SELECT city, count(DISTINCT tax) FROM sale GROUP BY city;
 EXPLAIN SELECT d_year, count(*) FROM sale, day WHERE amount = d_id GROUP BY d_year;
 -- has: path: general
 -- has: foreign key
-EXPLAIN SELECT d_year, count(*) FROM sale LEFT JOIN day ON day = d_id GROUP BY d_year;
+EXPLAIN SELECT d_year, count(*) FROM sale FULL JOIN day ON day = d_id GROUP BY d_year;
 -- has: path: general
 EXPLAIN (FORMAT JSON) SELECT city FROM sale;
 -- has: "path": "general"

@@ -83,6 +83,112 @@ def test_a_join_that_adds_nothing_still_drops_null_keys(con):
     assert float(con.execute(query).fetchone()[0]) == 6.0
 
 
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        # No row without a shop is in Oslo, and none has a city that is not NULL.
+        ("SELECT sum(price) FROM sale, shop WHERE shop = s_id AND s_city = 'Oslo'", [(1,)]),
+        (
+            "SELECT s_city, sum(price) FROM sale, shop WHERE shop = s_id GROUP BY s_city",
+            [("Lyon", 2), ("Nowhere", 3), ("Oslo", 1)],
+        ),
+        (
+            "SELECT s_city, sum(price) FROM sale, shop, nation WHERE shop = s_id"
+            " AND s_nation = n_id AND n_name > 'A' GROUP BY s_city",
+            [("Lyon", 2), ("Oslo", 1)],
+        ),
+    ],
+)
+def test_what_implies_that_a_key_is_not_null_spares_the_question(con, query, rows):
+    assert fused(con, query)["by_row_id"] == []
+    assert sorted((*keys, float(total)) for *keys, total in con.execute(query).fetchall()) == rows
+
+
+def test_a_condition_that_null_passes_implies_nothing(con):
+    query = "SELECT sum(price) FROM sale, shop WHERE shop = s_id AND coalesce(s_nation, 0) < 2"
+    assert "NOT (shop IS NULL)" in fused(con, query)["by_row_id"]
+    assert float(con.execute(query).fetchone()[0]) == 4.0
+
+
+ALL = [(None, 4), ("Lyon", 2), ("Nowhere", 3), ("Oslo", 1)]
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("s_city, sum(price) FROM sale LEFT JOIN shop ON shop = s_id GROUP BY s_city", ALL),
+        ("s_city, sum(price) FROM shop RIGHT JOIN sale ON shop = s_id GROUP BY s_city", ALL),
+        (
+            "s_city, sum(price) FROM sale LEFT JOIN shop ON shop = s_id AND s_city < 'N'"
+            " GROUP BY s_city",
+            [(None, 4 + 3 + 1), ("Lyon", 2)],
+        ),
+        (
+            "n_name, sum(price) FROM sale LEFT JOIN shop ON shop = s_id AND s_city < 'N'"
+            " LEFT JOIN nation ON s_nation = n_id GROUP BY n_name",
+            [(None, 4 + 3 + 1), ("FRANCE", 2)],
+        ),
+        (
+            "s_city, sum(price) FROM sale LEFT JOIN (shop JOIN nation ON s_nation = n_id)"
+            " ON shop = s_id GROUP BY s_city",
+            [(None, 4 + 3), ("Lyon", 2), ("Oslo", 1)],
+        ),
+        (
+            "coalesce(s_city, '?'), sum(price) FROM sale LEFT JOIN shop ON shop = s_id"
+            " WHERE s_city IS NULL OR s_city = 'Oslo' GROUP BY 1",
+            [("?", 4), ("Oslo", 1)],
+        ),
+        ("sum(price) FROM sale LEFT JOIN shop ON shop = s_id WHERE s_id IS NULL", [(4,)]),
+        (
+            "sum(price) FROM sale WHERE shop IN (SELECT s_id FROM shop WHERE s_city > 'N')",
+            [(1 + 3,)],
+        ),
+        (
+            "sum(price) FROM sale WHERE sold NOT IN (SELECT d_id FROM day WHERE d_year = 1994)",
+            [(2 + 4,)],
+        ),
+        (
+            "sum(price) FROM sale WHERE EXISTS (SELECT 1 FROM shop, nation WHERE s_id = shop"
+            " AND s_nation = n_id)",
+            [(1 + 2,)],
+        ),
+        (
+            "sum(price) FROM sale WHERE NOT EXISTS (SELECT 1 FROM shop WHERE s_id = shop"
+            " AND s_city > 'N')",
+            [(2 + 4,)],
+        ),
+        (
+            "sum(price) FROM sale WHERE sold IN (SELECT d_id FROM day WHERE d_year = 1994)"
+            " OR amount = 8",
+            [(1 + 3 + 4,)],
+        ),
+        (
+            "sum(price) FILTER (WHERE s_city > 'N'), count(*) FILTER (WHERE s_city > 'N'),"
+            " count(DISTINCT amount) FILTER (WHERE amount > 1)"
+            " FROM sale, shop WHERE shop = s_id",
+            [(1 + 3, 2, 2)],
+        ),
+    ],
+)
+def test_joins_that_only_look_up_are_fused(con, query, rows):
+    query = f"SELECT {query}"
+    assert fused(con, query)
+    assert answer(con, query) == sorted(rows, key=repr)
+    con.execute("SET fused_path = 'off'")
+    try:
+        assert answer(con, query) == sorted(rows, key=repr)
+    finally:
+        con.execute("RESET fused_path")
+
+
+def answer(con, query):
+    """Return a query's rows in the order of their texts, with decimals as integers."""
+    rows = con.execute(query).fetchall()
+    return sorted(
+        (tuple(v if isinstance(v, str | None) else int(v) for v in row) for row in rows), key=repr
+    )
+
+
 def test_roles_of_one_dimension_are_told_apart(con):
     query = (
         "SELECT a.d_year, b.d_year, sum(price) FROM sale, day a, day b "
@@ -110,7 +216,9 @@ def test_a_referenced_key_is_the_foreign_key_itself(con):
         ("SELECT sum(price) FROM sale, shop", "'shop' is not joined to 'sale'"),
         ("SELECT sum(DISTINCT amount) FROM sale", "SUM(DISTINCT ...)"),
         ("SELECT count(DISTINCT price) FROM sale WHERE amount = 1", "COUNT(DISTINCT ...)"),
-        ("SELECT sum(price) FROM sale LEFT JOIN shop ON shop = s_id", "an outer join"),
+        ("SELECT sum(price) FROM sale FULL JOIN shop ON shop = s_id", "an outer join"),
+        ("SELECT sum(price) FROM sale LEFT JOIN shop ON amount = s_id", "an outer join"),
+        ("SELECT sum(price) FROM sale WHERE amount IN (SELECT s_id FROM shop)", "semi join"),
         (
             "SELECT max(note || s_city) FROM sale, shop WHERE shop = s_id AND amount = 1",
             "MAX over VARCHAR",

@@ -1,0 +1,422 @@
+"""What foreign keys reach from a fact table: the joins of a star as look-ups.
+
+f JOIN d ON f.dk = d.k             d.x is the attribute (dk -> d).x; f.dk is not NULL
+f LEFT JOIN d ON f.dk = d.k        the same, and NULL where f.dk is
+... AND d.y > 1                    CASE WHEN d.y > 1 THEN d.x END
+f.dk IN (SELECT k FROM d ...)      a predicate over attributes behind f.dk, as is EXISTS
+f.dk NOT IN (SELECT k FROM d ...)  its opposite, which is true where f.dk is NULL
+
+A key that has NULLs has no partner there, so an inner join also asks that it is none, unless a
+condition on what lies behind it does so already.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import pyarrow as pa
+
+from raydb.planner.expressions.nodes import (
+    Attribute,
+    Call,
+    Column,
+    Expression,
+    columns_of,
+    conjunction,
+    conjuncts,
+    leaves,
+    substitute,
+)
+from raydb.planner.expressions.nodes import Literal as Constant
+from raydb.planner.plan.nodes import (
+    Filter,
+    InnerJoin,
+    NoStar,
+    OuterJoin,
+    Plan,
+    Project,
+    Scan,
+    Search,
+    SemiJoin,
+)
+from raydb.planner.plan.nulls import rejects_null
+from raydb.storage.integers import holds
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from raydb.planner.catalog import CatalogInfo
+    from raydb.storage.tables.table import ForeignKey
+
+_KEEPS_ROWS = NoStar("an outer join keeps rows without a partner")
+_SEMI_JOIN = NoStar("it aggregates over a subquery's semi join")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The right side of a join that gives each row on the left at most one partner.
+
+    left: its columns, NULL without a partner. semi, anti: those rows stay that have one, or none.
+    mark: the column `mark` tells.
+    """
+
+    kind: Literal["left", "semi", "anti", "mark"]
+    scans: tuple[Scan, ...]
+    conditions: tuple[Expression, ...]
+    mark: Column | None = None
+
+
+@dataclass(slots=True)
+class Parts:
+    """A plan of joins taken apart; `definitions` are what its projections compute of scans."""
+
+    scans: list[Scan] = field(default_factory=list)
+    conditions: list[Expression] = field(default_factory=list)
+    sides: list[Side] = field(default_factory=list)
+    definitions: dict[Column, Expression] = field(default_factory=dict)
+
+    def add(self, conditions: Iterable[Expression]) -> None:
+        """Add conditions that every row passes."""
+        for condition in conditions:
+            self.conditions += conjuncts(substitute(condition, self.definitions))
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A star's fact table, what its predicates are, and the expressions that columns stand for."""
+
+    fact: Scan
+    tables: tuple[str, ...]
+    predicates: tuple[Expression, ...]
+    columns: Mapping[Column, Expression]
+
+
+def take_apart(plan: Plan) -> Parts | NoStar:
+    """Take a plan of scans, filters, projections and joins apart."""
+    match plan:
+        case Scan():
+            return Parts([plan])
+        case Filter(source=source, predicate=predicate):
+            parts = take_apart(source)
+            if isinstance(parts, Parts):
+                parts.add([predicate])
+            return parts
+        case Project(source=source, items=items):
+            parts = take_apart(source)
+            if isinstance(parts, Parts):
+                computed = [(column, substitute(e, parts.definitions)) for column, e in items]
+                parts.definitions = {column: e for column, e in computed if column != e}
+            return parts
+        case InnerJoin(sources=sources, conditions=conditions):
+            whole = Parts()
+            for source in sources:
+                parts = take_apart(source)
+                if isinstance(parts, NoStar):
+                    return parts
+                whole.scans += parts.scans
+                whole.conditions += parts.conditions
+                whole.sides += parts.sides
+                whole.definitions |= parts.definitions
+            whole.add(conditions)
+            return whole
+        case OuterJoin(kind="left", left=left, right=right):
+            return _with_side(plan, left, right)
+        case OuterJoin(kind="right", left=left, right=right):
+            return _with_side(plan, right, left)
+        case SemiJoin(left=left, right=right):
+            return _with_side(plan, left, right)
+        case Search(function=function):
+            return NoStar(function.star_reason)
+        case OuterJoin():
+            return _KEEPS_ROWS
+        case _:
+            names = {
+                "Aggregate": "it aggregates over another aggregate",
+                "Values": "it reads no table",
+                "Limit": "it aggregates over a LIMIT",
+                "Unnest": "it aggregates over the elements of lists",
+                "CommonTable": "it reads a common table expression",
+                "WorkingTable": "it reads a recursive query",
+                "Series": "it reads no table",
+            }
+            kind = type(plan).__name__
+            return NoStar(names.get(kind, f"it aggregates over a {kind.lower()}"))
+
+
+def _with_side(join: OuterJoin | SemiJoin, left: Plan, right: Plan) -> Parts | NoStar:
+    """Take a join apart whose right side may lie behind foreign keys of the left one."""
+    reason = _KEEPS_ROWS if isinstance(join, OuterJoin) else _SEMI_JOIN
+    parts = take_apart(left)
+    if isinstance(parts, NoStar):
+        return parts
+    other = take_apart(right)
+    if isinstance(other, NoStar) or other.sides:
+        return reason
+    if isinstance(join, OuterJoin) and not all(
+        isinstance(each, Column) for each in other.definitions.values()
+    ):
+        return reason  # what is computed of the right side's columns may not be NULL without them
+    definitions = {**parts.definitions, **other.definitions}
+    conditions = [*other.conditions]
+    for condition in join.conditions:
+        conditions += conjuncts(substitute(condition, definitions))
+    scans = tuple(other.scans)
+    if isinstance(join, OuterJoin):
+        parts.definitions = definitions
+        parts.sides.append(Side("left", scans, tuple(conditions)))
+    else:
+        parts.sides.append(Side(join.kind, scans, tuple(conditions), join.mark))
+    return parts
+
+
+def reach(
+    parts: Parts, asked: frozenset[Column], measured: frozenset[Column], catalog: CatalogInfo
+) -> Reached | NoStar:
+    """Find the scan from which foreign keys reach all others, and how columns are seen from it.
+
+    asked: the columns that keys are made of; measured: those of aggregates.
+    """
+    by_size = sorted(parts.scans, key=lambda scan: -catalog.tables[scan.table].row_count)
+    failure = None
+    for fact in by_size:
+        ways = {id(fact): Way((), None)}
+        used = _follow(ways, [fact], parts.scans, parts.conditions, catalog)
+        if len(ways) == len(parts.scans):
+            rest = [each for number, each in enumerate(parts.conditions) if number not in used]
+            return _Seen(fact, parts, ways, catalog).reached(rest, asked, measured)
+        missing = next(scan for scan in parts.scans if id(scan) not in ways)
+        failure = failure or NoStar(
+            f"'{missing.table}' is not joined to '{fact.table}' on a declared foreign key"
+        )
+    assert failure is not None
+    return failure
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Way:
+    """The foreign keys from the fact table to a scan; `parent` is the scan that has the last."""
+
+    path: tuple[ForeignKey, ...]
+    parent: Scan | None
+
+
+class _Seen:
+    """The scans of a star as seen from its fact table, side after side.
+
+    ways: by the scan's id. presence: for a scan of a left join what is true where it has a row,
+    besides that its key is not NULL. columns: those that are not as in the table.
+    """
+
+    def __init__(
+        self, fact: Scan, parts: Parts, ways: dict[int, Way], catalog: CatalogInfo
+    ) -> None:
+        self.fact = fact
+        self.sides = parts.sides
+        self.ways = ways
+        self.catalog = catalog
+        # Those that the query has joined so far, and those of subqueries, which it cannot name.
+        self.joined = list(parts.scans)
+        self.inside: list[Scan] = []
+        self.presence: dict[int, Expression] = {}
+        self.columns: dict[Column, Expression] = {}
+
+    def reached(
+        self, conditions: list[Expression], asked: frozenset[Column], measured: frozenset[Column]
+    ) -> Reached | NoStar:
+        """Return the star's parts, where every side is reached too."""
+        required = list(self.joined)
+        for side in self.sides:
+            matched = self._add_side(side)
+            if matched is None:
+                return _KEEPS_ROWS if side.kind == "left" else _SEMI_JOIN
+            partner = _is_matched([*matched, *self._guards(side.scans)])
+            match side.kind:
+                case "left":
+                    self._hide_unmatched(side, matched)
+                case "semi":
+                    conditions += matched
+                    required += side.scans
+                case "anti":
+                    conditions.append(_negated(partner))
+                case "mark":
+                    assert side.mark is not None
+                    self.columns[side.mark] = self._resolved(partner)
+        conditions += self._needed_guards(required, conditions, asked)
+        read = asked.union(measured, *map(columns_of, conditions))
+        tables = (scan.table for scan in self._scans() if scan is not self.fact)
+        return Reached(
+            self.fact,
+            (self.fact.table, *tables),
+            tuple(conditions),
+            {**self._attributes(read), **self.columns},
+        )
+
+    def _scans(self) -> list[Scan]:
+        return [*self.joined, *self.inside]
+
+    def _add_side(self, side: Side) -> list[Expression] | None:
+        """Follow keys to a side's scans; return what else makes a row a partner, None if not so."""
+        scans = [*self.joined, *side.scans]
+        used = _follow(self.ways, self.joined, scans, side.conditions, self.catalog)
+        if any(id(scan) not in self.ways for scan in side.scans):
+            return None
+        (self.joined if side.kind == "left" else self.inside).extend(side.scans)
+        rest = [each for number, each in enumerate(side.conditions) if number not in used]
+        parents = {id(self.ways[id(scan)].parent) for scan in side.scans}
+        # A row that is not there has no key to follow, though the path leads through its table.
+        return rest + [here for scan, here in self.presence.items() if scan in parents]
+
+    def _hide_unmatched(self, side: Side, matched: list[Expression]) -> None:
+        """Make the columns of a left join's side NULL in rows that have no partner."""
+        own = {id(scan) for scan in side.scans}
+        guarded = []
+        for scan in side.scans:
+            way = self.ways[id(scan)]
+            # Where the one column of a key is NULL, all that is behind it is NULL anyway; one of
+            # several stands for the column that it references.
+            if id(way.parent) in own or len(way.path[-1].columns) > 1:
+                guarded.append(scan)
+        presence = [*matched, *self._guards(guarded)]
+        if not presence:
+            return
+        here = self._resolved(conjunction(presence))
+        for scan in side.scans:
+            self.presence[id(scan)] = here
+        columns = frozenset(column for scan in side.scans for column in scan.columns)
+        for column, value in self._attributes(columns).items():
+            nothing = Constant(None, column.type)
+            self.columns[column] = Call("case", (here, value, nothing), column.type)
+
+    def _resolved(self, expression: Expression) -> Expression:
+        """Return an expression over attributes."""
+        known = self._attributes(columns_of(expression))
+        return substitute(expression, {**known, **self.columns})
+
+    def _attributes(self, read: Collection[Column]) -> dict[Column, Expression]:
+        return {
+            column: Attribute(self.ways[id(scan)].path, column.name, column.type)
+            for scan in self._scans()
+            for column in scan.columns
+            if column in read
+        }
+
+    def _guards(self, scans: Iterable[Scan]) -> list[Expression]:
+        """Return NOT (fk IS NULL) for the keys to some scans that have NULLs."""
+        guards: dict[Expression, None] = {}
+        for scan in scans:
+            way = self.ways[id(scan)]
+            if way.parent is not None:
+                nulls = self.catalog.tables[way.parent.table].null_counts
+                for column in way.parent.columns:
+                    if column.name in way.path[-1].columns and nulls[column.name]:
+                        guards[_is_not_null(column)] = None
+        return list(guards)
+
+    def _needed_guards(
+        self, scans: Sequence[Scan], conditions: Sequence[Expression], asked: frozenset[Column]
+    ) -> list[Expression]:
+        """Return what keeps rows without partners out, where no condition does so already.
+
+        That an attribute which has no NULL is NULL says the same as that the key is; so where the
+        query has one that it filters or groups by, that one is asked, which may be encoded.
+        """
+        guards: list[Expression] = []
+        read = asked.union(*map(columns_of, conditions))
+        for scan in sorted(scans, key=lambda scan: -len(self.ways[id(scan)].path)):
+            own = self._guards([scan])
+            if not own:
+                continue
+            behind = self._null_behind(self.ways[id(scan)], scans)
+            if not any(rejects_null(each, behind) for each in (*conditions, *guards)):
+                nulls = self.catalog.tables[scan.table].null_counts
+                full = [c for c in scan.columns if c in read and c in behind and not nulls[c.name]]
+                guards += [_is_not_null(full[0])] if full else own
+        return list(dict.fromkeys(guards))
+
+    def _null_behind(self, way: Way, scans: Iterable[Scan]) -> frozenset[Column]:
+        """Return the columns that are NULL where the last key of a way has a NULL."""
+        columns: set[Column] = set()
+        for scan in scans:
+            path = self.ways[id(scan)].path
+            if path[: len(way.path)] == way.path:
+                # A referenced key is read from the foreign key, of which a part may be NULL.
+                kept = path[-1].references if len(path[-1].columns) > 1 else ()
+                columns.update(column for column in scan.columns if column.name not in kept)
+        if way.parent is not None and len(way.path[-1].columns) == 1:
+            columns.update(c for c in way.parent.columns if c.name in way.path[-1].columns)
+        return frozenset(columns)
+
+
+def _is_not_null(column: Column) -> Expression:
+    return _negated(Call("is_null", (column,), pa.bool_()))
+
+
+def _negated(predicate: Expression) -> Expression:
+    return Call("not", (predicate,), pa.bool_())
+
+
+def _is_matched(conditions: Sequence[Expression]) -> Expression:
+    """Return whether all conditions are true; it is never NULL."""
+    if not conditions:
+        return Constant(True, pa.bool_())
+    false = Constant(False, pa.bool_())
+    return Call("coalesce", (conjunction(conditions), false), pa.bool_())
+
+
+def _follow(
+    ways: dict[int, Way],
+    known: Sequence[Scan],
+    scans: Sequence[Scan],
+    conditions: Sequence[Expression],
+    catalog: CatalogInfo,
+) -> set[int]:
+    """Follow foreign keys from known scans, add the ways to others; return the conditions used."""
+    pairs = {
+        pair: number
+        for number, condition in enumerate(conditions)
+        if (pair := _column_pair(condition)) is not None
+    }
+    used: set[int] = set()
+    frontier = list(known)
+    while frontier:
+        scan = frontier.pop()
+        own = {column.name: column for column in scan.columns}
+        for key in catalog.tables[scan.table].definition.foreign_keys:
+            for other in scans:
+                if id(other) in ways or other.table != key.table:
+                    continue
+                theirs = {column.name: column for column in other.columns}
+                needed = [
+                    pairs.get(frozenset({own[a], theirs[b]}))
+                    for a, b in zip(key.columns, key.references, strict=True)
+                ]
+                if None not in needed:
+                    ways[id(other)] = Way((*ways[id(scan)].path, key), scan)
+                    used.update(number for number in needed if number is not None)
+                    frontier.append(other)
+    return used
+
+
+def _column_pair(condition: Expression) -> frozenset[Column] | None:
+    """Return {a, b} for the condition a = b over two columns, casts between integers aside."""
+    match condition:
+        case Call(function="equal", arguments=(left, right)):
+            sides = (_without_integer_cast(left), _without_integer_cast(right))
+            if all(isinstance(side, Column) for side in sides):
+                return frozenset(side for side in sides if isinstance(side, Column))
+    return None
+
+
+def _without_integer_cast(expression: Expression) -> Expression:
+    match expression:
+        case Call(function="cast", arguments=(inner,), type=kind):
+            inner_type = next(leaves(inner)).type if isinstance(inner, Column) else None
+            if (
+                inner_type is not None
+                and pa.types.is_integer(kind)
+                and pa.types.is_integer(inner_type)
+                and holds(kind, inner_type)
+            ):
+                return inner
+    return expression
