@@ -44,7 +44,7 @@ from raydb.planner.expressions.nodes import (
 )
 from raydb.planner.stars.fuse import fuse
 from raydb.planner.stars.fused_scan import FusedScanAggregate
-from raydb.planner.stars.table_scan import asks_values, is_small
+from raydb.planner.stars.table_scan import asks_values, is_small, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from raydb.kernels.backends.cpu.scan import ScanPlan, Zones
     from raydb.planner.plan.nodes import Star
     from raydb.planner.stars.table_scan import FusedTableScan
-    from raydb.storage.tables.table import ForeignKey, Table
+    from raydb.storage.tables.table import ForeignKey, Table, TableDefinition
 
     # Attributes that are coded together, an expression that is computed for every row, or which
     # rows were not deleted.
@@ -239,8 +239,9 @@ class Image:
         sources: set[tuple[Attribute, ...]] = set()
         by_key: dict[ForeignKey, set[Attribute]] = {}
         for attribute in attributes_of(expression):
-            if attribute.path:
-                by_key.setdefault(attribute.path[0], set()).add(attribute)
+            key = key_of(attribute, self.fact.definition)
+            if key is not None and (attribute.path or attribute in self.together.get(key, ())):
+                by_key.setdefault(key, set()).add(attribute)
             elif is_small(self.fact.sample(attribute.name)) is None:
                 return None
             else:
@@ -295,7 +296,7 @@ class Image:
                     assert self.fact.live is not None
                     live = self.fact.live[self.first_row :].view(np.uint8)
                     return Coded(live, (pa.array([False, True]),))
-                case (Attribute(path=(), name=name),):
+                case (Attribute(path=(), name=name) as own,) if not self._is_grouped_key(own):
                     return column_codes(self.fact.rows.coded(name).slice(self.first_row))
                 case tuple():
                     return self._dimension_codes(source)
@@ -311,9 +312,15 @@ class Image:
         found: Coded | None = self._keep("codes", source, make)
         return found
 
+    def _is_grouped_key(self, attribute: Attribute) -> bool:
+        """Tell whether a column is a foreign key by which the query groups."""
+        key = key_of(attribute, self.fact.definition)
+        return key is not None and attribute in self.together.get(key, ())
+
     def _dimension_codes(self, attributes: tuple[Attribute, ...]) -> Coded:
         """Code the tuples of attributes behind one foreign key that occur; NULL for no partner."""
-        key = attributes[0].path[0]
+        key = key_of(attributes[0], self.fact.definition)
+        assert key is not None
         inputs = self._dimension_values(key, attributes)
         columns = [encode_column(inputs[attribute]) for attribute in attributes]
         codes, tuples = join_codes(columns)
@@ -331,6 +338,8 @@ class Image:
         values: dict[Expression, pa.Array] = {}
         for attribute in attributes:
             below = replace(attribute, path=attribute.path[1:])
+            if not attribute.path:  # the foreign key itself
+                below = replace(attribute, name=key.references[0])
             column = fetch(self.tables, key.table, below)
             chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
             values[attribute] = pa.concat_arrays([*chunks, pa.nulls(1, column.type)])
@@ -382,7 +391,8 @@ def fuse_on_rows(
 ) -> TableJob:
     """Return a scan as a fused job on an image of its fact table."""
     star = scan.star
-    image = Image(tables, tables[star.fact], cache, scan.first_row, _together(star))
+    fact = tables[star.fact]
+    image = Image(tables, fact, cache, scan.first_row, _together(star, fact.definition))
     predicates = [image.encode(predicate) for predicate in star.predicates]
     keys = [(column, image.encode(key)) for column, key in star.keys]
     measures: dict[Expression, Measure] = {}
@@ -417,13 +427,14 @@ def fuse_on_rows(
     return TableJob(replace(plan, index=index), image, (), tuple(measures), None)
 
 
-def _together(star: Star) -> dict[ForeignKey, frozenset[Attribute]]:
-    """Return the attributes of the keys by the foreign key that they lie behind."""
+def _together(star: Star, fact: TableDefinition) -> dict[ForeignKey, frozenset[Attribute]]:
+    """Return the attributes of the keys by the foreign key that they lie behind, or are."""
     found: dict[ForeignKey, set[Attribute]] = {}
-    for _, key in star.keys:
-        for attribute in attributes_of(key):
-            if attribute.path:
-                found.setdefault(attribute.path[0], set()).add(attribute)
+    for _, expression in star.keys:
+        for attribute in attributes_of(expression):
+            key = key_of(attribute, fact)
+            if key is not None:
+                found.setdefault(key, set()).add(attribute)
     return {key: frozenset(attributes) for key, attributes in found.items()}
 
 

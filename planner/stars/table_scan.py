@@ -9,6 +9,7 @@ row id.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -30,12 +31,12 @@ from raydb.storage.tables.parts import value_bytes
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from raydb.planner.catalog import CatalogInfo, TableInfo
     from raydb.planner.plan.nodes import Star
     from raydb.planner.plan.nodes.node import Calls, Items
-    from raydb.storage.tables.table import ForeignKey
+    from raydb.storage.tables.table import ForeignKey, TableDefinition
 
 # Below this many rows the general path takes a few milliseconds, and less to get ready.
 MIN_ROWS = 100_000
@@ -126,15 +127,11 @@ def scan_obstacle(star: Star, catalog: CatalogInfo, least_rows: int | None = Non
         for attribute in attributes_of(expression):
             if not _has_codes(_table_of(attribute, star, catalog).sample[attribute.name].type):
                 return f"'{attribute.name}' is of a type that has no codes"
-    group_count = 1
-    for expression in (
-        *(key for _, key in star.keys),
-        *(call.arguments[0] for _, call in star.aggregates if asks_values(call)),
-    ):
-        count = _value_count(expression, star, catalog)
-        if count is None or group_count * count > DENSE_GROUPS:
-            return "the query has too many groups for one pass"
-        group_count *= count
+    asked = [call.arguments[0] for _, call in star.aggregates if asks_values(call)]
+    counts = [_group_count((key for _, key in star.keys), star, catalog)]
+    counts += [_group_count((expression,), star, catalog) for expression in asked]
+    if None in counts or prod(filter(None, counts)) > DENSE_GROUPS:
+        return "the query has too many groups for one pass"
     return None
 
 
@@ -184,6 +181,36 @@ def scan_bytes(star: Star, catalog: CatalogInfo) -> int:
         row_bytes += min(width, _NUMBER_BYTES)
         row_bytes += width if fact.is_encoded[attribute.name] else 0
     return row_bytes * fact.row_count
+
+
+def _group_count(keys: Iterable[Expression], star: Star, catalog: CatalogInfo) -> int | None:
+    """Return how many tuples of values keys have at most, None where that may be one a row.
+
+    Those behind one foreign key, and the key itself, have no more than its table has rows.
+    """
+    fact = catalog.tables[star.fact].definition
+    behind: dict[ForeignKey, int] = {}
+    count = 1
+    for key in keys:
+        places = {key_of(attribute, fact) for attribute in attributes_of(key)}
+        only = places.pop() if len(places) == 1 else None
+        values = _value_count(key, star, catalog)
+        if only is not None:
+            # NULL is one more.
+            rows = catalog.tables[only.table].row_count + 1
+            behind[only] = min(rows, behind.get(only, 1) * (rows if values is None else values))
+        elif values is None:
+            return None
+        else:
+            count *= values
+    return count * prod(behind.values())
+
+
+def key_of(attribute: Attribute, fact: TableDefinition) -> ForeignKey | None:
+    """Return the foreign key that an attribute lies behind, or is itself as its only column."""
+    if attribute.path:
+        return attribute.path[0]
+    return next((k for k in fact.foreign_keys if k.columns == (attribute.name,)), None)
 
 
 def _value_count(expression: Expression, star: Star, catalog: CatalogInfo) -> int | None:

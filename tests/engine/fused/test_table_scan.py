@@ -206,3 +206,25 @@ def test_what_was_made_of_rows_that_are_gone_is_dropped(con):
         con.execute(statement)
         con.execute("SELECT 1")
         assert not any("other" in what for what in cache._items)
+
+
+def test_the_texts_of_a_key_are_as_many_groups_as_its_rows(con):
+    con.execute(
+        "CREATE TABLE buyer (b_id BIGINT PRIMARY KEY, name VARCHAR, street VARCHAR);"
+        "CREATE TABLE bill (buyer INTEGER REFERENCES buyer, paid INTEGER);"
+        "INSERT INTO buyer SELECT range, 'name ' || range, 'street ' || range / 2 FROM range(3000);"
+        "INSERT INTO bill SELECT CASE WHEN range % 7 > 0 THEN range % 2000 END, range"
+        " FROM range(9000)"
+    )
+    for keys in ("b_id, name, street", "buyer, street", "name, street, upper(name)", "buyer"):
+        query = f"SELECT {keys}, sum(paid), count(*) FROM bill LEFT JOIN buyer ON buyer = b_id"
+        both = f"{query} WHERE buyer IS NULL OR buyer <> 5 GROUP BY {keys}"
+        for text in (f"{query} GROUP BY {keys}", both):
+            plan = con.execute(f"EXPLAIN {text}").fetchall()
+            assert any("FusedTableScan" in line for (line,) in plan)
+            fused = con.execute(text).fetchall()
+            con.execute("SET fused_path = 'off'")
+            general = con.execute(text).fetchall()
+            con.execute("SET fused_path = 'on'")
+            assert sorted(fused, key=repr) == sorted(general, key=repr)
+            assert len(fused) > 1000
