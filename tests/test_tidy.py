@@ -280,7 +280,7 @@ def test_readme_commands_exist() -> None:
 # Dependencies
 
 # Imported inside the function that needs them, by users who have them.
-OPTIONAL = {"cuda", "cupy", "duckdb", "optix", "pandas", "polars", "sqlalchemy"}
+OPTIONAL = {"cuda", "cupy", "duckdb", "openpyxl", "optix", "pandas", "polars", "sqlalchemy"}
 
 # Imported by the one whom they serve, and by nobody else.
 PLUGINS = {
@@ -323,6 +323,7 @@ def test_test_dependencies_are_those_imported() -> None:
     declared = requirement_names(PROJECT["project"]["optional-dependencies"]["test"])
     runtime = requirement_names(PROJECT["project"]["dependencies"])
     programs = {"import-linter", "ipykernel", "mypy", "pytest-xdist", "ruff", "tpchgen-cli"}
+    stubs = {"types-openpyxl"}
     # The benchmark of the devices imports what a machine with one has.
     modules = {name for file in files for name in (file.stem, file.parent.name)} | {"cupy"}
-    assert imported_packages(files) - runtime - modules == declared - programs
+    assert imported_packages(files) - runtime - modules == declared - programs - stubs

@@ -323,9 +323,9 @@ _LISTED = (
     Command(
         ".import", _IMPORT_USAGE, "read a file into a table, which is made where it is absent",
         _import, (0, 6), "file",
-        "The extension of the file tells its format: .csv, .tsv, .jsonl, .parquet, .flat, .tbl;"
-        " --csv says that it is CSV. --skip leaves out lines at its beginning. A new table has"
-        " the columns and types that FROM 'FILE' finds.",
+        "The extension of the file tells its format: .csv, .tsv, .jsonl, .parquet, .flat, .tbl,"
+        " .xlsx; --csv says that it is CSV. --skip leaves out lines at its beginning. A new table"
+        " has the columns and types that FROM 'FILE' finds.",
         reaches_outside=True,
     ),
     Command(".indexes", "", "list the indexes", _query("SELECT * FROM indexes()")),

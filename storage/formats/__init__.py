@@ -8,6 +8,7 @@ quotes, no escapes. An empty field is NULL, but '' in a VARCHAR column that is N
 NULL. The first line decides whether a '|' follows the last field.
 .jsonl    one JSON object a line, its keys the columns, or an array of them; also .ndjson and .json
 .arrow    Arrow IPC files, also .feather, and streams, .arrows
+.xlsx     a sheet of an Excel workbook, by openpyxl
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from raydb.errors import ProgrammingError, did_you_mean
 from raydb.storage.formats.arrow.ipc_file import ARROW_IPC
 from raydb.storage.formats.delimited.csv_file import CSV
 from raydb.storage.formats.delimited.tbl_file import TBL
+from raydb.storage.formats.excel.xlsx_file import XLSX
 from raydb.storage.formats.flat import FLAT
 from raydb.storage.formats.format import Use
 from raydb.storage.formats.json.json_lines import JSON
@@ -39,7 +41,7 @@ def register(added: Format) -> None:
     assert FORMATS.setdefault(added.name, added) is added, f"format {added.name} is there"
 
 
-for _format in (FLAT, PARQUET, CSV, TBL, JSON, ARROW_IPC):
+for _format in (FLAT, PARQUET, CSV, TBL, JSON, ARROW_IPC, XLSX):
     register(_format)
 
 

@@ -15,6 +15,7 @@ from raydb.storage.formats.arrow.sql_types import check_names, in_sql_layout, sq
 from raydb.storage.formats.delimited.faults import first_failure
 from raydb.storage.nested import leaf_types, rebuild
 from raydb.storage.type_names import sql_type_name
+from raydb.storage.uuids import UUID, uuids_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +51,7 @@ def cast_columns(
     do not fit.
     """
     check_names(path, found)
-    names = _match_names(path, found.names, schema, exact)
+    names = match_names(path, found.names, schema, exact)
     _check_castable(path, found, names, schema)
     rows = read(names)
     columns = [
@@ -60,8 +61,8 @@ def cast_columns(
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _match_names(path: str, found: list[str], schema: pa.Schema, exact: bool) -> list[str]:
-    """Return the file's name for each column of the schema."""
+def match_names(path: str, found: list[str], schema: pa.Schema, exact: bool) -> list[str]:
+    """Return the file's name for each column of the schema; see `cast_columns`."""
     names = []
     index = index_names(found)
     for wanted in schema.names:
@@ -133,12 +134,12 @@ def cast_column(
     if column.type == field.type:
         return column
     column = in_sql_layout(column)
-    cast = _cast_exactly(column, field.type)
+    cast = cast_exactly(column, field.type)
     if cast is not None:
         return cast
     nested = pa.types.is_nested(column.type)
     row = first_failure(
-        len(column), lambda count: _cast_exactly(column.slice(0, count), field.type) is None
+        len(column), lambda count: cast_exactly(column.slice(0, count), field.type) is None
     )
     value = str(column[row].as_py()) if nested else column[row].cast(pa.string()).as_py()
     place = f"{origin}, row {first + row + 1}, column '{field.name}'"
@@ -158,7 +159,7 @@ def _cast_parts(column: pa.ChunkedArray, want: pa.DataType) -> pa.ChunkedArray |
     """Return nested values with each part in its type, or None if a part does not fit."""
 
     def convert(values: pa.Array, kind: pa.DataType) -> pa.Array:
-        cast = values if values.type == kind else _cast_exactly(pa.chunked_array([values]), kind)
+        cast = values if values.type == kind else cast_exactly(pa.chunked_array([values]), kind)
         if cast is None:
             raise pa.ArrowInvalid("a part does not fit")
         return cast.combine_chunks() if isinstance(cast, pa.ChunkedArray) else cast
@@ -179,7 +180,7 @@ def _is_cut(have: pa.DataType) -> bool:
     )
 
 
-def _cast_exactly(column: pa.ChunkedArray, want: pa.DataType) -> pa.ChunkedArray | None:
+def cast_exactly(column: pa.ChunkedArray, want: pa.DataType) -> pa.ChunkedArray | None:
     """Return the column in another type, or None if a value does not fit.
 
     Only DECIMAL to DOUBLE and DOUBLE to REAL round.
@@ -222,3 +223,32 @@ def _interval_array(micros: pa.Array, want: pa.DataType) -> pa.Array:
     parts["days"], parts["nanoseconds"] = days, rest * 1000
     whole = pa.Array.from_buffers(want, len(micros), [None, pa.py_buffer(parts)])
     return pc.if_else(micros.is_valid(), whole, pa.scalar(None, want))
+
+
+def cast_texts(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Return a column, or the parts of a nested one, in the type that its texts are written in.
+
+    Raises ArrowInvalid where a value is none.
+    """
+    return pa.chunked_array([_cast_text_array(chunk, kind) for chunk in column.chunks], kind)
+
+
+def _cast_text_array(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    if array.type == kind:
+        return array
+    if pa.types.is_struct(kind) or pa.types.is_list(kind):
+        return rebuild(array, kind, _cast_text_array)
+    if pa.types.is_fixed_size_list(kind):
+        elements = _cast_text_array(array, pa.list_(kind.value_type))
+        return elements.cast(kind)
+    if kind == UUID:
+        return uuids_of(array)
+    if pa.types.is_string(array.type) and pa.types.is_time(kind):
+        # Arrow reads no time without a day.
+        moments = pc.binary_join_element_wise("1970-01-01", array, " ")
+        return moments.cast(pa.timestamp("us")).cast(kind)
+    cast = array.cast(kind)
+    is_rounded = pa.types.is_floating(kind) and pa.types.is_floating(array.type)
+    if is_rounded and pc.any(pc.and_(pc.is_inf(cast), pc.is_finite(array))).as_py():
+        raise pa.ArrowInvalid("overflow")
+    return cast

@@ -46,7 +46,7 @@ def write_delimited(
     escape: what stands before a quote within quotes, None for another quote. Raises
     NotSupportedError for a column that text cannot hold.
     """
-    _check_types(rows.schema, "a .csv file", nested=False)
+    check_types(rows.schema, "a .csv file", nested=False)
     line_of = partial(_delimited_lines, layout=layout, escape=escape)
     if header:
         names = pa.array(rows.schema.names, pa.string())
@@ -62,7 +62,7 @@ def write_json_lines(sink: BinaryIO, rows: pa.Table, *, is_array: bool) -> None:
 
     Raises NotSupportedError for a column that JSON cannot hold, DataError for NaN and infinities.
     """
-    _check_types(rows.schema, "a JSON file", nested=True)
+    check_types(rows.schema, "a JSON file", nested=True)
     if not is_array:
         _write_lines(sink, rows, partial(_json_lines, end="}\n"))
         return
@@ -91,7 +91,8 @@ def compressed(
     return write_compressed
 
 
-def _check_types(schema: pa.Schema, what: str, nested: bool) -> None:
+def check_types(schema: pa.Schema, what: str, nested: bool) -> None:
+    """Raise NotSupportedError for a column of a type that a kind of file cannot hold."""
     types = pa.types
     for field in schema:
         kinds = leaf_types(field.type) if nested else (field.type,)
@@ -125,7 +126,7 @@ def _bytes_of(lines: pa.Array) -> pa.Buffer:
 def _delimited_lines(batch: pa.RecordBatch, layout: Layout, escape: str | None) -> pa.Array:
     fields = []
     for column in batch.columns:
-        texts = column if pa.types.is_string(column.type) else _plain_text(column)
+        texts = column if pa.types.is_string(column.type) else plain_text(column)
         if texts is column or _may_clash(layout):
             texts = _quoted(texts, layout, escape)
         fields.append(pc.fill_null(texts, layout.nulls[0]))
@@ -154,7 +155,7 @@ def _quoted(texts: pa.Array, layout: Layout, escape: str | None) -> pa.Array:
     return pc.if_else(odd, pc.binary_join_element_wise(quote, inside, quote, ""), texts)
 
 
-def _plain_text(column: pa.Array) -> pa.Array:
+def plain_text(column: pa.Array) -> pa.Array:
     """Return the values of a number, boolean, date or time as text that is read back the same."""
     if column.type == UUID:
         return uuid_texts(column)
@@ -199,7 +200,7 @@ def _json_text(name: str, column: pa.Array) -> pa.Array:
     else:
         if types.is_floating(kind) and pc.all(pc.is_finite(column)).as_py() is False:
             raise DataError(f"column '{name}' has NaN or an infinity, which JSON cannot write")
-        texts = _plain_text(column)
+        texts = plain_text(column)
     return pc.fill_null(texts, "null")
 
 

@@ -23,7 +23,7 @@ from pyarrow import json as arrow_json
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
 from raydb.interrupts import beside, check_interrupt
-from raydb.storage.formats.cast_columns import cast_columns, further_column
+from raydb.storage.formats.cast_columns import cast_columns, cast_texts, further_column
 from raydb.storage.formats.delimited.faults import first_failure, shorten
 from raydb.storage.formats.format import ANY, MAX_COLUMNS, Format, Setting, Use, too_many_columns
 from raydb.storage.formats.json.array import open_json
@@ -31,10 +31,10 @@ from raydb.storage.formats.json.source import BLOCK_BYTES, JsonSource, Nesting, 
 from raydb.storage.formats.options import columns_of, compression_of, switch
 from raydb.storage.formats.text_part import LateValueError, TextPart
 from raydb.storage.formats.write_lines import compressed, write_json_lines
-from raydb.storage.nested import leaf_types, rebuild
+from raydb.storage.nested import leaf_types
 from raydb.storage.tables.parts import ArrowPart
 from raydb.storage.type_names import sql_type_name
-from raydb.storage.uuids import UUID, uuids_of
+from raydb.storage.uuids import UUID
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -241,45 +241,19 @@ def _convert(path: str, name: str, column: pa.ChunkedArray, kind: pa.DataType) -
 
     def fails(count: int) -> bool:
         try:
-            _cast(column.slice(0, count), kind)
+            cast_texts(column.slice(0, count), kind)
         except pa.ArrowInvalid:
             return True
         return False
 
     if not fails(len(column)):
-        return _cast(column, kind)
+        return cast_texts(column, kind)
     row = first_failure(len(column), fails)
     what, value = sql_type_name(kind), shorten(str(column[row].as_py()))
     raise DataError(
         f"file '{path}', row {row + 1}, column '{name}': '{value}' is not "
         f"{'an' if what[0] in 'AEIO' else 'a'} {what}"
     )
-
-
-def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Return a column in another type. Raises ArrowInvalid where a value is none."""
-    return pa.chunked_array([_cast_array(chunk, kind) for chunk in column.chunks], kind)
-
-
-def _cast_array(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    if array.type == kind:
-        return array
-    if pa.types.is_struct(kind) or pa.types.is_list(kind):
-        return rebuild(array, kind, _cast_array)
-    if pa.types.is_fixed_size_list(kind):
-        elements = _cast_array(array, pa.list_(kind.value_type))
-        return elements.cast(kind)
-    if kind == UUID:
-        return uuids_of(array)
-    if pa.types.is_string(array.type) and pa.types.is_time(kind):
-        # Arrow reads no time without a day.
-        moments = pc.binary_join_element_wise("1970-01-01", array, " ")
-        return moments.cast(pa.timestamp("us")).cast(kind)
-    cast = array.cast(kind)
-    is_rounded = pa.types.is_floating(kind) and pa.types.is_floating(array.type)
-    if is_rounded and pc.any(pc.and_(pc.is_inf(cast), pc.is_finite(array))).as_py():
-        raise pa.ArrowInvalid("overflow")
-    return cast
 
 
 def _as_moments(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -294,7 +268,7 @@ def _as_moments(column: pa.ChunkedArray) -> pa.ChunkedArray:
     ):
         if pc.all(pc.match_substring_regex(column, pattern)).as_py():
             with suppress(pa.ArrowInvalid):
-                return _cast(column, kind)
+                return cast_texts(column, kind)
     return column
 
 
