@@ -5,13 +5,10 @@ base  ->  rows 1  ->  step(rows 1)  ->  rows 2  ->  step(rows 2)  ->  ...  until
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.types as pt
-
-from raydb.engine.operators.relation import Collector, Relation, joined
-from raydb.planner.expressions.columns.order import canonical_floats, order_codes, order_intervals
+from raydb.engine.operators.known_rows import KnownRows
+from raydb.engine.operators.relation import MORSEL_ROWS, Collector, Relation
 from raydb.planner.plan.nodes import CommonTable, WorkingTable
 
 if TYPE_CHECKING:
@@ -20,10 +17,6 @@ if TYPE_CHECKING:
     from raydb.engine.operators.run import Sources
     from raydb.planner.expressions.nodes import Column
     from raydb.planner.plan.nodes import PhysicalPlan, Recursive
-
-# What a row that is known takes in a set of Python's, and each value of it.
-_SEEN_BYTES = 100
-_SEEN_VALUE_BYTES = 40
 
 
 def run_common_table(plan: CommonTable, columns: Sequence[Column], sources: Sources) -> Relation:
@@ -60,14 +53,12 @@ def generations(plan: Recursive, sources: Sources) -> Iterator[Relation]:
     finds them. Queries in `sources.shared` that were computed from them are forgotten before the
     next step.
     """
-    seen: set[tuple[Any, ...]] = set()
+    known = KnownRows(plan.columns, sources.memory)
     outdated = _queries_over(plan.step, plan.number)
     rows = _as_columns(sources.rows_of(plan.base, plan.base.columns), plan.columns)
     while True:
         if plan.distinct:
-            rows = _unseen(rows, seen)
-            need = len(seen) * (_SEEN_BYTES + _SEEN_VALUE_BYTES * len(plan.columns))
-            sources.memory.check(need, "WITH RECURSIVE ... UNION, to know rows again,")
+            rows = known.add(rows)
         if rows.row_count == 0:
             return
         sources.working[plan.number] = rows
@@ -80,28 +71,8 @@ def generations(plan: Recursive, sources: Sources) -> Iterator[Relation]:
 
 def _as_columns(rows: Relation, columns: tuple[Column, ...]) -> Relation:
     """Return the rows under other columns, by position."""
-    values = (joined(each) for each in rows.columns.values())
-    return Relation(dict(zip(columns, values, strict=True)), rows.row_count)
-
-
-def _unseen(rows: Relation, seen: set[tuple[Any, ...]]) -> Relation:
-    """Return the rows that are not in `seen`, each once, and add them to it.
-
-    A set of Python's grows with the rows; every hash join of Acero's would begin with all of them.
-    """
-    columns = [_comparable(values) for values in rows.columns.values()]
-    tuples = zip(*columns, strict=True) if columns else iter([()] * rows.row_count)
-    mask = []
-    for row in tuples:
-        mask.append(row not in seen)
-        seen.add(row)
-    return rows.filter(pa.array(mask, pa.bool_()), sum(mask))
-
-
-def _comparable(values: pa.ChunkedArray | pa.Array) -> list[Any]:
-    """Return values as Python's, which are equal where SQL's are."""
-    codes = order_intervals(order_codes(canonical_floats(values))).to_pylist()
-    return [repr(code) for code in codes] if pt.is_nested(values.type) else codes
+    some = rows.combined() if rows.row_count <= MORSEL_ROWS else rows
+    return Relation(dict(zip(columns, some.columns.values(), strict=True)), rows.row_count)
 
 
 def _queries_over(plan: PhysicalPlan, number: int) -> list[int]:

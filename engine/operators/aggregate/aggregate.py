@@ -19,7 +19,7 @@ import pyarrow.types as pt
 from raydb.engine.operators.aggregate.exact_sums import as_doubles, average, is_exact, join_limbs
 from raydb.engine.operators.aggregate.grouped import Grouped, rows_of, sees_nulls
 from raydb.engine.operators.aggregate.ordered import list_values, mode, quantile, string_agg
-from raydb.engine.operators.aggregate.statistics import ENTROPY, MOMENTS, PAIR_STATISTICS
+from raydb.engine.operators.aggregate.statistics import ENTROPY, STATISTICS
 from raydb.engine.operators.codes import encode, group_rows
 from raydb.engine.operators.relation import Relation, joined
 from raydb.planner.expressions.casts.cast import cast_values
@@ -194,7 +194,6 @@ _FOLDS: Mapping[str, Callable[[AggregateCall, Grouped], pa.Array]] = {
     "mode": mode,
     "string_agg": string_agg,
     "list": list_values,
-    **MOMENTS,
-    **PAIR_STATISTICS,
+    **STATISTICS,
     **ENTROPY,
 }

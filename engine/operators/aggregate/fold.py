@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 # Aggregates whose state is a value: that of two states is that of two values.
 _OWN_STATE = frozenset(
     {"sum", "min", "max", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor", "any_value"}
+    | {"product", "first", "last", "arg_min", "arg_max"}
 )
+# Those that see NULLs: in a state no other row's value stands for what a FILTER has left out.
+_PLACES = frozenset({"first", "last"})
 _COUNTS = frozenset({"count", "count_star"})
 
 
@@ -77,21 +80,26 @@ def results_of(groups: Relation, keys: Sequence[Column], calls: Calls) -> Relati
 
 def _has_state(call: AggregateCall) -> bool:
     known = call.function in _OWN_STATE or call.function in _COUNTS or call.function == "avg"
-    return known and not call.distinct and not call.order_by
+    sees_left_out = call.function in _PLACES and call.filter is not None
+    return known and not call.distinct and not call.order_by and not sees_left_out
 
 
-def _count_of(column: Column) -> Column:
-    """Return the column of the count that an average has beside its sum."""
-    return Column(-1 - column.number, "count", pa.int64())
+def _beside(column: Column, kind: pa.DataType) -> Column:
+    """Return the column of a second state: an average's count, what an arg_min compares."""
+    return Column(-1 - column.number, "beside", kind)
 
 
 def _states(column: Column, call: AggregateCall) -> list[tuple[Column, AggregateCall]]:
     function = "sum" if call.function in _COUNTS or call.function == "avg" else call.function
     kind = _state_type(call)
     state = Column(column.number, "state", kind)
+    if call.function in ("arg_min", "arg_max"):
+        compared = _beside(column, call.arguments[1].type)
+        extreme = AggregateCall(call.function[len("arg_") :], (compared,), compared.type)
+        return [(state, AggregateCall(function, (state, compared), kind)), (compared, extreme)]
     states = [(state, AggregateCall(function, (state,), kind))]
     if call.function == "avg":
-        count = _count_of(column)
+        count = _beside(column, pa.int64())
         states.append((count, AggregateCall("sum", (count,), count.type)))
     return states
 
@@ -99,6 +107,8 @@ def _states(column: Column, call: AggregateCall) -> list[tuple[Column, Aggregate
 def _state_type(call: AggregateCall) -> pa.DataType:
     if call.function in _COUNTS:
         return pa.int64()
+    if call.function == "product":
+        return pa.float64()
     kind = call.arguments[0].type
     if call.function not in ("sum", "avg"):
         return kind
@@ -114,11 +124,17 @@ def _first_states(
     passed = [] if call.filter is None else [rows.columns[places[call.filter]].fill_null(False)]
     passed += [rows.columns[places[argument]].is_valid() for argument in call.arguments]
     (state, _), *others = _states(column, call)
+    if call.function in _PLACES:
+        return {state: rows.columns[places[call.arguments[0]]]}
     counted = reduce(pc.and_, passed) if passed else pa.array(np.ones(rows.row_count, np.bool_))
     if call.function in _COUNTS:
         return {state: pc.cast(counted, pa.int64())}
     values = cast_values(rows.columns[places[call.arguments[0]]], state.type)
     states = {state: pc.if_else(counted, values, pa.scalar(None, state.type))}
+    if call.function in ("arg_min", "arg_max"):
+        compared = rows.columns[places[call.arguments[1]]]
+        nothing = pa.scalar(None, compared.type)
+        return states | {column: pc.if_else(counted, compared, nothing) for column, _ in others}
     return states | {count: pc.cast(counted, pa.int64()) for count, _ in others}
 
 
@@ -129,7 +145,7 @@ def _result(column: Column, call: AggregateCall, groups: Relation) -> pa.Chunked
         return cast_values(state.fill_null(0), call.type)  # The sum over no rows at all is NULL.
     if call.function != "avg":
         return cast_values(state, call.type)
-    counts = joined(groups.columns[_count_of(column)].fill_null(0)).to_numpy()
+    counts = joined(groups.columns[_beside(column, pa.int64())].fill_null(0)).to_numpy()
     if is_exact(call.arguments[0].type):
         return cast_values(average(split_limbs(state), counts, state.type), call.type)
     sums = joined(state).fill_null(0.0).to_numpy()

@@ -19,7 +19,7 @@ from raydb.engine.operators.codes import (
     key_word,
     sort_rows,
 )
-from raydb.engine.operators.relation import joined
+from raydb.engine.operators.relation import Relation, concatenate, joined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.engine.operators.codes import Groups
-    from raydb.planner.expressions.nodes import AggregateCall, Expression
+    from raydb.planner.expressions.nodes import AggregateCall, Column, Expression
 
 # Aggregates that see the rows whose argument is NULL.
 _SEE_NULLS = frozenset({"first", "last", "list"})
@@ -113,3 +113,13 @@ def _take_each(
     keys: Sequence[pa.ChunkedArray | pa.Array], rows: NDArray[np.int64]
 ) -> list[pa.ChunkedArray | pa.Array]:
     return [joined(key).take(pa.array(rows)) for key in keys]
+
+
+def places_beside(rows: Relation, groups: Relation, keys: Sequence[Column]) -> NDArray[np.int64]:
+    """Return for each row the place of its keys among groups, -1 for none of them."""
+    both = concatenate([rows.select(keys), groups.select(keys)], keys)
+    numbers = group_rows([both.columns[key] for key in keys], both.row_count).members.numbers
+    place_of = np.full(int(numbers.max(initial=0)) + 1, -1)
+    place_of[numbers[rows.row_count :]] = np.arange(groups.row_count)
+    places: NDArray[np.int64] = place_of[numbers[: rows.row_count]]
+    return places

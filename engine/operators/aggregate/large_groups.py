@@ -3,6 +3,7 @@
 sum, count, min ...   folded block by block
 DISTINCT              the distinct rows first: groups of the keys and the arguments
 quantiles, mode       rows in the order of keys and values, of which single ones are read
+stddev, corr ...      three passes: means, what they leave, products of distances
 list, string_agg      rows in the order of keys: a value is some of them side by side
 """
 
@@ -18,11 +19,12 @@ import pyarrow.types as pt
 
 from raydb.engine.operators.aggregate.fold import is_foldable, states_of
 from raydb.engine.operators.aggregate.fold_blocks import aggregate_pieces, fold_blocks
-from raydb.engine.operators.aggregate.grouped import sees_nulls
+from raydb.engine.operators.aggregate.grouped import places_beside, sees_nulls
+from raydb.engine.operators.aggregate.large_statistics import large_entropy, large_statistic
 from raydb.engine.operators.aggregate.ordered import between, joined_texts, quantile_places
-from raydb.engine.operators.codes import group_rows
+from raydb.engine.operators.aggregate.statistics import STATISTICS
 from raydb.engine.operators.partition import pieces_of
-from raydb.engine.operators.relation import Collector, Relation, concatenate, joined
+from raydb.engine.operators.relation import Collector, Relation, joined
 from raydb.engine.operators.sort import sort
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.order import canonical_floats
@@ -43,7 +45,10 @@ if TYPE_CHECKING:
 
 _QUANTILES = frozenset({"quantile_cont", "quantile_disc"})
 _LISTS = frozenset({"list", "string_agg"})
-_COUNTS = frozenset({"count", "count_star"})
+_PLACES = frozenset({"first", "last"})
+_COUNTED = frozenset({"mode", "entropy"})
+# Of no rows at all they are 0.
+_NEVER_NULL = frozenset({"count", "count_star", "regr_count", "entropy"})
 
 # The columns of plans and of their expressions have other numbers.
 _SIZE = Column(-(10**9), "size", pa.int64())
@@ -64,9 +69,12 @@ def _is_possible(call: AggregateCall) -> bool:
         arguments = (argument.type for argument in call.arguments)
         if call.order_by or any(map(pt.is_nested, arguments)):
             return False
-    is_ordered = call.function in _QUANTILES or call.function == "mode"
-    if is_ordered or call.function in _LISTS:
-        return not (is_ordered and call.order_by)
+    if call.function in _LISTS:
+        return True
+    if call.function in _PLACES:
+        return not call.distinct
+    if call.function in _QUANTILES | _COUNTED or call.function in STATISTICS:
+        return not call.order_by
     return is_foldable([(_SIZE, replace(call, distinct=False))])
 
 
@@ -82,7 +90,8 @@ def aggregate_large(
         if column not in columns:
             found = _large(column, call, rows, keys, places, memory)
             values = values_beside(groups, found, keys, column)
-            columns[column] = pc.fill_null(values, 0) if call.function in _COUNTS else values
+            is_never_null = call.function in _NEVER_NULL
+            columns[column] = pc.fill_null(values, 0) if is_never_null else values
     return Relation(columns, groups.row_count)
 
 
@@ -96,7 +105,7 @@ def _large(
 ) -> Relation:
     """Return the keys and one aggregate of the groups that have a row for it."""
     arguments = [places[argument] for argument in call.arguments]
-    if call.function not in _COUNTS and not is_foldable([(column, replace(call, distinct=False))]):
+    if call.function in _QUANTILES | _LISTS:
         arguments = arguments[:1]  # The others are constants.
     wanted = dict.fromkeys([*arguments, *(places[item.expression] for item in call.order_by)])
     taken = _taking_part(call, rows, [*keys, *wanted], (keys, arguments, places), memory)
@@ -107,17 +116,23 @@ def _large(
         for piece in taken:
             collector.add(piece)
         some = collector.relation()
+    order = [
+        SortKey(places[item.expression], item.descending, item.nulls_first)
+        for item in call.order_by
+    ]
+    if call.function in STATISTICS:
+        groups, sizes = _sizes(some, keys, memory)
+        values = large_statistic(call, some, (groups, sizes), arguments, memory)
+        return Relation({**groups.columns, column: cast_values(values, call.type)}, len(sizes))
     match call.function:
         case "quantile_cont" | "quantile_disc":
             return _quantiles(column, call, some, keys, arguments[0], memory)
-        case "mode":
-            return _modes(column, call, some, keys, arguments[0], memory)
+        case "mode" | "entropy":
+            return _of_counts(column, call, some, keys, arguments[0], memory)
         case "list" | "string_agg":
-            order = [
-                SortKey(places[item.expression], item.descending, item.nulls_first)
-                for item in call.order_by
-            ]
             return _lists(column, call, some, keys, (arguments[0], order), memory)
+        case "first" | "last" if order:
+            return _ends(column, call, some, keys, (arguments[0], order), memory)
         case _:
             plain = replace(call, distinct=False, filter=None)
             pieces = aggregate_pieces(some, keys, states_of([(column, plain)]), memory)
@@ -158,12 +173,7 @@ def values_beside(
     groups: Relation, found: Relation, keys: Sequence[Column], column: Column
 ) -> pa.Array:
     """Return a column of other rows by their keys, which are different; NULL without partner."""
-    both = concatenate([groups.select(keys), found.select(keys)], keys)
-    count = groups.row_count
-    numbers = group_rows([both.columns[key] for key in keys], both.row_count).members.numbers
-    place_of = np.full(int(numbers.max(initial=0)) + 1, -1)
-    place_of[numbers[count:]] = np.arange(found.row_count)
-    chosen = place_of[numbers[:count]]
+    chosen = places_beside(groups, found, keys)
     return joined(found.columns[column]).take(pa.array(chosen, mask=chosen < 0))
 
 
@@ -201,7 +211,7 @@ def _quantiles(
     return Relation({**groups.columns, column: found}, groups.row_count)
 
 
-def _modes(
+def _of_counts(
     column: Column,
     call: AggregateCall,
     rows: Relation,
@@ -209,13 +219,36 @@ def _modes(
     value: Column,
     memory: Memory,
 ) -> Relation:
+    """Return what comes of how often each value occurs: the most frequent one, the entropy."""
     counts = [(_SIZE, AggregateCall("count_star", (), _SIZE.type))]
     pieces = aggregate_pieces(rows, [*keys, value], states_of(counts), memory)
     counted = fold_blocks(pieces, [*keys, value], counts, {}, memory)
-    order = [*map(SortKey, keys), SortKey(_SIZE, descending=True), SortKey(value)]
-    ordered = sort(counted, order, None, memory)
-    groups, sizes = _sizes(counted, keys, memory)
-    found = _values_at(ordered, value, np.cumsum(sizes) - sizes, sizes > 0)
+    if call.function == "entropy":
+        groups, sizes = _sizes(rows, keys, memory)
+        found = large_entropy(counted, _SIZE, (groups, sizes), memory)
+    else:
+        order = [*map(SortKey, keys), SortKey(_SIZE, descending=True), SortKey(value)]
+        ordered = sort(counted, order, None, memory)
+        groups, sizes = _sizes(counted, keys, memory)
+        found = _values_at(ordered, value, np.cumsum(sizes) - sizes, sizes > 0)
+    return Relation({**groups.columns, column: cast_values(found, call.type)}, groups.row_count)
+
+
+def _ends(
+    column: Column,
+    call: AggregateCall,
+    rows: Relation,
+    keys: Sequence[Column],
+    of: tuple[Column, Sequence[SortKey]],
+    memory: Memory,
+) -> Relation:
+    """Return the first or the last value of each group in the order of others."""
+    value, order = of
+    ordered = sort(rows, [*map(SortKey, keys), *order], None, memory)
+    groups, sizes = _sizes(rows, keys, memory)
+    ends = np.cumsum(sizes)
+    places = ends - sizes if call.function == "first" else ends - 1
+    found = _values_at(ordered, value, places, sizes > 0)
     return Relation({**groups.columns, column: cast_values(found, call.type)}, groups.row_count)
 
 

@@ -17,7 +17,7 @@ from raydb.engine.operators.aggregate.exact_sums import as_doubles
 from raydb.engine.operators.codes import group_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,6 +26,40 @@ if TYPE_CHECKING:
 
     Doubles = NDArray[np.float64]
     Fold = Callable[[AggregateCall, Grouped], pa.Array]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Sums:
+    """Of each group: its rows, the means of the arguments, and the sums that a statistic asks for.
+
+    products: of the distances of the arguments from their means, each to a power.
+    """
+
+    sizes: NDArray[np.int64]
+    means: list[Doubles]
+    products: list[Doubles]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Statistic:
+    """What comes of sums; powers: for each of them one power of each argument's distances."""
+
+    finish: Callable[[Sums], pa.Array]
+    powers: tuple[tuple[int, ...], ...]
+
+    def __call__(self, call: AggregateCall, rows: Grouped) -> pa.Array:
+        """Return the statistic of each group of rows in memory."""
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            found = [_distances(rows, number) for number in range(len(call.arguments))]
+            distances = [each for each, _ in found]
+            sums = [rows.members.sums(product(distances, powers)) for powers in self.powers]
+            return self.finish(Sums(rows.members.sizes, [means for _, means in found], sums))
+
+
+def product(distances: Sequence[Doubles], powers: Sequence[int]) -> Doubles:
+    """Return the product of distances, each to its power."""
+    factors = [each**power for each, power in zip(distances, powers, strict=True) if power]
+    return functools.reduce(np.multiply, factors)
 
 
 def _distances(rows: Grouped, number: int) -> tuple[Doubles, Doubles]:
@@ -46,40 +80,27 @@ def _known(values: Doubles, known: NDArray[np.bool_]) -> pa.Array:
 # -- of one argument
 
 
-def _variance(
-    finish: Callable[[Doubles], Doubles], freedom: int, _: AggregateCall, rows: Grouped
-) -> pa.Array:
+def _variance(finish: Callable[[Doubles], Doubles], freedom: int, sums: Sums) -> pa.Array:
     """Return the variance with n - freedom below the line, or its root."""
-    sizes = rows.members.sizes
-    with np.errstate(invalid="ignore", over="ignore"):
-        distances, _means = _distances(rows, 0)
-        squares = rows.members.sums(distances * distances)
-        return _known(finish(squares / np.maximum(sizes - freedom, 1)), sizes > freedom)
+    (squares,) = sums.products
+    return _known(finish(squares / np.maximum(sums.sizes - freedom, 1)), sums.sizes > freedom)
 
 
-def _third_and_fourth(rows: Grouped) -> tuple[Doubles, Doubles, Doubles, Doubles]:
-    """Return n and the sums of the second to the fourth powers of the distances."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        distances, _means = _distances(rows, 0)
-        powers = [rows.members.sums(distances**power) for power in (2, 3, 4)]
-    return rows.members.sizes.astype(np.float64), powers[0], powers[1], powers[2]
-
-
-def _skewness(_: AggregateCall, rows: Grouped) -> pa.Array:
+def _skewness(sums: Sums) -> pa.Array:
     """Return the sample skewness, corrected for its bias; needs three rows that differ."""
-    n, second, third, _fourth = _third_and_fourth(rows)
-    known = (n > 2) & (second != 0)
-    n = np.where(known, n, 3)
+    second, third = sums.products
+    known = (sums.sizes > 2) & (second != 0)
+    n = np.where(known, sums.sizes.astype(np.float64), 3)
     deviation = np.where(known, second, 1) / n
     skewness = third / n / deviation**1.5
     return _known(skewness * np.sqrt(n * (n - 1)) / (n - 2), known)
 
 
-def _kurtosis(_: AggregateCall, rows: Grouped) -> pa.Array:
+def _kurtosis(sums: Sums) -> pa.Array:
     """Return the sample excess kurtosis, corrected for its bias; needs four rows that differ."""
-    n, second, _third, fourth = _third_and_fourth(rows)
-    known = (n > 3) & (second != 0)
-    n = np.where(known, n, 4)
+    second, fourth = sums.products
+    known = (sums.sizes > 3) & (second != 0)
+    n = np.where(known, sums.sizes.astype(np.float64), 4)
     excess = n * (n + 1) * fourth * (n - 1) / np.where(known, second, 1) ** 2
     return _known((excess - 3 * (n - 1) ** 2) / ((n - 2) * (n - 3)), known)
 
@@ -90,11 +111,15 @@ def _entropy(_: AggregateCall, rows: Grouped) -> pa.Array:
         [pa.array(rows.members.numbers), rows.arguments[0]], len(rows.members.numbers)
     )
     counts = pairs.members.sizes
-    sizes = rows.members.sizes
     groups = rows.members.numbers[pairs.rows]
-    shares = counts / sizes[groups]
-    bits = np.bincount(groups, -shares * np.log2(shares), rows.members.count)
+    bits = np.bincount(groups, share_bits(counts, rows.members.sizes[groups]), rows.members.count)
     return _known(np.abs(bits), np.ones(rows.members.count, np.bool_))
+
+
+def share_bits(counts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Doubles:
+    """Return what values that occur so often in groups of so many rows add to the entropy."""
+    shares = counts / sizes
+    return -shares * np.log2(shares)
 
 
 # -- of pairs (y, x)
@@ -117,16 +142,11 @@ class Pairs:
         return np.where(self.xx == 0, np.nan, self.xy / self.xx)
 
 
-def _pair(
-    finish: Callable[[Pairs], Doubles], least_rows: int, _: AggregateCall, rows: Grouped
-) -> pa.Array:
+def _pair(finish: Callable[[Pairs], Doubles], least_rows: int, sums: Sums) -> pa.Array:
     """Return a statistic of pairs; NULL where it does not exist because a variance is zero."""
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        y, y_mean = _distances(rows, 0)
-        x, x_mean = _distances(rows, 1)
-        yy, xx, xy = (rows.members.sums(product) for product in (y * y, x * x, x * y))
-        pairs = Pairs(rows.members.sizes.astype(np.float64), yy, xx, xy, y_mean, x_mean)
-        results = finish(pairs)
+    (y_mean, x_mean), (yy, xx, xy) = sums.means, sums.products
+    pairs = Pairs(sums.sizes.astype(np.float64), yy, xx, xy, y_mean, x_mean)
+    results = finish(pairs)
     undefined = np.isnan(results) & ((yy == 0) | (xx == 0))
     return _known(np.where(undefined, 0.0, results), (pairs.n >= least_rows) & ~undefined)
 
@@ -141,26 +161,28 @@ def _identity(values: Doubles) -> Doubles:
     return values
 
 
-MOMENTS: Mapping[str, Fold] = {
-    "var_samp": functools.partial(_variance, _identity, 1),
-    "var_pop": functools.partial(_variance, _identity, 0),
-    "stddev_samp": functools.partial(_variance, np.sqrt, 1),
-    "stddev_pop": functools.partial(_variance, np.sqrt, 0),
-    "skewness": _skewness,
-    "kurtosis": _kurtosis,
+def _of_pairs(finish: Callable[[Pairs], Doubles], least_rows: int) -> Statistic:
+    return Statistic(functools.partial(_pair, finish, least_rows), ((2, 0), (0, 2), (1, 1)))
+
+
+STATISTICS: Mapping[str, Statistic] = {
+    "var_samp": Statistic(functools.partial(_variance, _identity, 1), ((2,),)),
+    "var_pop": Statistic(functools.partial(_variance, _identity, 0), ((2,),)),
+    "stddev_samp": Statistic(functools.partial(_variance, np.sqrt, 1), ((2,),)),
+    "stddev_pop": Statistic(functools.partial(_variance, np.sqrt, 0), ((2,),)),
+    "skewness": Statistic(_skewness, ((2,), (3,))),
+    "kurtosis": Statistic(_kurtosis, ((2,), (4,))),
+    "covar_pop": _of_pairs(lambda p: p.xy / p.n, 1),
+    "covar_samp": _of_pairs(lambda p: p.xy / (p.n - 1), 2),
+    "corr": _of_pairs(lambda p: p.xy / np.sqrt(p.xx * p.yy), 1),
+    "regr_avgx": _of_pairs(lambda p: p.x_mean, 1),
+    "regr_avgy": _of_pairs(lambda p: p.y_mean, 1),
+    "regr_count": _of_pairs(lambda p: p.n, 0),
+    "regr_intercept": _of_pairs(lambda p: p.y_mean - p.x_mean * p.slope, 1),
+    "regr_r2": _of_pairs(_r_squared, 1),
+    "regr_slope": _of_pairs(lambda p: p.slope, 1),
+    "regr_sxx": _of_pairs(lambda p: p.xx, 1),
+    "regr_sxy": _of_pairs(lambda p: p.xy, 1),
+    "regr_syy": _of_pairs(lambda p: p.yy, 1),
 }
 ENTROPY: Mapping[str, Fold] = {"entropy": _entropy}
-PAIR_STATISTICS: Mapping[str, Fold] = {
-    "covar_pop": functools.partial(_pair, lambda p: p.xy / p.n, 1),
-    "covar_samp": functools.partial(_pair, lambda p: p.xy / (p.n - 1), 2),
-    "corr": functools.partial(_pair, lambda p: p.xy / np.sqrt(p.xx * p.yy), 1),
-    "regr_avgx": functools.partial(_pair, lambda p: p.x_mean, 1),
-    "regr_avgy": functools.partial(_pair, lambda p: p.y_mean, 1),
-    "regr_count": functools.partial(_pair, lambda p: p.n, 0),
-    "regr_intercept": functools.partial(_pair, lambda p: p.y_mean - p.x_mean * p.slope, 1),
-    "regr_r2": functools.partial(_pair, _r_squared, 1),
-    "regr_slope": functools.partial(_pair, lambda p: p.slope, 1),
-    "regr_sxx": functools.partial(_pair, lambda p: p.xx, 1),
-    "regr_sxy": functools.partial(_pair, lambda p: p.xy, 1),
-    "regr_syy": functools.partial(_pair, lambda p: p.yy, 1),
-}

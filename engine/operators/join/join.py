@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from raydb.engine.operators.join.partitioned import parts_of_sides
+from raydb.engine.operators.join.partitioned import blocks_of_sides, parts_of_sides
 from raydb.engine.operators.join.partners import (
     MIRRORED,
     Compared,
@@ -64,10 +64,7 @@ class _Pairs:
 
 
 def run_join(plan: HashJoin, columns: Sequence[Column], sources: Sources) -> Relation:
-    """Return some columns of a join's rows.
-
-    Raises OperationalError where the memory is too small even for parts of the sides.
-    """
+    """Return some columns of a join's rows."""
     memory = sources.memory
     sides = plan.left.columns, plan.right.columns
     parts = [part for condition in plan.residual for part in conjuncts(condition)]
@@ -86,8 +83,8 @@ def run_join(plan: HashJoin, columns: Sequence[Column], sources: Sources) -> Rel
         sources,
     )
     collector = Collector(memory, columns)
-    for some_left, some_right in parts_of_sides(left, right, plan.kind, memory):
-        for rows in _join(plan, columns, (some_left, some_right), (compared, residual), memory):
+    for sides_of_part in parts_of_sides(left, right, memory):
+        for rows in _join(plan, columns, sides_of_part, (compared, residual), memory):
             collector.add(rows)
     return collector.relation()
 
@@ -99,20 +96,45 @@ def _join(
     conditions: tuple[Sequence[Compared], Sequence[Expression]],
     memory: Memory,
 ) -> Iterator[Relation]:
-    """Yield the rows of a join of two sides that fit in memory."""
+    """Yield the rows of a join, of each two blocks of its sides.
+
+    What becomes of a row without a partner is known when it has met all blocks of the other side.
+    """
+    lefts, rights = blocks_of_sides(*sides, memory)
+    paired_rights = [np.zeros(right.rows.row_count, np.bool_) for right in rights]
+    for left in lefts:
+        paired_left = np.zeros(left.rows.row_count, np.bool_)
+        for right, paired_right in zip(rights, paired_rights, strict=True):
+            if plan.kind in ("semi", "anti", "mark"):
+                paired_left |= _left_rows_in_pairs(plan, left, right, *conditions)
+                continue
+            paired = paired_left, paired_right
+            yield from _pairs_of_blocks(plan, columns, (left, right), conditions, paired, memory)
+        if plan.kind in ("semi", "anti", "mark"):
+            yield _left_rows(plan, left.rows, paired_left, columns)
+        elif plan.kind in ("left", "full"):
+            yield _unpaired(left.rows, paired_left, columns)
+    if plan.kind in ("right", "full"):
+        for right, paired_right in zip(rights, paired_rights, strict=True):
+            yield _unpaired(right.rows, paired_right, columns)
+
+
+def _pairs_of_blocks(
+    plan: HashJoin,
+    columns: Sequence[Column],
+    sides: tuple[Side, Side],
+    conditions: tuple[Sequence[Compared], Sequence[Expression]],
+    paired: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    memory: Memory,
+) -> Iterator[Relation]:
+    """Yield the columns of pairs of two sides that fit in memory; paired: notes their rows."""
     (left, right), (compared, residual) = sides, conditions
-    if plan.kind in ("semi", "anti", "mark"):
-        found = _left_rows_in_pairs(plan, left, right, compared, residual)
-        yield _left_rows(plan, left.rows, found, columns)
-        return
     row_count = left.rows.row_count + right.rows.row_count
     partners = beside(lambda: find_partners(left, right, compared, plan.null_safe), row_count)
     unchecked = [part for part in residual if part not in partners.fulfilled]
     if plan.kind == "inner" and not columns and not unchecked:
         yield Relation({}, partners.pair_count())
         return
-    paired_left = np.zeros(left.rows.row_count, np.bool_)
-    paired_right = np.zeros(right.rows.row_count, np.bool_)
     left_rows, right_rows = left.rows, right.rows
     most = memory.room() // (_BYTES_A_PAIR + 2 * _width(left_rows) + 2 * _width(right_rows))
     if partners.pair_count() <= most and not unchecked:
@@ -124,13 +146,9 @@ def _join(
     for pairs in batches:
         yield _fetch(left_rows, right_rows, pairs, columns)
         if plan.kind in ("left", "full"):
-            paired_left[slice(None) if pairs.left is None else pairs.left] = True
+            paired[0][slice(None) if pairs.left is None else pairs.left] = True
         if plan.kind in ("right", "full"):
-            paired_right[slice(None) if pairs.right is None else pairs.right] = True
-    if plan.kind in ("left", "full"):
-        yield _unpaired(left_rows, paired_left, columns)
-    if plan.kind in ("right", "full"):
-        yield _unpaired(right_rows, paired_right, columns)
+            paired[1][slice(None) if pairs.right is None else pairs.right] = True
 
 
 def _width(rows: Relation) -> int:

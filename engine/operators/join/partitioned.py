@@ -1,7 +1,7 @@
 """The sides of a join in parts that fit in memory, each pair of which is joined on its own.
 
 keys     both sides by the hash of the keys: partners meet in one part
-none     one side in blocks, each with all of the other side; so does a part of a single key
+none     both sides in blocks, each with each; so does a part of a single key
 """
 
 from __future__ import annotations
@@ -24,33 +24,27 @@ if TYPE_CHECKING:
 # What a join holds of each row of both sides, beside the values: codes, places and a table of them.
 _BYTES_A_ROW = 48
 
-# The kinds for which what becomes of a left row hangs on all right rows, but on no other left row;
-# and the same of a right row. Inner joins are both.
-_BY_LEFT_ROW = frozenset({"inner", "left", "semi", "anti", "mark"})
-_BY_RIGHT_ROW = frozenset({"inner", "right"})
 
-
-def parts_of_sides(
-    left: Side, right: Side, kind: str, memory: Memory
-) -> Iterator[tuple[Side, Side]]:
-    """Yield parts of both sides; the rows of the join are those of the joins of these parts.
-
-    Raises OperationalError where even a part does not fit.
-    """
+def parts_of_sides(left: Side, right: Side, memory: Memory) -> list[tuple[Side, Side]]:
+    """Return parts of both sides; the rows of the join are those of the joins of these parts."""
     need = _need(left, right)
-    parts = [(left, right)]
-    if need > memory.room() and left.keys:
-        count = part_count(need, memory)
-        parts = list(zip(_split(left, count, memory), _split(right, count, memory), strict=True))
-    for one, other in parts:
-        if _need(one, other) <= memory.room():
-            yield one, other
-            continue
-        half = memory.room() // 2
-        for some_left in _blocks(one, half) if kind in _BY_LEFT_ROW else [one]:
-            for some_right in _blocks(other, half) if kind in _BY_RIGHT_ROW else [other]:
-                memory.check(_need(some_left, some_right), f"the {kind} join")
-                yield some_left, some_right
+    if need <= memory.room() or not left.keys:
+        return [(left, right)]
+    count = part_count(need, memory)
+    return list(zip(_split(left, count, memory), _split(right, count, memory), strict=True))
+
+
+def blocks_of_sides(left: Side, right: Side, memory: Memory) -> tuple[list[Side], list[Side]]:
+    """Return both sides in blocks, each two of which fit in memory."""
+    room = memory.room()
+    if _need(left, right) <= room:
+        return [left], [right]
+    # A side that takes little stays whole: each block of the other one meets all of it.
+    for whole, other in ((left, right), (right, left)):
+        if _need(whole) <= room // 2:
+            blocks = list(_blocks(other, room - _need(whole)))
+            return ([left], blocks) if whole is left else (blocks, [right])
+    return list(_blocks(left, room // 2)), list(_blocks(right, room // 2))
 
 
 def _need(*sides: Side) -> int:

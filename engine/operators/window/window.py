@@ -149,10 +149,10 @@ def _rank(task: Task) -> pa.Array:
             last_peer = spread(peers, peers[1:]) - spread(partitions, partitions[:-1])
             return pa.array(last_peer / sizes)
         case _:
-            return _ntile(task.argument(0), here, sizes)
+            return tiles(task.argument(0), here, sizes)
 
 
-def _ntile(buckets: pa.ChunkedArray | pa.Array, here: Places, sizes: Places) -> pa.Array:
+def tiles(buckets: pa.ChunkedArray | pa.Array, here: Places, sizes: Places) -> pa.Array:
     """Deal the rows of each partition out to buckets whose sizes differ by one at most."""
     counts, invalid = _integers(buckets)
     if (counts[~invalid] < 1).any():
