@@ -158,7 +158,7 @@ def test_a_format_is_one_object(tmp_path: Path, request: pytest.FixtureRequest) 
         with pytest.raises(raydb.ProgrammingError, match="option 'gap' does not apply to csv"):
             run("COPY pet TO 'TMP/pets.csv' (GAP '-')")
         with pytest.raises(
-            raydb.ProgrammingError, match="tbl, json, arrow or words, by the extension"
+            raydb.ProgrammingError, match="tbl, json, arrow, xlsx or words, by the extension"
         ):
             run("SELECT * FROM 'TMP/pets.bin'")
 

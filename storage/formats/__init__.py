@@ -2,7 +2,8 @@
 
 .flat     FlatStor files of one table
 .parquet  columns by name, regardless of case, and of types that can be cast without loss
-.csv      RFC 4180. An empty field is NULL, and "" is the empty string. .tsv has tabs.
+.csv      RFC 4180. An empty field is NULL; "" is the empty string, and NULL where the column is no
+          text. .tsv has tabs.
 .tbl      fields end with '|', as the Star Schema Benchmark's dbgen writes them: no header, no
 quotes, no escapes. An empty field is NULL, but '' in a VARCHAR column that is NOT
 NULL. The first line decides whether a '|' follows the last field.

@@ -69,7 +69,7 @@ COPY pet TO '$TMP/pet.csv' (chunk_rows 8);
 COPY pet TO '$TMP/pet.flat' (chunkrows 8);
 -- error: ProgrammingError: option 'chunkrows' does not exist; did you mean 'chunk_rows'?
 COPY pet TO '$TMP/pet.tbl';
--- error: ProgrammingError: file '$TMP/pet.tbl' has the unknown extension '.tbl'; the format may be csv, parquet, flat, json or arrow, by the extension or by the option format
+-- error: ProgrammingError: file '$TMP/pet.tbl' has the unknown extension '.tbl'; the format may be csv, parquet, flat, json, arrow or xlsx, by the extension or by the option format
 COPY pet TO '$TMP/none/pet.csv';
 -- error: OperationalError: file '$TMP/none/pet.csv' cannot be written: no such file or directory
 COPY pet TO '$TMP' (FORMAT flat);
@@ -85,9 +85,9 @@ COPY pet TO STDOUT;
 SELECT * FROM '$TMP/missing.flat';
 -- error: OperationalError: file '$TMP/missing.flat' does not exist
 SELECT * FROM '$TMP/pet.xls';
--- error: ProgrammingError: file '$TMP/pet.xls' has the unknown extension '.xls'; the format may be flat, parquet, csv, tbl, json or arrow, by the extension
+-- error: ProgrammingError: file '$TMP/pet.xls' has the unknown extension '.xls'; the format may be flat, parquet, csv, tbl, json, arrow or xlsx, by the extension
 SELECT * FROM '$TMP/pet';
--- error: ProgrammingError: file '$TMP/pet' has no extension; the format may be flat, parquet, csv, tbl, json or arrow, by the extension
+-- error: ProgrammingError: file '$TMP/pet' has no extension; the format may be flat, parquet, csv, tbl, json, arrow or xlsx, by the extension
 SELECT * FROM '$DATA/empty.csv';
 -- error: DataError: file '$DATA/empty.csv' is empty
 SELECT column2, sum(column1) FROM '$DATA/nation.tbl' GROUP BY column2;

@@ -71,12 +71,15 @@ def infer_types(
 
     given: the places of columns whose types stay.
     """
+    empty: set[int] = set()
     for part in parts:
         left = [
             place for place, kind in enumerate(found) if place not in given and kind != _VARCHAR
         ]
-        if not left or not _widen(part, layout, found, left):
-            return
+        if not left or not _widen(part, layout, found, left, empty):
+            break
+    for place in empty:
+        found[place] = found[place] or _VARCHAR
 
 
 def is_value(text: str, layout: Layout) -> bool:
@@ -87,9 +90,10 @@ def is_value(text: str, layout: Layout) -> bool:
     return _first_that_reads(pa.array([written]), _LADDER[:-2], layout) is not None
 
 
-def _widen(part: bytes, layout: Layout, found: Found, left: list[int]) -> bool:
+def _widen(part: bytes, layout: Layout, found: Found, left: list[int], empty: set[int]) -> bool:
     """Change the types of columns that do not read a batch; None stands for no value so far.
 
+    empty: gets the places of columns with "" in them, which is NULL unless the column is a text.
     Returns whether the batch could be taken apart. Where not, all columns are VARCHAR, so that
     nothing else is said of the file when it is read.
     """
@@ -106,6 +110,11 @@ def _widen(part: bytes, layout: Layout, found: Found, left: list[int]) -> bool:
             found[place] = _VARCHAR
             continue
         values = texts.column(number).combine_chunks().drop_null()
+        if "" in layout.nulls:
+            written = values.filter(pc.greater(pc.binary_length(values), 0))
+            if len(written) < len(values):
+                empty.add(place)
+            values = written
         if len(values):
             known = found[place]
             tried = _LADDER if known is None else (known, *_WIDER.get(known, ()))

@@ -35,11 +35,41 @@ def read_part(
 ) -> pa.Table:
     """Return some fields of whole records as Arrow reads them, in the types of the schema.
 
-    chosen: places of fields, None for all. Raises ArrowInvalid.
+    A text of NULL in quotes is NULL where the type is not a text. chosen: places of fields, None
+    for all. Raises ArrowInvalid.
     """
     places = range(len(schema)) if chosen is None else chosen
-    table = csv.read_csv(pa.BufferReader(part), **_options(schema, layout, chosen))
+    texts = [place for place in places if _is_text(schema.types[place])]
+    try:
+        table = _read(part, schema, layout, chosen, quoted_nulls=not texts)
+    except pa.ArrowInvalid:
+        # Arrow has one rule for all columns, so that those that are no texts are read again.
+        others = [place for place in places if place not in texts]
+        if not texts or not others or not layout.quotes or layout.quote.encode() not in part:
+            raise
+        found = _read(part, schema, layout, texts, quoted_nulls=False)
+        values = _read(part, schema, layout, others, quoted_nulls=True)
+        columns = dict(zip([*texts, *others], [*found.columns, *values.columns], strict=True))
+        table = pa.table([columns[place] for place in places], names=[str(n) for n in places])
     return _with_types(table, pa.schema([schema.field(place) for place in places]), layout)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    # What has no value so far may become a text.
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_binary(kind) or types.is_null(kind))
+
+
+def _read(
+    part: bytes,
+    schema: pa.Schema,
+    layout: Layout,
+    chosen: Sequence[int] | None,
+    *,
+    quoted_nulls: bool,
+) -> pa.Table:
+    options = _options(schema, layout, chosen, quoted_nulls=quoted_nulls)
+    return csv.read_csv(pa.BufferReader(part), **options)
 
 
 def _with_types(table: pa.Table, schema: pa.Schema, layout: Layout) -> pa.Table:
@@ -67,7 +97,9 @@ def _as_uuids(texts: pa.ChunkedArray, layout: Layout) -> pa.ChunkedArray:
     return pa.chunked_array([uuids_of(chunk) for chunk in texts.chunks], UUID)
 
 
-def _options(schema: pa.Schema, layout: Layout, chosen: Sequence[int] | None) -> dict[str, Any]:
+def _options(
+    schema: pa.Schema, layout: Layout, chosen: Sequence[int] | None, *, quoted_nulls: bool
+) -> dict[str, Any]:
     """Return Arrow's options; columns are named by number, and a trailing field must be empty."""
     # Arrow's formats are those of timestamps only.
     dates = pa.date32() if layout.date_format is None else pa.timestamp("s")
@@ -98,7 +130,7 @@ def _options(schema: pa.Schema, layout: Layout, chosen: Sequence[int] | None) ->
             column_types=dict(zip(names, types, strict=True)),
             null_values=list(layout.nulls),
             strings_can_be_null=layout.null_strings,
-            quoted_strings_can_be_null=False,
+            quoted_strings_can_be_null=quoted_nulls,
             true_values=_TRUE,
             false_values=_FALSE,
             timestamp_parsers=formats,

@@ -149,7 +149,7 @@ def test_a_wrong_import_names_what_is_wrong(shop: str, capfd: pytest.CaptureFixt
     assert lines[3:] == [
         "error: file 'none.csv' does not exist",
         "error: file 'pet.bin' has the unknown extension '.bin'; the format may be flat, parquet,"
-        " csv, tbl, json or arrow, by the extension",
+        " csv, tbl, json, arrow or xlsx, by the extension",
         "error: file 'bad.csv', line 3, field 1 (id): 'x' is not a BIGINT",
         "error: 'towns' is a view, not a table",
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import io
 import random
 import re
@@ -344,3 +345,38 @@ def test_ragged_files_are_padded_and_left_out_as_duckdb_does(con, seed):
         query = f"SELECT * FROM read_csv('f.csv', {options})"
         known = duckdb.sql(query.replace("delim", "auto_detect=false, delim"))
         assert con.execute(query).fetchall() == known.fetchall()
+
+
+def test_empty_fields_in_quotes(con, tmp_path):
+    """In a column of numbers, dates or UUIDs "" is NULL, as in DuckDB; a text is empty."""
+    path = tmp_path / "q.csv"
+    lines = ['"a","b","c","d"', '"1","","x","2024-01-01"', '"2","3","",""', '"","4.5","y",""']
+    path.write_text("\n".join(lines) + "\n")
+    oracle = duckdb.connect()
+    for source in (f"'{path}'", f"read_csv('{path}', types => {{'a': 'INTEGER'}})"):
+        query = f"SELECT a, b, nullif(c, '') AS c, d FROM {source}"
+        assert con.execute(query).fetchall() == oracle.execute(query).fetchall()
+        kinds = f"SELECT typeof(a), typeof(b), typeof(c), typeof(d) FROM {source} LIMIT 1"
+        assert con.execute(kinds).fetchall() == oracle.execute(kinds).fetchall()
+    assert con.execute(f"SELECT c, sum(b) FROM '{path}' GROUP BY c ORDER BY c").fetchall() == [
+        ("", 3.0),
+        ("x", None),
+        ("y", 4.5),
+    ]
+    con.execute("CREATE TABLE t (a INTEGER, b DECIMAL(5,1), c VARCHAR, d DATE)")
+    con.execute(f"COPY t FROM '{path}'")
+    day = dt.date(2024, 1, 1)
+    assert con.execute("SELECT a, b::DOUBLE, c, d FROM t").fetchall() == [
+        (1, None, "x", day),
+        (2, 3.0, "", None),
+        (None, 4.5, "y", None),
+    ]
+    path.write_text('a,b\n"",""\n1,\n')
+    assert con.execute(f"SELECT a, b, typeof(b) FROM '{path}'").fetchall() == [
+        (None, "", "VARCHAR"),
+        (1, None, "VARCHAR"),
+    ]
+    path.write_text('a,b\n"",x\n"1z",y\n')
+    con.execute("CREATE TABLE u (a INTEGER, b VARCHAR)")
+    with pytest.raises(raydb.DataError, match=r"line 3, field 1 \(a\): '1z' is not an INTEGER"):
+        con.execute(f"COPY u FROM '{path}'")

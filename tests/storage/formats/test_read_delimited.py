@@ -202,7 +202,7 @@ FAULTS = {
         (f"1|a|{'y' * 99}|x|\n", f"line 1, field 3 (p_size): '{'y' * 60}...' is not an INTEGER"),
     ],
     "csv": [
-        ('1,"a\n\nb",2,c\n2,d,"",e\n', "line 4, field 3 (p_size): '' is not an INTEGER"),
+        ('1,"a\n\nb",2,c\n2,d," ",e\n', "line 4, field 3 (p_size): ' ' is not an INTEGER"),
         ('1,a,"2""",b\n', "line 1, field 3 (p_size): '2\"' is not an INTEGER"),
         ("1,a,2,b,c\n", "line 1: 5 fields where 4 are expected"),
         ("1,a,NA,b\n", "line 1, field 3 (p_size): 'NA' is not an INTEGER"),
@@ -281,7 +281,8 @@ def test_a_lone_integer_whose_quote_is_never_closed(read):
         ("", {"null": "a,b"}, ProgrammingError,
          "option null is a text without delimiter, quote and line end, not 'a,b'"),
         ("", {"format": "cvs"}, ProgrammingError,
-         "format 'cvs' is not one of tbl, csv, parquet, flat, json, arrow; did you mean 'csv'?"),
+         "format 'cvs' is not one of tbl, csv, parquet, flat, json, arrow, xlsx;"
+         " did you mean 'csv'?"),
         ("", {"format": "parquet", "header": True}, ProgrammingError,
          "option 'header' does not apply to parquet files"),
     ],
@@ -320,7 +321,7 @@ def test_files_that_cannot_be_read(read, tmp_path):
     with exactly(
         ProgrammingError,
         "file 'part.tbl.xz' has the unknown extension '.xz'; the format may be tbl, csv, "
-        "parquet, flat, json or arrow, by the extension or by the option format",
+        "parquet, flat, json, arrow or xlsx, by the extension or by the option format",
     ):
         read("part.tbl.xz", "x")
     with pytest.raises(DataError, match=r"^file 'part.tbl.gz' is not a gzip file: "):
@@ -328,7 +329,7 @@ def test_files_that_cannot_be_read(read, tmp_path):
     with exactly(
         ProgrammingError,
         "file 'part' has no extension; the format may be tbl, csv, parquet, flat, "
-        "json or arrow, by the extension or by the option format",
+        "json, arrow or xlsx, by the extension or by the option format",
     ):
         read("part", "x")
 
@@ -464,7 +465,7 @@ def parse(content, quotes):
 
 def convert(value, quoted, data_type):
     """The value of a field, or ValueError."""
-    if not value and not quoted:
+    if not value and not (quoted and data_type == TEXT):
         return None
     text = value.decode()
     if "\0" in text:
