@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 from raydb.engine.catalog.shared_database import SharedDatabase
 from raydb.engine.catalog.store import Store
 from raydb.storage.durable.database_directory import DatabaseDirectory
+from raydb.storage.durable.filesystem import reported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +39,12 @@ def share(path: str, begin: Callable[[SharedDatabase], Session]) -> Session:
         if shared is not None:
             return begin(shared)
         session = open_alone(path, begin, read_only=False)
-        _open[_identity(path)] = session.database.shared
+        try:
+            with reported(f"database '{path}' cannot be opened"):
+                _open[_identity(path)] = session.database.shared
+        except BaseException:
+            session.close()
+            raise
         return session
 
 

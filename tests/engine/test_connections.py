@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import threading
@@ -10,6 +11,7 @@ from contextlib import closing
 import pytest
 
 import raydb
+from raydb.engine.api import open_databases
 from raydb.storage.durable.filesystem import File
 
 
@@ -393,6 +395,18 @@ def test_paths_of_one_directory_are_one_database(tmp_path, monkeypatch):
     with raydb.connect("d") as one, raydb.connect(tmp_path / "link") as other:
         one.execute("CREATE TABLE t AS SELECT 1 AS a")
         assert rows(other, "FROM t") == [(1,)]
+
+
+def test_a_database_that_cannot_be_told_from_others_is_not_left_open(tmp_path, monkeypatch):
+    def fail(path):
+        raise OSError(errno.EIO, "Input/output error", path)
+
+    path = tmp_path / "d"
+    monkeypatch.setattr(open_databases, "_identity", fail)
+    with pytest.raises(raydb.OperationalError, match=r"'.*d' cannot be opened: .*input/output"):
+        raydb.connect(path)
+    monkeypatch.undo()
+    raydb.connect(path).close()
 
 
 def test_a_directory_that_was_replaced_is_another_database(tmp_path):

@@ -2,19 +2,23 @@
 
     python tests/reliability/failing_calls.py --statements 200 --share 1
 
-The statements are cut into pieces of a few. A piece runs once for each call that it makes and each
-error that the call may give. A statement may raise an error of PEP 249; then it has changed nothing
-and is run again, or the process ends there as if it were killed. After that the database is opened
-and compared.
+Each statement runs once for each call that it makes and each error that the call may give; opening
+and closing the database do before every fifth. A statement may raise an error of PEP 249; then it
+has changed nothing and is run again, or the process ends there as if it were killed. The statement
+behind it has to find everything as it should be. After that the database is opened and compared.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import random
+import secrets
 import shutil
+import uuid
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from processes import Child, FindingError, scratch
@@ -24,13 +28,17 @@ from workload import Workload, digest, expected_states
 import raydb
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from processes import Say
     from workload import Step
 
-PIECE = 5
+# So many statements share the calls of one opening.
+OPENED_EVERY = 5
+
+# So long a statement and the one behind it may take, on a machine that others use as well.
+PATIENCE_S = 60
 
 # Calls that fail, and how; "?" is before those that not every machine has. What asks for memory is
 # not among them: Python's own threads do not survive that.
@@ -60,64 +68,109 @@ ERRORS = {
 DOUBT = "makes it certain what is stored"
 
 
-def work(
-    say: Say, steps: Sequence[Step], states: Sequence[str], path: Path, folder: Path, stops: bool
-) -> None:
-    """Run the steps, each until it succeeds; `stops` ends the process at the first error."""
+def work(say: Say, piece: Piece, stops: bool) -> None:
+    """Open the database and run the steps, each until it succeeds.
+
+    Calls are counted from where it waits; `stops` ends the process at the first error.
+    """
+
+    def refused(error: raydb.Error) -> None:
+        say("refused", type(error).__name__, DOUBT in str(error))
+        if stops:
+            os._exit(0)
+
+    choose_names(piece.place)
     con = None
+    if not piece.opens:
+        con = raydb.connect(piece.path)
+    say("waits")
+    say.wait()
     while con is None:
         try:
-            con = raydb.connect(path)
+            con = raydb.connect(piece.path)
         except raydb.Error as error:
-            say("refused", 0, type(error).__name__, False)
-    for number, step in enumerate(steps, 1):
+            refused(error)
+    say("opened")
+    for step, before in zip(piece.steps, piece.states, strict=False):
         while True:
             try:
-                step.run(con, folder)
+                step.run(con, piece.folder)
                 break
             except raydb.Error as error:
-                say("refused", number, type(error).__name__, DOUBT in str(error))
-                if stops:
-                    os._exit(0)
+                refused(error)
                 if con.in_transaction:
                     con.rollback()
-                if digest(con) != states[number - 1]:
+                if digest(con) != before:
                     raise FindingError(f"{step} failed and changed something") from error
-        say("done", number)
+        say("done")
     con.close()
 
 
-class Piece:
-    """A few steps, and the database before them."""
+def choose_names(seed: int) -> None:
+    """Let files have the names that a seed chooses: then equal runs leave equal files."""
+    chance = random.Random(f"names {seed}")
+    uuid.uuid4 = lambda: uuid.UUID(int=chance.getrandbits(128))
+    secrets.randbits = chance.getrandbits
+    secrets.token_bytes = chance.randbytes
 
-    def __init__(self, steps: list[Step], states: list[str], before: Path, folder: Path) -> None:
-        self.steps, self.states = steps, states
-        self.before, self.folder = before, folder
-        self.path = folder / "d.raydb"
+
+@dataclass(frozen=True)
+class Piece:
+    """A step and the one behind it, the states of the database about them, and a copy of it before.
+
+    opens: whether the calls of opening and closing are to fail, and not those of the step.
+    """
+
+    place: int
+    opens: bool
+    steps: list[Step]
+    states: list[str]
+    before: Path
+    folder: Path
+
+    @property
+    def path(self) -> Path:
+        """The database that the steps change."""
+        return self.folder / "d.raydb"
+
+    def __str__(self) -> str:
+        return f"{'opening before' if self.opens else ''} statement {self.place} ({self.steps[0]})"
 
     def run(self, *options: str, stops: bool = False, log: Path) -> list[list[str]]:
         """Run the steps on a copy of the database, under strace; return what was said."""
         shutil.rmtree(self.path, ignore_errors=True)
         shutil.copytree(self.before, self.path)
-        arguments = (self.steps, self.states, self.path, self.folder, stops)
-        child = Child(work, *arguments, held=True)
+        child = Child(work, self, stops)
         try:
+            said = []
+            while ["waits"] not in said:
+                said += child.lines(PATIENCE_S)
             with traced(child, *options, log=log):
                 child.go()
-                said = wait_for_end(child)
+                said += wait_for_end(child, PATIENCE_S)
         finally:
             child.close()
         if child.status:
             raise FindingError(f"ended with {child.status}")
         return said
 
-    def count(self) -> Counter[str]:
-        """Return how often the steps make each call."""
+    def calls(self) -> Iterator[tuple[str, int]]:
+        """Yield the calls that are to fail: the name, and the number among those of that name."""
         log = self.folder / "calls"
-        self.run("-xx", "-s", "1000000000", f"--trace={','.join(ERRORS)}", log=log)
-        return Counter(call.name for call in recorded(log))
+        self.run("-xx", "-s", "1000000000", f"--trace=sendto,{','.join(ERRORS)}", log=log)
+        counts: Counter[str] = Counter()
+        done = 0
+        is_open = False
+        for call in recorded(log):
+            if call.name == "sendto":
+                is_open = True
+                done += call.data == b"done\n"
+                continue
+            counts[call.name] += 1
+            if (not is_open or done == len(self.steps)) if self.opens else not done:
+                yield call.name, counts[call.name]
 
-    def judge(self, name: str, number: int, error: str, stops: bool) -> str:
+    def judge(self, name: str, number: int, error: str, stops: bool, states: States) -> str:
         """Let a call fail; return the class of the error that came of it, "" for none."""
         log = self.folder / "injected"
         said = self.run(
@@ -125,35 +178,61 @@ class Piece:
         )
         if "(INJECTED)" not in log.read_text(encoding="utf-8", errors="replace"):
             return "not made"
-        done = max((int(words[1]) for words in said if words[0] == "done"), default=0)
+        done = said.count(["done"])
         refused = [words for words in said if words[0] == "refused"]
         allowed = [self.states[done]]
-        if refused and stops and refused[-1][3] == "True":
+        if refused and stops and refused[-1][2] == "True":
             allowed.append(self.states[min(done + 1, len(self.steps))])
-        with raydb.connect(self.path) as con:
-            if (seen := digest(con)) not in allowed:
-                place = self.states.index(seen) if seen in self.states else "none"
-                raise FindingError(f"{done} steps were acknowledged, the state is that of {place}")
+        if (seen := states.of(self.path)) not in allowed:
+            place = self.states.index(seen) if seen in self.states else "none"
+            raise FindingError(f"{done} steps were acknowledged, the state is that of {place}")
         if not refused:
             return ""
-        return f"{refused[0][2]} in doubt" if refused[0][3] == "True" else refused[0][2]
+        return f"{refused[0][1]} in doubt" if refused[0][2] == "True" else refused[0][1]
+
+
+class States:
+    """What databases hold. Those with equal files hold the same: one of them is opened."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, str] = {}
+
+    def of(self, path: Path) -> str:
+        """Open a database, or know one like it; return the digest."""
+        files = hashlib.blake2b()
+        for file in sorted(path.rglob("*")):
+            # The lock holds the number of the process.
+            data = file.read_bytes() if file.is_file() and file.name != "LOCK" else b""
+            files.update(b"%b %d " % (bytes(file.relative_to(path)), len(data)) + data)
+        key = files.digest()
+        if key not in self._known:
+            with raydb.connect(path) as con:
+                self._known[key] = digest(con)
+        return self._known[key]
 
 
 def pieces(count: int, seed: int, folder: Path) -> list[Piece]:
-    """Return the pieces of a workload, each with a copy of the database before it."""
+    """Return the pieces of a workload.
+
+    All of it has run then, each step in a database that was opened for it: whatever a child needs
+    is imported and compiled.
+    """
     steps = Workload(seed, draws=False).steps(count)
     states = expected_states(steps, folder)
     found = []
     path = folder / "whole"
     raydb.connect(path).close()
-    for first in range(0, count, PIECE):
-        before = folder / f"before {first}"
+    for place, step in enumerate(steps):
+        before = folder / f"before {place}"
         shutil.copytree(path, before)
-        some = steps[first : first + PIECE]
-        found.append(Piece(some, states[first : first + PIECE + 1], before, folder))
+        some = steps[place : place + 2], states[place : place + 3]
+        if place % OPENED_EVERY == 0:
+            found.append(Piece(place, True, *some, before, folder))
+        found.append(Piece(place, False, *some, before, folder))
         with raydb.connect(path) as con:
-            for step in some:
-                step.run(con, folder)
+            step.run(con, folder)
+            if digest(con) != states[place + 1]:
+                raise FindingError(f"{step} undisturbed")
     return found
 
 
@@ -167,23 +246,26 @@ def run(statements: int, share: float, seed: int) -> tuple[str, list[str]]:
     outcomes: Counter[str] = Counter()
     by_call: Counter[str] = Counter()
     with scratch() as folder:
-        for place, piece in enumerate(pieces(statements, seed, folder)):
-            for name, calls in sorted(piece.count().items()):
-                for number in range(1, calls + 1):
-                    for error in ERRORS.get(name) or ERRORS[f"?{name}"]:
-                        if chance.random() >= share:
-                            continue
-                        stops = chance.random() < 0.4
-                        try:
-                            outcome = piece.judge(name, number, error, stops)
-                        except (AssertionError, TimeoutError, raydb.Error) as finding:
-                            findings.append(
-                                f"seed {seed}, piece {place} ({piece.steps}), call {number} of "
-                                f"{name}: {error}, stops: {stops}: {finding}"
-                            )
-                            outcome = "finding"
-                        outcomes[outcome or "no error"] += 1
-                        by_call[name] += outcome != "not made"
+        for piece in pieces(statements, seed, folder):
+            if piece.opens:
+                print(f"{piece.place} statements, {by_call.total()} calls", flush=True)
+            states = States()
+            for name, number in list(piece.calls()):
+                for error in ERRORS.get(name) or ERRORS[f"?{name}"]:
+                    if chance.random() >= share:
+                        continue
+                    stops = chance.random() < 0.4
+                    try:
+                        outcome = piece.judge(name, number, error, stops, states)
+                    except (AssertionError, TimeoutError, raydb.Error) as finding:
+                        findings.append(
+                            f"seed {seed}, {piece}, call {number} of {name}: {error}, "
+                            f"stops: {stops}: {finding}"
+                        )
+                        print(findings[-1], flush=True)
+                        outcome = "finding"
+                    outcomes[outcome or "no error"] += 1
+                    by_call[name] += outcome != "not made"
     told = ", ".join(f"{name} {count}" for name, count in by_call.most_common())
     endings = ", ".join(f"{count} {name}" for name, count in outcomes.most_common())
     return f"{by_call.total()} calls failed ({told}): {endings}", findings
@@ -199,7 +281,7 @@ def main() -> None:
         raise SystemExit(f"not possible here: {reason}")
     print(f"seed {options.seed}")
     figures, findings = run(options.statements, options.share, options.seed)
-    print(figures, f"{len(findings)} findings", *findings[:20], sep="\n")
+    print(figures, f"{len(findings)} findings", sep="\n")
     raise SystemExit(bool(findings))
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import re
 import select
 import signal
 import socket
@@ -21,9 +22,9 @@ import threading
 import time
 import traceback
 from bisect import bisect_right
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from workload import digest
 
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from workload import Step
-
-    Say = Callable[..., None]
 
 # Nothing takes longer than this, loops that are compiled first included, so who does stands still.
 PATIENCE_S = 300
@@ -82,19 +81,20 @@ class Child:
         self._out, inner = socket.socketpair()
         inner.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER_BYTES)
         self._rest = b""
+        self._stacks = tempfile.TemporaryFile()  # noqa: SIM115  (closed in close)
         self.status: int | None = None
         end_threads()
         self.pid = os.fork()
         if self.pid == 0:
             self._out.close()
-            _run_and_exit(function, arguments, inner)
+            _run_and_exit(function, arguments, inner, self._stacks)
         inner.close()
         self._out.setblocking(False)
         if not held:
             self.go()
 
     def go(self) -> None:
-        """Let it begin."""
+        """Let it begin, or go on where it waits."""
         self._out.send(b"!")
 
     def lines(self, wait_s: float = 0) -> list[list[str]]:
@@ -122,10 +122,18 @@ class Child:
         self.signal(signal.SIGKILL)
         self.join()
 
-    def show_stacks(self) -> None:
-        """Let it print where its threads are."""
+    def stacks(self) -> str:
+        """Return where its threads are: in Python, and what the system makes them wait for."""
         self.signal(signal.SIGUSR1)
-        time.sleep(0.5)
+        time.sleep(1)
+        told = os.pread(self._stacks.fileno(), BUFFER_BYTES, 0).decode(errors="replace")
+        for task in sorted(Path(f"/proc/{self.pid}/task").iterdir()):
+            with suppress(OSError):  # it has just ended, or may not be looked at
+                status = (task / "status").read_text(encoding="utf-8")
+                state = re.search(r"State:\s*(.*)", status)
+                call = (task / "syscall").read_text(encoding="utf-8").strip()
+                told += f"thread {task.name}: {state and state[1]}, call {call}\n"
+        return told
 
     def ended(self) -> bool:
         """Tell whether it has ended."""
@@ -145,17 +153,32 @@ class Child:
         if self.status is None:
             self.kill()
         self._out.close()
+        self._stacks.close()
 
 
-def _run_and_exit(function: Callable[..., None], arguments: Any, to: socket.socket) -> None:
-    def say(*words: object) -> None:
-        to.sendall((" ".join(map(str, words)) + "\n").encode())
+class Say:
+    """What a child uses to tell its parent something, a line at a time."""
 
+    def __init__(self, to: socket.socket) -> None:
+        self._to = to
+
+    def __call__(self, *words: object) -> None:
+        self._to.sendall((" ".join(map(str, words)) + "\n").encode())
+
+    def wait(self) -> None:
+        """Wait until the parent lets it go on."""
+        self._to.recv(1)
+
+
+def _run_and_exit(
+    function: Callable[..., None], arguments: Any, to: socket.socket, stacks: IO[bytes]
+) -> None:
+    say = Say(to)
     status = 0
     try:
-        to.recv(1)
+        faulthandler.register(signal.SIGUSR1, file=stacks)
+        say.wait()
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        faulthandler.register(signal.SIGUSR1)
         function(say, *arguments)
     except BaseException:  # noqa: BLE001  (the parent tells)
         say("failed", traceback.format_exc().replace("\n", "\0"))

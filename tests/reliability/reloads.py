@@ -210,9 +210,7 @@ def run(failures: int, seed: int) -> str:
             if all(judge.failures(way) >= failures for way in ways):
                 told = ", ".join(f"{key} {n}" for key, n in sorted(judge.outcomes.items()))
                 return f"{judge.done[-1][1]} commits; {told}; none stale"
-        for child in (writer, *readers.values()):
-            child.show_stacks()
-    raise FindingError("the writer stands still")
+        raise FindingError(f"the writer stands still\n{writer.stacks()}")
 
 
 def main() -> None:

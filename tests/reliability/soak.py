@@ -174,8 +174,7 @@ def soak_processes(commits: int, seconds: float, seed: int, readers: int = READE
                     samples[name] += found
                     heard[name] = time.monotonic()
                 if time.monotonic() > heard[name] + PATIENCE_S:
-                    child.show_stacks()
-                    raise FindingError(f"the {name} stands still")
+                    raise FindingError(f"the {name} stands still\n{child.stacks()}")
     return [judge(name, each) for name, each in samples.items()]
 
 

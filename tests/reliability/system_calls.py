@@ -9,12 +9,14 @@ strace attaches to a child that waits, so that nothing has to be imported while 
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from processes import PATIENCE_S, Child
@@ -22,6 +24,7 @@ from processes import PATIENCE_S, Child
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from typing import IO
 
 # All calls that may change files, and what a child says; those with "?" not every machine has.
 CHANGING = (
@@ -80,17 +83,31 @@ def why_not() -> str:
 def traced(child: Child, *options: str, log: Path | None = None) -> Iterator[None]:
     """Trace a child while the block runs; RuntimeError if strace may not."""
     command = ["strace", "-f", *options, "-p", str(child.pid), "-o", str(log or "/dev/null")]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as strace:
-        assert strace.stderr is not None
-        said = strace.stderr.readline()
-        if "attached" not in said:
-            strace.kill()
-            raise RuntimeError(f"strace cannot attach: {said.strip()}")
+    # A file, because strace says a line for each thread that begins: a pipe that nobody reads would
+    # be full after some two thousand, and strace and the child would stand still.
+    with TemporaryFile() as said, subprocess.Popen(command, stderr=said) as strace:
         try:
+            wait_for_attachment(strace, said)
             yield
             strace.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            raise TimeoutError("strace stands still") from None
         finally:
-            strace.terminate()
+            strace.kill()
+
+
+def wait_for_attachment(strace: subprocess.Popen[bytes], said: IO[bytes]) -> None:
+    """Wait until strace says that it looks on."""
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        has_ended = strace.poll() is not None
+        # Not by the file's own position, which is where strace writes.
+        text = os.pread(said.fileno(), 1000, 0).decode()
+        if "attached" in text:
+            return
+        if has_ended or time.monotonic() > end:
+            raise RuntimeError(f"strace cannot attach: {text.strip()}")
+        time.sleep(0.001)
 
 
 def recorded(log: Path) -> Iterator[Call]:
@@ -131,12 +148,12 @@ def _text_of(match: re.Match[str]) -> str:
     return bytes.fromhex(match.group().replace("\\x", "")).decode(errors="replace")
 
 
-def wait_for_end(child: Child) -> list[list[str]]:
+def wait_for_end(child: Child, patience_s: float = PATIENCE_S) -> list[list[str]]:
     """Wait for a child that says little; return what it says."""
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + patience_s
     said: list[list[str]] = []
     while time.monotonic() < end:
         said += child.lines(0.05)
         if child.ended():
             return said + child.lines()
-    raise TimeoutError("a traced process stands still")
+    raise TimeoutError(f"a traced process stands still, after {said[-3:]}:\n{child.stacks()}")
