@@ -33,6 +33,8 @@ from raydb.engine.session.python_values import interval_word
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from _pytest.mark import ParameterSet
+
 ROOT = Path(__file__).parents[1]
 # The records of docs/decisions have no examples; see test_decisions.py.
 PAGES = sorted(ROOT.glob("docs/**/*.md"))
@@ -162,7 +164,17 @@ BLOCK = re.compile(r"```(console|python)\n(.*?)```\n", re.DOTALL)
 WITH_BLOCKS = [path for path in FILES if BLOCK.search(path.read_text(encoding="utf-8"))]
 
 
-@pytest.mark.parametrize("page", WITH_BLOCKS, ids=lambda page: page.stem)
+# Each command is a process: those of a page that has many take half a minute.
+MANY_COMMANDS = 15
+
+
+def with_blocks(path: Path) -> ParameterSet:
+    commands = path.read_text(encoding="utf-8").count("\n$ ")
+    marks = [pytest.mark.long] if commands > MANY_COMMANDS else []
+    return pytest.param(path, id=path.stem, marks=marks)
+
+
+@pytest.mark.parametrize("page", map(with_blocks, WITH_BLOCKS))
 def test_page_as_it_is_read(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
 ) -> None:

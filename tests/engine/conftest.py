@@ -1,7 +1,8 @@
-"""What tests of memory share: the temporary files that statements open."""
+"""What tests of memory share: the temporary files that statements open, and what Arrow takes."""
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 from raydb.engine.context.memory import Memory
@@ -19,3 +20,19 @@ def spilled(monkeypatch):
 
     monkeypatch.setattr(Memory, "new_file", counting)
     return opened
+
+
+# An array gives its memory back to the pool that it came from, which has to be there: rows that a
+# connection keeps outlive the test, and the process would crash.
+_POOLS = []
+
+
+@pytest.fixture
+def pool():
+    """Count what Arrow takes during the test."""
+    before = pa.default_memory_pool()
+    counting = pa.proxy_memory_pool(before)
+    _POOLS.append(counting)
+    pa.set_memory_pool(counting)
+    yield counting
+    pa.set_memory_pool(before)

@@ -245,9 +245,9 @@ def test_a_calibration_keeps_to_the_memory_limit():
     con, _, _ = database()
     con.execute("SET memory_limit = '20MB'")
     with pytest.raises(raydb.OperationalError, match=r"CALIBRATE INDEX 'i' needs about .* 20 MB"):
-        con.execute("CALIBRATE INDEX i WITH (k = 1000)")
+        con.execute("CALIBRATE INDEX i WITH (k = 100)")
     assert con.execute(STATES).fetchall() == []
-    con.execute("RESET memory_limit; CALIBRATE INDEX i WITH (k = 1000)")
+    con.execute("RESET memory_limit; CALIBRATE INDEX i WITH (k = 100)")
 
 
 def test_of_very_many_queries_some_are_kept(monkeypatch):

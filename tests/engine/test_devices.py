@@ -90,6 +90,7 @@ def test_a_query_is_answered_by_rays(con, machine):
     assert con.execute(residual).fetchall() == with_rays
 
 
+@pytest.mark.long
 def test_sql_on_cuda_in_the_simulator():
     done = subprocess.run(
         [

@@ -264,17 +264,10 @@ def test_a_series_beyond_the_disk_is_refused_and_nothing_stays(monkeypatch):
         "SELECT id + 1, s || 'x' FROM t",
     ],
 )
-def test_arrow_stays_within_the_limit(con, sql):
-    before = pa.default_memory_pool()
-    pool = pa.proxy_memory_pool(before)
-    pa.set_memory_pool(pool)
-    try:
-        found = limited(con, sql)
-        assert found.num_rows
-        assert pool.max_memory() <= SLACK * LIMIT
-        del found
-    finally:
-        pa.set_memory_pool(before)
+def test_arrow_stays_within_the_limit(con, pool, sql):
+    found = limited(con, sql)
+    assert found.num_rows
+    assert pool.max_memory() <= SLACK * LIMIT
 
 
 # -- temporary files

@@ -93,22 +93,17 @@ def test_samples_have_the_beginnings_of_long_values(values, kept):
     assert beginnings(pa.chunked_array([values])).to_pylist() == kept
 
 
-def test_the_sample_of_few_long_texts_is_small(tmp_path):
+def test_the_sample_of_few_long_texts_is_small(tmp_path, request):
     texts = pa.DictionaryArray.from_arrays(
-        pa.array(np.arange(20_000) % 3, pa.int32()), pa.array([c * 50_000 for c in "abc"])
+        pa.array(np.arange(20_000) % 3, pa.int32()), pa.array([c * 5_000 for c in "abc"])
     )
     path = tmp_path / "x.flat"
     write_table(pa.table({"s": texts.cast(pa.string())}), path)
-    before = pa.default_memory_pool()
-    pool = pa.proxy_memory_pool(before)
-    pa.set_memory_pool(pool)
-    try:
-        con = raydb.connect()
-        (plan,) = con.execute(f"EXPLAIN SELECT count(*) FROM '{path}' WHERE s > 'b'").fetchmany(1)
-        assert plan
-        assert pool.max_memory() < 20e6
-    finally:
-        pa.set_memory_pool(before)
+    pool = request.getfixturevalue("pool")
+    con = raydb.connect()
+    (plan,) = con.execute(f"EXPLAIN SELECT count(*) FROM '{path}' WHERE s > 'b'").fetchmany(1)
+    assert plan
+    assert pool.max_memory() < 20e6
 
 
 @pytest.mark.parametrize(

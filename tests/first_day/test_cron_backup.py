@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import raydb
@@ -44,6 +45,7 @@ def test_backups_beside_a_writer_hold_whole_commits(tmp_path: Path) -> None:
                 con.execute("COMMIT")
                 if n % 50 == 0:
                     con.execute("CHECKPOINT")
+                time.sleep(0.005)  # the backups are to have a processor, too
 
         writer = threading.Thread(target=write)
         writer.start()

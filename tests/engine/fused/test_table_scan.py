@@ -45,11 +45,8 @@ def con(monkeypatch):
             "weight": pa.array(rng.normal(size=ROWS), mask=rng.random(ROWS) < 0.1),
         }
     )
-    values = ", ".join(
-        "(" + ", ".join("NULL" if v is None else repr(v) for v in row.values()) + ")"
-        for row in rows.to_pylist()
-    )
-    connection.execute(f"INSERT INTO sale VALUES {values}")
+    connection.register("given", rows)
+    connection.execute("INSERT INTO sale SELECT * FROM given")
     return connection
 
 

@@ -151,6 +151,7 @@ def state(con: Connection) -> list[list[tuple[object, ...]]] | None:
         return None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", ["0%", "60%"])
 def test_a_loss_of_power_leaves_whole_statements(
     files: Files, share: str, monkeypatch: pytest.MonkeyPatch
