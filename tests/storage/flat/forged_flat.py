@@ -2,8 +2,9 @@
 
 forge(seed)     the bytes of a file; equal seeds, equal files
 
-file     = (written | claimed), 0 to 4 changes
+file     = (written | claimed | nested), 0 to 4 changes
 written  a small table of some types, by the writer
+nested   lists, structs and maps whose offsets, bits and keys are of chance
 claimed  columns that agree with each other on many more rows than their bytes have room for:
          one value for 2^24 rows, three runs, one long entry, elements without bytes
 change   a number of the table, a column or a chunk becomes one at a boundary;
@@ -33,6 +34,7 @@ from flat_model import (
     plain_chunk,
     plain_column,
 )
+from forged_arrays import claimed, forged_nested
 
 from raydb.storage.flat import write_table
 from raydb.storage.flat.kinds import kind_of
@@ -67,7 +69,8 @@ _NAMES = ["", "a", "row number", 'quo"te', "x" * 70_000, "nul\0", "FieldPath(0)"
 def forge(seed: int) -> bytes:
     """Return the bytes of a file whose checksums hold."""
     random = Random(seed)
-    model = _claimed(random) if random.random() < 0.4 else _written(random)
+    make = random.choices((_claimed, _nested, _written), (4, 1, 5))[0]
+    model = make(random)
     for _ in range(random.choice((0, 1, 1, 1, 2, 2, 3, 4))):
         random.choice(_CHANGES)(model, random)
     return model.to_bytes()
@@ -235,14 +238,30 @@ def _one_batch(random: Random, data_type: Any, rows: int, count: int) -> Column:
         case _:
             empty = pa.StructArray.from_buffers(pa.struct([]), length, [None])
             array = pa.ListArray.from_arrays(pa.array([0, length], pa.int32()), empty)
+    payload = _message(array, kept)
+    return plain_column(array.type, [plain_chunk(1, 7, 8, payload=payload) for _ in range(count)])
+
+
+def _message(array: Any, options: Any = None) -> bytes:
+    """Return an array as a chunk stores it."""
     batch = pa.RecordBatch.from_arrays([array], names=[""])
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema, options=kept) as writer:
+    with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
         writer.write_batch(batch)
     reader = pa.ipc.MessageReader.open_stream(sink.getvalue())
     reader.read_next_message()
-    payload = reader.read_next_message().serialize().to_pybytes()
-    return plain_column(array.type, [plain_chunk(1, 7, 8, payload=payload) for _ in range(count)])
+    return bytes(reader.read_next_message().serialize().to_pybytes())
+
+
+def _nested(random: Random) -> Model:
+    rows = random.choice((1, 2, 10, 1000))
+    arrays = [forged_nested(random, rows) for _ in range(random.randint(1, 3))]
+    columns = [
+        plain_column(claimed(each.type), [plain_chunk(rows, 7, 8, payload=_message(each))])
+        for each in arrays
+    ]
+    fields = [pa.field(f"c{number}", each.type) for number, each in enumerate(columns)]
+    return Model(rows, pa.schema(fields), columns)
 
 
 def _is_small(data_type: Any) -> bool:

@@ -53,6 +53,9 @@ SELECT count(*) FROM {file} WHERE {c} > (SELECT min({c}) FROM {file})
 SELECT DISTINCT CAST({c} AS VARCHAR) FROM {file}
 SELECT {c} FROM {file} WHERE {c} = '7' OR {c} IS NULL
 SELECT count(*) FROM {file} a JOIN {file} b ON a.{c} = b.{c}
+SELECT unnest({c}) FROM {file}
+SELECT {c}[1], len({c}) FROM {file}
+SELECT {c}['a'], cardinality({c}), to_json({c}) FROM {file}
 """
 
 

@@ -1,4 +1,4 @@
-"""Makes hostile files of the formats that others write: .csv, .tbl, .json and .parquet.
+"""Makes hostile files of the formats that others write: text, JSON, Parquet and Arrow's own.
 
     forge(seed)     the end of a file's name, and its bytes
 
@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from forged_arrays import claimed, forged_nested
+from pyarrow import feather
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +75,7 @@ def forge(seed: int) -> tuple[str, bytes]:
     chance = random.Random(seed)
     kind, make = chance.choice(_KINDS)
     content = make(chance)
-    if kind == ".parquet":
+    if kind in {".parquet", ".arrow", ".feather", ".arrows"}:
         return kind, damaged(content, chance) if chance.random() < 0.8 else content
     if chance.random() < 0.4:
         content = damaged(content, chance)
@@ -184,6 +186,27 @@ def _json(chance: random.Random) -> bytes:
     return f"[{text}]".encode() if chance.random() < 0.05 else text.encode() + b"\n"
 
 
+def _json_array(chance: random.Random) -> bytes:
+    """One array of objects, which something is wrong with, or which is not alone."""
+    shape = _object(chance, 2)
+    items = [
+        shape if chance.random() < 0.95 else _json_value(chance, 3)
+        for _ in range(chance.choice([0, 1, 3, 300, 5000]))
+    ]
+    space = chance.choice(["", " ", "\n", "\r\n", "\t" * 70_000 if len(items) < 9 else "\t"])
+    text = f"[{space}{f',{space}'.join(items)}{space}]"
+    match chance.randrange(8):
+        case 0:
+            text = text[: chance.randrange(len(text) + 1)]
+        case 1:
+            text += chance.choice([",", "]", text, "\n{}", "\n[]", "x", "\0"])
+        case 2:
+            text = text.replace(",", chance.choice([",,", ";", "", ", ]["]), 1)
+        case 3:
+            text = chance.choice(["\ufeff", " " * 100_000, "[", "{", '"a": ']) + text
+    return text.encode("utf-8", "surrogatepass")
+
+
 def _deep(chance: random.Random) -> bytes:
     depth = chance.choice([50, 99, 100, 101, 110, 1000, 20_000, 300_000])
     before, after = chance.choice(
@@ -250,6 +273,40 @@ def _constant(chance: random.Random) -> bytes:
     kind = chance.choice([pa.int64(), pa.string(), pa.bool_(), pa.decimal128(38, 2)])
     sink = io.BytesIO()
     pq.write_table(pa.table({"a": pa.nulls(rows, kind)}), sink, row_group_size=1 << 30)
+    return sink.getvalue()
+
+
+# -- Arrow IPC: files, streams and Feather files
+
+
+def _arrow(chance: random.Random) -> bytes:
+    rows = chance.choice([0, 1, 10, 1000])
+    arrays = [forged_nested(chance, rows) for _ in range(chance.randrange(1, 3))]
+    arrays.append(pa.array([chance.choice(_VALUES)[:50] for _ in range(rows)], pa.string()))
+    codes = pa.array([chance.randrange(2) for _ in range(rows)], pa.int32())
+    arrays.append(pa.DictionaryArray.from_arrays(codes, pa.array(["a", None])))
+    arrays.append(pa.array([1.5] * rows, chance.choice([pa.float64(), pa.float16()])))
+    batch = pa.RecordBatch.from_arrays(arrays, [chance.choice(_NAMES) for _ in arrays])
+    sink = io.BytesIO()
+    options = pa.ipc.IpcWriteOptions(compression=chance.choice([None, None, "lz4", "zstd"]))
+    start = chance.choice([pa.ipc.new_file, pa.ipc.new_stream])
+    with start(sink, batch.schema, options=options) as writer:
+        for _ in range(chance.choice([0, 1, 1, 3])):
+            writer.write_batch(batch)
+    content = sink.getvalue()
+    if start is pa.ipc.new_stream:
+        fields = [each.with_type(claimed(each.type)) for each in batch.schema]
+        before, after = batch.schema.serialize(), pa.schema(fields).serialize()
+        content = after.to_pybytes() + content[before.size :]
+    return content
+
+
+def _feather(chance: random.Random) -> bytes:
+    rows = chance.choice([0, 1, 3000])
+    table = pa.table({"a": range(rows), "b": [chance.choice(_VALUES)[:9] for _ in range(rows)]})
+    sink = io.BytesIO()
+    version = chance.choice([1, 2])
+    feather.write_feather(table, sink, compression="lz4" if version == 2 else None, version=version)
     return sink.getvalue()
 
 
@@ -330,6 +387,9 @@ _KINDS: list[tuple[str, Callable[[random.Random], bytes]]] = [
     *[(".json", _json)] * 10,
     *[(".json", _deep)] * 3,
     *[(".parquet", _parquet)] * 12,
+    *[(".json", _json_array)] * 6,
+    *[(kind, _arrow) for kind in (".arrow", ".feather", ".arrows")] * 3,
+    *[(".feather", _feather)] * 2,
     (".json", _keys),
     (".csv", _wide),
     *((kind, make) for kind in (".csv", ".json") for make in (_long, _many)),
