@@ -29,7 +29,12 @@ from processes import PATIENCE_S, Child, FindingError, descriptors, scratch
 import raydb
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from processes import Say
+
+    # Gets what it returned before.
+    Act = Callable[[random.Random, int, Any], Any]
 
 DESCRIPTORS_ALLOWED = 1024
 MOST_DESCRIPTORS = 300
@@ -206,26 +211,36 @@ def judge(name: str, samples: list[Sample]) -> str:
 
 
 def two_threads(say: Say, path: Path, seconds: float, seed: int) -> None:
+    """Threads that write and read through one connection."""
+    with raydb.connect(path) as con:
+
+        def act(chance: random.Random, count: int, _: Any) -> None:
+            if chance.random() < 0.5:
+                write(con, chance, count)
+            else:
+                check(con, chance, -3)
+
+        run_threads(say, path, [act] * 2, seconds, seed)
+
+
+def run_threads(say: Say, path: Path, acts: Sequence[Act], seconds: float, seed: int) -> None:
+    """Let each thread do its act again and again; what it returns is given to it the next time."""
     failures: list[BaseException] = []
-    counts = [0, 0]
+    counts = [0] * len(acts)
     end = time.monotonic() + seconds
-    con = raydb.connect(path)
 
     def work(place: int) -> None:
-        chance = random.Random(seed + place)
+        chance, kept = random.Random(seed + place), None
         try:
             while time.monotonic() < end and not failures:
                 counts[place] += 1
-                if chance.random() < 0.5:
-                    write(con, chance, counts[place])
-                else:
-                    check(con, chance, -3)
+                kept = acts[place](chance, counts[place], kept)
                 if counts[place] % 50 == 0:
                     take_sample(say, sum(counts), path)
         except BaseException as error:  # noqa: BLE001  (told by the main thread)
             failures.append(error)
 
-    threads = [threading.Thread(target=work, args=(place,), daemon=True) for place in (0, 1)]
+    threads = [threading.Thread(target=work, args=(n,), daemon=True) for n in range(len(acts))]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -235,7 +250,6 @@ def two_threads(say: Say, path: Path, seconds: float, seed: int) -> None:
     if failures:
         raise failures[0]
     take_sample(say, sum(counts), path)
-    con.close()
 
 
 def soak_threads(name: str, work: Any, seconds: float, seed: int) -> str:
@@ -273,46 +287,28 @@ def transfer(con: Any, chance: random.Random) -> None:
 
 def several_connections(say: Say, path: Path, seconds: float, seed: int) -> None:
     """Threads that transfer, write pairs, read, and open and close connections, until the end."""
-    failures: list[BaseException] = []
-    counts = [0] * CONNECTIONS
-    end = time.monotonic() + seconds
-    first = raydb.connect(path)
-    first.execute("CREATE TABLE account (id INTEGER PRIMARY KEY, x INTEGER)")
-    first.execute(f"INSERT INTO account SELECT range, 0 FROM range({ACCOUNTS})")
 
-    def work(place: int) -> None:
-        chance = random.Random(seed + place)
-        con = first.duplicate()
-        try:
-            while time.monotonic() < end and not failures:
-                counts[place] += 1
-                transfer(con, chance)
-                if place == 0:
-                    write(con, chance, counts[place])
-                check(con, chance, -3)
-                if (found := con.execute("SELECT sum(x) FROM account").fetchone()) != (0,):
-                    raise FindingError(f"transfers have left a sum of {found}")
-                if counts[place] % 20 == 0:
-                    con.close()
-                    con = raydb.connect(path)
-                if counts[place] % 50 == 0:
-                    take_sample(say, sum(counts), path)
-        except BaseException as error:  # noqa: BLE001  (told by the main thread)
-            failures.append(error)
-        finally:
+    def act(chance: random.Random, count: int, con: Any) -> Any:
+        con = con or first.duplicate()
+        transfer(con, chance)
+        check(con, chance, -3)
+        if (found := con.execute("SELECT sum(x) FROM account").fetchone()) != (0,):
+            raise FindingError(f"transfers have left a sum of {found}")
+        if count % 20 == 0:
             con.close()
+            con = raydb.connect(path)
+        return con
 
-    threads = [threading.Thread(target=work, args=(n,), daemon=True) for n in range(CONNECTIONS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(max(end - time.monotonic(), 0) + PATIENCE_S)
-        if thread.is_alive():
-            raise FindingError("a thread stands still")
-    if failures:
-        raise failures[0]
-    take_sample(say, sum(counts), path)
-    first.close()
+    def act_and_write(chance: random.Random, count: int, con: Any) -> Any:
+        con = act(chance, count, con)
+        write(con, chance, count)
+        return con
+
+    with raydb.connect(path) as first:
+        first.execute("CREATE TABLE account (id INTEGER PRIMARY KEY, x INTEGER)")
+        first.execute(f"INSERT INTO account SELECT range, 0 FROM range({ACCOUNTS})")
+        acts = [act_and_write] + [act] * (CONNECTIONS - 1)
+        run_threads(say, path, acts, seconds, seed)
 
 
 def main() -> None:

@@ -36,12 +36,13 @@ def run(program: str, *options: str) -> subprocess.CompletedProcess[str]:
     ("program", "options"),
     [
         ("kills.py", "--kills 10 --steps 30"),
+        ("kills.py", "--kills 6 --connections 4"),
         ("power_loss.py", "--states 60 --steps 20"),
         ("failing_calls.py", "--statements 20 --share 0.02"),
         ("full_disk.py", "--statements 40"),
         ("soak.py", "--commits 60 --seconds 2 --readers 2"),
     ],
-    ids=lambda value: value.partition(".")[0],
+    ids=lambda value: value.removesuffix(".py"),
 )
 def test_nothing_is_lost(program: str, options: str) -> None:
     done = run(program, *options.split())

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 import traceback
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -174,4 +174,5 @@ with raydb.connect() as _connection:
     _connection.execute("CREATE TABLE warm AS SELECT 1 AS c")
     for _query in (*_QUERIES.split("\n"), *_COLUMN_QUERIES.split("\n")):
         if _query and "SUMMARIZE" not in _query:
-            _connection.execute(_query.format(file="warm", c="c")).fetchall()
+            with suppress(raydb.ProgrammingError):  # what is for nested columns
+                _connection.execute(_query.format(file="warm", c="c")).fetchall()
