@@ -33,8 +33,6 @@ from raydb.engine.session.python_values import interval_word
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from _pytest.mark import ParameterSet
-
 ROOT = Path(__file__).parents[1]
 # The records of docs/decisions have no examples; see test_decisions.py.
 PAGES = sorted(ROOT.glob("docs/**/*.md"))
@@ -168,13 +166,13 @@ WITH_BLOCKS = [path for path in FILES if BLOCK.search(path.read_text(encoding="u
 MANY_COMMANDS = 15
 
 
-def with_blocks(path: Path) -> ParameterSet:
+def with_blocks(path: Path) -> Any:
     commands = path.read_text(encoding="utf-8").count("\n$ ")
     marks = [pytest.mark.long] if commands > MANY_COMMANDS else []
     return pytest.param(path, id=path.stem, marks=marks)
 
 
-@pytest.mark.parametrize("page", map(with_blocks, WITH_BLOCKS))
+@pytest.mark.parametrize("page", [with_blocks(path) for path in WITH_BLOCKS])
 def test_page_as_it_is_read(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
 ) -> None:
