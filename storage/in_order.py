@@ -18,6 +18,11 @@ _Work = TypeVar("_Work")
 _Result = TypeVar("_Result")
 
 
+def results_at_a_time() -> int:
+    """Return how many results there are at a time at most, with the one that was yielded last."""
+    return 2 * pa.cpu_count() + 2
+
+
 def in_order(
     compute: Callable[[_Work], _Result],
     works: Iterable[_Work],

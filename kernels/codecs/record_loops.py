@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 _LINE_FEED, _CARRIAGE_RETURN = 10, 13
 _ZERO, _NINE = 48, 57
+# Blanks and signs, which may be before the digits of a number.
+_SIGNS = (32, 9, 43, 45)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -51,8 +53,8 @@ def last_record(
     """Return where the last whole record ends that begins in a piece of text, and the first blank.
 
     data: begins with a record. quote, comment: -1 for none. zeros, bool, one a column: set where a
-    field begins with a zero and another digit. A record is whole if a byte follows it. The second
-    number is where the first blank line is, -1 for none.
+    field begins with a zero and another digit, behind a sign perhaps. A record is whole if a byte
+    follows it. The second number is where the first blank line is, -1 for none.
     """
     line_ends = np.zeros(256, np.bool_)
     line_ends[_LINE_FEED] = line_ends[_CARRIAGE_RETURN] = True
@@ -60,6 +62,9 @@ def last_record(
     ends[delimiter] = True
     if comment >= 0:
         ends[comment] = True
+    is_sign = np.zeros(256, np.bool_)
+    for sign in _SIGNS:
+        is_sign[sign] = sign != delimiter
     size = len(data)
     place = start = column = 0
     blank = -1
@@ -68,8 +73,11 @@ def last_record(
         if data[place] == quote:
             first = place + 1
             place = _behind_quoted(data, first, quote)
-        if first + 1 < size and data[first] == _ZERO and column < len(zeros):
-            zeros[column] |= _ZERO <= data[first + 1] <= _NINE
+        if column < len(zeros):
+            while first + 1 < size and is_sign[data[first]]:
+                first += 1
+            if first + 1 < size and data[first] == _ZERO:
+                zeros[column] |= _ZERO <= data[first + 1] <= _NINE
         place = _behind_plain(data, place, ends)
         if place < size and data[place] == delimiter:
             place += 1

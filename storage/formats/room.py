@@ -6,9 +6,13 @@ import pyarrow as pa
 
 from raydb.interrupts import interrupt_check
 from raydb.room import read_limit, too_small
+from raydb.storage.in_order import results_at_a_time
 
 # Blocks that are read side by side take as much, however small the limit is.
 _LEAST_BYTES = 64 << 20
+# A block of fields of one digit takes so many times its text: numbers, their text, Arrow's marks.
+_DECODED = 12
+_LEAST_PIECE = 1 << 16
 
 
 class Room:
@@ -22,6 +26,16 @@ class Room:
         self._limit = read_limit()
         self._before = pa.total_allocated_bytes()
         self._check_interrupt = interrupt_check()
+
+    def piece(self, most: int) -> int:
+        """Return how many bytes of text may be read at a time, at most so many.
+
+        As many pieces as `in_order` has at a time, decoded, take no more than memory_limit leaves.
+        """
+        if self._limit is None:
+            return most
+        share = max(self._limit, _LEAST_BYTES) // (_DECODED * results_at_a_time())
+        return min(most, max(share, _LEAST_PIECE))
 
     def check(self, other_bytes: int = 0) -> None:
         """Raise OperationalError where the file takes more, with bytes that Arrow does not hold.

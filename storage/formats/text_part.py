@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import DataError
+from raydb.room import check_room
 from raydb.storage.in_order import in_order
 from raydb.storage.tables.parts import Part
 
@@ -68,8 +69,12 @@ class TextPart(Part):
         wanted = [name for name in dict.fromkeys(names) if name not in self._columns]
         if wanted:
             no_rows = pa.Table.from_batches([], self.schema).select(wanted)
-            found = list(in_order(lambda read: read(), self.read_blocks(wanted)))
-            rows = pa.concat_tables([no_rows, *found])
+            found, held = [no_rows], 0
+            for rows in in_order(lambda read: read(), self.read_blocks(wanted)):
+                found.append(rows)
+                held += rows.nbytes
+                check_room(held, "a text file")
+            rows = pa.concat_tables(found)
             self._columns.update(zip(wanted, rows.columns, strict=True))
         return [self._columns[name] for name in names]
 

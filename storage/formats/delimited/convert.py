@@ -11,21 +11,28 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
 from raydb.interrupts import check_interrupt
+from raydb.storage.formats.delimited.blocks import CACHED_BYTES
 from raydb.storage.uuids import UUID, uuids_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from raydb.storage.formats.delimited.records import Layout
 
 _TRUE = ["true", "True", "TRUE", "t", "T", "1"]
 _FALSE = ["false", "False", "FALSE", "f", "F", "0"]
 BOOLEANS = (*_TRUE, *_FALSE)
+# What may stand before the digits of a number.
+_SIGNS = b" \t+-"
+_ZERO = ord("0")
 # No part of a file is larger; Arrow takes it as one block.
 _ONE_BLOCK = 2**31 - 1
 
@@ -217,9 +224,34 @@ def _has_overflow(part: bytes, schema: pa.Schema, layout: Layout, places: Sequen
 
 
 def may_have_zeros(part: bytes, layout: Layout) -> bool:
-    """Tell whether a field of some records may begin with a zero and another digit."""
-    marks = re.escape((layout.delimiter + layout.quote).encode())
-    return re.search(rb"(?:\A|[" + marks + rb"\r\n])[ \t+-]*0[0-9]", part) is not None
+    """Tell whether a field of some records may begin with a zero and another digit.
+
+    Blanks and a sign may be before them.
+    """
+    data = np.frombuffer(part, np.uint8)
+    marks = (layout.delimiter + layout.quote).encode() + b"\r\n"
+    large = [mark for mark in marks if mark > max(_SIGNS)]
+    for start in range(0, len(data), CACHED_BYTES):
+        some = data[start : start + CACHED_BYTES + 3]
+        before, zeros = some[:-2], some[1:-1] == _ZERO
+        # Most of what may stand there is small, which one comparison tells of many bytes at a time.
+        possible = before <= max(_SIGNS)
+        for mark in large:
+            possible |= before == mark
+        zeros &= possible
+        zeros &= some[2:] - np.uint8(_ZERO) < 10
+        places = np.flatnonzero(zeros)
+        first = before[places]
+        leading = before[places[_is_one_of(first, _SIGNS)] - 1]
+        if _is_one_of(first, marks).any() or _is_one_of(leading, marks + _SIGNS).any():
+            return True
+    return re.match(rb"[ \t+-]*0[0-9]", part) is not None
+
+
+def _is_one_of(data: NDArray[np.uint8], some: bytes) -> NDArray[np.bool_]:
+    flags = np.zeros(256, np.bool_)
+    flags[[*some]] = True
+    return flags[data]
 
 
 def begins_with_zero(column: pa.ChunkedArray | pa.Array) -> bool:

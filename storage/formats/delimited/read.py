@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError, NotSupportedError
 from raydb.room import keep_rows
-from raydb.storage.formats.delimited.blocks import Block, blocks_of
+from raydb.storage.formats.delimited.blocks import Block, blocks_of, follow_records
 from raydb.storage.formats.delimited.convert import (
     begins_with_zero,
     fails,
@@ -131,10 +132,7 @@ def tables_of(
                 f"file '{file.path}', line {line}: the line is blank; blank lines are left out"
             )
 
-    found = blocks_of(
-        file, layout, text.body.start, text.stop, len(schema),
-        with_zeros=bool(guessed), on_blank=on_blank,
-    )  # fmt: skip
+    found = blocks_of(file, layout, text.body.start, text.stop, len(schema), on_blank)
     read = partial(_read_block, text, chosen, guessed)
     for block in found:
         if report is not None:
@@ -269,12 +267,13 @@ def _read_odd_block(text: DelimitedText, chosen: list[int] | None, block: Block)
 def _check_zeros(text: DelimitedText, block: Block, guessed: Sequence[int]) -> None:
     """Raise DataError where a value of a guessed number begins with a zero, as 00501 does."""
     layout, schema = text.layout, text.schema
-    if block.zeros is None:
-        if not may_have_zeros(block.content, layout):
-            return
-        suspects = list(guessed)
-    else:
-        suspects = [place for place in guessed if block.zeros[place]]
+    if not may_have_zeros(block.content, layout):
+        return
+    suspects = list(guessed)
+    if not block.is_last:
+        zeros = np.zeros(len(schema), np.bool_)
+        follow_records(np.frombuffer(block.content, np.uint8), layout, zeros)
+        suspects = [place for place in guessed if zeros[place]]
     if not suspects:
         return
 

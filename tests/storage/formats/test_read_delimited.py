@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import random
 import re
+from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import raydb
 from raydb.errors import DataError, NotSupportedError, OperationalError, ProgrammingError
 from raydb.storage.formats.copy import read_rows
 from raydb.storage.formats.delimited import blocks, records
+from raydb.storage.formats.delimited.csv_file import CSV
 from raydb.storage.tables.constraints import append_rows, define_table
 from raydb.storage.tables.table import TableDefinition, UniqueKey
 
@@ -489,6 +495,35 @@ def expect(content, types):
         except ValueError:
             return line
     return rows
+
+
+@pytest.mark.parametrize("quote", ['"', "~"])
+def test_a_block_ends_where_the_loop_over_all_bytes_says(quote):
+    """Where quotes are plain both find the same end; else the loop decides."""
+    layout = replace(CSV.layout, quote=quote)
+    chance = random.Random(7)
+    pieces = [b"a", b",", b"\n", b"\r\n", b"\r", b'"', b'""', b',"x\ny",', b'"x""y"\n', b"1,2\n"]
+    plain = 0
+    for _ in range(4000):
+        text = b"".join(chance.choices(pieces, k=chance.randint(1, 12))) + b"a"
+        text = text.replace(b'"', quote.encode())
+        data = np.frombuffer(text, np.uint8)
+        expected = blocks.follow_records(data, layout, np.zeros(0, bool))
+        plain += blocks._last_plain_record(data, text, layout) is not None
+        assert blocks._last_record(text, layout) == expected, text
+    assert plain > 400
+
+
+def test_a_zero_behind_a_sign_is_no_number_in_any_block(tmp_path, monkeypatch):
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1 << 16)
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{n},-{n},{n % 9}\n" for n in range(1, 60_000)]
+    for late in ("-007", " 007", "+00", '"-01"'):
+        rows[50_000] = f"1,{late},x\n" if late == "+00" else f"1,{late},3\n"
+        Path("late.csv").write_text("a,b,c\n" + "".join(rows))
+        with raydb.connect() as con:
+            answer = con.execute("SELECT b FROM 'late.csv' WHERE a = 1 AND b <> '-1'").fetchall()
+        assert answer == [(late.strip('"'),)]
 
 
 NOISE = st.sampled_from([b"1", b"0", b"-", b"x", b" ", b",", b'"', b"\n", b"\r", b"\r\n", b"\0",
