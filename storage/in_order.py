@@ -20,7 +20,7 @@ _Result = TypeVar("_Result")
 
 def results_at_a_time() -> int:
     """Return how many results there are at a time at most, with the one that was yielded last."""
-    return 2 * pa.cpu_count() + 2
+    return 2 * int(pa.cpu_count()) + 2
 
 
 def in_order(
