@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 # What runs on a backend.
 _Job: TypeAlias = FusedScanAggregate | FusedTableScan | DeltaScan
 
+# Nodes that say that a part of a plan is fused.
+FUSED = frozenset({"DeferredScan", "FusedScanAggregate", "FusedTableScan"})
+
 # Nodes whose lines differ from their JSON values.
 _LINES = {kind.explain_name: kind.lines for kind in get_args(_Job)}
 
@@ -65,7 +68,7 @@ def describe(
     """
     tree = _described(plan, set(), measured or _NOT_MEASURED, states or {})
     nodes = list(_walk(tree))
-    fused = any(node["node"] in ("FusedScanAggregate", "FusedTableScan") for node in nodes)
+    fused = any(node["node"] in FUSED for node in nodes)
     reasons = [node["general path"] for node in nodes if "general path" in node]
     if not fused and not reasons:
         reasons = ["the query has no aggregate"]

@@ -15,7 +15,7 @@ from raydb.planner.expressions.nodes import (
     conjuncts,
 )
 from raydb.planner.index_lookup import find_lookup
-from raydb.planner.optimizer import optimize_unfused
+from raydb.planner.optimizer import optimize_apart, optimize_unfused
 from raydb.planner.plan.common_tables import highest_number, reads_working_table
 from raydb.planner.plan.nodes import (
     Aggregate,
@@ -38,9 +38,10 @@ from raydb.planner.plan.nodes import (
     Values,
 )
 from raydb.planner.stars.choose import choose_job
+from raydb.planner.stars.deferred import DeferredScan, with_values, without_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from raydb.planner import PlannerOptions
     from raydb.planner.catalog import CatalogInfo
@@ -119,8 +120,10 @@ def _lower_aggregate(plan: Aggregate, lowering: Lowering) -> PhysicalPlan:
         case Star() as star if (lookup := _unique_lookup(star, lowering.catalog)) is not None:
             reason = f"rows are found by '{lookup.index}'"
         case Star() as star if lowering.options.fused_path:
-            if plan.grouping is None:
-                fused: PhysicalPlan | str = _fuse(star, lowering)
+            if star.given:
+                fused: PhysicalPlan | str = _defer(plan, star, lowering)
+            elif plan.grouping is None:
+                fused = _fuse(star, lowering)
             else:
                 fused = _fuse_sets(plan, star, plan.grouping, lowering)
             if not isinstance(fused, str):
@@ -147,6 +150,30 @@ def _fuse(star: Star, lowering: Lowering) -> PhysicalPlan | str:
         # A total of which nothing is asked is one row, and a job's rows are counted by columns.
         return Values((), ((),))
     return choose_job(star, lowering.catalog, lowering.options)
+
+
+def _defer(plan: Aggregate, star: Star, lowering: Lowering) -> PhysicalPlan | str:
+    """Return a star with its subqueries before it, or why no fused job will answer it."""
+    if plan.grouping is not None:
+        return "it groups by several sets beside a subquery's value"
+    fused = _fuse(without_values(star), lowering)
+    if isinstance(fused, str):
+        return fused
+    sources = tuple(
+        lowering.lower(optimize_apart(given.plan, lowering.catalog)) for given in star.given
+    )
+    return DeferredScan(star, plan, sources, lowering.catalog, lowering.options)
+
+
+def lower_deferred(plan: DeferredScan, values: Mapping[Column, Literal] | None) -> PhysicalPlan:
+    """Choose how to run a star whose subqueries have these values; None where none can be told."""
+    aggregate = replace(plan.aggregate, star=NoStar("a subquery's value is no constant"))
+    if values is not None:
+        fused = choose_job(with_values(plan.star, values), plan.catalog, plan.options)
+        if not isinstance(fused, str):
+            return fused
+        aggregate = replace(plan.aggregate, star=NoStar(fused))
+    return lower(optimize_unfused(aggregate, plan.catalog), plan.catalog, plan.options)
 
 
 def _fuse_sets(

@@ -16,6 +16,7 @@ from raydb.planner.rules.fold_constants import fold_constants
 from raydb.planner.rules.imply_filters import imply_filters
 from raydb.planner.rules.inline_common_tables import inline_common_tables
 from raydb.planner.rules.inline_projects import inline_projects
+from raydb.planner.rules.lift_outer_joins import lift_outer_joins
 from raydb.planner.rules.match_stars import match_stars
 from raydb.planner.rules.merge_joins import merge_joins
 from raydb.planner.rules.order_joins import order_joins
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 _PLACING_RULES: tuple[Rule, ...] = (
     imply_filters,
     push_down_filters,
+    lift_outer_joins,
     push_down_semi_joins,
     push_down_limits,
     order_joins,
@@ -71,6 +73,7 @@ NEEDS: Mapping[Rule, type | str] = {
     compare_dates: "cast",
     factor_disjunctions: "or",
     strengthen_joins: OuterJoin,
+    lift_outer_joins: OuterJoin,
     push_down_semi_joins: SemiJoin,
     push_down_limits: Limit,
 }
@@ -102,10 +105,14 @@ def optimize(plan: Plan, catalog: CatalogInfo) -> Plan:
 def optimize_unfused(plan: Aggregate, catalog: CatalogInfo) -> Plan:
     """Apply the rules that leave a star alone to one that no fused job answers."""
     assert isinstance(plan.star, NoStar)
-    unfused: Plan = plan
+    return optimize_apart(plan, catalog)
+
+
+def optimize_apart(plan: Plan, catalog: CatalogInfo) -> Plan:
+    """Apply the rules that leave a star alone to a subquery that was a part of one."""
     for rule in _PLACING_RULES:
-        unfused = _apply(rule, catalog, unfused)
-    return unfused
+        plan = _apply(rule, catalog, plan)
+    return plan
 
 
 def _apply(rule: Rule, catalog: CatalogInfo, plan: Plan) -> Plan:

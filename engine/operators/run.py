@@ -29,7 +29,9 @@ from raydb.engine.operators.values import run_series, run_union, run_values
 from raydb.engine.operators.window.run_window import run_window
 from raydb.errors import InternalError, OperationalError
 from raydb.interrupts import check_interrupt
-from raydb.planner.expressions.nodes import Column
+from raydb.planner.expressions.casts.cast import literal_value
+from raydb.planner.expressions.nodes import Column, Literal
+from raydb.planner.lower import lower_deferred
 from raydb.planner.plan.nodes import (
     Aggregate,
     CommonTable,
@@ -49,6 +51,7 @@ from raydb.planner.plan.nodes import (
     Window,
     WorkingTable,
 )
+from raydb.planner.stars.deferred import DeferredScan
 from raydb.planner.stars.delta import DeltaScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan
@@ -59,7 +62,7 @@ if TYPE_CHECKING:
     from raydb.engine.context.statement_context import StatementContext
     from raydb.engine.operators.trace import Trace
     from raydb.planner.expressions.nodes import Expression
-    from raydb.planner.plan.nodes import PhysicalPlan
+    from raydb.planner.plan.nodes import Given, PhysicalPlan
     from raydb.storage.tables.table import Table
 
     FusedJob = FusedScanAggregate | FusedTableScan | DeltaScan
@@ -72,7 +75,7 @@ class Sources:
     `run_fused` runs a fused job and names its columns as `run_plan` does.
     `context` is the statement's, and `memory` the plan's; `trace` notes what each node does.
     `shared` keeps the rows of common tables, all their columns, and `working` those of working
-    tables.
+    tables; `deferred` keeps the plans of stars that were planned when their subqueries had run.
     """
 
     tables: Mapping[str, Table]
@@ -82,6 +85,7 @@ class Sources:
     trace: Trace | None = None
     shared: dict[int, Relation] = field(default_factory=dict)
     working: dict[int, Relation] = field(default_factory=dict)
+    deferred: dict[DeferredScan, PhysicalPlan] = field(default_factory=dict)
 
     def rows_of(self, plan: PhysicalPlan, live: Iterable[Column]) -> Relation:
         """Return the rows of a plan with those of its columns that are in `live`."""
@@ -149,10 +153,35 @@ def _run_job(plan: FusedJob, columns: Sequence[Column], sources: Sources) -> Rel
     return Relation({c: table.column(column_name(c)) for c in columns}, table.num_rows)
 
 
+def _run_deferred(plan: DeferredScan, columns: Sequence[Column], sources: Sources) -> Relation:
+    """Run a star when its subqueries have run: once for as long as the plan is kept."""
+    if plan not in sources.deferred:
+        given = zip(plan.star.given, plan.sources, strict=True)
+        rows = [(each, sources.rows_of(source, source.columns)) for each, source in given]
+        try:
+            values = {c: _value(c, each, found) for each, found in rows for c in each.columns}
+        except (ValueError, OverflowError):  # a date that Python does not have
+            values = None
+        sources.deferred[plan] = lower_deferred(plan, values)
+    chosen = sources.deferred[plan]
+    if sources.trace is not None:
+        sources.trace.note(plan, chosen.explain_name)
+    return sources.rows_of(chosen, columns)
+
+
+def _value(column: Column, given: Given, rows: Relation) -> Literal:
+    """Return the value of a subquery's column as a constant."""
+    if column == given.mark:
+        return Literal(rows.row_count > 0, column.type)
+    found = literal_value(rows.columns[column][0]) if rows.row_count else None
+    return Literal(found, column.type)
+
+
 # How each node runs: a function of it, some of its columns in their order, and the sources.
 RUNNERS: Mapping[type[Node], Callable[[Any, list[Column], Sources], Relation]] = {
     Aggregate: run_aggregate,
     CommonTable: run_common_table,
+    DeferredScan: _run_deferred,
     DeltaScan: _run_job,
     Filter: run_steps,
     FusedScanAggregate: _run_job,

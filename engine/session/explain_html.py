@@ -17,7 +17,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from raydb.engine.fused.picture import draw
-from raydb.planner.explain import details_of
+from raydb.planner.explain import FUSED, details_of
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from raydb.planner.plan.nodes import PhysicalPlan
 
 _MARK = re.compile(r"\{\{(\w+)\}\}")
-_FUSED = frozenset({"FusedScanAggregate", "FusedTableScan"})
 
 
 def explain_page(plan: PhysicalPlan, described: Mapping[str, Any]) -> str:
@@ -100,7 +99,7 @@ def _most_ms(node: Mapping[str, Any]) -> float:
 
 def _node(node: Mapping[str, Any], most_ms: float) -> str:
     """Return a node with what it reads from below it."""
-    kind = "fused" if node["node"] in _FUSED else "general"
+    kind = "fused" if node["node"] in FUSED else "general"
     details = "".join(
         f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>"
         for name, value in details_of(node).items()

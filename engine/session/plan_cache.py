@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from raydb.kernels.backends.backend import PreparedJob
     from raydb.planner import PlannerOptions
     from raydb.planner.plan.nodes import PhysicalPlan, Plan
+    from raydb.planner.stars.deferred import DeferredScan
     from raydb.planner.stars.delta import DeltaScan
     from raydb.planner.stars.fused_scan import FusedScanAggregate
     from raydb.planner.stars.table_scan import FusedTableScan
@@ -65,7 +66,7 @@ class PreparedPlan:
     post_aggregate: how its rows come from one fused job, if that is so. row_fast_path: how they
     come straight from it, once it has run twice, which has_repeated says.
     scans: scans of whole tables. deltas: scans of rows that BVHs lack, None for those that look
-    rows up.
+    rows up. deferred: the plans of stars whose subqueries have run.
     """
 
     plan: PhysicalPlan
@@ -75,6 +76,7 @@ class PreparedPlan:
     jobs: dict[FusedScanAggregate, PreparedJob] = field(default_factory=dict)
     scans: dict[FusedTableScan, TableJob] = field(default_factory=dict)
     deltas: dict[DeltaScan, TableJob | None] = field(default_factory=dict)
+    deferred: dict[DeferredScan, PhysicalPlan] = field(default_factory=dict)
     files: Mapping[str, Table] = field(default_factory=dict)
     reads_clock: bool = False
     row_fast_path: RowFastPath | None = None

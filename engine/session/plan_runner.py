@@ -117,7 +117,9 @@ def _blocks(prepared: PreparedPlan, jobs: JobRun) -> Blocks:
     are_out = False
     try:
         with jobs.context.new_memory() as memory:
-            sources = Sources(jobs.tables, jobs.rows, jobs.context, memory)
+            sources = Sources(
+                jobs.tables, jobs.rows, jobs.context, memory, deferred=prepared.deferred
+            )
             for block in stream_plan(prepared.plan, sources):
                 yield list(block.columns.values())
                 are_out = True
@@ -205,5 +207,7 @@ def _run_plan(
     """Run a plan; groups: those of its only fused job, where that has run."""
     run_job = jobs.rows if groups is None else lambda _: groups
     with jobs.context.new_memory() as memory:
-        sources = Sources(jobs.tables, run_job, jobs.context, memory, trace)
+        sources = Sources(
+            jobs.tables, run_job, jobs.context, memory, trace, deferred=prepared.deferred
+        )
         return run_plan(prepared.plan, sources)

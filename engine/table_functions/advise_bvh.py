@@ -29,7 +29,7 @@ from raydb.kernels.codecs.arrow_numbers import to_numbers
 from raydb.planner.advisor.advise import Asked, advise, attributes_wanted, measures_wanted
 from raydb.planner.advisor.bvh_model import Profile, distinct_tuples
 from raydb.planner.expressions.evaluator import evaluate
-from raydb.planner.expressions.nodes import attributes_of
+from raydb.planner.expressions.nodes import attributes_of, columns_of
 from raydb.planner.optimizer import optimize
 from raydb.planner.plan.common_tables import queries_in
 from raydb.planner.plan.function_arguments import Argument
@@ -204,9 +204,15 @@ def _stars(statement: ast.Statement, catalog: CatalogInfo) -> list[Star] | str:
         return "it reads what is not a table of the database"
     plan = optimize(sql.bind_select(statement, catalog), catalog)
     found = [each.star for each in _aggregates(plan)]
-    stars = [star for star in found if isinstance(star, Star)]
+    stars = [_without_subqueries(star) for star in found if isinstance(star, Star)]
     reasons = [star.reason for star in found if isinstance(star, NoStar)]
     return stars or next(iter(reasons), "it has no aggregate")
+
+
+def _without_subqueries(star: Star) -> Star:
+    """Return a star without the predicates that compare with what only subqueries tell."""
+    known = tuple(predicate for predicate in star.predicates if not columns_of(predicate))
+    return replace(star, predicates=known, given=())
 
 
 def _aggregates(plan: Plan) -> Iterator[Aggregate]:

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 def fold_constants(plan: Plan, _: CatalogInfo) -> Plan:
     """Replace calls whose arguments are all constant by their value."""
-    return plan.rewrite(_fold)
+    return plan.rewrite(fold)
 
 
-def _fold(expression: Expression) -> Expression:
+def fold(expression: Expression) -> Expression:
+    """Return a call of constants as its value, and what constants of AND and OR leave of them."""
     match expression:
         case Call(function="and" | "or" as function, arguments=arguments):
             return _fold_logic(expression, function, arguments)

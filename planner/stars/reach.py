@@ -29,8 +29,11 @@ from raydb.planner.expressions.nodes import (
     substitute,
 )
 from raydb.planner.expressions.nodes import Literal as Constant
+from raydb.planner.expressions.registry import is_volatile
 from raydb.planner.plan.nodes import (
+    CommonTable,
     Filter,
+    Given,
     InnerJoin,
     NoStar,
     OuterJoin,
@@ -39,8 +42,10 @@ from raydb.planner.plan.nodes import (
     Scan,
     Search,
     SemiJoin,
+    WorkingTable,
 )
 from raydb.planner.plan.nulls import rejects_null
+from raydb.planner.plan.unique import has_one_row, has_one_row_at_most
 from raydb.storage.integers import holds
 
 if TYPE_CHECKING:
@@ -74,6 +79,7 @@ class Parts:
     scans: list[Scan] = field(default_factory=list)
     conditions: list[Expression] = field(default_factory=list)
     sides: list[Side] = field(default_factory=list)
+    given: list[Given] = field(default_factory=list)
     definitions: dict[Column, Expression] = field(default_factory=dict)
 
     def add(self, conditions: Iterable[Expression]) -> None:
@@ -111,12 +117,16 @@ def take_apart(plan: Plan) -> Parts | NoStar:
         case InnerJoin(sources=sources, conditions=conditions):
             whole = Parts()
             for source in sources:
+                if has_one_row(source) and _is_settled(source):
+                    whole.given.append(Given(source))
+                    continue
                 parts = take_apart(source)
                 if isinstance(parts, NoStar):
                     return parts
                 whole.scans += parts.scans
                 whole.conditions += parts.conditions
                 whole.sides += parts.sides
+                whole.given += parts.given
                 whole.definitions |= parts.definitions
             whole.add(conditions)
             return whole
@@ -150,8 +160,15 @@ def _with_side(join: OuterJoin | SemiJoin, left: Plan, right: Plan) -> Parts | N
     parts = take_apart(left)
     if isinstance(parts, NoStar):
         return parts
+    if not join.conditions and _is_settled(right):
+        if isinstance(join, OuterJoin) and has_one_row_at_most(right):
+            parts.given.append(Given(right))
+            return parts
+        if isinstance(join, SemiJoin) and join.mark is not None:
+            parts.given.append(Given(right, join.mark))
+            return parts
     other = take_apart(right)
-    if isinstance(other, NoStar) or other.sides:
+    if isinstance(other, NoStar) or other.sides or other.given:
         return reason
     if isinstance(join, OuterJoin) and not all(
         isinstance(each, Column) for each in other.definitions.values()
@@ -170,6 +187,17 @@ def _with_side(join: OuterJoin | SemiJoin, left: Plan, right: Plan) -> Parts | N
     return parts
 
 
+def _is_settled(plan: Plan) -> bool:
+    """Tell whether a plan gives the same rows whenever it runs, and shares none with another."""
+    nodes = [plan]
+    for node in nodes:
+        nodes += node.sources
+    return not any(
+        isinstance(node, CommonTable | WorkingTable) or any(map(is_volatile, node.expressions))
+        for node in nodes
+    )
+
+
 def reach(
     parts: Parts, asked: frozenset[Column], measured: frozenset[Column], catalog: CatalogInfo
 ) -> Reached | NoStar:
@@ -177,6 +205,8 @@ def reach(
 
     asked: the columns that keys are made of; measured: those of aggregates.
     """
+    if not parts.scans:
+        return NoStar("it reads no table")
     by_size = sorted(parts.scans, key=lambda scan: -catalog.tables[scan.table].row_count)
     failure = None
     for fact in by_size:

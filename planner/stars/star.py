@@ -76,6 +76,9 @@ def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
     if any(map(is_volatile, (*(key for _, key in keys), *measures, *conditions))):
         return NoStar("it calls random()")
     asked = read_by(key for _, key in keys)
+    values = {column for given in parts.given for column in given.columns}
+    if not values.isdisjoint(asked | read_by(measures)):
+        return NoStar("a subquery's value is a part of a key or of a measure")
     found = reach(parts, asked, read_by(measures), catalog)
     if isinstance(found, NoStar):
         return found
@@ -90,6 +93,7 @@ def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
         predicates=tuple(convert(predicate) for predicate in found.predicates),
         keys=tuple((column, convert(key)) for column, key in keys),
         aggregates=tuple((column, map_call(call, convert)) for column, call in calls),
+        given=tuple(parts.given),
     )
 
 

@@ -46,6 +46,8 @@ def star_query(rng: Random, star: Star) -> Query:
     conditions += random_predicates(rng, roles, attributes)
     if rng.random() < 0.2:
         conditions.append(random_membership(rng, star, roles))
+    if rng.random() < 0.15:
+        conditions.append(random_scalar(rng, star, roles, attributes))
     if source.startswith("FROM f,"):
         rng.shuffle(conditions)
     items = [*names, *(f"{text} AS x{i}" for i, text in enumerate(aggregates))]
@@ -142,6 +144,26 @@ def random_membership(rng: Random, star: Star, roles: list[Role]) -> str:
         fact = [(roles[0], column) for column in roles[0].table.attributes]
         return f"({text} OR {comparison(rng, roles, *rng.choice(fact))})"
     return text
+
+
+def random_scalar(
+    rng: Random, star: Star, roles: list[Role], attributes: list[tuple[Role, Column]]
+) -> str:
+    """Return a comparison with the value of a subquery that reads no outer row."""
+    role, column = rng.choice(attributes)
+    inner = Role("s", rng.choice(star.roles).table, None, None)
+    same = [c for c in inner.table.attributes if c.kind == column.kind != "boolean"]
+    of = [(inner, c) for c in inner.table.attributes]
+    rest = f"FROM {table_text(inner)}{where(random_predicates(rng, [inner], of))}"
+    if not same or rng.random() < 0.15:
+        own = comparison(rng, roles, role, column)
+        return f"({own} {rng.choice(('OR', 'AND'))} EXISTS (SELECT 1 {rest}))"
+    other = f"s.{rng.choice(same).name}"
+    query = f"SELECT {rng.choice(('MIN', 'MAX'))}({other}) {rest}"
+    if rng.random() < 0.2:
+        query = f"SELECT {other} {rest} ORDER BY {other} NULLS LAST LIMIT 1"
+    sides = reference(rng, roles, role, column), rng.choice(("=", "<", ">=", "<>")), f"({query})"
+    return " ".join(sides)
 
 
 def table_text(role: Role) -> str:

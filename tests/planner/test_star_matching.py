@@ -181,6 +181,45 @@ def test_joins_that_only_look_up_are_fused(con, query, rows):
         con.execute("RESET fused_path")
 
 
+@pytest.mark.parametrize(
+    ("condition", "rows"),
+    [
+        ("d_year = (SELECT max(d_year) FROM day)", [(2 + 4,)]),
+        ("d_year = (SELECT DISTINCT d_year FROM day WHERE d_id = 10)", [(1 + 3,)]),
+        ("d_year = (SELECT max(d_year) FROM day WHERE d_id = 7)", [(None,)]),
+        ("d_year < (SELECT avg(d_year) FROM day) AND amount > 1", [(3,)]),
+        ("(amount = 8 OR EXISTS (SELECT 1 FROM day WHERE d_year = 1990))", [(4,)]),
+        ("shop NOT IN (SELECT s_id FROM shop WHERE s_city > 'N')", [(2,)]),
+        ("shop NOT IN (SELECT s_id FROM shop WHERE s_city > 'Z')", [(1 + 2 + 3 + 4,)]),
+    ],
+)
+def test_a_subquery_that_reads_no_outer_row_runs_first(con, condition, rows):
+    query = f"SELECT sum(price) FROM sale, day WHERE sold = d_id AND {condition}"
+    plan = explain(con, query)
+    assert plan["path"] == "fused"
+    assert plan["plan"]["children"][0]["node"] == "DeferredScan"
+    for path in ("on", "on", "off"):
+        con.execute(f"SET fused_path = '{path}'")
+        assert answer(con, query) == rows
+    con.execute("RESET fused_path")
+    lines = con.execute(f"EXPLAIN ANALYZE {query}").fetchall()
+    assert any("ran: FusedScanAggregate" in line for (line,) in lines)
+
+
+def test_what_a_subquery_gives_is_asked_again_when_its_table_has_changed():
+    con = raydb.connect()
+    con.execute(SCHEMA)
+    query = "SELECT sum(price) FROM sale, day WHERE sold = d_id AND d_year = " + (
+        "(SELECT max(d_year) FROM day)"
+    )
+    assert answer(con, query) == [(6,)]
+    con.execute("UPDATE day SET d_year = 2000 WHERE d_id = 10")
+    assert answer(con, query) == [(4,)]
+    several = "(SELECT d_year FROM day)"
+    with pytest.raises(raydb.DataError, match="more than one row"):
+        con.execute(query.replace("(SELECT max(d_year) FROM day)", several))
+
+
 def answer(con, query):
     """Return a query's rows in the order of their texts, with decimals as integers."""
     rows = con.execute(query).fetchall()

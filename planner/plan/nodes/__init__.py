@@ -19,20 +19,23 @@ from raydb.planner.plan.nodes.project import Project, only_columns
 from raydb.planner.plan.nodes.scan import IndexLookup, Scan
 from raydb.planner.plan.nodes.search import Search, SearchRows
 from raydb.planner.plan.nodes.sort import Limit, Sort, SortKey
-from raydb.planner.plan.nodes.star import NoStar, Star
+from raydb.planner.plan.nodes.star import Given, NoStar, Star
 from raydb.planner.plan.nodes.union import Union
 from raydb.planner.plan.nodes.unnest import Unnest
 from raydb.planner.plan.nodes.values import Series, Values
 from raydb.planner.plan.nodes.window import Window
 
 if TYPE_CHECKING:
+    from raydb.planner.stars.deferred import DeferredScan
     from raydb.planner.stars.delta import DeltaScan
     from raydb.planner.stars.fused_scan import FusedScanAggregate
     from raydb.planner.stars.table_scan import FusedTableScan
 
 # Nodes that lowering replaces, those that it puts in their place, and those that it keeps.
 LogicalNode: TypeAlias = "InnerJoin | OuterJoin | SemiJoin | Apply | Search"
-ChosenNode: TypeAlias = "HashJoin | FusedScanAggregate | FusedTableScan | DeltaScan | SearchRows"
+ChosenNode: TypeAlias = (
+    "HashJoin | FusedScanAggregate | FusedTableScan | DeltaScan | DeferredScan | SearchRows"
+)
 SharedNode: TypeAlias = (
     "Scan | Values | Series | CommonTable | WorkingTable | Aggregate"
     " | Filter | Project | Unnest | Window | Union | Recursive | Sort | Limit"
@@ -47,6 +50,7 @@ __all__ = [
     "Apply",
     "CommonTable",
     "Filter",
+    "Given",
     "GroupingSets",
     "HashJoin",
     "IndexLookup",

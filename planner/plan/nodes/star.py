@@ -6,15 +6,33 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from raydb.planner.expressions.nodes import Expression
+    from raydb.planner.expressions.nodes import Column, Expression
+    from raydb.planner.plan.nodes import Plan
     from raydb.planner.plan.nodes.node import Calls, Items
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A subquery that runs first: the values of its one row, or of `mark` whether it has any.
+
+    Without a row the values are NULL.
+    """
+
+    plan: Plan
+    mark: Column | None = None
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that predicates read."""
+        return self.plan.columns if self.mark is None else (self.mark,)
 
 
 @dataclass(frozen=True, slots=True)
 class Star:
     """An aggregate as one fact table sees it; all expressions are over attributes.
 
-    predicates: conjuncts. `tables` are the joined tables, the fact table first.
+    predicates: conjuncts. `tables` are the joined tables, the fact table first. given: what
+    predicates read of subqueries, whose values are constants once these have run.
     """
 
     fact: str
@@ -22,6 +40,7 @@ class Star:
     predicates: tuple[Expression, ...]
     keys: Items
     aggregates: Calls
+    given: tuple[Given, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

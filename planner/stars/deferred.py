@@ -1,0 +1,71 @@
+"""DeferredScan: a star whose predicates compare with the values of subqueries, which run first.
+
+WHERE d_month = (SELECT max(month) FROM ...)   ->   WHERE d_month = 7, on the best BVH for that
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from raydb.planner.expressions.nodes import Literal, rewrite, substitute
+from raydb.planner.plan.nodes.aggregate import GroupedRows
+from raydb.planner.rules.fold_constants import fold
+from raydb.planner.stars.star import canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from raydb.planner import PlannerOptions
+    from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.expressions.nodes import Column, Expression
+    from raydb.planner.plan.nodes import Aggregate, PhysicalPlan, Star
+    from raydb.planner.plan.nodes.node import Calls, Items
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DeferredScan(GroupedRows):
+    """A star that is planned when its subqueries have run, which are the sources.
+
+    aggregate: the star as it was asked for. The plan is chosen of what `catalog` has.
+    """
+
+    explain_name = "DeferredScan"
+    source_fields = ("sources",)
+
+    star: Star
+    aggregate: Aggregate
+    sources: tuple[PhysicalPlan, ...] = field()
+    catalog: CatalogInfo
+    options: PlannerOptions
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What EXPLAIN says of the star."""
+        said = "a fused job, chosen when the values of the subqueries below are known"
+        return {"table": self.star.fact, "runs": said}
+
+    @property
+    def keys(self) -> Items:
+        """The group keys."""
+        return self.star.keys
+
+    @property
+    def aggregates(self) -> Calls:
+        """The aggregates."""
+        return self.star.aggregates
+
+
+def with_values(star: Star, values: Mapping[Column, Literal]) -> Star:
+    """Return a star with the values of its subqueries as constants."""
+
+    def known(predicate: Expression) -> Expression:
+        return canonical(rewrite(substitute(predicate, values), fold))
+
+    return replace(star, predicates=tuple(map(known, star.predicates)), given=())
+
+
+def without_values(star: Star) -> Star:
+    """Return a star with NULL for each value, by which it can be told what serves it."""
+    columns = (column for given in star.given for column in given.columns)
+    return with_values(star, {column: Literal(None, column.type) for column in columns})
