@@ -194,23 +194,28 @@ def run(failures: int, seed: int) -> str:
             readers[way].go()
         writer = Child(count, path)
         stack.callback(writer.close)
-        quiet = time.monotonic()
-        while time.monotonic() - quiet < PATIENCE_S:
+        everyone = {"writer": writer, **readers}
+        heard = dict.fromkeys(everyone, time.monotonic())
+        while True:
             if "interrupt" in judge.seen:
                 readers["interrupt"].signal(signal.SIGINT)
             time.sleep(chance.random() * 0.02)
             # What the readers saw is taken first: their answers then have their acknowledgements.
             said = {way: reader.lines() for way, reader in readers.items()}
-            for words in writer.lines():
+            said["writer"] = writer.lines()
+            for words in said["writer"]:
                 judge.done.append((float(words[2]), int(words[1])))
-                quiet = time.monotonic()
-            for way, lines in said.items():
-                for words in lines:
+            for way in ways:
+                for words in said[way]:
                     judge.judge(way, words)
+            for name, child in everyone.items():
+                if said[name]:
+                    heard[name] = time.monotonic()
+                if time.monotonic() > heard[name] + PATIENCE_S:
+                    raise FindingError(f"{name} stands still\n{child.stacks()}")
             if all(judge.failures(way) >= failures for way in ways):
                 told = ", ".join(f"{key} {n}" for key, n in sorted(judge.outcomes.items()))
                 return f"{judge.done[-1][1]} commits; {told}; none stale"
-        raise FindingError(f"the writer stands still\n{writer.stacks()}")
 
 
 def main() -> None:
