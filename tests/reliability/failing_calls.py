@@ -142,12 +142,11 @@ class Piece:
         shutil.copytree(self.before, self.path)
         child = Child(work, self, stops)
         try:
-            said = []
-            while ["waits"] not in said:
-                said += child.lines(PATIENCE_S)
+            if not child.lines(PATIENCE_S):
+                raise TimeoutError(f"the database does not open\n{child.stacks()}")
             with traced(child, *options, log=log):
                 child.go()
-                said += wait_for_end(child, PATIENCE_S)
+                said = wait_for_end(child, PATIENCE_S)
         finally:
             child.close()
         if child.status:
