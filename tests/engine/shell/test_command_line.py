@@ -219,8 +219,16 @@ def test_a_closed_input_is_an_empty_one() -> None:
 # -- pipes
 
 
+# Each is a process of its own.
+LONG_MODES = ("table", "markdown", "tsv", "json", "line", "list", "html")
+
+
 @pytest.mark.parametrize(
-    "mode", ["box", "table", "markdown", "csv", "tsv", "json", "jsonlines", "line", "list", "html"]
+    "mode",
+    [
+        *("box", "csv", "jsonlines"),
+        *(pytest.param(mode, marks=pytest.mark.long) for mode in LONG_MODES),
+    ],
 )
 def test_a_reader_that_leaves_early_ends_a_large_answer(mode: str) -> None:
     query = "SELECT x, 'row ' || x AS t FROM generate_series(1, 200000) s (x)"
