@@ -31,17 +31,19 @@ def cast_part(
     wanted: pa.Schema,
     part: Part,
     constants: Mapping[str, pa.Scalar] = MappingProxyType({}),
+    own: Mapping[str, str] = MappingProxyType({}),
 ) -> Part:
     """Return a part with the columns `wanted`; those that it lacks are constants or NULL.
 
-    origin: what the part is of, for messages: "file 'a.csv'".
+    origin: what the part is of, for messages: "file 'a.csv'". own: the names in the part itself of
+    columns in `found` that have others there.
     """
     types = dict(zip(found.names, found.types, strict=True))
     same = all(
         types.get(name) == kind and is_sql_type(kind)
         for name, kind in zip(wanted.names, wanted.types, strict=True)
     )
-    return part if same else CastPart(origin, found, wanted, part, constants)
+    return part if same and not own else CastPart(origin, found, wanted, part, constants, own)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -53,6 +55,7 @@ class CastPart(Part):
     wanted: pa.Schema
     part: Part
     constants: Mapping[str, pa.Scalar]
+    own: Mapping[str, str]
 
     @property
     def row_count(self) -> int:
@@ -96,7 +99,7 @@ class CastPart(Part):
 
     def slice(self, names: Sequence[str], start: int, stop: int) -> list[pa.ChunkedArray]:
         """Return some columns of the rows start to stop in their SQL types, as `columns` does."""
-        present = self.part.slice(self._present(names), start, stop)
+        present = self.part.slice(self._own(names), start, stop)
         return self._cast(names, present, stop - start, start)
 
     def ranges(self, comparisons: Sequence[Comparison]) -> list[tuple[int, int]]:
@@ -110,7 +113,7 @@ class CastPart(Part):
 
     def blocks(self, names: Sequence[str]) -> Iterator[Callable[[], pa.Table]]:
         """Yield functions that return some columns of some rows; see `Part`."""
-        for read in self.part.blocks(self._present(names)):
+        for read in self.part.blocks(self._own(names)):
             yield partial(self._cast_block, list(names), read)
 
     def _cast_block(self, names: list[str], read: Callable[[], pa.Table]) -> pa.Table:
@@ -128,7 +131,7 @@ class CastPart(Part):
 
         Raises NotSupportedError for a type that SQL lacks, DataError for a value that does not fit.
         """
-        return self._cast(names, self.part.columns(self._present(names)), None)
+        return self._cast(names, self.part.columns(self._own(names)), None)
 
     def decoded_bytes(self, name: str, kind: pa.DataType, enough: float) -> float:
         """Return how many bytes a column takes: what the file has, and what it is cast to."""
@@ -136,19 +139,19 @@ class CastPart(Part):
         if name not in self.found.names:
             return cast
         found = self.found.field(name).type
-        held = self.part.decoded_bytes(name, found, enough)
+        held = self.part.decoded_bytes(self._own_name(name), found, enough)
         return held if found == kind else held + cast
 
     def dictionary(self, name: str) -> pa.ChunkedArray | None:
         """Return a column as dictionary arrays, None where the file has another type or none."""
         kind = self._field(name).type
         same = name in self.found.names and self.found.field(name).type == kind
-        return self.part.dictionary(name) if same else None
+        return self.part.dictionary(self._own_name(name)) if same else None
 
     def null_count(self, name: str) -> int:
         """Count a column's NULLs; all rows may be where it takes reading them all."""
         if name in self.found.names:
-            return self.part.null_count(name)
+            return self.part.null_count(self._own_name(name))
         return 0 if name in self.constants else self.part.expected_row_count
 
     def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
@@ -156,10 +159,11 @@ class CastPart(Part):
         field = self._field(name)
         if name not in self.found.names:
             return self._absent(field, len(row_numbers))
+        taken = self.part.take(self._own_name(name), row_numbers)
         if field.type == self.found.field(name).type:
-            return self.part.take(name, row_numbers)
+            return taken
         try:
-            return cast_column(self.origin, field, self.part.take(name, row_numbers))
+            return cast_column(self.origin, field, taken)
         except DataError:
             # Of the whole column a value that does not fit is named by its row.
             return self.columns([name])[0].take(pa.array(row_numbers))
@@ -170,7 +174,7 @@ class CastPart(Part):
 
     def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
         """Return some columns of the first rows."""
-        present = self._present(names)
+        present = self._own(names)
         heads = self.part.head(present, count) if present else []
         return self._cast(names, heads, len(heads[0]) if heads else min(count, self.row_count))
 
@@ -206,6 +210,12 @@ class CastPart(Part):
         known = frozenset(self.found.names)
         return [name for name in names if name in known]
 
+    def _own(self, names: Sequence[str]) -> list[str]:
+        return [self._own_name(name) for name in self._present(names)]
+
+    def _own_name(self, name: str) -> str:
+        return self.own.get(name, name)
+
     def _absent(self, field: pa.Field, count: int) -> pa.ChunkedArray:
         value = self.constants.get(field.name, pa.scalar(None, field.type))
         return pa.chunked_array([pa.repeat(value, count)])
@@ -217,7 +227,8 @@ class CastPart(Part):
             if each.column in self.found.names:
                 with suppress(pa.ArrowException):
                     value = each.value.cast(self.found.field(each.column).type)
-                    usable.append(replace(each, value=value))
+                    column = self._own_name(each.column)
+                    usable.append(replace(each, column=column, value=value))
         return usable
 
     def _field(self, name: str) -> pa.Field:

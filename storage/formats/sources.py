@@ -8,13 +8,14 @@ union_by_name a column may be missing in some of them.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError, did_you_mean
 from raydb.interrupts import check_interrupt
+from raydb.names import Names, fold, is_same
 from raydb.storage.formats import check_options, find_format
 from raydb.storage.formats.arrow.exported import exported_type
 from raydb.storage.formats.arrow.sql_types import check_names, sql_type
@@ -30,13 +31,15 @@ from raydb.storage.tables.table import ROW_NUMBER
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from raydb.storage.formats.format import Format
     from raydb.storage.formats.options import Option, Options
     from raydb.storage.tables.parts import Part
 
 _FILENAME = "filename"
+# What DuckDB calls the column of files of JSON that tell of none.
+_NO_COLUMNS = "json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +68,30 @@ def open_rows(source: FileSource, whole_sample: bool = False) -> Rows:
     settings = with_plain_names(dict(source.options))
     if whole_sample:
         settings["sample_size"] = "-1"
-    paths = [path for each in source.patterns for path in expand(each)]
     opened = []
-    for path in paths:
+    for path in [path for each in source.patterns for path in expand(each)]:
         check_interrupt()
         chosen = find_format(path, source.kind, Use.QUERY)
         known = [name for name in settings if name != "sample_size" or not whole_sample]
         check_options(chosen, known, Use.QUERY)
         opened.append(_open_file(path, chosen, settings))
+    # Only an array of JSON without elements has no columns; others tell which there are.
+    opened = [file for file in opened if file.schema.names]
+    if not opened:
+        nothing = pa.table({_NO_COLUMNS: pa.array([], pa.string())})
+        return Rows(nothing.schema, (ArrowPart(nothing),))
+    paths = [file.path for file in opened]
+    opened = _with_common_names(opened)
     schema = _common_schema(opened, switch(settings, "union_by_name") is True)
     added = _added_columns(paths, settings)
     schema = _with_columns(paths[0], schema, added)
     parts = []
     for place, file in enumerate(opened):
         constants = {name: added.column(name)[place] for name in added.column_names}
-        found = pa.schema([field for field in file.schema if field.name not in constants])
-        parts.append(cast_part(f"file '{file.path}'", found, schema, file.part, constants))
+        others = {fold(name) for name in constants}
+        found = pa.schema([field for field in file.schema if fold(field.name) not in others])
+        origin = f"file '{file.path}'"
+        parts.append(cast_part(origin, found, schema, file.part, constants, file.own_names))
     return Rows(schema, tuple(parts))
 
 
@@ -99,7 +110,7 @@ def _with_columns(path: str, schema: pa.Schema, added: pa.Table) -> pa.Schema:
     Raises ProgrammingError for a file that has a column with the name of its path's.
     """
     for field in added.schema:
-        place = schema.get_field_index(field.name)
+        place = next((n for n, name in enumerate(schema.names) if is_same(name, field.name)), -1)
         if place < 0:
             schema = schema.append(field)
         elif field.name == _FILENAME:
@@ -117,11 +128,15 @@ def _list_files(patterns: tuple[str, ...]) -> Rows:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _OpenFile:
-    """A file's rows, with the columns as it has them."""
+    """A file's rows, with the columns as it has them.
+
+    own_names: the names in the file itself of columns that have those of other files.
+    """
 
     path: str
     schema: pa.Schema
     part: Part
+    own_names: Mapping[str, str]
 
 
 def _open_file(path: str, chosen: Format, settings: Options) -> _OpenFile:
@@ -142,7 +157,29 @@ def _open_file(path: str, chosen: Format, settings: Options) -> _OpenFile:
             raise ProgrammingError(f"file '{path}' has two columns named '{name}'")
         if name == ROW_NUMBER:
             raise NotSupportedError(f"file '{path}' has a column '{name}', a name that is reserved")
-    return _OpenFile(path, schema, part)
+    return _OpenFile(path, schema, part, {})
+
+
+def _with_common_names(files: Sequence[_OpenFile]) -> list[_OpenFile]:
+    """Return files whose columns have the names of files before, where they differ by case."""
+    first, *others = files
+    names = list(first.schema.names)
+    renamed = [first]
+    for file in others:
+        found = file.schema.names
+        if found == first.schema.names:
+            renamed.append(file)
+            continue
+        known, folded = Names(names), Counter(map(fold, found))
+        given = []
+        for name in found:
+            same = [names[place] for place in known.places(name)]
+            given.append(same[0] if len(same) == 1 and folded[fold(name)] == 1 else name)
+        names += [name for name in given if name not in names]
+        own = {new: old for new, old in zip(given, found, strict=True) if new != old}
+        schema = pa.schema(zip(given, file.schema.types, strict=True))
+        renamed.append(replace(file, schema=schema, own_names=own))
+    return renamed
 
 
 def _common_schema(files: Sequence[_OpenFile], by_name: bool) -> pa.Schema:

@@ -31,6 +31,8 @@ _FIELDS_A_CHECK = 4096
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _LINE_ENDS = b"\r\n"
+# What messages call a line that is an element of an array.
+ELEMENT = "element"
 # So many records that are left out are kept for the table of them.
 MAX_REJECTS = 100_000
 
@@ -130,7 +132,7 @@ class TextFile:
 
     def prefix(self, stop: int) -> TextFile:
         """Return the file's bytes up to `stop`, in memory."""
-        return self._holding(self.read(0, stop))
+        return self.holding(self.read(0, stop))
 
     def text_end(self, start: int) -> int:
         """Return where the last line ends that is not blank, `start` if there is none."""
@@ -159,7 +161,8 @@ class TextFile:
 
     def warn(self, text: str) -> None:
         """Say something beside the answer of the statement that has opened the file."""
-        self._remarks.warnings.append(text)
+        if text not in self._remarks.warnings:
+            self._remarks.warnings.append(text)
 
     def expect_rejects(self) -> None:
         """Say that records may be left out, of which the statement then has a table."""
@@ -178,7 +181,7 @@ class TextFile:
             self.path, fault.line, place, name, fault.kind, written, fault.what
         )
 
-    def _holding(self, content: bytes) -> TextFile:
+    def holding(self, content: bytes) -> TextFile:
         """Return a file of the same name with other bytes, in memory."""
         file = copy.copy(self)
         file._content = content  # noqa: SLF001  (its own class)
@@ -186,8 +189,8 @@ class TextFile:
 
     def of_elements(self, content: bytes) -> TextFile:
         """Return a file whose lines are the elements of an array."""
-        file = self._holding(content)
-        file.record = "element"
+        file = self.holding(content)
+        file.record = ELEMENT
         return file
 
     def with_doubled_quotes(self, layout: Layout, escape: str) -> TextFile:
@@ -213,4 +216,4 @@ class TextFile:
         pattern = re.compile(quoted + rb"|[^" + other + rb"\r\n]++")
         with self.view() as data:
             content = pattern.sub(double, data)
-        return self._holding(content)
+        return self.holding(content)

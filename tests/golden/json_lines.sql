@@ -62,7 +62,8 @@ COPY two FROM '$TMP/wrong.jsonl';
 
 -- What is wrong with a file is named with its line.
 SELECT * FROM '$DATA/mixed.jsonl';
--- error: DataError: file '$DATA/mixed.jsonl', line 2, column 'id': a string where a number is expected
+-- '1'
+-- 'two'
 SELECT * FROM '$DATA/broken.jsonl';
 -- error: DataError: file '$DATA/broken.jsonl', line 2: not JSON at character 9: expecting ',' delimiter
 SELECT * FROM '$DATA/array.json';

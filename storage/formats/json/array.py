@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raydb.errors import DataError
-from raydb.storage.formats.text_file import TextFile
+from raydb.storage.formats.text_file import ELEMENT, TextFile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,9 +47,12 @@ def open_json(path: str, compression: str | None) -> TextFile:
             file.room.check(lines.tell())
         scan.finish()
         content = lines.getvalue()
-    if not content.strip(_SPACES):
-        raise DataError(f"file '{path}' holds an empty array")
-    return file.of_elements(content)
+    return file.of_elements(content if content.strip(_SPACES) else b"")
+
+
+def is_empty_array(file: TextFile) -> bool:
+    """Tell whether a file is an array without elements, which has no lines, and no columns."""
+    return file.record == ELEMENT and not file.size_bytes
 
 
 class _Scan:

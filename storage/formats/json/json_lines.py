@@ -9,6 +9,7 @@ wrong file no more than what is wrong, so that its lines are read again, one by 
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import re
@@ -26,7 +27,8 @@ from raydb.interrupts import beside, check_interrupt
 from raydb.storage.formats.cast_columns import cast_columns, cast_texts, further_column
 from raydb.storage.formats.delimited.faults import first_failure, shorten
 from raydb.storage.formats.format import ANY, MAX_COLUMNS, Format, Setting, Use, too_many_columns
-from raydb.storage.formats.json.array import open_json
+from raydb.storage.formats.json.array import is_empty_array, open_json
+from raydb.storage.formats.json.mixed import Pairs, kind_of, mixed_keys, with_texts
 from raydb.storage.formats.json.source import BLOCK_BYTES, JsonSource, Nesting, too_deep
 from raydb.storage.formats.options import columns_of, compression_of, switch
 from raydb.storage.formats.text_part import LateValueError, TextPart
@@ -79,6 +81,9 @@ class _Json(Format):
         several kinds.
         """
         file, columns = open_json(path, compression_of(path, settings)), columns_of(settings)
+        if is_empty_array(file):
+            empty = pa.schema(list(columns.types.items()))
+            return empty, ArrowPart(empty.empty_table())
         if columns.types:
             given = pa.schema(list(columns.types.items()))
             return given, ArrowPart(read_json(file, given, exact=False))
@@ -108,7 +113,14 @@ class _Json(Format):
         self, path: str, schema: pa.Schema, exact: bool, settings: Options, report: Report
     ) -> Callable[[], pa.Table]:
         compression = compression_of(path, settings)
-        return lambda: read_json(open_json(path, compression), schema, exact, report)
+
+        def read() -> pa.Table:
+            file = open_json(path, compression)
+            if is_empty_array(file):
+                return schema.empty_table()
+            return read_json(file, schema, exact, report)
+
+        return read
 
     def writer(self, path: str, rows: pa.Table, settings: Options) -> Callable[[BinaryIO], None]:
         is_array = switch(settings, "array") is True
@@ -280,9 +292,45 @@ def _read(file: TextFile, kinds: pa.Schema, unexpected: Unexpected) -> pa.Table:
         return _parse(file, kinds, unexpected)
     except (pa.ArrowException, UnicodeDecodeError) as error:
         check_interrupt()
+        texts = _mixed_as_texts(file, kinds, can_infer=unexpected == "infer")
+        if texts is not None:
+            return _read(texts, kinds, unexpected)
         given = dict(zip(kinds.names, kinds.types, strict=True))
         fault = _locate_fault(file, start, given, unexpected) or f"reading failed: {error}"
         raise DataError(f"file '{file.path}', {fault}") from None
+
+
+def _mixed_as_texts(file: TextFile, kinds: pa.Schema, *, can_infer: bool) -> TextFile | None:
+    """Return a file whose columns of several kinds are texts; kinds: the types that are given.
+
+    can_infer: whether a column may be one that has no given type, which is told. None where there
+    is no such column, or a line is no object.
+    """
+    texts = [field.name for field in kinds if field.type == pa.string()]
+    start = file.skip(0)
+    try:
+        mixed = mixed_keys((_value_of(file, line) for line in _lines(file, start)), texts)
+        inferred = mixed.difference(kinds.names) if can_infer else set()
+        mixed = mixed.intersection(texts) | inferred
+        if not mixed:
+            return None
+        with io.BytesIO() as content:
+            line_count = 0
+            for line in _lines(file, start):
+                # Blank lines count for messages.
+                content.write(b"\n" * (line.number - line_count - 1))
+                content.write(with_texts(line.text.decode(), mixed).encode() + b"\n")
+                line_count = line.number
+                file.room.check(content.tell())
+            changed = file.holding(content.getvalue())
+    except ValueError:
+        return None
+    for key in sorted(inferred):
+        file.warn(
+            f"file '{file.path}': column '{shorten(key)}' is VARCHAR, for its values are of"
+            " several kinds"
+        )
+    return changed
 
 
 def _parse(file: TextFile, kinds: pa.Schema, unexpected: Unexpected) -> pa.Table:
@@ -315,7 +363,7 @@ def _first_keys(file: TextFile) -> list[str]:
     for line in _lines(file, file.skip(0)):
         with suppress(ValueError):
             found = _value_of(file, line)
-            return [key for key, _ in found] if isinstance(found, _Pairs) else []
+            return [key for key, _ in found] if isinstance(found, Pairs) else []
         break
     return []
 
@@ -355,7 +403,7 @@ def _value_of(file: TextFile, line: _Line) -> Any:
     """Return what a line holds, as Python reads it, which calls itself for each level too."""
     if Nesting().follow(line.text):
         raise too_deep(file, line.start, len(line.text))
-    return json.loads(line.text, parse_float=Decimal, object_pairs_hook=_Pairs)
+    return json.loads(line.text, parse_float=Decimal, object_pairs_hook=Pairs)
 
 
 # -- what is wrong with a file
@@ -377,8 +425,8 @@ def _locate_fault(
             return f"{where}: byte 0x{line.text[error.start]:02x} is not valid UTF-8"
         except ValueError as error:
             return f"{where}: {_plain(error)}"
-        if not isinstance(found, _Pairs):
-            return f"{where}: {_kind_of(found)} where an object is expected"
+        if not isinstance(found, Pairs):
+            return f"{where}: {kind_of(found)} where an object is expected"
         keys: set[str] = set()
         for key, value in found:
             if key in keys:
@@ -388,33 +436,13 @@ def _locate_fault(
                 raise ProgrammingError(further_column(file.path, key))
             if value is None:
                 continue
-            kind = _kind_of(value)
+            kind = kind_of(value)
             if seen.setdefault(key, kind) != kind:
                 return f"{where}, column '{key}': {kind} where {seen[key]} is expected"
             if key in kinds and not _fits(value, kinds[key]):
                 what = sql_type_name(kinds[key])
                 return f"{where}, column '{key}': {shorten(str(value))} does not fit {what}"
     return None
-
-
-class _Pairs(list[tuple[str, Any]]):
-    """The keys and values of an object, repeated keys included."""
-
-
-def _kind_of(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case int() | float() | Decimal():
-            return "a number"
-        case str():
-            return "a string"
-        case _Pairs():
-            return "an object"
-        case _:
-            return "a list"
 
 
 def _expected(kind: pa.DataType) -> str:

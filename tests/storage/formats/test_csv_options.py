@@ -380,3 +380,35 @@ def test_empty_fields_in_quotes(con, tmp_path):
     con.execute("CREATE TABLE u (a INTEGER, b VARCHAR)")
     with pytest.raises(raydb.DataError, match=r"line 3, field 1 \(a\): '1z' is not an INTEGER"):
         con.execute(f"COPY u FROM '{path}'")
+
+
+def test_names_of_several_files_in_any_case(con):
+    """They are one column, under the name that the first file has, also in other formats."""
+    write("Id,Name,Extra\n1,x,5\n", "a1.csv")
+    write("name,ID\ny,2.5\n", "a2.csv")
+    query = "read_csv('a*.csv', union_by_name => true)"
+    oracle = duckdb.connect()
+    for select in ("*", "id, extra", "count(*)", "max(NAME)"):
+        both = f"SELECT {select} FROM {query.replace('=>', '=')}"
+        assert con.execute(both).fetchall() == oracle.execute(both).fetchall()
+    assert [each[0] for each in con.execute(f"FROM {query}").description] == ["Id", "Name", "Extra"]
+    assert con.execute(f"SELECT id FROM {query} WHERE name = 'y'").fetchall() == [(2.5,)]
+    with pytest.raises(raydb.ProgrammingError, match=r"'a2\.csv' has no column 'Extra'"):
+        con.execute("FROM 'a*.csv'")
+    for extension in ("parquet", "flat", "jsonl", "arrow"):
+        con.execute(f"COPY (SELECT 1 AS Id, 'x' AS Name) TO 'b1.{extension}'")
+        con.execute(f"COPY (SELECT 'y' AS nAME, 2 AS id) TO 'b2.{extension}'")
+        files = f"'b*.{extension}'"
+        assert con.execute(f"FROM {files}").fetchall() == [(1, "x"), (2, "y")]
+        assert con.execute(f"SELECT id FROM {files} WHERE name = 'y'").fetchall() == [(2,)]
+        assert con.execute(f"SELECT name FROM {files} ORDER BY id DESC LIMIT 1").fetchall() == [
+            ("y",)
+        ]
+        grouped = f"SELECT name, count(*) FROM {files} GROUP BY name ORDER BY name"
+        assert con.execute(grouped).fetchall() == [("x", 1), ("y", 1)]
+
+
+def test_a_folder_names_a_column_in_any_case(con, tmp_path):
+    (tmp_path / "Year=2026").mkdir()
+    write("year,n\n1,2\n", "Year=2026/a.csv")
+    assert con.execute("FROM 'Year=2026/a.csv'").fetchall() == [(2026, 2)]
